@@ -1,0 +1,69 @@
+# make demo   set up, then three weeks of somebody's work, remembered (offline)
+# make test   set up, then every test
+# make check  linters, formatting, types and the layer order
+# make bench  the benchmarks of docs/benchmarks.md
+# make lock   pin the dependencies anew (needs uv)
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+UV     := $(shell command -v uv)
+BIN    := .venv/bin
+
+.PHONY: demo test check bench lock clean
+
+demo: .venv/.runtime
+	@$(BIN)/wakebook demo
+
+test: .venv/.dev
+	$(BIN)/python -m pytest
+
+check: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: .venv/.dev
+	$(BIN)/python bench/speed.py
+	$(BIN)/python bench/extraction.py
+	$(BIN)/python bench/kills.py
+
+.venv/.venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Wakebook needs Python 3.11 or newer; set PYTHON=/path/to/it."; exit 1; }
+ifdef UV
+	@$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
+else
+	@$(PYTHON) -m venv .venv
+endif
+	@touch $@
+
+.venv/.runtime: .venv/.venv requirements.lock pyproject.toml
+	@echo "Setting up .venv ..."
+ifdef UV
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+else
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+endif
+	@$(BIN)/python -c 'import pathlib, sysconfig; \
+	  site = pathlib.Path(sysconfig.get_path("purelib")); \
+	  (site / "wakebook-here.pth").write_text(str(pathlib.Path("src").resolve()) + "\n")'
+	@printf '#!%s/$(BIN)/python\nfrom wakebook.adapters.entry import main\nmain()\n' "$(CURDIR)" > $(BIN)/wakebook
+	@chmod +x $(BIN)/wakebook
+	@touch $@
+
+.venv/.dev: .venv/.runtime requirements-dev.lock
+ifdef UV
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.lock
+else
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+endif
+	@touch $@
+
+lock:
+	$(UV) lock --quiet
+	$(UV) export --quiet --frozen --format requirements-txt --no-header --no-emit-project --no-dev --output-file requirements.lock > /dev/null
+	$(UV) export --quiet --frozen --format requirements-txt --no-header --no-emit-project --output-file requirements-dev.lock > /dev/null
+	rm -f uv.lock
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

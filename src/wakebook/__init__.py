@@ -1,0 +1,38 @@
+"""Wakebook: a local-first memory for AI agents.
+
+ host (OpenClaw, Claude Code, Codex, pi, your own agent)
+   |  what was said
+   v
+ CAPTURE   host session -> Transcript -> raw/conversations/   immutable, one file a window
+   v
+ LOG       Transcript -> Entries -> log.jsonl                 append-only: what was learned
+   v
+ DERIVE    Entries -> MEMORY.md, the first words              rebuildable, human text untouched
+   ^
+ LIFECYCLE the clock: watch, sweep, audit, commit
+
+`Memory` is the façade. Names are imported when they are first used: a hook is a process
+that somebody waits for.
+"""
+
+TYPE_CHECKING = False  # importing it from typing would cost more than all of `wake`
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from wakebook.errors import WakebookError
+    from wakebook.memory import Entry, Memory, Query
+
+__all__ = ["Entry", "Memory", "Query", "WakebookError", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("Entry", "Memory", "Query"):
+        from wakebook import memory
+
+        return getattr(memory, name)
+    if name == "WakebookError":
+        from wakebook.errors import WakebookError
+
+        return WakebookError
+    raise AttributeError(f"module 'wakebook' has no attribute {name!r}")

@@ -1,0 +1,64 @@
+"""The only reader of time.
+
+Everything else takes `now` as an argument. `WAKEBOOK_NOW` (ISO 8601) fixes the clock
+for a whole process, so that a journey through the real command line can be repeated.
+Times are aware and in UTC; on disk they are ISO 8601 with a trailing Z.
+"""
+
+import os
+import time
+from datetime import UTC, datetime
+
+
+def now() -> datetime:
+    fixed = os.environ.get("WAKEBOOK_NOW")
+    moment = parse(fixed) if fixed else None
+    return moment or datetime.now(UTC)
+
+
+def monotonic() -> float:
+    """Seconds that never go backwards, for waiting and measuring."""
+    return time.monotonic()
+
+
+def sleep(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def parse(value: object) -> datetime | None:
+    """ISO 8601 text, or seconds or milliseconds since 1970. None if it is neither."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return _from_epoch(float(value))
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    else:
+        return None
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def _from_epoch(seconds: float) -> datetime | None:
+    if seconds > 1e11:  # a host that writes milliseconds
+        seconds /= 1000
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def iso(moment: datetime) -> str:
+    """2026-02-20T14:35:00Z, with milliseconds only where there are any."""
+    moment = moment.astimezone(UTC)
+    precision = "milliseconds" if moment.microsecond >= 1000 else "seconds"
+    return moment.isoformat(timespec=precision).replace("+00:00", "Z")

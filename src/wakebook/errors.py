@@ -1,0 +1,48 @@
+"""Everything that can go wrong, as one tree.
+
+    WakebookError
+    ├── NotInitialised     there is no home here
+    ├── Locked             another process is writing to this home
+    ├── ConfigError        config.toml says something we do not understand
+    ├── TranscriptError    a host's session cannot be read
+    ├── InvalidEntry       an entry breaks the schema
+    ├── GitError           git refused
+    └── NotFound           no such entry, session, subject or file
+
+A message says what, where, and what to do next. Text for people is made once,
+at the adapter's edge; each class carries the exit code that the command line uses.
+"""
+
+
+class WakebookError(Exception):
+    """Base of every error that Wakebook raises on purpose."""
+
+    exit_code = 1
+
+
+class NotInitialised(WakebookError):
+    exit_code = 3
+
+
+class Locked(WakebookError):
+    exit_code = 4
+
+
+class ConfigError(WakebookError):
+    exit_code = 5
+
+
+class TranscriptError(WakebookError):
+    exit_code = 6
+
+
+class InvalidEntry(WakebookError):
+    exit_code = 7
+
+
+class GitError(WakebookError):
+    exit_code = 8
+
+
+class NotFound(WakebookError):
+    exit_code = 9
