@@ -1,0 +1,197 @@
+"""Config: every setting with its default, its meaning and its place in config.toml.
+
+The dataclasses below are the only list of settings. `config.toml` is generated from
+them (`as_toml`), and `load` refuses a name or a type that they do not know, with the
+line to look at, so that a typing mistake is never a silent default.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from wakebook.errors import ConfigError
+
+
+def _setting(default: Any, doc: str) -> Any:
+    return field(default=default, metadata={"doc": doc})
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """Where the agents keep their sessions. A folder that does not exist is skipped."""
+
+    claude_code: tuple[str, ...] = _setting(("~/.claude/projects",), "Claude Code transcripts")
+    codex: tuple[str, ...] = _setting(("~/.codex/sessions",), "Codex rollout files")
+    pi: tuple[str, ...] = _setting(("~/.pi/agent/sessions",), "pi session trees")
+    openclaw: tuple[str, ...] = _setting(
+        ("~/.openclaw",), "OpenClaw state folders (SQLite store and older JSONL files)"
+    )
+    plain: tuple[str, ...] = _setting(
+        (), "folders with your own agent's chats (.jsonl or .md, see docs/formats.md)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What becomes a transcript."""
+
+    kinds: tuple[str, ...] = _setting(
+        ("main",), "kinds of session to keep: main, group, subagent, cron, hook"
+    )
+    skip_keys: tuple[str, ...] = _setting(
+        ("cron:", "sub:", "hook:"), "session keys with one of these beginnings are skipped"
+    )
+    idle_minutes: int = _setting(
+        360, "a pause this long ends a window; the next message starts a new one"
+    )
+    window_kilobytes: int = _setting(
+        256, "a window whose transcript grows beyond this is closed and a new one begins"
+    )
+    window_source_megabytes: int = _setting(
+        16, "the same, for the part of the host's file that a window covers"
+    )
+    max_record_megabytes: int = _setting(
+        64, "a single record larger than this is skipped and counted, never loaded"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """The generated block of MEMORY.md."""
+
+    memory_file: str = _setting(
+        "", "path of MEMORY.md if it lives elsewhere, for instance in an OpenClaw workspace"
+    )
+    active_days: int = _setting(14, "a subject with an entry this recent is active")
+    decision_days: int = _setting(7, "decisions this recent are listed")
+    stale_days: int = _setting(
+        30, "a subject is stale when it was silent this long until it was mentioned again"
+    )
+    max_lines: int = _setting(80, "lines between the markers, at most")
+    max_contradictions: int = _setting(3, "contradictions shown at once, at most")
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """When `wakebook watch` catches up."""
+
+    writes: int = _setting(40, "new records in a session that trigger a catch-up")
+    cooldown_minutes: int = _setting(5, "pause between two triggers of one session")
+    baseline_minutes: int = _setting(15, "everything is caught up at least this often")
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """How the home is versioned."""
+
+    enabled: bool = _setting(True, "commit to git at all")
+    batch_minutes: int = _setting(
+        30, "changes other than closed conversations are committed this often"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Book-keeping."""
+
+    keep_days: int = _setting(
+        30, "cursors of finished sessions whose source is gone are forgotten after this"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    hosts: Hosts = Hosts()
+    capture: Capture = Capture()
+    briefing: Briefing = Briefing()
+    watch: Watch = Watch()
+    git: Git = Git()
+    state: State = State()
+
+
+def load(path: Path) -> Config:
+    """The settings of a home. A missing file means every default."""
+    import tomllib
+
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Config()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}. Correct that line.") from error
+    sections: dict[str, Any] = {}
+    for name, values in raw.items():
+        section = _section(name, path)
+        if not isinstance(values, dict):
+            raise ConfigError(f"{path}: [{name}] is a section; write its settings below it.")
+        sections[name] = _fill(section, name, values, path)
+    return Config(**sections)
+
+
+def _section(name: str, path: Path) -> type[Any]:
+    known = {f.name: f.default for f in fields(Config)}
+    if name not in known:
+        raise ConfigError(f"{path}: unknown section [{name}]{_nearest(name, known)}")
+    return type(known[name])
+
+
+def _fill(section: type[Any], name: str, values: dict[str, Any], path: Path) -> Any:
+    known = {f.name: f for f in fields(section)}
+    accepted: dict[str, Any] = {}
+    for key, value in values.items():
+        if key not in known:
+            raise ConfigError(f"{path}: unknown setting {key!r} in [{name}]{_nearest(key, known)}")
+        accepted[key] = _checked(value, known[key].default, f"{path}: [{name}] {key}")
+    return section(**accepted)
+
+
+def _checked(value: Any, default: Any, where: str) -> Any:
+    if isinstance(default, tuple):
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        raise ConfigError(f'{where}: expected a list of strings, like ["a", "b"].')
+    if type(value) is not type(default):
+        raise ConfigError(f"{where}: expected {type(default).__name__}, got {value!r}.")
+    if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+        raise ConfigError(f"{where}: must be 1 or more, got {value}.")
+    return value
+
+
+def _nearest(name: str, known: Any) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}."
+    return f"; {hint}"
+
+
+def as_toml(config: Config) -> str:
+    """config.toml with every setting commented out, so that defaults can still improve."""
+    lines = [
+        "# Wakebook's settings. A line that starts with # shows the default;",
+        "# remove the # to change it. `wakebook status` says if something here is wrong.",
+    ]
+    for part in fields(Config):
+        section = getattr(config, part.name)
+        lines += ["", f"[{part.name}]"]
+        lines += [f"# {line}" for line in (type(section).__doc__ or "").strip().splitlines()]
+        for item in fields(section):
+            assert item.default is not MISSING
+            value = _toml_value(getattr(section, item.name))
+            lines += [f"# {item.name} = {value}  # {item.metadata['doc']}"]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(f'"{item}"' for item in value) + "]"
+    return str(value) if isinstance(value, int) else f'"{value}"'
+
+
+def expand(path: str) -> Path:
+    """A path from the settings, with ~ and variables resolved."""
+    return Path(os.path.expandvars(path)).expanduser()

@@ -1,0 +1,132 @@
+"""The home's history, through the git command.
+
+Only paths of the home are ever staged or committed, and they are committed by name, so
+that a home inside the user's own repository leaves the user's index as it was. Git may be
+missing: `Repository.find` then gives None, and everything else goes on without it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from wakebook.errors import GitError
+
+TIMEOUT = 60
+KINDS = ("conversation", "memory", "identity", "maintenance", "explore", "extract")
+
+
+def installed() -> bool:
+    return shutil.which("git") is not None
+
+
+class Repository:
+    """A home that is, or lies inside, a git work tree."""
+
+    def __init__(self, root: Path, top: Path) -> None:
+        self.root = root
+        self.top = top
+        self._prefix = root.resolve().relative_to(top.resolve()).as_posix()
+
+    @property
+    def own(self) -> bool:
+        """Whether the repository is the home's own, and not one around it."""
+        return self.root.resolve() == self.top.resolve()
+
+    @classmethod
+    def find(cls, root: Path) -> Repository | None:
+        if not installed() or not root.is_dir():
+            return None
+        done = _run(root, ["rev-parse", "--show-toplevel"], check=False)
+        return cls(root, Path(done.stdout.strip())) if done.returncode == 0 else None
+
+    @classmethod
+    def create(cls, root: Path) -> Repository:
+        _run(root, ["init", "--quiet", "--initial-branch=main"])
+        return cls(root, root)
+
+    def commit(self, kind: str, summary: str, paths: Sequence[Path], body: str = "") -> str | None:
+        """Commit these paths and nothing else. None if they hold no change."""
+        assert kind in KINDS
+        names = [path.relative_to(self.root).as_posix() for path in paths if path.exists()]
+        gone = [path.relative_to(self.root).as_posix() for path in paths if not path.exists()]
+        names += [name for name in gone if self._tracked(name)]
+        if not names:
+            return None
+        _run(self.root, ["add", "--all", "--", *names])
+        staged = ["diff", "--cached", "--quiet", "--", *names]
+        if _run(self.root, staged, check=False).returncode == 0:
+            return None
+        message = f"{kind}: {_subject(summary)}\n" + (f"\n{body.strip()}\n" if body else "")
+        identity = [] if self._has_identity() else _IDENTITY
+        options = ["--quiet", "--message", message, "--only"]
+        _run(
+            self.root,
+            [*identity, "-c", "commit.gpgsign=false", "commit", *options, "--", *names],
+        )
+        return _run(self.root, ["rev-parse", "--short", "HEAD"]).stdout.strip()
+
+    def changed(self, below: str = ".") -> list[Path]:
+        """Files of the home with uncommitted changes."""
+        command = ["status", "--porcelain", "--untracked-files=all", "-z", "--", below]
+        fields = iter(_run(self.root, command).stdout.split("\0"))
+        found: list[Path] = []
+        for field in fields:
+            if field:
+                found.append(self.root / PurePosixPath(field[3:]).relative_to(self._prefix))
+                if field[0] in "RC":
+                    next(fields, None)
+        return found
+
+    def last_commit(self) -> tuple[str, str, str] | None:
+        """Short hash, ISO date and subject of the newest commit that touched the home."""
+        done = _run(self.root, ["log", "-1", "--format=%h%x00%cI%x00%s", "--", "."], check=False)
+        parts = done.stdout.strip().split("\0")
+        return (parts[0], parts[1], parts[2]) if len(parts) == 3 else None
+
+    def _tracked(self, name: str) -> bool:
+        return bool(_run(self.root, ["ls-files", "--", name], check=False).stdout.strip())
+
+    def _has_identity(self) -> bool:
+        done = _run(self.root, ["config", "user.email"], check=False)
+        return bool(done.stdout.strip()) or "GIT_AUTHOR_EMAIL" in os.environ
+
+
+_IDENTITY = ["-c", "user.name=Wakebook", "-c", "user.email=wakebook@localhost"]
+
+
+def _subject(summary: str) -> str:
+    line = " ".join(summary.split())
+    return line if len(line) <= 72 else line[:71].rstrip() + "…"
+
+
+def _run(root: Path, arguments: list[str], check: bool = True) -> subprocess.CompletedProcess[str]:
+    environment = {
+        key: value
+        for key, value in os.environ.items()
+        # inside somebody's git hook these would point at their repository
+        if key not in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX")
+    }
+    environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    command = ["git", "-c", "core.quotepath=false", *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=root,
+            env=environment,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise GitError(f"git in {root}: {error}") from error
+    if check and done.returncode != 0:
+        said = (done.stderr or done.stdout).strip()
+        raise GitError(f"git {arguments[0]} in {root} failed: {said}")
+    return done

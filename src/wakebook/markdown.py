@@ -1,0 +1,84 @@
+"""Markdown that people and Wakebook write together: frontmatter and managed blocks.
+
+A managed block stands between two markers and belongs to Wakebook; every byte outside it
+belongs to whoever wrote it and comes back unchanged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wakebook.errors import WakebookError
+
+BEGIN = "<!-- BEGIN GENERATED BRIEFING -->"
+END = "<!-- END GENERATED BRIEFING -->"
+
+
+class BrokenBlock(WakebookError):
+    """Markers that do not pair up. Nothing was changed."""
+
+
+def split(text: str) -> tuple[dict[str, Any], str]:
+    """Frontmatter and body. Text without (valid) frontmatter is all body."""
+    if not text.startswith("---\n"):
+        return {}, text
+    end = text.find("\n---\n", 3)
+    if end < 0:
+        return {}, text
+    import yaml
+
+    try:
+        front = yaml.load(text[4 : end + 1], Loader=_loader())  # noqa: S506 - a safe loader
+    except yaml.YAMLError:
+        return {}, text
+    return (front, text[end + 5 :]) if isinstance(front, dict) else ({}, text)
+
+
+def join(front: dict[str, Any], body: str) -> str:
+    import yaml
+
+    dumped = yaml.safe_dump(
+        front, sort_keys=False, allow_unicode=True, width=10_000, default_flow_style=None
+    )
+    return f"---\n{dumped}---\n{body}"
+
+
+def _loader() -> Any:
+    """PyYAML's safe loader in C where it was built, with dates left as text."""
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        pass
+
+    Loader.yaml_implicit_resolvers = {
+        first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
+        for first, pairs in Loader.yaml_implicit_resolvers.items()
+    }
+    return Loader
+
+
+def replace_block(text: str, block: str) -> str:
+    """The text with the generated block put between its markers.
+
+    Without markers the block is added at the end. Markers that are doubled or out of order
+    are refused: guessing could swallow somebody's words.
+    """
+    begins, ends = text.count(BEGIN), text.count(END)
+    if begins == ends == 0:
+        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+        return f"{text}{gap}{BEGIN}\n{block}{END}\n"
+    start, stop = text.find(BEGIN), text.find(END)
+    if begins != 1 or ends != 1 or stop < start:
+        raise BrokenBlock(
+            f"The briefing markers do not pair up ({begins} x {BEGIN}, {ends} x {END}). "
+            "Leave one of each, in this order, and run `wakebook brief` again."
+        )
+    return f"{text[:start]}{BEGIN}\n{block}{text[stop:]}"
+
+
+def block(text: str) -> str | None:
+    """What stands between the markers now, or None without markers."""
+    start, stop = text.find(BEGIN), text.find(END)
+    if start < 0 or stop < start:
+        return None
+    return text[start + len(BEGIN) : stop].lstrip("\n")
