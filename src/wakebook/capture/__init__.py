@@ -1,0 +1,1 @@
+"""What was said: from a host's session to an immutable transcript."""

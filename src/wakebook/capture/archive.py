@@ -1,0 +1,233 @@
+"""The archive: a window of a conversation as Markdown, written once and kept for ever.
+
+    ---
+    session_id: …            what, when, from where, with a SHA-256 of the source range
+    ---
+    # Title
+
+    ## 18:45 — user
+    Read all open issues and give me a summary.
+
+    ## 18:45 — agent
+    > [tool:exec] gh issue list → 12 results
+
+    Here are all 12 open issues: …
+
+A *turn* is a heading with all that follows it: one message of a human, or everything an
+agent said and did in a row. Turns are numbered from 1; evidence points at these numbers.
+Rendering is a fold: the same messages give the same text, in whatever portions they come.
+A line of somebody's text that looks like one of ours gets a backslash in front.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from wakebook import markdown
+from wakebook.capture.transcript import Message, one_line
+from wakebook.errors import TranscriptError
+from wakebook.home import Home
+
+FORMAT = 1
+_HEADING = re.compile(r"## (\d\d):(\d\d) — (user|agent|system)((?: \[[a-z]+\])*)")
+_OURS = re.compile(r"\\*(?:## \d\d:\d\d — |> \[|<!-- date: )")
+_DATE = re.compile(r"<!-- date: (\d{4}-\d\d-\d\d) -->")
+_FILLERS = frozenset(
+    ["a", "an", "and", "are", "at", "be", "can", "for", "i", "in", "is", "it", "me", "my", "of", "on", "or", "please", "so", "that", "the", "this", "to", "we", "with", "you"]
+)  # fmt: skip
+
+
+class Tail(msgspec.Struct, frozen=True):
+    """Where rendering stands: enough to go on as if it had never stopped."""
+
+    turns: int = 0
+    role: str = ""
+    branch: bool = False
+    block: str = ""  # what came last: heading, text or quote
+    day: str = ""
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A turn as it stands in an archive."""
+
+    number: int
+    role: str
+    at: datetime
+    text: str  # what was said, without the quoted lines
+    quotes: tuple[str, ...] = ()  # tool calls and attachments, one line each
+    branch: bool = False
+    line: int = 0  # of its heading in the file, from 1
+    last_line: int = 0
+
+
+def render(messages: Iterable[Message], tail: Tail) -> tuple[str, Tail]:
+    """The Markdown of some messages that follow what `tail` describes. Each has a time."""
+    parts: list[str] = []
+    for message in messages:
+        tail = _heading(message, tail, parts)
+        if message.text:
+            parts.append(("" if tail.block == "heading" else "\n") + _escape(message.text) + "\n")
+            tail = msgspec.structs.replace(tail, block="text")
+        for quote in _quotes(message):
+            parts.append(("\n" if tail.block == "text" else "") + quote + "\n")
+            tail = msgspec.structs.replace(tail, block="quote")
+    return "".join(parts), tail
+
+
+def _heading(message: Message, tail: Tail, parts: list[str]) -> Tail:
+    assert message.at is not None
+    same = tail.role == message.role == "agent" and tail.branch == message.branch
+    if same:
+        return tail
+    at = message.at.astimezone(UTC)
+    day = at.date().isoformat()
+    if day != tail.day:
+        parts.append(f"\n<!-- date: {day} -->\n")
+    label = message.role + (" [branch]" if message.branch else "")
+    parts.append(f"\n## {at:%H:%M} — {label}\n")
+    return Tail(tail.turns + 1, message.role, message.branch, "heading", day)
+
+
+def _quotes(message: Message) -> list[str]:
+    lines: list[str] = []
+    for tool in message.tools:
+        outcome = (
+            "" if tool.result is None else f" → {'error: ' if tool.error else ''}{tool.result}"
+        )
+        lines.append(f"> [tool:{one_line(tool.name, 60)}] {tool.summary}{outcome}".rstrip())
+    lines += [f"> [attachment:{one_line(name, 200)}]" for name in message.attachments]
+    return [" ".join(line.split()) for line in lines]
+
+
+def _escape(text: str) -> str:
+    lines = text.split("\n")
+    return "\n".join("\\" + line if _OURS.match(line) else line for line in lines)
+
+
+def _unescape(line: str) -> str:
+    return line[1:] if line.startswith("\\") and _OURS.match(line) else line
+
+
+def parse(body: str, first_line: int = 1) -> list[Turn]:
+    """The turns of an archive's body. The inverse of `render`, turn by turn."""
+    turns: list[Turn] = []
+    day = datetime.min.replace(tzinfo=UTC)
+    lines = body.split("\n")
+    start: int | None = None
+    for index, line in enumerate(lines):
+        heading, date = _HEADING.fullmatch(line), _DATE.fullmatch(line)
+        if (heading or date) and start is not None:
+            turns.append(_turn(lines, start, index, day, len(turns) + 1, first_line))
+            start = None
+        if date:
+            day = datetime.fromisoformat(date[1]).replace(tzinfo=UTC)
+        if heading:
+            start = index
+    if start is not None:
+        turns.append(_turn(lines, start, len(lines), day, len(turns) + 1, first_line))
+    return turns
+
+
+def _turn(
+    lines: list[str], start: int, stop: int, day: datetime, number: int, first_line: int
+) -> Turn:
+    found = _HEADING.fullmatch(lines[start])
+    assert found is not None
+    while stop > start + 1 and not lines[stop - 1]:
+        stop -= 1
+    said: list[str] = []
+    quotes: list[str] = []
+    for line in lines[start + 1 : stop]:
+        if line.startswith("> ["):
+            quotes.append(line)
+        else:
+            said.append(_unescape(line))
+    at = day + timedelta(hours=int(found[1]), minutes=int(found[2]))
+    return Turn(
+        number=number,
+        role=found[3],
+        at=at,
+        text=re.sub(r"\n{3,}", "\n\n", "\n".join(said)).strip("\n"),
+        quotes=tuple(quotes),
+        branch="[branch]" in found[4],
+        line=first_line + start,
+        last_line=first_line + stop - 1,
+    )
+
+
+# --- files -------------------------------------------------------------------------------
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """An archived window, read back."""
+
+    path: str  # relative to the home
+    front: dict[str, Any]
+    turns: list[Turn]
+
+
+def read(home: Home, path: str) -> Transcript:
+    try:
+        text = (home.root / path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise TranscriptError(f"{path}: {error.strerror}.") from error
+    front, body = markdown.split(text)
+    if not front:
+        raise TranscriptError(f"{path}: has no frontmatter; it is not an archived transcript.")
+    above = text[: len(text) - len(body)].count("\n")
+    return Transcript(path, front, parse(body, above + 1))
+
+
+def split_body(text: str) -> str:
+    """The body of an archive's text: what `render` made, below the title."""
+    _, body = markdown.split(text)
+    title, newline, rest = body.lstrip("\n").partition("\n")
+    return rest if newline and title.startswith("# ") else body
+
+
+def compose(front: dict[str, Any], title: str, body: str) -> str:
+    return markdown.join(front, f"\n# {title}\n{body}")
+
+
+def path_for(home: Home, session: str, window: int, started_at: datetime, slug: str) -> str:
+    """Where a window goes. The same window gets the same path again after a crash."""
+    safe = _safe(session)
+    folder = home.conversations / f"{started_at:%Y/%m/%d}"
+    stem = f"{started_at:%H%M}-{safe}-{slug}"
+    for number in range(1, 1000):
+        path = folder / (f"{stem}.md" if number == 1 else f"{stem}-{number}.md")
+        if not path.exists() or _is_window(path, session, window):
+            return home.relative(path)
+    raise TranscriptError(f"{folder}: a thousand transcripts are called {stem}.")
+
+
+def paths_of(home: Home, session: str) -> list[str]:
+    """The transcripts of a session, oldest first."""
+    found = home.conversations.glob(f"*/*/*/*-{_safe(session)}-*.md")
+    return sorted(home.relative(path) for path in found)
+
+
+def _safe(session: str) -> str:
+    """A session id as a part of a file name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", session)[:80].strip("-.") or "session"
+
+
+def _is_window(path: Any, session: str, window: int) -> bool:
+    front, _ = markdown.split(path.read_text(encoding="utf-8", errors="replace"))
+    return front.get("session_id") == session and front.get("window") == window
+
+
+def slug_and_title(text: str) -> tuple[str, str]:
+    """A name for a conversation, from its first words."""
+    line = next((line for line in text.split("\n") if line.strip()), "")
+    title = one_line(line.lstrip("#> "), 70) or "Untitled"
+    plain = unicodedata.normalize("NFKD", line.replace("'", "").replace("’", ""))
+    plain = plain.encode("ascii", "ignore").decode().lower()
+    words = [word for word in re.findall(r"[a-z0-9]+", plain) if word not in _FILLERS]
+    return "-".join(words[:6])[:50].strip("-") or "untitled", title

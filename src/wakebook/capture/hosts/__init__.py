@@ -1,0 +1,1 @@
+"""One module per host. Each says where its sessions are, and what a record means."""

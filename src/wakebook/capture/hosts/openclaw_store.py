@@ -1,0 +1,222 @@
+"""OpenClaw's SQLite store, read while the gateway runs.
+
+It is opened read-only, and never as immutable: the gateway writes to it through a WAL.
+A position is a sequence number: p means that the next event to take has seq >= p. Other
+versions may lack a column or a table, so only what exists is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing as ended
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from wakebook.capture.hosts import jsonl
+from wakebook.capture.hosts.tree import Tree, header, root
+from wakebook.capture.session import Kind, Session, kind_of_key
+from wakebook.capture.transcript import Event, Ignored, Record
+from wakebook.errors import TranscriptError
+
+PAGE = 500  # rows a query: a long read never keeps the gateway from a checkpoint
+BUSY_SECONDS = 5
+WINDOW = ("session_key", "session_scope", "chat_type", "channel", "model", "spawned_by",
+          "acp_owned", "hook_external_content_source")  # fmt: skip
+NODE = ("created_via", "spawned_by")
+
+
+def is_store(head: bytes) -> bool:
+    return head.startswith(b"SQLite format 3\x00")
+
+
+class Store:
+    """Sessions, records and digests of a store."""
+
+    name = "openclaw"
+    unit = "seq"
+    tree = True
+
+    def __init__(self, meaning: Callable[[str], Tree]) -> None:
+        self._meaning = meaning
+
+    def discover(self, root: Path) -> Iterator[Session]:
+        return self.sessions(root)
+
+    def recognises(self, path: Path, head: bytes = b"") -> bool:
+        try:
+            with _open(path) as database:
+                return bool(_columns(database, "transcript_events"))
+        except TranscriptError:
+            return False
+
+    def sessions(self, path: Path) -> Iterator[Session]:
+        with _open(path) as database:
+            if not _columns(database, "transcript_events"):
+                return
+            query = "SELECT session_id, MAX(seq) FROM transcript_events GROUP BY session_id"
+            for identity, last in database.execute(query).fetchall():
+                yield _session(database, path, identity, last)
+
+    def records(
+        self, session: Session, position: int, limit: int, closing: bool
+    ) -> Iterator[Record]:
+        with _open(session.path) as database:
+            events = self._meaning(_root(database, session.id))
+            packed = _packed(database)
+            for seq, data, zstd, oversized in _rows(database, session.id, position, limit, packed):
+                found = jsonl.OVERSIZED if oversized else _meaning(events, data, zstd, limit)
+                yield Record(seq, seq + 1, found)
+
+    def size(self, session: Session) -> int:
+        with _open(session.path) as database:
+            query = "SELECT MAX(seq) + 1 FROM transcript_events WHERE session_id = ?"
+            return int(database.execute(query, (session.id,)).fetchone()[0] or 0)
+
+    def digest(self, session: Session, start: int, end: int) -> str:
+        sha = hashlib.sha256()
+        with _open(session.path) as database:
+            packed = _packed(database)
+            query = (
+                f"SELECT CAST(event_json AS BLOB), {packed} FROM transcript_events"  # noqa: S608
+                " WHERE session_id = ? AND seq >= ? AND seq < ? ORDER BY seq"
+            )
+            rows = database.execute(query, (session.id, start, end))
+            for number, (data, zstd) in enumerate(rows):
+                sha.update(b"\n" if number else b"")
+                sha.update(data if data is not None else zstd or b"")
+        return sha.hexdigest()
+
+    def beginning(self, session: Session, captured: Callable[[Path], bool]) -> int:
+        return 0
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        uri = f"{path.absolute().as_uri()}?mode=ro"
+        with ended(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as database:
+            database.text_factory = _text
+            yield database
+    except sqlite3.Error as error:
+        raise TranscriptError(
+            f"{path}: OpenClaw's store cannot be read ({error}). "
+            "If the gateway is stopped and its -wal file belongs to another user, "
+            "start the gateway once or run Wakebook as that user."
+        ) from error
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _columns(database: sqlite3.Connection, table: str) -> set[str]:
+    return {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
+
+
+def _packed(database: sqlite3.Connection) -> str:
+    """The column with compressed events, or what stands for it where there is none."""
+    return "event_zstd" if "event_zstd" in _columns(database, "transcript_events") else "NULL"
+
+
+def _rows(
+    database: sqlite3.Connection, identity: str, position: int, limit: int, packed: str
+) -> Iterator[tuple[int, bytes | None, bytes | None, bool]]:
+    size = f"COALESCE(length(CAST(event_json AS BLOB)), length({packed}), 0)"
+    query = (
+        f"SELECT seq, CASE WHEN {size} <= :limit THEN CAST(event_json AS BLOB) END,"  # noqa: S608
+        f" CASE WHEN {size} <= :limit THEN {packed} END, {size} > :limit"
+        " FROM transcript_events WHERE session_id = :id AND seq >= :from ORDER BY seq"
+        f" LIMIT {PAGE}"
+    )
+    while True:
+        given = {"id": identity, "from": position, "limit": limit}
+        rows = database.execute(query, given).fetchall()
+        yield from rows
+        if len(rows) < PAGE:
+            return
+        position = rows[-1][0] + 1
+
+
+def _meaning(events: Tree, data: bytes | None, zstd: bytes | None, limit: int) -> tuple[Event, ...]:
+    if data is None and zstd is not None:
+        data = _unpacked(zstd, limit)
+        if data is None:
+            return (Ignored("zstd", unknown=True),)
+    return events.events(data) if data else jsonl.UNREADABLE
+
+
+def _unpacked(packed: bytes, limit: int) -> bytes | None:
+    """Decompressed data; None without a module that can, or when it is damaged."""
+    for name in ("compression.zstd", "zstandard"):
+        try:
+            module: Any = importlib.import_module(name)
+        except ImportError:
+            continue
+        try:
+            if name == "zstandard":
+                return bytes(module.ZstdDecompressor().decompress(packed, max_output_size=limit))
+            return bytes(module.decompress(packed))
+        except module.ZstdError:
+            return None
+    return None
+
+
+def _root(database: sqlite3.Connection, identity: str) -> str:
+    query = (
+        "SELECT CAST(event_json AS BLOB) FROM transcript_events"
+        " WHERE session_id = ? AND event_json IS NOT NULL ORDER BY seq LIMIT 10"
+    )
+    rows = database.execute(query, (identity,)).fetchall()
+    return root(b"\n".join(row[0] for row in rows))
+
+
+def _row(database: sqlite3.Connection, table: str, wanted: tuple[str, ...], where: str,
+         value: str) -> dict[str, Any]:  # fmt: skip
+    """The wanted columns of one row, as far as table, columns and row exist."""
+    existing = _columns(database, table)
+    names = [name for name in wanted if name in existing]
+    if not names or where not in existing:
+        return {}
+    query = f"SELECT {', '.join(names)} FROM {table} WHERE {where} = ? LIMIT 1"  # noqa: S608
+    row = database.execute(query, (value,)).fetchone()
+    return dict(zip(names, row, strict=True)) if row else {}
+
+
+def _session(database: sqlite3.Connection, path: Path, identity: str, last: int) -> Session:
+    window = _row(database, "session_windows", WINDOW, "session_id", identity)
+    key = window.get("session_key") or ""
+    if not key:
+        named = _row(database, "session_nodes", ("session_key",), "current_session_id", identity)
+        key = named.get("session_key") or ""
+    entry = _row(database, "session_nodes", NODE, "session_key", key) if key else {}
+    first = _row(database, "transcript_events", ("event_json",), "session_id", identity)
+    opening = header((first.get("event_json") or "").encode())
+    return Session(
+        host=Store.name,
+        id=identity,
+        path=path,
+        kind=_kind(key, window, entry),
+        key=key,
+        size=last + 1,
+        cwd=(opening.cwd if opening else "") or "",
+        channel=window.get("channel") or "",
+        model=window.get("model") or "",
+    )
+
+
+def _kind(key: str, window: dict[str, Any], entry: dict[str, Any]) -> Kind:
+    kind = kind_of_key(key)
+    if kind != "main":
+        return kind
+    if window.get("spawned_by") or entry.get("spawned_by") or window.get("acp_owned"):
+        return "subagent"
+    if entry.get("created_via") == "cron":
+        return "cron"
+    if window.get("hook_external_content_source"):
+        return "hook"
+    shared = {window.get("chat_type"), window.get("session_scope")}
+    return "group" if shared & {"group", "channel"} else "main"

@@ -1,0 +1,148 @@
+"""State: how far every session has been read (state.json).
+
+A cursor is a position in the source (a byte offset or a sequence number) plus the id of
+the last message before it, never a time. The pending batch is what makes an append happen
+exactly once: it is written here with its ids before the log is touched, and cleared in the
+same write that advances the cursor.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from wakebook.capture.archive import Tail
+from wakebook.errors import WakebookError
+from wakebook.home import Home
+
+VERSION = 1
+RETRIES = 1
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The part of a session that is being written to one archive file."""
+
+    path: str
+    number: int
+    title: str
+    start: int  # in the source
+    started_at: datetime
+    last_at: datetime
+    tail: Tail = Tail()
+    extracted: int = 0  # turns that the extractor has seen
+    messages: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    redacted: int = 0
+    echoes: int = 0  # characters of our own text that were kept out
+    entries: tuple[str, ...] = ()  # ids that came out of it
+    subjects: tuple[str, ...] = ()
+    draft: str = ""  # the handoff as it would be now
+    draft_detail: str = ""
+    size: int = 0  # bytes of the body: what follows in the file is from a crash
+
+
+class Failure(msgspec.Struct, frozen=True):
+    at: datetime
+    error: str
+    retries: int = 0
+
+    @property
+    def final(self) -> bool:
+        return self.retries >= RETRIES
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How far one session has been read."""
+
+    host: str
+    id: str
+    path: str
+    part: str = ""
+    kind: str = "main"
+    key: str = ""
+    parent: str = ""
+    cwd: str = ""
+    channel: str = ""
+    model: str = ""
+    head: str = ""  # fingerprint of the source file
+    position: int = 0
+    last_id: str = ""
+    last_at: datetime | None = None
+    size: int = 0  # of the source when it was last read
+    windows: int = 0  # the number of the newest one
+    window: Window | None = None
+    messages: int = 0
+    entries: int = 0
+    unread: dict[str, int] = {}  # records we could not understand, by kind
+    touched_at: datetime | None = None
+    failure: Failure | None = None
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A batch on its way into the log."""
+
+    ref: str
+    log_size: int
+    entries: list[dict[str, Any]]
+    progress: Progress
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    version: int = VERSION
+    sessions: dict[str, Progress] = {}
+    pending: Pending | None = None
+    committed_at: datetime | None = None
+    briefed_at: datetime | None = None
+
+    def with_session(self, ref: str, progress: Progress, **changes: Any) -> State:
+        return msgspec.structs.replace(self, sessions=self.sessions | {ref: progress}, **changes)
+
+
+def load(home: Home) -> State:
+    try:
+        data = home.state.read_bytes()
+    except FileNotFoundError:
+        return State()
+    try:
+        state = msgspec.json.decode(data, type=State)
+    except msgspec.DecodeError as error:
+        raise WakebookError(
+            f"{home.state}: cannot be read ({error}). It was not written by this version; "
+            "move it away, and the cursors are recovered from the archived transcripts."
+        ) from error
+    if state.version > VERSION:
+        raise WakebookError(
+            f"{home.state}: has version {state.version}, this Wakebook knows {VERSION}. Update it."
+        )
+    return state
+
+
+def save(home: Home, state: State) -> None:
+    home.replace(home.state, msgspec.json.format(msgspec.json.encode(state), indent=1))
+
+
+def prune(state: State, now: datetime, days: int) -> tuple[State, list[str]]:
+    """Forget sessions that are long finished, read to the end, and gone from the host.
+
+    While the source exists its cursor stays: without it the session would look new. A
+    source that vanished with unread bytes in it is kept as well, for `audit` to report.
+    """
+    limit = now - timedelta(days=days)
+    gone = [
+        ref
+        for ref, progress in state.sessions.items()
+        if progress.window is None
+        and progress.failure is None
+        and progress.touched_at is not None
+        and progress.touched_at < limit
+        and progress.position >= progress.size
+        and not Path(progress.path).exists()
+    ]
+    if not gone:
+        return state, []
+    kept = {ref: item for ref, item in state.sessions.items() if ref not in gone}
+    return msgspec.structs.replace(state, sessions=kept), gone
