@@ -1,0 +1,1 @@
+"""What was learned: the append-only log of entries, and the subjects they are about."""

@@ -1,0 +1,104 @@
+"""Replacement chains: which entries still hold, found in one forward pass.
+
+An entry that another one replaces is superseded. A replaced by B replaced by C leaves C.
+A merge (one entry replaces several) leaves the merge. An id that names nothing is
+dangling; entries that replace each other in a circle would all vanish, so the newest of
+the circle holds. Both are reported, and neither is fatal.
+
+A replacement also settles things: a question is closed by what replaces it, and a task is
+done when the entry that replaces it says so, or is no task at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from wakebook.log.entry import Entry
+
+
+class Chains(msgspec.Struct, frozen=True):
+    by_id: dict[str, Entry]  # all, in log order
+    replaced_by: dict[str, str]  # superseded id -> the id that replaced it directly
+    dangling: tuple[tuple[str, str], ...] = ()  # (entry, the id it names in vain)
+    cycles: tuple[tuple[str, ...], ...] = ()
+    repeated: tuple[str, ...] = ()  # ids that occur more than once: the first counts
+
+    @property
+    def entries(self) -> Iterable[Entry]:
+        return self.by_id.values()
+
+    def current(self) -> list[Entry]:
+        """Entries that nothing replaces, in log order."""
+        return [entry for entry in self.entries if entry.id not in self.replaced_by]
+
+    def is_open(self, entry: Entry) -> bool:
+        """A task still to do, or a question still to answer."""
+        if entry.id in self.replaced_by:
+            return False
+        return entry.type == "question" or (entry.type == "task" and entry.status == "open")
+
+    def latest(self, identity: str) -> str:
+        """The end of an entry's chain: what holds today."""
+        while identity in self.replaced_by:
+            identity = self.replaced_by[identity]
+        return identity
+
+    def history(self, identity: str) -> list[Entry]:
+        """An entry with all that it replaced and all that replaced it, in log order."""
+        back: dict[str, list[str]] = {}
+        for old, new in self.replaced_by.items():
+            back.setdefault(new, []).append(old)
+        family: set[str] = set()
+        waiting = [self.latest(identity)]
+        while waiting:
+            current = waiting.pop()
+            if current not in family:
+                family.add(current)
+                waiting += back.get(current, [])
+        return [entry for entry in self.entries if entry.id in family]
+
+    def depth(self, identity: str) -> int:
+        return len(self.history(identity)) - 1
+
+
+def resolve(entries: Iterable[Entry]) -> Chains:
+    unique: dict[str, Entry] = {}
+    repeated: list[str] = []
+    for entry in entries:
+        if entry.id in unique:
+            repeated.append(entry.id)
+        else:
+            unique[entry.id] = entry
+    replaced_by: dict[str, str] = {}
+    dangling: list[tuple[str, str]] = []
+    for entry in unique.values():
+        for old in entry.replaces:
+            if old in unique:
+                replaced_by[old] = entry.id
+            else:
+                dangling.append((entry.id, old))
+    cycles = _break_cycles(replaced_by, list(unique))
+    return Chains(unique, replaced_by, tuple(dangling), tuple(cycles), tuple(repeated))
+
+
+def _break_cycles(replaced_by: dict[str, str], order: Sequence[str]) -> list[tuple[str, ...]]:
+    """Free the newest entry of every circle. Returns the circles."""
+    rank = {identity: number for number, identity in enumerate(order)}
+    settled: set[str] = set()
+    cycles: list[tuple[str, ...]] = []
+    for start in list(replaced_by):
+        path: list[str] = []
+        seen: set[str] = set()
+        current = start
+        while current in replaced_by and current not in settled and current not in seen:
+            seen.add(current)
+            path.append(current)
+            current = replaced_by[current]
+        if current in seen:
+            circle = path[path.index(current) :]
+            del replaced_by[max(circle, key=rank.__getitem__)]
+            cycles.append(tuple(circle))
+        settled.update(path)
+    return cycles

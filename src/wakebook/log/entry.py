@@ -1,0 +1,202 @@
+"""Entry: one thing that was learned, and the only thing that an extractor writes.
+
+Fields are those of the log's format (docs/formats.md). An entry that came out of a
+conversation has an id derived from what was said and where, so that reading the same
+words again gives the same id and the log never holds it twice. Unknown fields are kept
+in `extra` and survive a read and a write.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal, cast, get_args
+
+import msgspec
+
+from wakebook import clock
+from wakebook.errors import InvalidEntry
+
+Type = Literal["task", "fact", "decision", "question", "handoff"]
+Status = Literal["open", "done"]
+EntryKind = Literal["lesson", "procedure", "preference", "event", "relationship"]
+
+TYPES: tuple[str, ...] = get_args(Type)
+STATUSES: tuple[str, ...] = get_args(Status)
+KINDS: tuple[str, ...] = get_args(EntryKind)
+ID = re.compile(r"[A-Za-z0-9_-]{12}")
+SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+_encode = msgspec.json.Encoder().encode
+_FIELDS = frozenset(
+    [
+        "id",
+        "timestamp",
+        "type",
+        "content",
+        "session",
+        "detail",
+        "subject",
+        "replaces",
+        "status",
+        "kind",
+        "evidence",
+        "transcript",
+        "pinned",
+    ]
+)
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    timestamp: datetime
+    type: Type
+    content: str
+    session: str  # the host's session id, or "manual"
+    detail: str = ""
+    subject: str = ""
+    replaces: tuple[str, ...] = ()
+    status: Status | None = None  # tasks only
+    kind: EntryKind | None = None
+    evidence: tuple[int, ...] = ()  # turns of the archived transcript
+    transcript: str = ""  # that transcript, relative to the home
+    pinned: bool = False
+    extra: dict[str, Any] = {}
+
+    def with_(self, **changes: Any) -> Entry:
+        return msgspec.structs.replace(self, **changes)
+
+
+def new_id() -> str:
+    """A nanoid: 12 characters of 64, from the system's randomness."""
+    return base64.urlsafe_b64encode(os.urandom(9)).decode()
+
+
+def derived_id(source: str, kind: str, content: str) -> str:
+    """The id of what a conversation said: the same words give the same id.
+
+    `source` is the host's id of the message, which a fork shares with its parent.
+    """
+    seed = "\x1f".join((source, kind, content)).encode("utf-8", "surrogatepass")
+    return base64.urlsafe_b64encode(hashlib.blake2b(seed, digest_size=9).digest()).decode()
+
+
+def slugify(text: str) -> str:
+    """Lower-case kebab-case, or nothing if the text has no letters or digits for it."""
+    import unicodedata
+
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return "-".join(re.findall(r"[a-z0-9]+", plain.lower()))[:60].strip("-")
+
+
+def validate(entry: Entry) -> Entry:
+    """The entry itself, if it keeps the rules; otherwise InvalidEntry says which it breaks."""
+    problem = next(_problems(entry), None)
+    if problem:
+        raise InvalidEntry(f"entry {entry.id!r}: {problem}")
+    return entry
+
+
+def _problems(entry: Entry) -> Any:
+    if not ID.fullmatch(entry.id):
+        yield "id must be 12 characters of A-Z a-z 0-9 _ -"
+    if entry.type not in TYPES:
+        yield f"type must be one of {', '.join(TYPES)}, not {entry.type!r}"
+    if not entry.content.strip():
+        yield "content is empty"
+    if entry.type == "task" and entry.status not in STATUSES:
+        yield "a task needs a status: open or done"
+    if entry.type != "task" and entry.status is not None:
+        yield "only a task has a status"
+    if entry.kind is not None and entry.kind not in KINDS:
+        yield f"kind must be one of {', '.join(KINDS)}"
+    if entry.subject and not SLUG.fullmatch(entry.subject):
+        yield f"subject {entry.subject!r} is not lower-case-kebab-case"
+    if not entry.session:
+        yield "session is missing"
+    if entry.id in entry.replaces:
+        yield "an entry cannot replace itself"
+    if any(number < 1 for number in entry.evidence):
+        yield "evidence counts turns from 1"
+
+
+def decode(line: bytes) -> Entry:
+    """One line of log.jsonl. Raises InvalidEntry with the reason."""
+    try:
+        raw = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidEntry(f"not valid JSON: {error}") from error
+    if not isinstance(raw, dict):
+        raise InvalidEntry("not a JSON object")
+    return from_dict(raw)
+
+
+def from_dict(raw: Mapping[str, Any]) -> Entry:
+    timestamp = clock.parse(raw.get("timestamp"))
+    if timestamp is None:
+        raise InvalidEntry(f"timestamp {raw.get('timestamp')!r} is not ISO 8601")
+    replaces = raw.get("replaces") or ()
+    try:
+        entry = Entry(
+            id=_text(raw, "id"),
+            timestamp=timestamp,
+            type=cast(Type, _text(raw, "type")),
+            content=_text(raw, "content"),
+            session=_text(raw, "session"),
+            detail=_text(raw, "detail"),
+            subject=_text(raw, "subject"),
+            replaces=(replaces,) if isinstance(replaces, str) else tuple(replaces),
+            status=cast("Status | None", raw.get("status")),
+            kind=cast("EntryKind | None", raw.get("kind")),
+            evidence=tuple(int(number) for number in raw.get("evidence") or ()),
+            transcript=_text(raw, "transcript"),
+            pinned=raw.get("pinned") is True,
+            extra={key: value for key, value in raw.items() if key not in _FIELDS},
+        )
+    except (TypeError, ValueError) as error:
+        raise InvalidEntry(str(error)) from error
+    return validate(entry)
+
+
+def _text(raw: Mapping[str, Any], name: str) -> str:
+    value = raw.get(name, "")
+    if not isinstance(value, str):
+        raise InvalidEntry(f"{name} must be text, not {value!r}")
+    return value
+
+
+def as_dict(entry: Entry) -> dict[str, Any]:
+    """The entry as it stands in the log: empty optional fields are left out."""
+    raw: dict[str, Any] = {
+        "id": entry.id,
+        "timestamp": clock.iso(entry.timestamp),
+        "type": entry.type,
+        "content": entry.content,
+    }
+    if entry.detail:
+        raw["detail"] = entry.detail
+    if entry.status:
+        raw["status"] = entry.status
+    if entry.subject:
+        raw["subject"] = entry.subject
+    if entry.kind:
+        raw["kind"] = entry.kind
+    if entry.replaces:
+        raw["replaces"] = entry.replaces[0] if len(entry.replaces) == 1 else list(entry.replaces)
+    if entry.pinned:
+        raw["pinned"] = True
+    raw["session"] = entry.session
+    if entry.evidence:
+        raw["evidence"] = list(entry.evidence)
+    if entry.transcript:
+        raw["transcript"] = entry.transcript
+    return raw | entry.extra
+
+
+def encode(entry: Entry) -> bytes:
+    """One line of log.jsonl, with its newline."""
+    return _encode(as_dict(entry)) + b"\n"

@@ -1,0 +1,53 @@
+"""Ledger: the log in memory, kept current by reading only what was added.
+
+A rewrite (rename, merge, forget) gives the log a new inode, and a shrunk log was set aside
+by hand: both make the ledger start over.
+"""
+
+from __future__ import annotations
+
+import os
+
+from wakebook.home import Home
+from wakebook.log import log
+from wakebook.log.chains import Chains, resolve
+from wakebook.log.entry import Entry
+
+
+class Ledger:
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._entries: list[Entry] = []
+        self._bad: list[log.BadLine] = []
+        self._size = 0
+        self._inode = 0
+        self._chains = resolve(())
+
+    def chains(self) -> Chains:
+        """The log's entries with their replacements, as of now."""
+        self._refresh()
+        return self._chains
+
+    def bad(self) -> list[log.BadLine]:
+        self._refresh()
+        return self._bad
+
+    def size(self) -> int:
+        self._refresh()
+        return self._size
+
+    def _refresh(self) -> None:
+        try:
+            found = os.stat(self._home.log)  # noqa: PTH116
+            size, inode = found.st_size, found.st_ino
+        except FileNotFoundError:
+            size, inode = 0, 0
+        if size == self._size and inode == self._inode:
+            return
+        if inode != self._inode or size < self._size or self._bad:
+            self._entries, self._bad, self._size = [], [], 0
+        reading = log.read(self._home, self._size)
+        self._entries += reading.entries
+        self._bad += reading.bad
+        self._size, self._inode = reading.size, inode
+        self._chains = resolve(self._entries)

@@ -1,0 +1,96 @@
+"""Log: log.jsonl, one entry a line, append-only.
+
+Reading never fails on a bad line: it is skipped and reported with its number. Appending
+costs the same whatever the log's size. A last line without its newline is what a crash
+left: before the next append it is moved to `log.torn`, so that nothing is glued to it and
+nothing is thrown away.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from wakebook.errors import InvalidEntry
+from wakebook.home import Home
+from wakebook.log.entry import Entry, decode, encode, validate
+
+
+class BadLine(msgspec.Struct, frozen=True):
+    number: int
+    reason: str
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """All entries in log order, and the lines that are none."""
+
+    entries: tuple[Entry, ...]
+    bad: tuple[BadLine, ...] = ()
+    size: int = 0  # bytes read: where the next reading can go on
+
+
+def read(home: Home, offset: int = 0) -> Reading:
+    """The log from a byte offset on (which must be a line's beginning)."""
+    try:
+        with home.log.open("rb") as stream:
+            stream.seek(offset)
+            data = stream.read()
+    except FileNotFoundError:
+        return Reading((), (), 0)
+    entries: list[Entry] = []
+    bad: list[BadLine] = []
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            entries.append(decode(line))
+        except InvalidEntry as error:
+            bad.append(BadLine(number, str(error)))
+    return Reading(tuple(entries), tuple(bad), offset + len(data))
+
+
+def append(home: Home, entries: Iterable[Entry]) -> None:
+    """Add entries in one write and fsync. Under the writer lock."""
+    data = b"".join(encode(validate(entry)) for entry in entries)
+    if data:
+        set_torn_aside(home)
+        home.append(home.log, data)
+
+
+def set_torn_aside(home: Home) -> bool:
+    """Move an unfinished last line to log.torn. Whether there was one."""
+    try:
+        descriptor = os.open(home.log, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        size = os.fstat(descriptor).st_size
+        if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n":
+            return False
+        start = _line_start(descriptor, size)
+        torn = os.pread(descriptor, size - start, start)
+        home.append(home.root / "log.torn", torn + b"\n")
+        os.ftruncate(descriptor, start)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    home.trace("torn", file="log.jsonl", bytes=len(torn), kept_in="log.torn")
+    return True
+
+
+def _line_start(descriptor: int, end: int) -> int:
+    """The offset of the last line's first byte."""
+    while end > 0:
+        begin = max(0, end - 65536)
+        found = os.pread(descriptor, end - begin, begin).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        end = begin
+    return 0
+
+
+def rewrite(home: Home, change: Iterator[bytes] | Sequence[bytes]) -> None:
+    """Replace the whole log, atomically. Only rename, merge and forget may do this."""
+    home.replace(home.log, b"".join(change))

@@ -1,0 +1,201 @@
+"""Subjects: the registry of what entries are about (subjects.json).
+
+A subject is a slug with a display name, a type and the names it used to have. Slugs that
+an extractor uses for the first time are added by themselves. Renaming and merging rewrite
+the log (the only thing that may, with `forget`) and leave the old slug as an alias, so
+that old references still resolve. A deleted slug stays known as deleted: its entries keep
+it, and new entries do not get it again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from wakebook.errors import InvalidEntry, NotFound, WakebookError
+from wakebook.home import Home
+from wakebook.log import log
+from wakebook.log.entry import SLUG, slugify
+
+Type = Literal["project", "person", "system", "tool", "place", "other"]
+TYPES = ("project", "person", "system", "tool", "place", "other")
+
+
+class Subject(msgspec.Struct, frozen=True):
+    slug: str
+    display: str
+    type: str = "project"
+    aliases: tuple[str, ...] = ()
+    deleted: bool = False
+    extra: dict[str, Any] = {}
+
+
+class Registry(msgspec.Struct, frozen=True):
+    """All subjects by slug. Every change gives a new registry."""
+
+    subjects: dict[str, Subject] = {}
+
+    def canonical(self, name: str) -> str:
+        """The slug behind a slug or alias; the name itself if nobody knows it."""
+        if name in self.subjects:
+            return name
+        return self.aliases().get(name, name)
+
+    def aliases(self) -> dict[str, str]:
+        return {alias: slug for slug, item in self.subjects.items() for alias in item.aliases}
+
+    def names(self) -> dict[str, str]:
+        """Every name in lower case -> slug: slugs, display names, aliases."""
+        found: dict[str, str] = {}
+        for slug, item in self.subjects.items():
+            if item.deleted:
+                continue
+            for name in (slug, slug.replace("-", " "), item.display, *item.aliases):
+                found.setdefault(name.lower(), slug)
+        return found
+
+    def known(self) -> list[Subject]:
+        return [item for item in self.subjects.values() if not item.deleted]
+
+    def get(self, name: str) -> Subject:
+        found = self.subjects.get(self.canonical(name))
+        if found is None or found.deleted:
+            raise NotFound(f"There is no subject {name!r}. `wakebook subjects list` shows all.")
+        return found
+
+    def with_(self, *items: Subject) -> Registry:
+        return Registry(self.subjects | {item.slug: item for item in items})
+
+    def without(self, slug: str) -> Registry:
+        return Registry({key: item for key, item in self.subjects.items() if key != slug})
+
+    def for_entry(self, name: str) -> str:
+        """The slug a new entry should carry: canonical, or none if it was deleted."""
+        slug = self.canonical(name)
+        known = self.subjects.get(slug)
+        return "" if known and known.deleted else slug
+
+    def ensure(self, slugs: Iterable[str]) -> Registry:
+        """With every slug that is not known yet added by itself."""
+        new = {slug: Subject(slug, title(slug)) for slug in slugs if slug}
+        missing = [new[slug] for slug in new if self.canonical(slug) not in self.subjects]
+        return self.with_(*missing) if missing else self
+
+
+def title(slug: str) -> str:
+    return " ".join(word.capitalize() for word in slug.split("-"))
+
+
+def load(home: Home) -> Registry:
+    try:
+        raw = json.loads(home.subjects.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Registry()
+    except ValueError as error:
+        raise WakebookError(
+            f"{home.subjects}: not valid JSON ({error}). Correct it, or restore it with "
+            f"`git -C {home.root} checkout subjects.json`."
+        ) from error
+    return Registry({slug: _read(slug, value) for slug, value in raw.items()})
+
+
+def _read(slug: str, value: Any) -> Subject:
+    fields = dict(value) if isinstance(value, dict) else {}
+    return Subject(
+        slug,
+        str(fields.pop("display", title(slug))),
+        str(fields.pop("type", "project")),
+        tuple(str(alias) for alias in fields.pop("aliases", ())),
+        fields.pop("deleted", False) is True,
+        fields,
+    )
+
+
+def save(home: Home, registry: Registry) -> None:
+    raw: dict[str, Any] = {}
+    for slug in sorted(registry.subjects):
+        item = registry.subjects[slug]
+        raw[slug] = {"display": item.display, "type": item.type}
+        if item.aliases:
+            raw[slug]["aliases"] = list(item.aliases)
+        if item.deleted:
+            raw[slug]["deleted"] = True
+        raw[slug] |= item.extra
+    home.replace(home.subjects, json.dumps(raw, ensure_ascii=False, indent=2) + "\n")
+
+
+# --- what a person can do ------------------------------------------------------------
+
+
+def add(registry: Registry, name: str, type_: str, display: str = "") -> Registry:
+    slug = _slug(name)
+    _known_type(type_)
+    old = registry.subjects.get(registry.canonical(slug))
+    if old and not old.deleted:
+        raise WakebookError(f"The subject {old.slug!r} exists already.")
+    shown = display or (name if name != slug else title(slug))
+    return registry.with_(Subject(slug, shown, type_))
+
+
+def rename(registry: Registry, old: str, new: str) -> Registry:
+    """The registry after old -> new. If `new` exists, old is merged into it."""
+    source = registry.get(old)
+    slug = _slug(new)
+    if slug == source.slug:
+        raise WakebookError(f"The subject is called {slug!r} already.")
+    target = registry.subjects.get(slug)
+    if target and not target.deleted:
+        aliases = dict.fromkeys((*target.aliases, *source.aliases, source.slug))
+        merged = msgspec.structs.replace(target, aliases=tuple(aliases))
+    else:
+        kept = (alias for alias in (*source.aliases, source.slug) if alias != slug)
+        shown = title(slug) if source.display == title(source.slug) else source.display
+        merged = msgspec.structs.replace(
+            source, slug=slug, display=shown, aliases=tuple(dict.fromkeys(kept))
+        )
+    return registry.without(source.slug).with_(merged)
+
+
+def delete(registry: Registry, name: str) -> Registry:
+    return registry.with_(msgspec.structs.replace(registry.get(name), deleted=True))
+
+
+def rewrite_log(home: Home, old: str, new: str) -> int:
+    """Change the subject of every entry in the log. Other bytes stay as they are."""
+    try:
+        lines = home.log.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        return 0
+    wanted = re.compile(rb'("subject"\s*:\s*)"' + re.escape(old.encode()) + rb'"')
+    changed = 0
+    for number, line in enumerate(lines):
+        if wanted.search(line) and _subject_of(line) == old:
+            lines[number] = wanted.sub(rb'\1"' + new.encode() + rb'"', line, count=1)
+            changed += 1
+    if changed:
+        log.rewrite(home, lines)
+    return changed
+
+
+def _subject_of(line: bytes) -> object:
+    try:
+        raw = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return raw.get("subject") if isinstance(raw, dict) else None
+
+
+def _slug(name: str) -> str:
+    slug = slugify(name)
+    if not SLUG.fullmatch(slug):
+        raise InvalidEntry(f"{name!r} gives no slug: use letters a-z, digits and hyphens.")
+    return slug
+
+
+def _known_type(type_: str) -> None:
+    if type_ not in TYPES:
+        raise InvalidEntry(f"type {type_!r} is not one of {', '.join(TYPES)}.")

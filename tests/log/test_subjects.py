@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from tests.log.test_log import entry
+from wakebook import Memory, Query, WakebookError
+from wakebook.errors import InvalidEntry, NotFound
+from wakebook.log import log
+
+
+def commits(memory: Memory) -> list[str]:
+    command = ["git", "-C", str(memory.home.root), "log", "--format=%s"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def test_add_list_and_the_format_on_disk(memory: Memory) -> None:
+    memory.add_subject("Auth Migration")
+    memory.add_subject("max", "person")
+    assert json.loads(memory.home.subjects.read_text()) == {
+        "auth-migration": {"display": "Auth Migration", "type": "project"},
+        "max": {"display": "Max", "type": "person"},
+    }
+    assert [item.slug for item, _ in memory.subjects()] == ["auth-migration", "max"]
+    with pytest.raises(WakebookError, match="exists already"):
+        memory.add_subject("auth migration")
+    with pytest.raises(InvalidEntry, match="gives no slug"):
+        memory.add_subject("日本")
+
+
+def test_rename_rewrites_the_log_leaves_an_alias_and_commits_before_and_after(
+    memory: Memory,
+) -> None:
+    memory.add_subject("whisper")
+    log.append(
+        memory.home, [entry('says "subject":"whisper" itself', subject="whisper"), entry("b")]
+    )
+    untouched = memory.home.log.read_bytes().splitlines()[1]
+    assert memory.rename_subject("whisper", "whisper-stt") == ("whisper-stt", 1)
+    found = memory.search(Query(subjects=("whisper",)))  # the alias still finds it
+    assert [item.subject for item in found] == ["whisper-stt"]
+    assert found[0].content == 'says "subject":"whisper" itself'
+    assert memory.home.log.read_bytes().splitlines()[1] == untouched
+    assert commits(memory)[:2] == [
+        "maintenance: rename subject whisper to whisper-stt",
+        "maintenance: before whisper becomes whisper-stt",
+    ]
+
+
+def test_merge_needs_a_target_and_rename_refuses_one(memory: Memory) -> None:
+    memory.add_subject("a")
+    memory.add_subject("b")
+    log.append(memory.home, [entry("x", subject="a"), entry("y", subject="b")])
+    with pytest.raises(WakebookError, match="subjects merge a b"):
+        memory.rename_subject("a", "b")
+    with pytest.raises(NotFound):
+        memory.rename_subject("a", "c", merge=True)
+    memory.rename_subject("a", "b", merge=True)
+    assert [(item.slug, item.aliases, count) for item, count in memory.subjects()] == [
+        ("b", ("a",), 2)
+    ]
+
+
+def test_a_deleted_subject_keeps_its_entries_and_gets_no_new_ones(memory: Memory) -> None:
+    memory.remember("one", subject="boat")
+    memory.delete_subject("boat")
+    assert memory.subjects() == []
+    assert [item.subject for item in memory.search(Query())] == ["boat"]
+    with pytest.raises(WakebookError, match="was deleted"):
+        memory.remember("two", subject="boat")
+    assert memory.registry().for_entry("boat") == ""
+    assert memory.add_subject("boat").slug == "boat"
+
+
+def test_entries_create_their_subjects_by_themselves(memory: Memory) -> None:
+    memory.remember("The staging box is called lagoon", subject="staging-box")
+    assert memory.registry().subjects["staging-box"].display == "Staging Box"
+
+
+def test_a_broken_registry_is_named(memory: Memory) -> None:
+    memory.home.subjects.write_text("{")
+    with pytest.raises(WakebookError, match=r"subjects.json.*git .* checkout"):
+        memory.subjects()
