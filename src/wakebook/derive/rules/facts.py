@@ -1,0 +1,185 @@
+"""Facts about the user, their people and their work.
+
+The hard filter: would one have to know this person to know this? So a statement counts
+when it is in the first person, when a person is its subject, or when it is specific (a
+name, number, date or place). Symptoms, talk about the talk and general truths do not.
+"""
+
+from __future__ import annotations
+
+import re
+
+from wakebook.derive.rules import cues, names, vocabulary, wording
+from wakebook.derive.rules.finding import Finding
+from wakebook.derive.rules.vocabulary import pattern
+from wakebook.log.entry import EntryKind
+
+_LONG = 45  # words
+_BE = ("is", "are", "'s", "was", "were")
+
+
+def found(clause: str, memo: bool = False, long: bool = False) -> Finding | None:
+    """The fact that a clause states.
+
+    `memo`: the user asks to have it kept. `long`: the message may hold pasted words, so only
+    what is in the first person counts.
+    """
+    words = clause.count(" ") + 1
+    if words < 2 or words > _LONG:
+        return None
+    for cue in cues.PREFERENCES:
+        if pattern(cue).match(clause):
+            return _preference(clause)
+    noted = pattern(cues.NOTED).match(clause)
+    if noted and not long and noted["rest"].count(" ") >= 2:
+        return _fact(noted["rest"])
+    if pattern(vocabulary.HEDGE).search(clause) or _talk(clause):
+        return None
+    lesson = pattern(cues.LESSONS).match(clause)
+    if lesson and (
+        names.specific(lesson["rest"]) or pattern(r"\b(?:our|my|we|i|the)\b").search(lesson["rest"])
+    ):
+        return _fact(lesson["rest"], "lesson")
+    if pattern(vocabulary.CODE).match(clause):
+        return None
+    for cue in cues.SELF:
+        if pattern(cue).match(clause):
+            return None if pattern(vocabulary.SYMPTOM).search(clause) else _self(clause)
+    owned = _owned(clause)
+    if owned or long:
+        return owned
+    return _person(clause) or _specific(clause, memo) or _labelled(clause)
+
+
+def answer(clause: str, asked: str) -> Finding | None:
+    """A fragment that answers the agent's short question: "And the launch date?" - "3 May"."""
+    topic = pattern(
+        r"(?:.{0,60}[,.] )?(?:and |(?:what|when|where|who)(?:'s| is| are) )"
+        r"(?:the |your |their )(?P<topic>[\w' -]{3,50})$"
+    ).match(asked)
+    if not topic or clause.count(" ") > 10 or not (names.specific(" " + clause) or role(clause)):
+        return None
+    return Finding("fact", wording.sentence(f"{topic['topic']}: {clause}"))
+
+
+def _preference(clause: str) -> Finding | None:
+    if pattern(
+        rf"i(?:'d)? (?:really |do |also )?(?:like|love|hate|prefer|enjoy) {vocabulary.VAGUE}"
+        r"|i'd (?:like|love)\b|(?:i|we) (?:like|love)$"
+        r"|.*\b(?:ideas?|suggestions?|options?|approach|sound of|recipes?|recommendations?)\b"
+    ).match(clause):
+        return None
+    call = pattern(r"(?:please )?(?:just )?call me (.+)").match(clause)
+    if call:
+        return _fact(f"User wants to be called {call.group(1)}", "preference")
+    if pattern(r"(?:i|we|i'm|my)\b").match(clause):
+        return _self(clause, "preference")
+    return _fact(f"User wants: {clause}", "preference")
+
+
+def _self(clause: str, kind: EntryKind | None = None) -> Finding:
+    if kind is None and pattern(
+        rf"(?:(?:i|we)(?:'ve| have)? )?(?:\w+ )?{vocabulary.PAST_EVENT}\b"
+    ).match(clause):
+        kind = "event"
+    if pattern(r"(?:got|moved|joined|started|bought|signed|hired|adopted|passed|sold|met)\b").match(
+        clause
+    ):
+        clause = f"I {clause}"
+    if pattern(r"(?:we|we're)\b").match(clause):
+        return _fact(clause, kind)
+    return Finding("fact", wording.about_user(clause), kind=kind)
+
+
+def _owned(clause: str) -> Finding | None:
+    """ "my X is Y", "our X runs on Y"."""
+    if not pattern(r"(?:my|our)\b").match(clause) or pattern(cues.MINE_NOT).match(clause):
+        return None
+    match = pattern(cues.WEAK).match(clause)
+    if (
+        not match
+        or pattern(cues.STATE).search(clause)
+        or pattern(vocabulary.SYMPTOM).search(clause)
+    ):
+        return None
+    if match["verb"].lower() in ("will", "can") or match["np"].count(" ") > 5:
+        return None
+    kind: EntryKind | None = "relationship" if role(match["np"]) else None
+    if clause[:2].lower() == "my":
+        return Finding("fact", wording.about_user(clause), kind=kind)
+    return _fact(clause, kind)
+
+
+def _person(clause: str) -> Finding | None:
+    if not names.leads(clause):
+        return None
+    match = pattern(
+        rf"[\w-]+(?:'s)?(?:,? and [\w-]+)?(?: (?:from|in|at|on|of) [\w' -]{{2,25}}?)?"
+        rf" (?:(?:now|also|still|always|only) )?{cues.PERSON_VERB}\b\s*(?P<rest>.+)"
+    ).match(clause)
+    if not match or pattern(vocabulary.SYMPTOM).search(clause) or _general(match):
+        return None
+    if pattern(r"(?:.* )?(?:it|them|that|this|those)$").match(match["rest"]):
+        return None
+    return _fact(clause, "relationship" if role(clause) else None)
+
+
+def _general(match: re.Match[str]) -> bool:
+    """ "Postgres is a database" is no fact about anybody's life."""
+    verb = match.string[: match.start("rest")].lower().split()[-1]
+    mine = pattern(r"\b(?:my|our|us|we|i|me)\b").search(match["rest"])
+    if verb in ("a", "an"):
+        return not (mine or role(match["rest"]))
+    if verb in ("is", "are", "was", "uses", "will", "the"):
+        return not (mine or role(match["rest"]) or names.specific(match["rest"]))
+    return False
+
+
+def _specific(clause: str, memo: bool) -> Finding | None:
+    match = pattern(cues.WEAK).match(clause)
+    if not match or pattern(cues.NO_SUBJECT).match(match["np"]):
+        return None
+    if pattern(vocabulary.SYMPTOM).search(clause) or pattern(cues.STATE).search(clause):
+        return None
+    if pattern(r".* (?:to|and|with|including|that|which|who|of course|like)\b").match(match["np"]):
+        return None
+    if pattern(r"(?:is|are|was|were) (?:an?|the) ").match(clause[match.start("verb") :]) and not (
+        role(clause) or pattern(r"(?:the|this|that|my|our)\b|.*\b(?:my|our|us|we)\b").match(clause)
+    ):
+        return None  # "Python is a language made in 1991"
+    owned = pattern(r"(?:his|her|their)\b|.*'s \w").match(match["np"])
+    called = pattern(cues.CALLED).match(clause)
+    placed = pattern(cues.PLACED).match(clause[match.start("verb") :])
+    head = pattern(cues.HEAD).fullmatch(match["np"]) and match["verb"].lower() in _BE
+    if not (memo or placed or head or (owned and called) or names.specific(match["rest"])):
+        return None
+    kind: EntryKind | None = "relationship" if role(match["np"]) else None
+    weak = not (called or owned or head or memo)
+    return Finding("fact", wording.sentence(wording.about_others(clause)), kind=kind, weak=weak)
+
+
+def _labelled(clause: str) -> Finding | None:
+    """ "shoe size: 43"."""
+    match = pattern(cues.LABEL).match(clause)
+    if not match or match["value"].count(" ") > 10 or match["label"].count(" ") > 3:
+        return None
+    if pattern(vocabulary.SYMPTOM).search(clause) or not names.specific(match["value"]):
+        return None
+    return Finding("fact", wording.sentence(f"{match['label']}: {match['value']}"), weak=True)
+
+
+def _fact(text: str, kind: EntryKind | None = None) -> Finding:
+    if pattern(r"(?:i|i'm|i've|i'd|my)\b").match(text):
+        return Finding("fact", wording.about_user(text), kind=kind)
+    return Finding("fact", wording.sentence(wording.about_others(text)), kind=kind)
+
+
+def role(text: str) -> bool:
+    return pattern(rf"\b(?:{vocabulary.ROLES})\b").search(text) is not None
+
+
+def _talk(clause: str) -> bool:
+    """Talk with the agent: questions without a mark, requests, things said to "you"."""
+    if pattern(vocabulary.ASKS).match(clause) or pattern(vocabulary.DIRECTIVE).match(clause):
+        return True
+    return pattern(r"\b(?:you|your|you're)\b").search(clause) is not None

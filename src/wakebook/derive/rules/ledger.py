@@ -1,0 +1,115 @@
+"""Ledger: what is known while a window is read, entries and drafts alike.
+
+It starts as the log's current entries and takes in every draft as if it were logged at
+once. So a later message sees the same ledger however the window was cut into deltas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from wakebook.derive.extract import Draft
+from wakebook.derive.rules import words
+from wakebook.log.entry import Entry, Status, Type
+
+SAME = 0.8  # this alike, two entries of a type say the same
+
+
+class Known(NamedTuple):
+    id: str
+    type: Type
+    content: str
+    subject: str
+    status: Status | None
+    terms: frozenset[str]
+    order: int  # older is less
+
+
+class Ledger:
+    def __init__(self, current: Iterable[Entry]) -> None:
+        self._entries = current
+        self._known: dict[str, Known] | None = None
+        self._by_term: dict[str, dict[str, None]] = {}
+        self._count = 0
+
+    def holds(self, draft: Draft) -> bool:
+        """Whether something of its type says nearly the same already."""
+        terms = words.terms(draft.content)
+        for known in self._near(terms):
+            if known.type != draft.type or known.status != draft.status:
+                continue
+            if known.content == draft.content:
+                return True
+            if words.alike(terms, known.terms) >= SAME and known.id not in draft.replaces:
+                return True
+        return False
+
+    def add(self, draft: Draft) -> None:
+        for old in draft.replaces:
+            self._remove(old)
+        self._put(draft)
+
+    def get(self, identity: str) -> Known | None:
+        return self._all().get(identity)
+
+    def latest(self, types: Sequence[Type], count: int) -> list[Known]:
+        """The newest of these types, newest first."""
+        found: list[Known] = []
+        for known in reversed(self._all().values()):
+            if known.type in types:
+                found.append(known)
+                if len(found) == count:
+                    break
+        return found
+
+    def best(
+        self, terms: frozenset[str], types: Sequence[Type], *, status: Status | None = None
+    ) -> Known | None:
+        """The one entry that these terms point to, or None if that is not clear.
+
+        Two shared terms are needed, or one that is half of the shorter side. The newer wins
+        a tie: it is of this session, if anything is.
+        """
+        found: Known | None = None
+        top = 0.0
+        for known in self._near(terms):
+            if known.type not in types or (status and known.status != status):
+                continue
+            shared = len(terms & known.terms)
+            least = min(len(terms), len(known.terms))
+            score = shared + shared / len(known.terms)
+            if (shared >= 2 or shared * 2 >= least) and score >= top:
+                found, top = known, score
+        return found
+
+    def _near(self, terms: frozenset[str]) -> Iterator[Known]:
+        everything = self._all()
+        near: dict[str, None] = {}
+        for term in terms:
+            near.update(self._by_term.get(term, {}))
+        return iter(sorted(map(everything.__getitem__, near), key=lambda known: known.order))
+
+    def _all(self) -> dict[str, Known]:
+        if self._known is None:
+            self._known = {}
+            for entry in self._entries:
+                self._put(entry)
+        return self._known
+
+    def _put(self, item: Entry | Draft) -> None:
+        if item.type == "handoff":
+            return
+        terms = words.terms(item.content)
+        known = Known(
+            item.id, item.type, item.content, item.subject, item.status, terms, self._count
+        )
+        self._count += 1
+        self._all()[item.id] = known
+        for term in terms:
+            self._by_term.setdefault(term, {})[item.id] = None
+
+    def _remove(self, identity: str) -> None:
+        known = self._all().pop(identity, None)
+        for term in known.terms if known else ():
+            self._by_term[term].pop(identity, None)

@@ -1,0 +1,164 @@
+"""Questions that a window leaves open.
+
+A question counts when its speaker parks it ("not sure yet whether ..."), when the agent
+could not answer it, or when nobody did before the window ended. What was decided later in
+the window is no longer open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from wakebook.capture.transcript import Message
+from wakebook.derive.rules import dialogue, wording, words
+from wakebook.derive.rules.sentences import Sentence, sentences, trimmed
+from wakebook.derive.rules.turn import LONG, READ
+from wakebook.derive.rules.vocabulary import pattern
+from wakebook.log.entry import Entry, derived_id
+
+
+class Question(NamedTuple):
+    content: str
+    message: Message  # where it was asked
+    turns: tuple[int, ...]
+    open: bool
+    personal: bool
+    terms: frozenset[str]
+
+
+def left_open(messages: Sequence[Message], current: Sequence[Entry]) -> list[Question]:
+    asked: list[Question] = []
+    for message in messages:
+        if message.role == "user":
+            for sentence in _own(message):
+                _read(sentence, message, asked)
+        elif pattern(dialogue.UNKNOWN).search(message.text[:1500]):
+            _reopen(asked, words.terms(message.text[:1500]), message)
+    _unanswered(messages, asked)
+    settled = _settled(messages, current)
+    return [one for one in asked if one.open and not _answered(one, settled)]
+
+
+def _own(message: Message) -> tuple[Sentence, ...]:
+    said = sentences(message.text)
+    return said if len(said) <= LONG * 2 else said[:READ] + said[-READ:]
+
+
+def _read(sentence: Sentence, message: Message, asked: list[Question]) -> None:
+    parked = _parked(sentence)
+    if parked:
+        again = _same(asked, parked.terms)
+        if again is None:
+            asked.append(parked._replace(message=message, turns=(message.turn,)))
+        else:
+            _mark(asked, again, message)
+        return
+    if pattern(dialogue.PARK).search(sentence.text):
+        _reopen(asked, words.terms(sentence.text), message)
+    wonder = pattern(dialogue.WONDER).search(sentence.text)
+    if wonder:
+        rest = wonder["rest"] or wonder["doubt"] or f"between {wonder['other']}"
+        _ask(rest, message, asked)
+    elif sentence.asked:
+        _ask(sentence.text, message, asked)
+
+
+def _parked(sentence: Sentence) -> Question | None:
+    if not pattern(dialogue.OPEN_HINT).search(sentence.text):
+        return None
+    texts = [sentence.text, trimmed(sentence.text), *(one.text for one in sentence.clauses)]
+    for text in texts:
+        for cue in dialogue.OPEN:
+            match = pattern(cue).match(text)
+            if match and len(words.terms(match["rest"])) >= 2 and _says_what(match["rest"]):
+                return _question(match["rest"], is_open=True)
+    return None
+
+
+def _says_what(rest: str) -> bool:
+    return pattern(r"(?:if|whether|about) (?:it|that|this|they)(?:'s|'re)?\b").match(rest) is None
+
+
+def _ask(text: str, message: Message, asked: list[Question]) -> None:
+    question = _question(trimmed(text), is_open=False)
+    if len(question.terms) >= 2 and not pattern(dialogue.TO_AGENT).search(text):
+        asked.append(question._replace(message=message, turns=(message.turn,)))
+
+
+def _question(text: str, is_open: bool) -> Question:
+    personal = pattern(r"\b(?:i|we|my|our|us|me)\b").search(text) is not None
+    content = wording.sentence(text).rstrip("?") + "?"
+    nowhere = Message("user", "", "")
+    return Question(content, nowhere, (), is_open, personal, words.terms(text))
+
+
+def _same(asked: list[Question], terms: frozenset[str]) -> int | None:
+    """The question asked before that these terms speak of."""
+    for place in range(len(asked) - 1, -1, -1):
+        shared = len(asked[place].terms & terms)
+        if shared >= 2 or (shared and shared * 2 >= len(terms)):
+            return place
+    return None
+
+
+def _reopen(asked: list[Question], terms: frozenset[str], message: Message) -> None:
+    """Mark the question that is spoken of, or else the last personal one, as open."""
+    ours = [place for place, one in enumerate(asked) if one.personal]
+    if not ours:
+        return
+    spoken = max(ours, key=lambda place: (len(asked[place].terms & terms), place))
+    if asked[spoken].terms & terms:
+        _mark(asked, spoken, message)
+    elif message.turn - asked[ours[-1]].turns[-1] <= 3 and not _open_beside(asked, ours[-1]):
+        _mark(asked, ours[-1], message)
+
+
+def _open_beside(asked: list[Question], place: int) -> bool:
+    """Whether the same message left another question open: one theme, one question."""
+    message = asked[place].message.id
+    return any(one.open and one.message.id == message for one in asked)
+
+
+def _mark(asked: list[Question], place: int, message: Message) -> None:
+    one = asked[place]
+    asked[place] = one._replace(open=True, turns=tuple(dict.fromkeys((*one.turns, message.turn))))
+
+
+def _unanswered(messages: Sequence[Message], asked: list[Question]) -> None:
+    """The last word of the window was a question, and nobody answered."""
+    if not messages:
+        return
+    last = messages[-1]
+    if last.role == "user":
+        for place, one in enumerate(asked):
+            if one.message.id == last.id and one.personal and not one.open:
+                _mark(asked, place, last)
+        return
+    said = sentences(last.text[-800:])
+    if said and said[-1].asked and pattern(dialogue.TO_USER).match(trimmed(said[-1].text)):
+        question = _question(trimmed(said[-1].text), is_open=True)
+        if len(question.terms) >= 2:
+            asked.append(question._replace(message=last, turns=(last.turn,)))
+
+
+def _settled(messages: Sequence[Message], current: Sequence[Entry]) -> list[Entry]:
+    """The facts and decisions that came out of this window."""
+    by_turn = {message.turn: message for message in messages}
+    found = []
+    for entry in current:
+        if entry.type in ("fact", "decision") and any(
+            turn in by_turn and derived_id(by_turn[turn].id, entry.type, entry.content) == entry.id
+            for turn in entry.evidence
+        ):
+            found.append(entry)
+    return found
+
+
+def _answered(question: Question, settled: list[Entry]) -> bool:
+    for entry in settled:
+        if max(entry.evidence) > question.turns[-1]:
+            shared = len(question.terms & words.terms(f"{entry.content} {entry.detail}"))
+            if shared >= 2 and shared * 3 >= len(question.terms):
+                return True
+    return False
