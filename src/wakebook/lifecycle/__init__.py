@@ -1,0 +1,1 @@
+"""When things happen: watching, recovery and the account of every source."""

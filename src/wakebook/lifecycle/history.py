@@ -1,0 +1,114 @@
+"""History: what goes into git, and when.
+
+A closed conversation is committed at once. Everything else waits for the next batch. The
+user's own text is committed before anything near it changes. Git failing never stops the
+memory: the failure is traced, shown in `status`, and the next batch tries again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from wakebook import git
+from wakebook.capture import archive
+from wakebook.capture import state as states
+from wakebook.config import Config
+from wakebook.errors import GitError, TranscriptError
+from wakebook.home import Home
+
+
+class History:
+    def __init__(self, home: Home, config: Config) -> None:
+        self._home = home
+        self._config = config
+        self.repository = git.Repository.find(home.root) if config.git.enabled else None
+
+    def note(self) -> str:
+        """One line on how things stand, for `status`."""
+        if not self._config.git.enabled:
+            return "switched off in config.toml"
+        if not git.installed():
+            return "git is not installed: no history is kept"
+        if self.repository is None:
+            return "not a repository: run `wakebook init` again"
+        last = self.repository.last_commit()
+        where = "" if self.repository.own else f" (in your repository {self.repository.top})"
+        return (f"{last[2]} [{last[0]}]" if last else "no commit yet") + where
+
+    def waiting(self) -> list[Path]:
+        """Changed files that the next batch will take: all but transcripts still written to."""
+        if self.repository is None:
+            return []
+        still_open = self._still_open()
+        return [path for path in self.repository.changed() if path not in still_open]
+
+    def batch(self, now: datetime, summary: str = "", force: bool = False) -> str | None:
+        """Commit what is waiting, if the last batch is long enough ago."""
+        if self.repository is None:
+            return None
+        with self._home.locked():
+            state = states.load(self._home)
+            pause = timedelta(minutes=self._config.git.batch_minutes)
+            last = state.committed_at
+            if not force and last is not None and last <= now < last + pause:
+                return None
+            paths = self.waiting()
+            done = self._commit(self._kind(paths), summary or _summary(paths), paths)
+            states.save(self._home, msgspec.structs.replace(state, committed_at=now))
+            return done
+
+    def conversation(self, path: str) -> None:
+        """Commit a transcript that has just been closed."""
+        if self.repository is None:
+            return
+        try:
+            topic = str(archive.read(self._home, path).front.get("topic") or path)
+        except TranscriptError:
+            topic = path
+        with self._home.locked():
+            self._commit("conversation", topic, [self._home.root / path], f"Session: {path}")
+
+    def leftovers(self) -> None:
+        """Commit closed transcripts that a crash kept from being committed."""
+        if self.repository is None:
+            return
+        still_open = self._still_open()
+        for path in self.repository.changed("raw/conversations"):
+            if path.suffix == ".md" and path not in still_open:
+                self.conversation(self._home.relative(path))
+
+    def before_touching(self, path: Path) -> None:
+        """The user's own words are in git before anything near them changes."""
+        if path.is_relative_to(self._home.root) and path.exists():
+            self._commit("memory", f"{path.name} as it was", [path])
+
+    def log(self, summary: str) -> None:
+        """Commit the log and the registry, around a rewrite of both."""
+        self._commit("maintenance", summary, [self._home.log, self._home.subjects])
+
+    def _commit(self, kind: str, summary: str, paths: Sequence[Path], body: str = "") -> str | None:
+        if self.repository is None or not paths:
+            return None
+        try:
+            return self.repository.commit(kind, summary, paths, body)
+        except GitError as error:
+            self._home.trace("failure", where="git", error=str(error))
+            return None
+
+    def _still_open(self) -> set[Path]:
+        sessions = states.load(self._home).sessions.values()
+        return {self._home.root / item.window.path for item in sessions if item.window}
+
+    def _kind(self, paths: Sequence[Path]) -> str:
+        identity = self._home.root / "knowledge" / "identity"
+        only = bool(paths) and all(path.is_relative_to(identity) for path in paths)
+        return "identity" if only else "memory"
+
+
+def _summary(paths: Sequence[Path]) -> str:
+    names = sorted({path.name for path in paths})
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

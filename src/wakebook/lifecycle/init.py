@@ -1,0 +1,105 @@
+"""Making a home. Running it again completes what is missing and changes nothing else."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+
+import msgspec
+
+from wakebook import config, git, markdown
+from wakebook.errors import WakebookError
+from wakebook.home import FOLDERS, Home
+
+STARTER = {
+    "MEMORY.md": "knowledge/memory/MEMORY.md",
+    "identity/SOUL.md": "knowledge/identity/SOUL.md",
+    "identity/USER.md": "knowledge/identity/USER.md",
+    "identity/AGENTS.md": "knowledge/identity/AGENTS.md",
+    "identity/TOOLS.md": "knowledge/identity/TOOLS.md",
+    "topics/release-day.md": "topics/release-day.md",
+    "gitignore": ".gitignore",
+    "gitattributes": ".gitattributes",
+}
+
+
+class Made(msgspec.Struct, frozen=True):
+    created: tuple[str, ...]
+    kept: tuple[str, ...]
+    notes: tuple[str, ...]
+    commit: str | None = None
+
+
+def init(home: Home) -> Made:
+    root = home.root
+    if root.exists() and not root.is_dir():
+        raise WakebookError(f"{root} is a file. Choose a folder for the home.")
+    fresh = not home.exists()
+    try:
+        home.folder(root)
+        if fresh and not any(root.iterdir()):
+            root.chmod(0o700)
+        for name in FOLDERS:
+            home.folder(root / name)
+    except OSError as error:
+        raise WakebookError(f"{root} cannot be created: {error.strerror}.") from error
+    with home.locked():
+        return _fill(home, fresh)
+
+
+def _fill(home: Home, fresh: bool) -> Made:
+    created: list[str] = []
+    kept: list[str] = []
+    notes: list[str] = []
+
+    def put(name: str, text: str) -> None:
+        path = home.root / name
+        if path.exists():
+            kept.append(name)
+        else:
+            home.replace(path, text)
+            created.append(name)
+
+    starter = resources.files("wakebook") / "starter"
+    for template, name in STARTER.items():
+        put(name, (starter / template).read_text(encoding="utf-8"))
+    put("log.jsonl", "")
+    put("subjects.json", "{}\n")
+    put("config.toml", config.as_toml(config.Config()))
+    notes += _markers(home)
+    repository = _repository(home, notes)
+    if fresh and os.stat(home.root).st_mode & 0o077:  # noqa: PTH116
+        notes.append(f"{home.root} existed already and keeps its permissions (0700 is safer).")
+    paths = [home.root / name for name in created]
+    commit = None
+    if repository and paths:
+        commit = repository.commit("maintenance", "start this home", paths)
+    return Made(tuple(created), tuple(kept), tuple(notes), commit)
+
+
+def _markers(home: Home) -> list[str]:
+    """A MEMORY.md that was here before gets the briefing's markers at its end."""
+    text = home.memory.read_bytes().decode("utf-8", "surrogateescape")
+    if markdown.block(text) is not None:
+        return []
+    grown = markdown.replace_block(text, "")
+    home.replace(home.memory, grown.encode("utf-8", "surrogateescape"))
+    return ["added the briefing markers at the end of knowledge/memory/MEMORY.md"]
+
+
+def _repository(home: Home, notes: list[str]) -> git.Repository | None:
+    if not config.load(home.config).git.enabled:
+        notes.append("git is switched off in config.toml: nothing is committed.")
+        return None
+    if not git.installed():
+        notes.append("git is not installed: no history is kept. Install it, then run init again.")
+        return None
+    repository = git.Repository.find(home.root)
+    if repository is None:
+        return git.Repository.create(home.root)
+    if not repository.own:
+        notes.append(
+            f"this home lies in your repository {repository.top}: Wakebook commits there, "
+            "its own paths only."
+        )
+    return repository

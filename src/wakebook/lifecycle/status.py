@@ -1,0 +1,91 @@
+"""Status: how the memory is doing, with every failure of the last days in plain sight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from wakebook import clock
+from wakebook.home import Home
+from wakebook.lifecycle.audit import UNACCOUNTED, Account
+from wakebook.lifecycle.history import History
+from wakebook.log.chains import Chains
+from wakebook.log.entry import TYPES
+from wakebook.log.ledger import Ledger
+from wakebook.log.subjects import Registry
+
+RECENT_DAYS = 7
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    home: str
+    extractor: str
+    log_bytes: int
+    counts: dict[str, int]  # current entries by type
+    open_tasks: int
+    open_questions: int
+    replaced: int
+    subjects: int
+    sessions: dict[str, int]  # audit status -> number
+    accounts: tuple[Account, ...]  # those that need attention
+    transcripts: int
+    last_handoff: str
+    git: str
+    uncommitted: int
+    problems: tuple[str, ...]
+
+
+def status(
+    home: Home,
+    ledger: Ledger,
+    registry: Registry,
+    history: History,
+    accounts: Sequence[Account],
+    extractor: str,
+    now: datetime,
+) -> Status:
+    chains = ledger.chains()
+    current = chains.current()
+    counts = dict.fromkeys(TYPES, 0)
+    for entry in current:
+        counts[entry.type] += 1
+    tally: dict[str, int] = {}
+    for account in accounts:
+        tally[account.status] = tally.get(account.status, 0) + 1
+    handoffs = [entry.timestamp for entry in current if entry.type == "handoff"]
+    return Status(
+        home=str(home.root),
+        extractor=extractor,
+        log_bytes=ledger.size(),
+        counts=counts,
+        open_tasks=sum(entry.type == "task" and chains.is_open(entry) for entry in current),
+        open_questions=counts["question"],
+        replaced=len(chains.replaced_by),
+        subjects=len(registry.known()),
+        sessions=tally,
+        accounts=tuple(account for account in accounts if account.status in UNACCOUNTED),
+        transcripts=sum(1 for _ in home.conversations.glob("*/*/*/*.md")),
+        last_handoff=clock.iso(max(handoffs)) if handoffs else "",
+        git=history.note(),
+        uncommitted=len(history.waiting()),
+        problems=tuple(_problems(home, ledger, chains, now)),
+    )
+
+
+def _problems(home: Home, ledger: Ledger, chains: Chains, now: datetime) -> Iterator[str]:
+    for bad in ledger.bad():
+        yield f"log.jsonl line {bad.number}: {bad.reason}. Correct or remove that line."
+    for entry, missing in chains.dangling:
+        yield f"entry {entry} replaces {missing}, which is not in the log"
+    for circle in chains.cycles:
+        yield f"entries replace each other in a circle: {' -> '.join(circle)}"
+    for identity in chains.repeated:
+        yield f"entry {identity} stands in the log more than once; the first one counts"
+    if (home.root / "log.torn").exists():
+        yield "log.torn holds half-written lines that a crash left; the log itself is whole"
+    since = clock.iso(now - timedelta(days=RECENT_DAYS))
+    for record in home.traces("failure"):
+        if str(record.get("at", "")) >= since:
+            yield f"{record['at']} {record.get('where')}: {record.get('error')}"

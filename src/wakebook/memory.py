@@ -1,0 +1,405 @@
+"""Memory: the façade, and the only place where things are wired together.
+
+Its verbs are the commands of the command line and will be the tools and paths of every
+other adapter. Everything that writes takes the home's lock and first finishes what a crash
+may have left half done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event
+
+import msgspec
+
+from wakebook import cache, clock, markdown
+from wakebook import config as configs
+from wakebook.capture import archive, redact
+from wakebook.capture import state as states
+from wakebook.capture.archive import Transcript, Turn
+from wakebook.capture.discover import discover, sessions_at
+from wakebook.capture.session import Session
+from wakebook.capture.state import State
+from wakebook.config import Config
+from wakebook.derive.briefing import briefing
+from wakebook.derive.catch_up import Report, settle
+from wakebook.derive.extract import Extractor
+from wakebook.derive.wake import wake
+from wakebook.errors import NotFound, TranscriptError, WakebookError
+from wakebook.home import Home, locate
+from wakebook.lifecycle.audit import Account, audit
+from wakebook.lifecycle.history import History
+from wakebook.lifecycle.init import Made, init
+from wakebook.lifecycle.status import Status, status
+from wakebook.lifecycle.sweep import Sweep, sweep
+from wakebook.lifecycle.watch import watch
+from wakebook.log import log, query, subjects
+from wakebook.log.chains import Chains
+from wakebook.log.entry import TYPES, Entry, as_dict, new_id, validate
+from wakebook.log.ledger import Ledger
+from wakebook.log.query import Query
+from wakebook.log.subjects import Registry, Subject
+from wakebook.recall.show import Shown, find_entry, show
+
+Step = Callable[[Session, Report | None], None]
+
+
+class Brief(msgspec.Struct, frozen=True, kw_only=True):
+    path: Path
+    lines: tuple[str, ...]
+    changed: bool
+    total: int  # lines of the whole file
+
+
+class Memory:
+    """One home, opened. Nothing is read before it is needed."""
+
+    def __init__(
+        self, home: str | os.PathLike[str] | None = None, extractor: Extractor | None = None
+    ) -> None:
+        self.home = Home(locate(home))
+        self._extractor = extractor
+        self._ledger = Ledger(self.home)
+        self._config: Config | None = None
+
+    # --- parts -----------------------------------------------------------------------
+
+    @property
+    def config(self) -> Config:
+        if self._config is None:
+            self.home.require()
+            self._config = configs.load(self.home.config)
+        return self._config
+
+    @property
+    def extractor(self) -> Extractor:
+        if self._extractor is None:
+            from wakebook.derive.rules import RuleExtractor
+
+            self._extractor = RuleExtractor()
+        return self._extractor
+
+    def chains(self) -> Chains:
+        self.home.require()
+        return self._ledger.chains()
+
+    def registry(self) -> Registry:
+        return subjects.load(self.home)
+
+    def state(self) -> State:
+        return states.load(self.home)
+
+    @contextmanager
+    def _writing(self) -> Iterator[State]:
+        self.home.require()
+        with self.home.locked():
+            yield settle(self.home)
+
+    # --- verbs -----------------------------------------------------------------------
+
+    def init(self) -> Made:
+        return init(self.home)
+
+    def sessions(self, paths: Sequence[Path] = ()) -> list[Session]:
+        """Every session that can be found: the hosts' folders, or the given paths."""
+        if paths:
+            return [session for path in paths for session in sessions_at(path)]
+        found = {session.ref: session for session in discover(self.config.hosts)}
+        for reference, known in self.state().sessions.items():
+            if reference not in found and Path(known.path).exists():
+                for session in self._seen_at(Path(known.path)):
+                    found.setdefault(session.ref, session)
+        return list(found.values())
+
+    def _seen_at(self, path: Path) -> list[Session]:
+        try:
+            return sessions_at(path)
+        except TranscriptError:
+            return []
+
+    def catch_up(
+        self,
+        paths: Sequence[Path] = (),
+        session: str = "",
+        *,
+        closing: bool = False,
+        retry_failed: bool = False,
+        step: Step = lambda session, report: None,
+        begin: Callable[[int], None] = lambda total: None,
+    ) -> Sweep:
+        """Bring sessions up to date: all, those at some paths, or the one with this id."""
+        self.home.require()
+        found = self.sessions(paths)
+        if session:
+            found = self._named(found, session)
+        return self._sweep(found, closing, retry_failed, step, begin)
+
+    def _named(self, found: Sequence[Session], name: str) -> list[Session]:
+        exact = [item for item in found if name in (item.id, item.ref)]
+        matching = exact or [item for item in found if item.id.startswith(name)]
+        if not matching:
+            raise NotFound(
+                f"No session {name!r} in the hosts' folders. `wakebook audit` lists all; a file "
+                "elsewhere is caught up on with `wakebook catch-up PATH`."
+            )
+        if len({item.id for item in matching}) > 1:
+            names = ", ".join(sorted(item.id for item in matching)[:5])
+            raise NotFound(f"{name!r} fits several sessions: {names}. Give more of the id.")
+        return matching
+
+    def _sweep(
+        self,
+        found: Sequence[Session],
+        closing: bool,
+        retry_failed: bool,
+        step: Step = lambda session, report: None,
+        begin: Callable[[int], None] = lambda total: None,
+    ) -> Sweep:
+        now = clock.now()
+        history = self.history()
+        begin(len(found))
+
+        def each(session: Session, report: Report | None) -> None:
+            for path in report.closed if report else ():
+                history.conversation(path)
+            step(session, report)
+
+        done = sweep(
+            self.home,
+            self.config,
+            self._ledger,
+            self.extractor,
+            found,
+            now,
+            closing=closing,
+            retry_failed=retry_failed,
+            step=each,
+        )
+        if done.entries:
+            self._brief_quietly()
+        history.leftovers()
+        history.batch(now)
+        return done
+
+    def _brief_quietly(self) -> None:
+        try:
+            self.brief()
+        except WakebookError as error:
+            self.home.trace("failure", where="brief", error=str(error))
+
+    def remember(
+        self,
+        text: str,
+        *,
+        type_: str = "fact",
+        subject: str = "",
+        detail: str = "",
+        replaces: Sequence[str] = (),
+        status: str = "",
+        pinned: bool = False,
+    ) -> Entry:
+        """Keep something that was not said in a conversation."""
+        if type_ not in TYPES:
+            raise WakebookError(f"type {type_!r} is not one of {', '.join(TYPES)}.")
+        with self._writing():
+            registry = self.registry()
+            if subject:
+                registry = registry.ensure([registry.for_entry(subject) or _deleted(subject)])
+            old = tuple(self.entry(name).id for name in replaces)
+            entry = validate(
+                Entry(
+                    id=new_id(),
+                    timestamp=clock.now(),
+                    type=type_,  # type: ignore[arg-type]
+                    content=redact.redact(text.strip())[0],
+                    detail=redact.redact(detail.strip())[0],
+                    session="manual",
+                    subject=registry.for_entry(subject) if subject else "",
+                    replaces=old,
+                    status=(status or "open") if type_ == "task" else None,  # type: ignore[arg-type]
+                    pinned=pinned,
+                )
+            )
+            log.append(self.home, [entry])
+            if registry != self.registry():
+                subjects.save(self.home, registry)
+        self.history().batch(clock.now())
+        return entry
+
+    def wake(self) -> str:
+        """What a new session should be told. Cached until something changes."""
+        self.home.require()
+        kept = cache.read(str(self.home.root), "wake.md")
+        if kept is not None:
+            return kept
+        key = cache.key(str(self.home.root))
+        text = wake(
+            self.chains(),
+            self.registry(),
+            self.state().sessions.values(),
+            clock.now(),
+            self.config.briefing,
+        )
+        with suppress(OSError):  # a read-only home still wakes, only slower
+            self.home.replace(self.home.cache / "wake.md", f"{key}\n{text}")
+        return text
+
+    def brief(self) -> Brief:
+        """Write the briefing between its markers in MEMORY.md."""
+        with self._writing() as state:
+            path = self._memory_file()
+            try:
+                # bytes, not text: line ends belong to whoever wrote them
+                old = path.read_bytes().decode("utf-8") if path.exists() else ""
+            except UnicodeDecodeError as error:
+                raise WakebookError(f"{path} is not UTF-8: {error}. Convert it first.") from error
+            now = clock.now()
+            lines = briefing(self.chains(), self.registry(), now, self.config.briefing)
+            new = markdown.replace_block(old, "\n".join(lines) + "\n")
+            if new != old:
+                self.history().before_touching(path)
+                self.home.replace(path, new)
+                states.save(self.home, msgspec.structs.replace(state, briefed_at=now))
+        return Brief(path=path, lines=tuple(lines), changed=new != old, total=len(new.splitlines()))
+
+    def _memory_file(self) -> Path:
+        chosen = self.config.briefing.memory_file
+        return configs.expand(chosen) if chosen else self.home.memory
+
+    # --- looking ---------------------------------------------------------------------
+
+    def search(self, wanted: Query) -> list[Entry]:
+        """Entries that match, in log order."""
+        registry = self.registry()
+        slugs = tuple(registry.canonical(name) for name in wanted.subjects)
+        return query.pick(
+            self.chains(), msgspec.structs.replace(wanted, subjects=slugs), registry.aliases()
+        )
+
+    def status_of(self, entry: Entry) -> str:
+        return query.status(entry, self.chains())
+
+    def entry(self, name: str) -> Entry:
+        """An entry by its id, or a unique beginning of it."""
+        return find_entry(self.chains(), name)
+
+    def show(self, text: str) -> Shown:
+        """An entry, a session or lines of a file, by reference (see `wakebook.ref`)."""
+        return show(self.home, self.chains(), self.state(), text)
+
+    def transcript(self, path: str) -> Transcript:
+        return archive.read(self.home, path)
+
+    # --- subjects --------------------------------------------------------------------
+
+    def subjects(self) -> list[tuple[Subject, int]]:
+        """Every subject with the number of its current entries."""
+        registry = self.registry()
+        counts: dict[str, int] = {}
+        for entry in self.chains().current():
+            if entry.subject:
+                slug = registry.canonical(entry.subject)
+                counts[slug] = counts.get(slug, 0) + 1
+        return [(item, counts.get(item.slug, 0)) for item in registry.known()]
+
+    def add_subject(self, name: str, type_: str = "project", display: str = "") -> Subject:
+        with self._writing():
+            before = self.registry()
+            after = subjects.add(before, name, type_, display)
+            subjects.save(self.home, after)
+        return next(
+            item for slug, item in after.subjects.items() if item != before.subjects.get(slug)
+        )
+
+    def rename_subject(self, old: str, new: str, *, merge: bool = False) -> tuple[str, int]:
+        """Rename in registry and log, or merge into an existing subject. Entries changed."""
+        with self._writing():
+            registry = self.registry()
+            source = registry.get(old).slug
+            after = subjects.rename(registry, old, new)
+            target = after.canonical(source)
+            exists = target in registry.subjects and not registry.subjects[target].deleted
+            if exists and not merge:
+                raise WakebookError(
+                    f"{target!r} exists already. `wakebook subjects merge {source} {target}` "
+                    "puts the two together."
+                )
+            if merge and not exists:
+                raise NotFound(f"There is no subject {new!r} to merge into.")
+            history = self.history()
+            history.log(f"before {source} becomes {target}")
+            changed = subjects.rewrite_log(self.home, source, target)
+            subjects.save(self.home, after)
+            history.log(f"{'merge' if merge else 'rename'} subject {source} to {target}")
+        return target, changed
+
+    def delete_subject(self, name: str) -> Subject:
+        with self._writing():
+            registry = self.registry()
+            gone = registry.get(name)
+            subjects.save(self.home, subjects.delete(registry, name))
+        return gone
+
+    # --- accounts --------------------------------------------------------------------
+
+    def audit(self, paths: Sequence[Path] = ()) -> list[Account]:
+        self.home.require()
+        return audit(self.state(), self.sessions(paths), self.config)
+
+    def status(self) -> Status:
+        return status(
+            self.home,
+            self._ledger,
+            self.registry(),
+            self.history(),
+            self.audit(),
+            self.extractor.name,
+            clock.now(),
+        )
+
+    def commit(self, summary: str = "") -> str | None:
+        """Commit every change now, except transcripts that are still being written."""
+        with self._writing():
+            return self.history().batch(clock.now(), summary, force=True)
+
+    def history(self) -> History:
+        return History(self.home, self.config)
+
+    # --- watching --------------------------------------------------------------------
+
+    def watch(self, stop: Event, told: Callable[[Sweep], None] = lambda done: None) -> None:
+        """Catch up as things are said, until `stop` is set."""
+        self.home.require()
+
+        def roots() -> list[Path]:
+            hosts = self.config.hosts
+            named = [getattr(hosts, name) for name in hosts.__slots__]
+            folders = [configs.expand(path) for paths in named for path in paths]
+            return [folder for folder in folders if folder.is_dir()]
+
+        def go(found: list[Session] | None) -> None:
+            told(self._sweep(self.sessions() if found is None else found, False, False))
+
+        watch(self.config, roots, self.state, go, stop)
+
+
+def _deleted(subject: str) -> str:
+    raise WakebookError(f"The subject {subject!r} was deleted. Add it again, or use another one.")
+
+
+__all__ = [
+    "Account",
+    "Brief",
+    "Entry",
+    "Memory",
+    "Query",
+    "Shown",
+    "Status",
+    "Subject",
+    "Sweep",
+    "Turn",
+    "as_dict",
+]

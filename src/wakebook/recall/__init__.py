@@ -1,0 +1,1 @@
+"""What the agent reads: looking things up in everything that is kept."""

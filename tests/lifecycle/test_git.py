@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.story import WORKDAY, Claude, chat
+from wakebook import Memory
+from wakebook.git import Repository
+
+
+def git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(folder), "-c", "user.name=Mira", "-c", "user.email=m@x", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def subjects(folder: Path) -> list[str]:
+    return git(folder, "log", "--format=%s").splitlines()
+
+
+def test_a_closed_conversation_is_committed_at_once_with_its_session(
+    memory: Memory, projects: Path
+) -> None:
+    memory.commit()
+    chat(Claude(projects), WORKDAY)
+    [path] = memory.catch_up().closed
+    body = git(memory.home.root, "log", "--grep=^conversation", "--format=%s%n%b")
+    assert body.startswith("conversation: Good morning! Let's go with Postgres")
+    assert f"Session: {path}" in body
+    assert path not in git(memory.home.root, "status", "--porcelain")
+
+
+def test_other_changes_wait_for_their_batch(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.commit()
+    before = len(subjects(memory.home.root))
+    memory.remember("one")
+    assert len(subjects(memory.home.root)) == before
+    assert memory.status().uncommitted == 1
+    monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T08:31:00Z")
+    memory.remember("two")
+    assert subjects(memory.home.root)[0] == "memory: log.jsonl"
+    memory.remember("three")
+    assert memory.commit("by hand")
+    assert subjects(memory.home.root)[0] == "memory: by hand"
+    assert memory.commit() is None
+
+
+def test_a_clock_that_goes_back_does_not_stop_the_batches(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.commit()
+    monkeypatch.setenv("WAKEBOOK_NOW", "2020-01-01T00:00:00Z")
+    memory.remember("one")
+    assert memory.status().uncommitted == 0
+
+
+def test_identity_changes_are_named_so(memory: Memory) -> None:
+    memory.commit()
+    (memory.home.root / "knowledge/identity/SOUL.md").write_text("I am Silas.")
+    memory.commit()
+    assert subjects(memory.home.root)[0] == "identity: SOUL.md"
+
+
+def test_the_users_words_are_committed_before_the_briefing_touches_their_file(
+    memory: Memory,
+) -> None:
+    memory.commit()
+    memory.remember("Deploy to lagoon", type_="task")
+    text = memory.home.memory.read_text().replace("## Goals\n", "## Goals\n- ship it\n")
+    memory.home.memory.write_text(text)
+    memory.brief()
+    assert subjects(memory.home.root)[0] == "memory: MEMORY.md as it was"
+    assert "- ship it" in git(memory.home.root, "show", "HEAD:knowledge/memory/MEMORY.md")
+
+
+def test_an_open_transcript_is_not_committed(memory: Memory, projects: Path) -> None:
+    from datetime import UTC, datetime
+
+    claude = Claude(projects)
+    claude.at = datetime(2026, 11, 9, 7, 50, tzinfo=UTC)
+    claude.user("hello there, let's go with Postgres")
+    memory.catch_up()
+    memory.commit()
+    assert git(memory.home.root, "ls-files", "raw") == ""
+
+
+def test_a_home_in_the_users_repository_leaves_their_index_alone(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    git(work, "init", "-q", "-b", "main")
+    (work / "code.py").write_text("1")
+    git(work, "add", "code.py")
+    memory = Memory(work / "notes" / "memory")
+    made = memory.init()
+    assert any("lies in your repository" in note for note in made.notes)
+    assert not (memory.home.root / ".git").exists()
+    memory.remember("one")
+    memory.commit()
+    assert git(work, "status", "--porcelain") == "A  code.py"
+    assert "notes/memory/log.jsonl" in git(work, "ls-files")
+    assert "in your repository" in memory.status().git
+
+
+def test_without_git_everything_works_and_says_so(
+    tmp_path: Path, projects: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    memory = Memory(tmp_path / "home")
+    made = memory.init()
+    assert any("git is not installed" in note for note in made.notes)
+    chat(Claude(projects), WORKDAY)
+    assert memory.catch_up().entries > 0
+    assert memory.commit() is None
+    assert "not installed" in memory.status().git
+    memory.brief()
+
+
+def test_git_switched_off(memory: Memory, projects: Path) -> None:
+    memory.home.config.write_text("[git]\nenabled = false\n")
+    before = subjects(memory.home.root)
+    chat(Claude(projects), WORKDAY)
+    memory.catch_up()
+    assert subjects(memory.home.root) == before
+    assert "switched off" in memory.status().git
+
+
+def test_a_git_that_refuses_stops_nothing_and_is_seen_in_status(
+    memory: Memory, projects: Path
+) -> None:
+    lock = memory.home.root / ".git" / "index.lock"
+    lock.write_text("")
+    chat(Claude(projects), WORKDAY)
+    assert memory.catch_up().entries > 0
+    assert any("index.lock" in problem for problem in memory.status().problems)
+    lock.unlink()
+    memory.catch_up()  # the leftovers are committed by the next sweep
+    assert any(subject.startswith("conversation:") for subject in subjects(memory.home.root))
+
+
+def test_a_hook_of_another_repository_does_not_redirect_us(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
+    memory.commit()
+    memory.remember("one")
+    assert memory.commit()
+    found = Repository.find(memory.home.root)
+    assert found is not None and found.own
+    assert os.environ["GIT_DIR"] == str(other / ".git")
