@@ -1,0 +1,5 @@
+"""python -m wakebook"""
+
+from wakebook.adapters.entry import main
+
+main()

@@ -1,0 +1,1 @@
+"""The edges: no decisions here, only arguments in and text out."""

@@ -1,0 +1,118 @@
+"""The command line: one file per command, loaded when it is called.
+
+This is the one place where errors become text and exit codes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from wakebook import WakebookError, __version__
+
+COMMANDS = {
+    "init": "Make a home, or complete one.",
+    "catch-up": "Read what was said since the last time.",
+    "watch": "Catch up whenever something is said.",
+    "audit": "Account for every session of every host.",
+    "wake": "What a new session should be told.",
+    "log": "The newest entries.",
+    "search": "Find entries by words and filters.",
+    "show": "An entry with its history, a session, or lines of a file.",
+    "remember": "Keep something by hand.",
+    "subjects": "What entries are about: list, add, rename, merge, delete.",
+    "brief": "Write the briefing into MEMORY.md.",
+    "status": "How the memory is doing.",
+    "commit": "Commit what is waiting to git, now.",
+    "demo": "Three weeks of somebody's work, remembered.",
+    "completion": "Shell completion for bash, zsh or fish.",
+}
+
+EPILOG = """\b
+A first day:
+  wakebook init             make ~/.wakebook
+  wakebook catch-up         read your agents' sessions
+  wakebook wake             what the next session is told
+  wakebook show ID          why the memory believes something
+
+\b
+Exit codes: 0 fine · 1 something needs attention · 2 wrong usage · 3 no home ·
+4 home is locked · 5 config.toml · 6 unreadable session · 7 invalid entry ·
+8 git · 9 not found · 10 the system refused (disk full, permissions)
+"""
+
+
+class Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        name = cmd_name.replace("-", "_")
+        module = importlib.import_module(f"wakebook.adapters.cli.{name}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            close = difflib.get_close_matches(args[0], COMMANDS, n=1) if args else []
+            if not close:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {close[0]!r}?", ctx) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=Commands,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="wakebook")
+@click.option("--home", metavar="PATH", help="The home (default: WAKEBOOK_HOME or ~/.wakebook).")
+@click.pass_context
+def cli(ctx: click.Context, home: str | None) -> None:
+    """A local-first memory for AI agents: the book an agent reads when it wakes."""
+    ctx.obj = home
+
+
+def main() -> None:
+    try:
+        code = cli.main(standalone_mode=False, prog_name="wakebook")
+    except click.exceptions.Exit as done:
+        code = done.exit_code
+    except click.Abort:
+        code = 130
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except WakebookError as error:
+        code = _complain(str(error), type(error).__name__, error.exit_code)
+    except BrokenPipeError:  # somebody closed the pipe: `wakebook log | head`
+        sys.stderr.close()
+        code = 0
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        text = f"{error.strerror or error}{where}. Nothing was lost; try again when it is mended."
+        code = _complain(text, "OSError", 10)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(text: str, kind: str, code: int) -> int:
+    if "--json" in sys.argv:
+        import json
+
+        print(json.dumps({"error": {"kind": kind, "message": text}}, ensure_ascii=False))
+    else:
+        click.echo(f"wakebook: {text}", err=True)
+    return code

@@ -1,0 +1,160 @@
+"""What every command shares: its options, JSON for machines, and colours for people."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from wakebook import clock
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from wakebook.memory import Entry, Memory
+
+COLOURS = {
+    "task": "yellow",
+    "fact": "cyan",
+    "decision": "green",
+    "question": "magenta",
+    "handoff": "blue",
+}
+
+
+def options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """--home and --json, on every command; the function gets an opened Memory first."""
+
+    @click.option("--home", metavar="PATH", help="The home to use.")
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+    @functools.wraps(function)
+    def wrapped(*, home: str | None, **arguments: Any) -> Any:
+        from wakebook.memory import Memory
+
+        return function(Memory(home or click.get_current_context().obj), **arguments)
+
+    return wrapped
+
+
+def emit(value: Any) -> None:
+    """JSON on standard output: structs, dates and paths included."""
+    import msgspec
+
+    data = msgspec.to_builtins(value, builtin_types=(datetime,), enc_hook=str)
+    print(json.dumps(data, ensure_ascii=False, indent=2, default=_plain))
+
+
+def _plain(value: Any) -> str:
+    return clock.iso(value) if isinstance(value, datetime) else str(value)
+
+
+def entry_json(memory: Memory, entry: Entry) -> dict[str, Any]:
+    """An entry as it stands in the log, with what the chains say about it."""
+    from wakebook.memory import as_dict
+
+    chains = memory.chains()
+    extra: dict[str, Any] = {}
+    if status := memory.status_of(entry):
+        extra["state"] = status
+    if entry.id in chains.replaced_by:
+        extra["replaced_by"] = chains.replaced_by[entry.id]
+    return as_dict(entry) | extra
+
+
+def console(stderr: bool = False, file: IO[str] | None = None) -> Console:
+    from rich.console import Console
+
+    stream = file or (sys.stderr if stderr else sys.stdout)
+    return Console(
+        file=stream,
+        highlight=False,
+        soft_wrap=not stream.isatty(),
+        width=None if stream.isatty() else 100_000,
+        theme=None,
+    )
+
+
+def print_entries(
+    memory: Memory,
+    entries: Iterable[Entry],
+    details: bool = False,
+    out: Console | None = None,
+) -> None:
+    from rich.markup import escape
+
+    out = out or console()
+    for entry in entries:
+        colour = COLOURS[entry.type]
+        status = memory.status_of(entry)
+        replaced = memory.chains().replaced_by.get(entry.id)
+        mark = f" [dim]({status})[/dim]" if status and status != "replaced" else ""
+        if replaced:
+            mark += f" [red]replaced by {replaced}[/red]"
+        subject = f"[bold]{escape(entry.subject)}[/bold] " if entry.subject else ""
+        pin = "📌 " if entry.pinned else ""
+        out.print(
+            f"[dim]{entry.id}  {entry.timestamp:%Y-%m-%d %H:%M}[/dim]  "
+            f"[{colour}]{entry.type:8}[/{colour}]  {pin}{subject}{escape(entry.content)}{mark}"
+        )
+        if details and entry.detail:
+            out.print(f"{'':40}[dim]{escape(entry.detail)}[/dim]")
+
+
+class When(click.ParamType[datetime]):
+    """A date (2026-02-20), a moment (2026-02-20T14:00), or an age (7d, 12h, 3w)."""
+
+    name = "when"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        text = str(value).strip().lower()
+        units = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+        if text in ("today", "yesterday"):
+            midnight = clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+            return midnight - timedelta(days=text == "yesterday")
+        if text[:-1].isdigit() and text[-1] in units:
+            return clock.now() - timedelta(**{units[text[-1]]: int(text[:-1])})
+        moment = clock.parse(value)
+        if moment is None:
+            self.fail(f"{value!r} is no date. Write 2026-02-20, 2026-02-20T14:00 or 7d.", param)
+        return moment.astimezone(UTC)
+
+
+def filters(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The filters of `log` and `search`."""
+    types = click.Choice(["task", "fact", "decision", "question", "handoff"])
+    for option in (
+        click.option("--type", "-t", "types", type=types, multiple=True, help="Only this type."),
+        click.option("--subject", "-s", "subjects", multiple=True, help="Only about this."),
+        click.option("--status", type=click.Choice(["open", "done", "answered"]), default=None),
+        click.option("--session", default="", help="Only from this session (a beginning will do)."),
+        click.option("--since", type=When(), help="Not older: 2026-02-20, 7d, yesterday."),
+        click.option("--until", type=When(), help="Older than this moment."),
+        click.option("--all", "everything", is_flag=True, help="Replaced entries too."),
+        click.option("--limit", "-n", default=20, show_default=True, help="At most so many."),
+    ):
+        function = option(function)
+    return function
+
+
+def query_of(text: str, arguments: dict[str, Any]) -> Any:
+    from wakebook.memory import Query
+
+    return Query(
+        text=text,
+        types=arguments["types"],
+        subjects=arguments["subjects"],
+        status=arguments["status"] or "",
+        session=arguments["session"],
+        since=arguments["since"],
+        until=arguments["until"],
+        all=arguments["everything"],
+    )

@@ -1,0 +1,46 @@
+"""wakebook status"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from wakebook.adapters.cli.shared import console, emit, options
+
+if TYPE_CHECKING:
+    from wakebook.memory import Memory
+
+
+@click.command()
+@options
+def command(memory: Memory, as_json: bool) -> None:
+    """How the memory is doing: what it holds, what is behind, what went wrong."""
+    found = memory.status()
+    if as_json:
+        emit(found)
+        return
+    from rich.markup import escape
+
+    out = console()
+    counts = ", ".join(f"{count} {name}s" for name, count in found.counts.items() if count)
+    sessions = ", ".join(f"{count} {name}" for name, count in sorted(found.sessions.items()))
+    rows = [
+        ("home", found.home),
+        ("log", f"{counts or 'no entries'}; {found.replaced} replaced; {found.log_bytes:,} bytes"),
+        ("open", f"{found.open_tasks} tasks, {found.open_questions} questions"),
+        ("subjects", str(found.subjects)),
+        ("sessions", sessions or "none found: see [hosts] in config.toml"),
+        ("transcripts", str(found.transcripts)),
+        ("last handoff", found.last_handoff or "none yet"),
+        ("extractor", f"{found.extractor} (no model needed)"),
+        ("git", f"{found.git}; {found.uncommitted} changes wait for the next commit"),
+    ]
+    for name, value in rows:
+        out.print(f"[dim]{name:13}[/dim] {escape(value)}")
+    for account in found.accounts:
+        out.print(f"[red]{account.status:13}[/red] {account.ref}: {escape(account.note)}")
+    for problem in found.problems:
+        out.print(f"[yellow]{'problem':13}[/yellow] {escape(problem)}")
+    if not found.accounts and not found.problems:
+        out.print("[green]● all well[/green]")

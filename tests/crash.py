@@ -1,0 +1,68 @@
+"""Dying on purpose: a process that is killed -9 at the Nth step that touches the disk.
+
+`count_steps` wraps the system calls by which Wakebook changes anything (the real ones are
+still made) and kills its own process just before, or half-way through, the chosen one. No
+line of Wakebook knows about it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+CALLS = ("open", "write", "fsync", "replace", "chmod", "ftruncate", "mkdir", "unlink", "rename")
+
+
+class Steps:
+    def __init__(self, die_at: int) -> None:
+        self.count = 0
+        self.die_at = die_at
+        self._real: dict[str, Any] = {}
+
+    def install(self) -> None:
+        for name in CALLS:
+            self._real[name] = getattr(os, name)
+            setattr(os, name, self._counting(name, self._real[name]))
+
+    def remove(self) -> None:
+        for name, real in self._real.items():
+            setattr(os, name, real)
+
+    def _counting(self, name: str, real: Any) -> Any:
+        def counted(*arguments: Any, **options: Any) -> Any:
+            if name == "open" and not _writes(arguments, options):
+                return real(*arguments, **options)
+            self.count += 1
+            if self.count == self.die_at:
+                if name == "write" and len(arguments[1]) > 1:  # a torn write
+                    real(arguments[0], arguments[1][: len(arguments[1]) // 2])
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments, **options)
+
+        return counted
+
+
+def _writes(arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    flags = arguments[1] if len(arguments) > 1 else options.get("flags", 0)
+    return bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+
+
+def run_and_die(action: Callable[[], object], step: int) -> bool:
+    """Run in a child that dies at this step. Whether it died (or got through)."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            Steps(step).install()
+            action()
+            code = 0
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        return True
+    assert os.WEXITSTATUS(status) == 0, "the child failed instead of dying"
+    return False

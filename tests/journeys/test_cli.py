@@ -1,0 +1,247 @@
+"""Journeys through the real command, as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.story import NEXT_DAY, WORKDAY, Claude, chat
+from wakebook import Memory
+from wakebook.adapters.cli import COMMANDS
+
+
+def run(*arguments: str, code: int = 0, stdin: str = "") -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "wakebook", *arguments],
+        capture_output=True,
+        text=True,
+        input=stdin,
+        env=os.environ | {"COLUMNS": "100"},
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + (done.stderr if code else "")
+
+
+def run_json(*arguments: str, code: int = 0) -> Any:
+    return json.loads(run(*arguments, "--json", code=code))
+
+
+def test_a_first_day(projects: Path) -> None:
+    claude = chat(Claude(projects), WORKDAY)
+    assert "Your home is" in run("init")
+    assert "left alone" in run("init")
+    assert "never read" in run("audit", code=1)
+    assert "entries remembered" in run("catch-up")
+    assert "Nothing new" in run("catch-up")
+    assert "nothing behind" in run("audit")
+    woken = run("wake")
+    assert f"Session: {claude.session}" in woken
+    assert run("wake") == woken
+    assert "Go with Postgres" in run("log")
+    found = run_json("search", "postgres", "--type", "decision")
+    assert [entry["type"] for entry in found] == ["decision"]
+    shown = run("show", found[0]["id"][:6])
+    assert "Where it was said" in shown and "SQLite locks up" in shown
+    assert "Active" in run("brief")
+    assert "● all well" in run("status")
+
+
+def test_corrections_by_hand_and_their_history() -> None:
+    run("init")
+    first = run_json("remember", "The launch is on 14 November", "--subject", "tidepool")
+    second = run_json("remember", "The launch is on 21 November", "-r", first["id"])
+    assert second["replaces"] == first["id"]
+    assert [entry["id"] for entry in run_json("log")] == [second["id"]]
+    everything = run_json("log", "--all")
+    assert everything[0]["replaced_by"] == second["id"]
+    assert "How it came to this" in run("show", second["id"])
+    task = run_json("remember", "--type", "task", "Deploy", "to", "lagoon")
+    assert task["state"] == "open"
+    run("remember", "--type", "task", "--done", "--replaces", task["id"], "Deployed to lagoon")
+    assert run_json("search", "--status", "open") == []
+    assert "There is no entry 'zzzz'" in run("remember", "x", "--replaces", "zzzz", code=9)
+    assert "--done is for" in run("remember", "x", "--done", code=2)
+
+
+def test_remember_reads_standard_input_and_redacts() -> None:
+    run("init")
+    run("remember", "-", stdin="our db is postgres://mira:hunter22@lagoon/db\n")
+    [entry] = run_json("log")
+    assert entry["content"] == "our db is postgres://mira:[redacted:url-password]@lagoon/db"
+
+
+def test_subjects() -> None:
+    run("init")
+    run("subjects", "add", "Auth Migration")
+    run("remember", "x", "--subject", "auth-migration")
+    assert "auth-migration" in run("subjects", "list")
+    assert "1 entries" in run("subjects", "rename", "auth-migration", "login")
+    run("subjects", "add", "sign-in")
+    run("subjects", "merge", "login", "sign-in")
+    [item] = run_json("subjects", "list")
+    assert item["subject"]["aliases"] == ["auth-migration", "login"]
+    run("subjects", "delete", "sign-in")
+    assert run_json("subjects", "list") == []
+    assert "There is no subject" in run("subjects", "delete", "sign-in", code=9)
+
+
+def test_filters_and_dates(projects: Path) -> None:
+    run("init")
+    chat(Claude(projects), WORKDAY)
+    chat(Claude(projects, "5e551011-0000-4000-8000-000000000002").pause(hours=12), NEXT_DAY)
+    run("catch-up")
+    assert len(run_json("log", "--since", "10h")) < len(run_json("log", "--since", "2d"))
+    assert run_json("log", "--until", "2026-11-01") == []
+    assert run_json("log", "-n", "1", "--type", "handoff")[0]["type"] == "handoff"
+    assert {entry["session"][-1] for entry in run_json("search", "--session", "5e55")} == {"1", "2"}
+    assert "is no date" in run("log", "--since", "whenever", code=2)
+    assert "Nothing found" in run("search", "nothing-like-this", code=1)
+    assert run_json("search", "nothing-like-this") == []
+
+
+def test_show_sessions_and_files(projects: Path) -> None:
+    claude = chat(Claude(projects), WORKDAY)
+    run("init")
+    run("catch-up")
+    session = run_json("show", f"session:{claude.session[:8]}")
+    assert session["name"] == claude.session
+    [path] = session["transcripts"]
+    lines = run_json("show", f"{path}#1-2")["lines"]
+    assert lines == [{"line": 1, "text": "---"}, {"line": 2, "text": "format: 1"}]
+    assert "no file" in run("show", "../../etc/passwd.md", code=9)
+    assert "no session" in run("show", "session:nope", code=9)
+    assert "path#12" in run("show", "log.jsonl#x", code=9)
+
+
+def test_catch_up_on_a_file_from_anywhere(tmp_path: Path) -> None:
+    run("init")
+    chat_file = tmp_path / "my-agent.md"
+    chat_file.write_text("## user\nI prefer tea over coffee.\n\n## agent\nNoted.\n")
+    assert run_json("catch-up", str(chat_file), "--close")["messages"] == 2
+    assert run_json("catch-up", str(chat_file))["messages"] == 0
+    assert run_json("audit")["unaccounted"] == 0
+    unknown = tmp_path / "x.bin"
+    unknown.write_bytes(b"\x00\x01")
+    assert "wakebook: " in run("catch-up", str(unknown), code=6)
+    assert (
+        run_json("catch-up", str(tmp_path / "none"), code=6)["error"]["kind"] == "TranscriptError"
+    )
+    assert "No session 'zzz'" in run("catch-up", "--session", "zzz", code=9)
+    assert "--all takes neither" in run("catch-up", "--all", "--session", "x", code=2)
+
+
+def test_every_error_has_a_message_and_its_exit_code(tmp_path: Path) -> None:
+    assert "Run `wakebook init` first" in run("status", code=3)
+    assert run_json("wake", code=3)["error"]["kind"] == "NotInitialised"
+    run("init")
+    home = Path.home() / ".wakebook"
+    (home / "config.toml").write_text("[hots]\n")
+    assert "did you mean 'hosts'" in run("status", code=5)
+    (home / "config.toml").write_text("")
+    (home / "state.json").write_text("{")
+    assert "state.json" in run("status", code=1)
+    assert "Did you mean 'status'" in run("statsu", code=2)
+    (home / "state.json").unlink()
+    (home / ".lock").unlink(missing_ok=True)
+    (home / ".lock").mkdir()
+    assert "Is a directory" in run("remember", "x", code=10)
+
+
+def test_every_command_explains_itself_and_speaks_json(projects: Path) -> None:
+    chat(Claude(projects), WORKDAY)
+    overview = run("--help")
+    for name in COMMANDS:
+        assert name in overview
+        text = run(name, "--help")
+        assert len(text) > 200, name
+    run("init")
+    for arguments in (
+        ["init"],
+        ["catch-up"],
+        ["audit"],
+        ["wake"],
+        ["log"],
+        ["search", "postgres"],
+        ["remember", "x"],
+        ["subjects", "list"],
+        ["brief"],
+        ["status"],
+        ["commit"],
+    ):
+        run_json(*arguments)
+
+
+def test_shell_completion() -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert "_WAKEBOOK_COMPLETE" in run("completion", shell)
+    done = subprocess.run(
+        [sys.executable, "-m", "wakebook"],
+        capture_output=True,
+        text=True,
+        env=os.environ
+        | {"_WAKEBOOK_COMPLETE": "bash_complete", "COMP_WORDS": "wakebook ca", "COMP_CWORD": "1"},
+    )
+    assert "catch-up" in done.stdout
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    run("init")
+    for number in range(5):
+        run("remember", f"entry {number} " + "x" * 500)
+    done = subprocess.run(
+        f"{sys.executable} -m wakebook log | head -c 10", shell=True, capture_output=True, text=True
+    )
+    assert done.stderr == ""
+
+
+def test_the_demo_is_killed_recovers_and_explains_itself() -> None:
+    done = run_json("demo")
+    assert 0 <= done["survived"] < done["entries"]
+    assert done["unaccounted"] == 0
+    assert "## Last Session Handoff" in done["wake"]
+    assert "21 November" in run("demo", "--keep", str(Path.home() / "kept"))
+    assert "not empty" in run("demo", "--keep", str(Path.home() / "kept"), code=2)
+
+
+@pytest.fixture
+def recent(projects: Path) -> Claude:
+    claude = Claude(projects)
+    claude.at = datetime(2026, 11, 9, 7, 0, tzinfo=UTC) - timedelta(minutes=60)
+    return claude
+
+
+def test_watch_recovers_at_the_start_and_fires_after_forty_writes(
+    memory: Memory, recent: Claude
+) -> None:
+    recent.user("I prefer uv over pip.")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "wakebook", "--home", str(memory.home.root), "watch", "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout
+    try:
+        first = json.loads(child.stdout.readline())
+        assert first["messages"] == 1
+        time.sleep(1.0)  # the watcher is set up after the first sweep
+        for number in range(39):
+            recent.agent(f"step {number}")
+        time.sleep(1.0)
+        assert memory.state().sessions[f"claude-code/{recent.session}"].messages == 1
+        recent.user("I prefer ruff over flake8.")
+        second = json.loads(child.stdout.readline())
+        assert second["messages"] == 40
+    finally:
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(20) == 0
+        child.stdout.close()
