@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +59,8 @@ def run_and_die(action: Callable[[], object], step: int) -> bool:
             Steps(step).install()
             action()
             code = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
     _, status = os.waitpid(child, 0)

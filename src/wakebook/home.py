@@ -140,7 +140,7 @@ class Home:
 
     def sweep_temporary(self) -> None:
         """Remove what a killed `replace` left behind. Only under the lock."""
-        for pattern in (".*.tmp", "raw/conversations/**/.*.tmp", "knowledge/**/.*.tmp"):
+        for pattern in (".*.tmp", ".cache/.*.tmp", "raw/**/.*.tmp", "knowledge/**/.*.tmp"):
             for leftover in self.root.glob(pattern):
                 leftover.unlink(missing_ok=True)
 

@@ -182,6 +182,7 @@ class Memory:
             self._brief_quietly()
         history.leftovers()
         history.batch(now)
+        self.wake()  # so that the next session does not wait for it
         return done
 
     def _brief_quietly(self) -> None:

@@ -402,9 +402,9 @@ def test_a_never_ending_session_is_archived_window_by_window(memory: Memory) -> 
         }
         if text:
             message = {"role": "user", "content": text}
-            events.append(event | {"type": "message", "message": message})  # type: ignore[arg-type]
+            events.append(event | {"type": "message", "message": message})
         else:
-            events.append(event | {"type": "reset", "reason": "new"})  # type: ignore[arg-type]
+            events.append(event | {"type": "reset", "reason": "new"})
     lines = "".join(json.dumps(event) + "\n" for event in events)
     (folder / "abc.jsonl").write_text(lines)
     verbatim(memory).catch_up()

@@ -39,8 +39,9 @@ _HEADING = re.compile(r"## (\d\d):(\d\d) — (user|agent|system)((?: \[[a-z]+\])
 _OURS = re.compile(r"\\*(?:## \d\d:\d\d — |> \[|<!-- date: )")
 _DATE = re.compile(r"<!-- date: (\d{4}-\d\d-\d\d) -->")
 _FILLERS = frozenset(
-    ["a", "an", "and", "are", "at", "be", "can", "for", "i", "in", "is", "it", "me", "my", "of", "on", "or", "please", "so", "that", "the", "this", "to", "we", "with", "you"]
-)  # fmt: skip
+    "a an and are at be can for i in is it me my of on or please so that the this to we with "
+    "you".split()
+)
 
 
 class Tail(msgspec.Struct, frozen=True):

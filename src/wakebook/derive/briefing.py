@@ -26,12 +26,13 @@ def briefing(chains: Chains, registry: Registry, now: datetime, settings: Briefi
     """The lines between the markers."""
     current = [entry for entry in chains.current() if entry.type != "handoff"]
     handoffs = [entry for entry in chains.current() if entry.type == "handoff"]
+    aliases = registry.aliases()
     sections = [
-        ("Active", _active(current, handoffs, registry, now, settings)),
+        ("Active", _active(current, handoffs, aliases, now, settings)),
         ("Recent Decisions", _decisions(current, now, settings)),
         ("Pending", _pending(current, chains)),
         ("Open Questions", _questions(current, chains)),
-        ("Stale", _stale(chains, registry, now, settings)),
+        ("Stale", _stale(chains, aliases, now, settings)),
         ("Contradictions", _contradictions(current, now, settings)),
     ]
     filled = [(name, lines) for name, lines in sections if lines]
@@ -40,14 +41,10 @@ def briefing(chains: Chains, registry: Registry, now: datetime, settings: Briefi
     return _fit(filled, settings.max_lines)
 
 
-def _subject(entry: Entry, registry: Registry) -> str:
-    return registry.canonical(entry.subject) if entry.subject else ""
-
-
 def _active(
     current: Sequence[Entry],
     handoffs: Sequence[Entry],
-    registry: Registry,
+    aliases: dict[str, str],
     now: datetime,
     settings: Briefing,
 ) -> list[str]:
@@ -59,7 +56,7 @@ def _active(
     since = now - timedelta(days=settings.active_days)
     newest: dict[str, Entry] = {}
     for entry in sorted((*current, *handoffs), key=lambda entry: entry.timestamp):
-        subject = _subject(entry, registry)
+        subject = aliases.get(entry.subject, entry.subject)
         if subject and since <= entry.timestamp <= now:
             newest[subject] = entry
     ranked = sorted(newest.items(), key=lambda pair: pair[1].timestamp, reverse=True)
@@ -95,7 +92,7 @@ def _about(entry: Entry) -> str:
     return f" ({entry.subject})" if entry.subject else ""
 
 
-def _stale(chains: Chains, registry: Registry, now: datetime, settings: Briefing) -> list[str]:
+def _stale(chains: Chains, aliases: dict[str, str], now: datetime, settings: Briefing) -> list[str]:
     """Subjects that were silent for long and came up again lately.
 
     "Came up" is an entry of the last days; the entry before it is older than the threshold.
@@ -105,7 +102,7 @@ def _stale(chains: Chains, registry: Registry, now: datetime, settings: Briefing
     times: dict[str, list[datetime]] = {}
     for entry in chains.entries:
         if entry.subject:
-            times.setdefault(_subject(entry, registry), []).append(entry.timestamp)
+            times.setdefault(aliases.get(entry.subject, entry.subject), []).append(entry.timestamp)
     lines: list[str] = []
     for subject, moments in sorted(times.items()):
         before = [moment for moment in moments if moment < lately]

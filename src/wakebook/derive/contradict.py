@@ -18,150 +18,25 @@ SHARE = 0.34  # of the shorter statement's telling words
 REACH = 400  # older statements of a subject that a new one is compared with
 _TOKEN = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
 _STOP = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "his",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "just",
-        "me",
-        "my",
-        "no",
-        "not",
-        "now",
-        "of",
-        "on",
-        "or",
-        "our",
-        "out",
-        "she",
-        "so",
-        "some",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "they",
-        "this",
-        "to",
-        "up",
-        "us",
-        "use",
-        "used",
-        "uses",
-        "using",
-        "user",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "which",
-        "who",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-        "max",
-        "min",
-        "most",
-        "least",
-        "only",
-        "per",
-        "each",
-        "all",
-        "day",
-        "days",
-    ]
+    "a an and any are as at be been but by can could did do does for from had has have he her his "
+    "i if in into is it its just me my no not now of on or our out she so some than that the their "
+    "them then there they this to up us use used uses using user was we were what when which who "
+    "will with would you your max min most least only per each all day days".split()
 )
-_NEGATION = frozenset(
-    [
-        "no",
-        "not",
-        "never",
-        "without",
-        "don",
-        "doesn",
-        "isn",
-        "aren",
-        "won",
-        "can't",
-        "cannot",
-        "stop",
-        "stopped",
-    ]
-)
+_NEGATION = frozenset("no not never without don doesn isn aren won cannot stop stopped".split())
 _NUMBERS = {
     word: str(value)
     for value, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ]
+        "zero one two three four five six seven eight nine ten eleven twelve".split()
     )
 }
 _OPPOSITES = [
-    frozenset(pair.split())
+    frozenset(pair.split("/"))
     for pair in (
-        "synchronous queue",
-        "synchronous asynchronous",
-        "sync async",
-        "enable disable",
-        "enabled disabled",
-        "public private",
-        "manual automatic",
-        "monthly weekly",
-        "weekly daily",
-        "morning evening",
-        "mornings evenings",
-        "always never",
-        "accept reject",
-        "allow forbid",
-        "light dark",
-        "tabs spaces",
-    )
+        "synchronous/queue synchronous/asynchronous sync/async enable/disable enabled/disabled "
+        "public/private manual/automatic monthly/weekly weekly/daily morning/evening "
+        "mornings/evenings always/never accept/reject allow/forbid light/dark tabs/spaces"
+    ).split()
 ]
 
 
@@ -174,11 +49,14 @@ def contradictions(current: Sequence[Entry], since: datetime) -> list[tuple[Entr
     found: list[tuple[float, Entry, Entry]] = []
     for entries in by_subject.values():
         entries.sort(key=lambda entry: entry.timestamp)
+        if entries[-1].timestamp < since:
+            continue
+        entries = entries[-REACH:]
         terms = {entry.id: _Terms(entry.content) for entry in entries}
         for index, new in enumerate(entries):
             if new.timestamp < since:
                 continue
-            for old in entries[max(0, index - REACH) : index]:
+            for old in entries[:index]:
                 strength = _opposed(terms[old.id], terms[new.id])
                 if strength:
                     found.append((strength, old, new))

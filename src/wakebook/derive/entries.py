@@ -26,9 +26,7 @@ from wakebook.log.ledger import Ledger
 from wakebook.log.subjects import Registry
 
 # folders that say nothing about what somebody works on
-GENERIC = frozenset(
-    ("workspace", "tmp", "temp", "home", "desktop", "documents", "downloads", "root", "users")
-)
+GENERIC = frozenset("workspace tmp temp home desktop documents downloads root users".split())
 
 
 def extract(

@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, cast, get_args
 
 import msgspec
@@ -32,26 +32,9 @@ ID = re.compile(r"[A-Za-z0-9_-]{12}")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 _encode = msgspec.json.Encoder().encode
-_FIELDS = frozenset(
-    [
-        "id",
-        "timestamp",
-        "type",
-        "content",
-        "session",
-        "detail",
-        "subject",
-        "replaces",
-        "status",
-        "kind",
-        "evidence",
-        "transcript",
-        "pinned",
-    ]
-)
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
     timestamp: datetime
     type: Type
@@ -69,6 +52,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_(self, **changes: Any) -> Entry:
         return msgspec.structs.replace(self, **changes)
+
+
+_decode = msgspec.json.Decoder(Entry).decode
+_FIELDS = frozenset(Entry.__struct_fields__) - {"extra"}
 
 
 def new_id() -> str:
@@ -95,8 +82,7 @@ def slugify(text: str) -> str:
 
 def validate(entry: Entry) -> Entry:
     """The entry itself, if it keeps the rules; otherwise InvalidEntry says which it breaks."""
-    problem = next(_problems(entry), None)
-    if problem:
+    for problem in _problems(entry):
         raise InvalidEntry(f"entry {entry.id!r}: {problem}")
     return entry
 
@@ -126,6 +112,16 @@ def _problems(entry: Entry) -> Any:
 
 def decode(line: bytes) -> Entry:
     """One line of log.jsonl. Raises InvalidEntry with the reason."""
+    try:  # the common case, all in C: known fields, of the right types
+        entry = _decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _decode_slowly(line)
+    if entry.timestamp.tzinfo is not UTC or entry.extra:
+        return _decode_slowly(line)
+    return validate(entry)
+
+
+def _decode_slowly(line: bytes) -> Entry:
     try:
         raw = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

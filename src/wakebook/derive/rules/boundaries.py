@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from wakebook.derive.rules.vocabulary import VERB
 
-EDGES = " \t.,;:!?…-–—*_~|>()[]{}=+#'\"“”"
+EDGES = " \t.,;:!?…-–—*_~|>()[]{}=+#"
 LEAD = (
     "(?:(?:ok(?:ay)?|k|so|well|yeah|yep|yes|yup|right|also|and|but|oh|ah|aha|ugh|hm+|btw|fyi"
     "|anyway|anyways|honestly|basically|actually|just|important|by the way|update(?: for you)?"
     "|note|good news|bad news|great|good|cool|nice|perfect|super|fine|alright|sure|thanks"
     "|thank you|thx|hi|hey|hello|morning|good (?:morning|afternoon|evening)|quick (?:note"
     "|update|thing)|for (?:the record|your notes|context|reference|the log|info"
-    "|future reference)|(?:one|another) (?:more )?thing|side note|(?:quick )?brain dump|indeed"
-    "|haha|lol|plus|then|just so you know|in case i never said|heads[ -]up|(?:some )?(?:context"
+    "|future reference)|(?:one|another) (?:more )?thing|side note|indeed"
+    "|haha|lol|plus|then|just so you know|heads[ -]up|(?:some )?(?:context"
     "|background|status)(?: for [^:,.]{1,40})?|before we start|two things|first of all"
-    "|first off|meanwhile|mostly|looks right|as (?:i|we) said|for what it's worth|fwiw"
+    "|first off|meanwhile|mostly|as (?:i|we) said|for what it's worth|fwiw"
     r"|i (?:think|guess|mean|suppose)(?: that)?(?= (?:we'll|we're|i'll|i'm)))(?:\s*[,:.!–-]+\s*"
     r"|\s+))"
 )
 TAIL = (
     r"[\s,]+(?:btw|by the way|fyi|thanks|thank you|thx|please|pls|lol|haha|ok|okay|right|i think"
-    r"|i guess|honestly|in case i never said|as you know)\s*$"
+    r"|i guess|honestly|as you know)\s*$"
 )
 OWN_SUBJECT = (
     "(?:i|i'm|im|i'll|i've|i'd|we|we're|we'll|we've|my|our|he|she|he's|she's|shes|hes|they|it"

@@ -11,7 +11,9 @@ from wakebook.derive.rules.vocabulary import (
     CHOOSING,
     DONE,
     MENTAL,
+    MONTH,
     PAST_EVENT,
+    ROLES,
     THIN,
     TIME,
     VAGUE,
@@ -43,8 +45,9 @@ TASKS = (
     "(?:please )?(?:add|put) (?P<rest>.{3,120}?) (?:to|on|in) (?:my|the|our) (?:to-?do|list"
     r"|tasks?|backlog|agenda)\b.*",
     rf"(?:(?P<topic>[^?]{{3,90}}?),? )?{_SELF}{_ALSO}{_DUTY} {_ALSO}(?P<rest>.+)",
-    rf"(?:(?P<topic>[^?]{{3,90}}), )?{_ALSO}(?:need to|have to|haveto|gotta|got to"
-    "|must remember to) (?P<rest>.+)",
+    rf"(?:(?P<topic>[^?]{{3,90}}), )?{_ALSO}(?:(?:gonna|going to|will) )?(?:need to|have to|haveto"
+    "|gotta|got to|must) (?P<rest>.+)",
+    r"(?:please )?remind (?:me|us)(?P<when> [\w ]{2,20}?)? (?P<rest>about .+)",
     r"(?:(?P<when>by [\w ]{2,20}?),? )?(?:i|we) (?:still )?owe (?P<rest>.+)",
     r"(?:i|we) (?:have |'ve )?(?:promised|told|said|agreed with)(?= (?:\w+ ){0,3}(?:i'd|i would"
     r"|we'd|to)\b) (?P<rest>.+)",
@@ -55,6 +58,8 @@ TASKS = (
     rf"|'re going to|'re gonna| are going to) {_ALSO}(?P<rest>(?=.*(?:{TIME}|\bmyself\b)).+)",
 )
 BLOCKED = (  # owed by others, or stuck: kept in the speaker's words
+    r"(?:i|we) can't .{3,60} until .+",
+    rf"(?:i|we) (?:still )?(?:haven't|have not|havent) (?:{DONE})\b.+\byet\b.*",
     "(?:(?:i'm|we're|i am|we are|still) )?(?:still )?waiting (?:on|for) (?=.{0,40}?(?-i:[A-Z])"
     "|.{0,60}(?:from|reply|answer|approval|contract|legal|sign-?off|feedback|response|to hear"
     "|back)).+",
@@ -71,6 +76,9 @@ NO_TASK = (  # what follows a duty cue without being work
     "|sleep on|let you|figure out|work out|decide|find out|get back|believe|do (?:it|that)"
     "|laugh|like|look at (?:it|this|that)$|try (?:it|that)|take a (?:look|break)|go(?: now)?$"
     r"|run$|leave$)\b"
+)
+THING = (  # may be what "that" stands for
+    r"(?:the|my|our|his|her|their|a|an|this|that)\b.+|[\w'-]+ [\w'-]+.*"
 )
 POINTS = (  # points back to something said before
     r"\b(?:that one|this one|that|it|him|her|them|those|this)\b(?! (?:is|was|has|will|i|we|the"
@@ -117,7 +125,11 @@ DECISIONS = (
     "(?:i'm|we're|i am|we are) (?P<rest>not (?:renewing|attending|coming|joining|buying|selling"
     "|hiring|paying|applying|continuing|signing|extending|supporting|shipping|offering"
     r"|accepting|inviting)\b.+)",
-    "(?P<rest>(?:going (?:with|for)|sticking with|switching to) .+)",
+    "(?P<rest>(?:going (?:with|for)|sticking with|switching to|scrapping|dropping|ditching|skipping"
+    "|postponing|cancelling|canceling|keeping) (?!it$|that$|this$).+)",
+    "(?:the |our |my )?(?:final )?(?:choice|vote) (?:fell on|went to|is|was) (?P<rest>.+)",
+    r"(?:we'll|we will) (?P<rest>(?:hold|host|run|publish|launch|release|offer|charge|serve|print"
+    r"|rent|hire|build|buy|meet|open|close) (?!it\b|that\b|this\b).+)",
     "(?:the|my|our) (?:team|committee|board|family|client|group|band|crew|council|boss|manager"
     r"|company)(?: has| have)? (?P<rest>(?:voted|decided|agreed|chose|picked|opted)\b.+)",
     "(?:(?:i|we) )?(?:(?:finally )?made up (?:my|our) minds?|it's (?:settled|decided|official"
@@ -130,14 +142,15 @@ DECISIONS = (
     rf"(?:(?P<topic>[^?]{{3,60}}?),? )?(?:i'll|we'll|i will|we will) {_NOW}(?P<rest>{CHOOSE}\b.+)",
     "(?:(?P<topic>[^?]{3,60}?),? )?(?:i|we) (?:won't|will not|'re no longer"
     "|are no longer) (?P<rest>.+)",
-    r"(?:(?:my|our|the|final|meeting|band meeting|[\w ]{3,25}) )?(?:decision|final answer"
+    r"(?:(?:my|our|the|final|meeting|[\w ]{3,25}) )?(?:decision|final answer"
     "|final call|verdict|conclusion|(?<!search )(?<!test )result|resolution|outcome|decided"
     r"|agreed|settled|final)(?: (?:is|was|at))?\s*(?::\s*|at\s+|is\s+)(?P<rest>.+)",
-    "(?P<rest>[^?,]{3,60}? it is)$",
+    "(?P<rest>[^?,]{3,60}? it is)(?: then)?$",
     "(?:we|i)? ?(?P<rest>(?:scrap|ditch|axe|shelve) (?!that$|this$|it$).+)",
     "(?P<rest>(?:no|only) [^?,]{3,80} (?:any ?more|at all|though|for now|from now on))(?:,|$).*",
-    "(?:from now on|going forward|from here on|in (?:the )?future|starting (?:next"
-    r"|this) \w+),? (?P<rest>(?:no|we|i|only)\b.+)",
+    "(?:from now on|going forward|from here on|in (?:the )?future|(?:from|starting|as of) (?:next"
+    rf"|this) \w+(?: on)?|(?:from|starting|as of) (?:{WEEKDAY}|{MONTH}|tomorrow)(?: on)?)"
+    r",? (?P<rest>(?:no|we|i|only)\b.+)",
     r"(?P<rest>(?:[\w' -]{3,40} )?(?:i|we) .{3,80} from now on)\b.*",
 )
 OUTCOME = (
@@ -150,7 +163,7 @@ SEALED = (  # "..., agreed that with Greta"
     r"|last)\b.*)?$"
 )
 NO_CHOICE = (  # follows a choice cue without being a choice
-    r"(?:know\b|be able|let you|forget|lie\b|keep .{0,40}\bin mind|keep (?:me|you|track|an eye"
+    r"(?:want|know\b|be able|let you|forget|lie\b|keep .{0,40}\bin mind|keep (?:me|you|track|an eye"
     "|up)|use (?:your|these|those)|take (?:your|these|those)|start by|leave you|stay (?:safe"
     "|tuned)|go (?:through|over|back|ahead|on|home|to (?:bed|sleep))|do (?:it|this|that"
     "|the same)$|start$|move on|stop (?:here|there)|take (?:a|it)|leave it(?: (?:open|there))?"
@@ -207,7 +220,7 @@ LESSONS = (
 SELF = (
     rf"(?:i|we) (?!{MENTAL}){_ADV}(?:work|live|use|run|own|drive|speak|study|teach|have|pay|earn"
     "|charge|host|store|deploy|support|sell|meet|hold|maintain|wear|eat|drink|sleep|train|play"
-    "|travel|fly|commute|can't|cannot|don't|do not|never|always|only|shoot|render|serve|coach"
+    "|travel|fly|commute|can't|cannot|don't|do not|never|always|only|serve|coach"
     r"|manage|lead|volunteer|rent|share|get (?=\d|paid|up)|require|bill|invoice|close|open"
     r"|measure|count|track|employ|grow|make (?=\w+s\b)|were|keep (?=our|my|the"
     rf"|all)) (?!{VAGUE}).+",
@@ -234,7 +247,7 @@ SELF = (
 )
 PERSON_VERB = (  # what people do
     "(?:handles?|owns?|leads?|manages?|works?|lives?|wants?|likes?|loves?|hates?|prefers?"
-    "|delivers?|moved|left|joined|quit|reports? to|has|had|can't|cannot|won't|doesn't|insists?"
+    "|delivers?|moved|left|joined|quit|reports? to|has|had|can't|cannot|can|won't|doesn't|insists?"
     "|approves?|signs? off|covers?|plays?|speaks?|teaches|is (?:my|our|the|on|in|at|out|away"
     "|off|back|responsible|in charge|allergic|vegan|vegetarian|pregnant|called|making|taking"
     r"|doing|writing|running|handling|leading|from|based|moving|leaving|joining|getting|\d|an? )"
@@ -250,7 +263,21 @@ MINE_NOT = (  # heads of "my ..." that are talk, not facts
 )
 STATE = (  # a passing state, not a fact
     r"\b(?:fail(?:s|ing|ed)?|broken|not working|wrong|slow|ok|fine|down|weird|stuck|empty"
-    "|missing|right|correct)$"
+    r"|missing|right|correct)$|\b(?:is|are|was) (?:too|so) "
+)
+HABIT = (  # what somebody does at a set time
+    "(?:i|we) (?!need|want|should|must|think|guess|tr(?:y|ied)|see|saw|hope|wonder|could|might"
+    r"|would|can't|don't|ran\b|said|read)(?:can only |only |usually |always )?\w+ .*"
+    rf"(?:\b(?:on|every|each) (?:{WEEKDAY}|day|week|month|morning|evening|night|year)\b"
+    r"|\b(?:at|after|before|from) \d).*"
+)
+HABIT_OTHER = (
+    r"(?:the|our|my|his|her|their) (?:[\w'-]+ ){1,3}\w{3,}s"
+    " (?P<rest>(?:on|at|every|until|from|by) .+)"
+)
+WISH = (  # what somebody around the user wants
+    rf"(?:the|my|our|his|her|their) (?:[\w-]+ )?(?:{ROLES})s? (?:wants?|likes?|prefers?|insists?"
+    "|hates?|said|asked|expects?|needs?|says|told) .+"
 )
 WEAK_SUBJECT = (
     "(?:(?:the|this|that|a|an|my|our|his|her|their|its|no|every|each"
@@ -263,8 +290,8 @@ WEAK = (
 NO_SUBJECT = (  # a statement that starts so is about nothing by itself
     "(?:it|still|this|that|they|there|you|what|which|who|where|when|how|if|i|we|these|those|one"
     "|something|anything|everything|he|she|here|someone|neither|none|both|not|as|because|since"
-    "|while|and|or|but|so|to|for|in|on|at|with|after|before|by|than|then|of|did|doh|got|any"
-    r"|sounds|looks|seems|having|including|songs|other|others|which|such|like|people)\b"
+    "|while|and|or|but|so|to|for|in|on|at|with|after|before|by|than|then|of|did|got|any"
+    r"|sounds|looks|seems|having|including|other|others|which|such|like|people)\b"
 )
 CALLED = (
     r"(?:(?:the|my|our|his|her|their|its) )?[\w' -]{2,40} (?:is|was|'s|will be) (?:called|named"
@@ -280,12 +307,13 @@ HEAD = (  # what a project or a life has one of
     "|anniversary|nickname|shift|plan|rate|salary|rent|quota|policy|convention|due date"
     r"|start date|hometown|diet)\b"
 )
-LABEL = (
-    "(?P<label>(?-i:(?![A-Z]{3}))(?!note|edit|example|output|expected|actual|input|error|result"
-    r"|ps|todo|line|got)[a-z][\w -]{2,40}?)(?: so you have (?:them|it))?:\s+(?P<value>.+)"
+LABEL = (  # "shoe size: 43"
+    r"(?P<label>(?-i:(?![A-Z]{3}))(?!(?:i|we|you|it|and|so|what|this|that|he|she)\b|note|edit"
+    r"|example|output|expected|actual|input|error|result|ps|todo|line|got)[a-z][\w -]{2,40}?)"
+    r"(?: so you (?:have|know)[^:]{0,12})?:\s+(?P<value>.+)"
 )
 MEMO = (  # the speaker asks to have it kept
-    "(?:(?:ok|and|so|also|oh|ah|one|that|fixed|it|just|some|quick|more"
+    "(?:(?:ok|and|so|also|oh|ah|one|just|some|quick|more"
     "|thing)[ ,.]+){0,4}(?:for (?:the record|your notes|context|reference|the log|info"
     "|future reference|your info)|fyi|btw|by the way|just so you know|so you know|heads[ -]up"
     "|context(?: for [^:]{2,40})?:|background:|update(?: for you)?:|note(?: to self)?:"

@@ -57,9 +57,12 @@ OPEN = (  # a question that the speaker leaves open; `rest` is the question
     r"|where|why|do|does|is|are|should|between)\b.+)",
     "(?:the |one |another )?(?:(?:one|only|big|main|open|remaining) )*(?:thing|bit|part"
     r"|question)s?(?: that)? (?:i|we|nobody|no one|still)\b[^:]{0,50}:\s*(?P<rest>.+)",
-    "(?:i|we)(?: still| also)*(?:'ll| will)? (?:need|have) to (?:figure out|work out|decide"
+    "(?:(?:i|we)(?: still| also)*(?:'ll| will)? )?(?:need|have) to (?:figure out|work out|decide"
     "|find out|determine|settle|clarify|agree on|think about) (?P<rest>(?:who|whether|if|how"
     r"|what|which|when|where|why|on|between)\b.+)",
+    "(?:(?:i'm|we're|i am|we are) )?(?:still )?torn (?P<rest>between .+)",
+    r"(?P<rest>(?:who|what|how|which|when|where|whether)\b[^,]{3,80}), (?:i|we)(?: really| honestly"
+    r"| still| just)* (?:don't know|haven't decided|can't say|have no idea|can't decide)\b.*",
     "(?:the )?jury(?:'s| is) still out on (?P<rest>.+)",
     "(?:(?:i|we) )?still (?:don't|do not) know (?P<rest>(?:who|whether|if|how|what|which|when"
     r"|where|why)\b.+)",
@@ -77,13 +80,15 @@ OPEN = (  # a question that the speaker leaves open; `rest` is the question
 WONDER = (
     r"(?:i'm|we're|i am|we are) (?:still )?not (?:\w+ )?sure(?: about)? (?P<doubt>(?:if|whether"
     r"|how|what|which|who|when|where)\b.+)|(?:i|we)(?:'m| am|'re| are)? (?:still )?(?:wonder"
-    "|wondering|debating|torn|asking (?:myself|ourselves))(?: about)? (?P<rest>(?:if|whether"
-    r"|how|what|which|who|when|where|between)\b.+)|torn between (?P<other>.+)"
+    "|wondering|keep wondering|debating|asking (?:myself|ourselves))(?: about)?"
+    r" (?P<rest>(?:if|whether|how|what|which|who|when|where|between)\b.+)"
 )
 PARK = (  # leaves the last question open
-    r"\b(?:leave (?:it|that|this) open|park (?:it|that|this|the)|sleep on it|think about (?:it"
+    r"^(?:no idea|no clue|dunno|who knows|beats me)$|\bcan't (?:decide|make up my mind)$"
+    r"|\b(?:leave (?:it|that|this) open|park (?:it|that|this|the)|sleep on it|think about (?:it"
     "|that)|think it over|mull (?:it|that)|none of (?:those|these|them) (?:decided|convinc)"
-    "|(?:still )?(?:unclear|undecided|unsure)|no conclusion|neither convinces|not decided"
+    "|(?:still )?(?:unclear|undecided|unsure)|no conclusion|neither (?:convinces|works|feels|is|of)"
+    "|not decided"
     "|haven't decided|come back to (?:it|that|this)|get back to (?:you|it|that)|revisit"
     "|decide (?:later|another time|that later)|let me think|need to think|not (?:sure )?yet"
     r"|don't know yet|needs? to weigh in|open for now|ask (?:him|her|them)|would know)\b"

@@ -53,7 +53,7 @@ class RuleExtractor:
         ours = _open_tasks(window, scene.current)
         summary = handoff(window, ours, [draft.content for draft in drafts])
         if summary:
-            drafts.append(_draft(summary, window[-1], scene, summary.content))
+            drafts.append(_draft(summary, window[-1], scene))
         return drafts
 
 
@@ -84,7 +84,7 @@ def _agent_reports(message: Message, ledger: Ledger) -> list[Finding]:
 def _kept(found: Iterable[Finding], message: Message, scene: Scene, ledger: Ledger) -> list[Draft]:
     drafts: list[Draft] = []
     for finding in found:
-        draft = _draft(finding, message, scene, finding.content)
+        draft = _draft(finding, message, scene)
         if len(draft.content) < 3 or ledger.holds(draft):
             continue
         ledger.add(draft)
@@ -92,7 +92,7 @@ def _kept(found: Iterable[Finding], message: Message, scene: Scene, ledger: Ledg
     return drafts
 
 
-def _draft(finding: Finding, message: Message, scene: Scene, said: str) -> Draft:
+def _draft(finding: Finding, message: Message, scene: Scene) -> Draft:
     turns = sorted({*finding.turns, message.turn} - {0})
     return Draft(
         type=finding.type,
@@ -100,7 +100,7 @@ def _draft(finding: Finding, message: Message, scene: Scene, said: str) -> Draft
         source=message.id,
         evidence=tuple(turns),
         detail=finding.detail,
-        subject=subjects.subject(finding, said, scene),
+        subject=subjects.subject(finding, scene),
         status=finding.status,
         kind=finding.kind,
         replaces=finding.replaces,

@@ -45,21 +45,31 @@ def found(clause: str, memo: bool = False, long: bool = False) -> Finding | None
     for cue in cues.SELF:
         if pattern(cue).match(clause):
             return None if pattern(vocabulary.SYMPTOM).search(clause) else _self(clause)
+    if pattern(cues.HABIT).match(clause) and not pattern(vocabulary.SYMPTOM).search(clause):
+        return _self(clause)
     owned = _owned(clause)
     if owned or long:
         return owned
-    return _person(clause) or _specific(clause, memo) or _labelled(clause)
+    return _person(clause) or _wish(clause) or _specific(clause, memo) or _labelled(clause)
 
 
 def answer(clause: str, asked: str) -> Finding | None:
     """A fragment that answers the agent's short question: "And the launch date?" - "3 May"."""
-    topic = pattern(
-        r"(?:.{0,60}[,.] )?(?:and |(?:what|when|where|who)(?:'s| is| are) )"
-        r"(?:the |your |their )(?P<topic>[\w' -]{3,50})$"
-    ).match(asked)
-    if not topic or clause.count(" ") > 10 or not (names.specific(" " + clause) or role(clause)):
+    topic = asked_for(asked)
+    if not topic or clause.count(" ") > 10:
         return None
-    return Finding("fact", wording.sentence(f"{topic['topic']}: {clause}"))
+    if not names.specific(" " + clause) and not role(clause):
+        return None
+    return Finding("fact", wording.sentence(f"{topic}: {clause}"))
+
+
+def asked_for(asked: str) -> str:
+    """What a short question wants to know: "And the launch date" -> "launch date"."""
+    match = pattern(
+        r"(?:.{0,60}[,.] )?(?:and |(?:what|when|where|who)(?:'s| is| are) )"
+        r"(?:the |your |their )(?P<topic>[\w' -]{3,50}?)(?: called| named)?$"
+    ).match(asked)
+    return match["topic"] if match else ""
 
 
 def _preference(clause: str) -> Finding | None:
@@ -74,7 +84,7 @@ def _preference(clause: str) -> Finding | None:
         return _fact(f"User wants to be called {call.group(1)}", "preference")
     if pattern(r"(?:i|we|i'm|my)\b").match(clause):
         return _self(clause, "preference")
-    return _fact(f"User wants: {clause}", "preference")
+    return _fact("User wants: " + pattern(r"(?:please|just) ").sub("", clause), "preference")
 
 
 def _self(clause: str, kind: EntryKind | None = None) -> Finding:
@@ -111,10 +121,10 @@ def _owned(clause: str) -> Finding | None:
 
 
 def _person(clause: str) -> Finding | None:
-    if not names.leads(clause):
+    if not names.leads(clause.removeprefix("only ").removeprefix("Only ")):
         return None
     match = pattern(
-        rf"[\w-]+(?:'s)?(?:,? and [\w-]+)?(?: (?:from|in|at|on|of) [\w' -]{{2,25}}?)?"
+        rf"(?:only )?[\w-]+(?:'s)?(?:,? and [\w-]+)?(?: (?:from|in|at|on|of) [\w' -]{{2,25}}?)?"
         rf" (?:(?:now|also|still|always|only) )?{cues.PERSON_VERB}\b\s*(?P<rest>.+)"
     ).match(clause)
     if not match or pattern(vocabulary.SYMPTOM).search(clause) or _general(match):
@@ -122,6 +132,18 @@ def _person(clause: str) -> Finding | None:
     if pattern(r"(?:.* )?(?:it|them|that|this|those)$").match(match["rest"]):
         return None
     return _fact(clause, "relationship" if role(clause) else None)
+
+
+def _wish(clause: str) -> Finding | None:
+    """What a client or the boss wants, and what happens at a set time."""
+    if pattern(vocabulary.SYMPTOM).search(clause):
+        return None
+    if pattern(cues.WISH).match(clause):
+        return _fact(clause)
+    habit = pattern(cues.HABIT_OTHER).match(clause)
+    if habit and names.specific(habit["rest"]):
+        return _fact(clause)
+    return None
 
 
 def _general(match: re.Match[str]) -> bool:

@@ -22,7 +22,7 @@ def handoff(
     if not users:
         return None
     topics = _topics(users)
-    topic = topics[0] if topics else one_line(users[0].text, _TOPIC)
+    topic = topics[0] if topics else _first_words(users[0].text)
     unresolved = [*tasks[-4:], *asked[-3:]]
     lines = [
         _line("Worked on", "; ".join(topics[:4])),
@@ -51,14 +51,19 @@ def _topics(users: Sequence[Message]) -> list[str]:
     return found
 
 
+def _first_words(text: str) -> str:
+    said = sentences(text)
+    return one_line(said[0].text if said else text, _TOPIC)
+
+
 def _state(tasks: Sequence[str], asked: Sequence[str], messages: Sequence[Message]) -> str:
     if tasks:
         more = f" (+{len(tasks) - 1})" if len(tasks) > 1 else ""
         return f"next: {one_line(tasks[-1], _TOPIC)}{more}"
     if asked:
         return f"open: {one_line(asked[-1], _TOPIC)}"
-    if messages[-1].role == "user":
-        return "the user spoke last"
+    if messages[-1].role == "user" and messages[-1].text.rstrip().endswith("?"):
+        return "the last question is unanswered"
     return "nothing left open"
 
 

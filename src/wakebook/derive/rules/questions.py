@@ -54,14 +54,13 @@ def _read(sentence: Sentence, message: Message, asked: list[Question]) -> None:
         else:
             _mark(asked, again, message)
         return
-    if pattern(dialogue.PARK).search(sentence.text):
-        _reopen(asked, words.terms(sentence.text), message)
     wonder = pattern(dialogue.WONDER).search(sentence.text)
     if wonder:
-        rest = wonder["rest"] or wonder["doubt"] or f"between {wonder['other']}"
-        _ask(rest, message, asked)
+        _ask(wonder["rest"] or wonder["doubt"], message, asked)
     elif sentence.asked:
         _ask(sentence.text, message, asked)
+    if pattern(dialogue.PARK).search(sentence.text):
+        _reopen(asked, words.terms(sentence.text), message)
 
 
 def _parked(sentence: Sentence) -> Question | None:
@@ -71,7 +70,7 @@ def _parked(sentence: Sentence) -> Question | None:
     for text in texts:
         for cue in dialogue.OPEN:
             match = pattern(cue).match(text)
-            if match and len(words.terms(match["rest"])) >= 2 and _says_what(match["rest"]):
+            if match and words.terms(match["rest"]) and _says_what(match["rest"]):
                 return _question(match["rest"], is_open=True)
     return None
 
@@ -88,6 +87,7 @@ def _ask(text: str, message: Message, asked: list[Question]) -> None:
 
 def _question(text: str, is_open: bool) -> Question:
     personal = pattern(r"\b(?:i|we|my|our|us|me)\b").search(text) is not None
+    text = pattern(r"(?:if|about if)\b").sub("whether", text, count=1) if is_open else text
     content = wording.sentence(text).rstrip("?") + "?"
     nowhere = Message("user", "", "")
     return Question(content, nowhere, (), is_open, personal, words.terms(text))
@@ -159,6 +159,6 @@ def _answered(question: Question, settled: list[Entry]) -> bool:
     for entry in settled:
         if max(entry.evidence) > question.turns[-1]:
             shared = len(question.terms & words.terms(f"{entry.content} {entry.detail}"))
-            if shared >= 2 and shared * 3 >= len(question.terms):
+            if shared >= 2 and shared * 4 >= len(question.terms):
                 return True
     return False

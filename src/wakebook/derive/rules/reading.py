@@ -110,11 +110,17 @@ class _Reader:
         found = [decision] if decision else tasks.found(text, asked=False)
         asked = turn.agent_asked
         if found and asked and pattern(r"(?:that|this) one\b").match(text):
-            found = [
-                one._replace(detail=wording.sentence(asked), turns=turn.agent_turns)
-                for one in found
-            ]
+            found = [_answering(one, asked, turn) for one in found]
         return found
+
+
+def _answering(task: Finding, asked: str, turn: Turn) -> Finding:
+    """ "And the ethics form?" - "that one I'll do Thursday"."""
+    about = facts.asked_for(asked)
+    content = wording.sentence(f"{about}: {task.content[:1].lower()}{task.content[1:]}")
+    if about:
+        return task._replace(content=content, turns=turn.agent_turns)
+    return task._replace(detail=wording.sentence(asked), turns=turn.agent_turns)
 
 
 def _memo(sentence: Sentence) -> bool:
@@ -146,6 +152,8 @@ def _add(
 ) -> None:
     """Join a clause's findings with those before it in the sentence."""
     last = found[-1] if found else None
+    if here and not found and here[0].type == "decision" and _reasons(here[0], before):
+        here = [here[0]._replace(detail=wording.sentence(before)), *here[1:]]
     if not here:
         if last and not sentence.asked:
             _explain(found, text)
@@ -166,13 +174,20 @@ def _waits(last: Finding, here: Finding) -> bool:
     return last.weak and here.type == "fact" and not here.content.startswith("User")
 
 
+def _reasons(decision: Finding, before: str) -> bool:
+    """ "the knee is still off, so I'm dropping it": what stood before is why."""
+    return not decision.detail and before.count(" ") >= 2
+
+
 def _points_back(task: Finding, before: str) -> bool:
-    return bool(before) and pattern(cues.POINTS).search(task.content) is not None
+    return before.count(" ") >= 1 and pattern(cues.POINTS).search(task.content) is not None
 
 
 def _about(task: Finding, before: str) -> Finding:
     """ "the invoice, I need to send that" -> "Send the invoice"."""
-    if not pattern(cues.WEAK).match(before) and before.count(" ") < 8:
+    verb = pattern(cues.WEAK).match(before)
+    thing = pattern(cues.THING).match(before) and before.count(" ") < 8
+    if thing and (not verb or verb["verb"] == "'s"):
         content = pattern(cues.POINTS).sub(lambda _: before, task.content, count=1)
         return task._replace(content=wording.sentence(content))
     detail = "; ".join(filter(None, (wording.sentence(before), task.detail)))

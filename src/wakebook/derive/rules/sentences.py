@@ -27,7 +27,7 @@ _LINK = re.compile(r"\[([^\]\n]{1,200})\]\([^)\s]{1,500}\)")
 _URL = re.compile(r"\S*https?://\S+")
 _END = re.compile(r"(?:[.!?…]+[\"')\]]*(?=\s)|\s*\n)\s*")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|ca|dr|mr|mrs|ms|prof|st|no|\w)\.$", re.I
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|ca|dr|mr|mrs|ms|prof|st|no|(?-i:[A-Z]))\.$", re.I
 )
 _BREAK = re.compile(
     r"\s*;\s*|\s+[-–—]{1,3}\s+|\s*,\s+(?:(?:and|but|so|plus|also|then|though|while)\s+){0,2}"
@@ -105,7 +105,8 @@ def trimmed(text: str) -> str:
     tail = pattern(boundaries.TAIL).search(text[-40:])
     if tail and tail.start() > 0:
         text = text[: len(text) - len(text[-40:]) + tail.start()]
-    return text.strip(boundaries.EDGES)
+    text = text.strip(boundaries.EDGES)
+    return text.strip('"“”') if sum(map(text.count, '"“”')) % 2 else text
 
 
 def _add(found: list[Clause], text: str, link: str) -> None:

@@ -17,9 +17,9 @@ _NEW = re.compile(
 )
 
 
-def subject(finding: Finding, said: str, scene: Scene) -> str:
-    """The slug for a finding. `said` is the sentence that it was found in."""
-    for text in (finding.content, said):
+def subject(finding: Finding, scene: Scene) -> str:
+    """The slug for a finding, or nothing."""
+    for text in (finding.content, finding.detail):
         known = named(text, scene.subjects)
         if known:
             return known

@@ -16,12 +16,12 @@ from wakebook.derive.rules.vocabulary import listed, pattern
 _PRONOUN = r"\b(?:that one|this one|that|it|this|those|them)\b"
 _AND = re.compile(r",? (?:and|then)(?: then| also)* (?=(\w+)\b)")
 _VERBS = listed(
-    """ask book buy call cancel check chase clean collect contact deploy do draft email file fill
-    find finish fix get give install invoice make migrate move order organise organize
-    pack pay pick plan post prepare print publish push register remove renew replace reply report
-    review rewrite run schedule send set ship sign sort submit talk tell test transfer translate update
-    upload write measure paint plant water arrange confirm return redo rerun backfill document add delete rotate
-    reconcile train hire look read"""
+    """add arrange ask backfill book buy call cancel chase check clean collect confirm contact
+    delete deploy do document draft email file fill find finish fix get give hire install invoice
+    look make measure migrate move order organise organize pack paint pay pick plan
+    plant post prepare print publish push read reconcile redo register remove renew replace reply
+    report rerun return review rewrite rotate run schedule send set ship sign sort submit talk tell
+    test train transfer translate update upload water write"""
 )
 
 

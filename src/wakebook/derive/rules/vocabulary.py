@@ -98,22 +98,22 @@ DONE = (
 CHOOSE = (  # base forms: "let's ...", "we'll ...", "decided to ..."
     "(?:go with|go for|go|use|take|keep|stick with|stick to|stay with|stay on|stay|switch|move"
     "|migrate|drop|skip|scrap|ditch|call it|name it|postpone|make it|cap|limit|target|adopt"
-    "|hold off|defer|leave|avoid|split|replace|rename|cancel|stop|start using|gate|throttle"
+    "|hold off|defer|leave|avoid|split|replace|rename|cancel|stop|start using"
     "|standardi[sz]e|host|store|settle|opt|cut|park|not|ban|retire|rewrite|push|ship|delay|kill"
-    r"|remove|merge|do (?=.*\binstead))"
+    r"|remove|merge|\w+ (?=.*\binstead))"
 )
 CHOOSING = (
     "(?:going (?:with|for|ahead)|switching|moving|migrating|dropping|sticking|staying|taking"
     "|keeping|skipping|scrapping|ditching|killing|cutting|cancelling|canceling|postponing"
-    "|delaying|stopping|replacing|writing off|retiring|splitting|standardi[sz]ing|adopting"
+    "|delaying|stopping|replacing|retiring|splitting|standardi[sz]ing|adopting"
     "|pushing|not doing|not going|not using|no longer (?:using|doing)|doing|using|putting off"
     "|holding off|calling it|naming it)"
 )
 PAST_EVENT = (
     "(?:moved|joined|started|quit|left|got|bought|sold|hired|signed|broke|lost|passed|graduated"
     "|was born|grew up|married|met|adopted|launched|raised|won|retired|switched|became|turned"
-    "|had (?:a|an|our|my|surgery)|closed|opened|inherited|enrolled|was diagnosed|founded"
-    "|released|was promoted|took over|landed)"
+    r"|had (?:a|an|our|my|surgery|(?:about |around |over )?\d+)|closed|opened|inherited|enrolled"
+    "|was diagnosed|founded|released|was promoted|took over|landed)"
 )
 VAGUE = (  # an object that says nothing without the conversation
     "(?:it|that|this|these|those|them|to|how|what|where|when|why|your|you|the idea|one|some"

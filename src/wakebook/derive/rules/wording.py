@@ -52,7 +52,8 @@ _INSIDE = (
 
 def sentence(text: str) -> str:
     """First letter upper case, no marks at the end, cut at a clause if it is long."""
-    text = " ".join(text.split()).strip(" ,;:-–—")
+    text = re.sub(r",? (?:btw|by the way|lol|haha)\b", "", " ".join(text.split()), flags=re.I)
+    text = text.strip(" ,;:-–—")
     if len(text) > LENGTH:
         cut = max(text.rfind(mark, 80, LENGTH) for mark in (", ", "; ", ": ", " - ", " and "))
         text = text[: cut if cut > 0 else LENGTH - 1].rstrip(" ,;:-–—") + ("" if cut > 0 else "…")
