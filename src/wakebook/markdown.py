@@ -38,7 +38,7 @@ def join(front: dict[str, Any], body: str) -> str:
     import yaml
 
     dumped = yaml.safe_dump(
-        front, sort_keys=False, allow_unicode=True, width=10_000, default_flow_style=None
+        front, sort_keys=False, allow_unicode=True, width=10_000, default_flow_style=False
     )
     return f"---\n{dumped}---\n{body}"
 

@@ -6,6 +6,7 @@ beginning; the order of `HOSTS` is the order of asking, the most particular form
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,8 +43,12 @@ def sessions_at(path: Path) -> list[Session]:
         raise TranscriptError(
             f"{path}: no such file or folder, or no permission to see it. Check the path."
         )
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - without following links
     if path.is_dir():
         found = [session for host in HOSTS.values() for session in host.discover(path)]
+        known = {session.path for session in found}
+        stray = (store for store in path.rglob("*.sqlite") if store not in known)
+        found += [session for store in stray for session in _OPENCLAW.discover(store)]
     else:
         head = _head(path)
         host = next((host for host in HOSTS.values() if host.recognises(path, head)), None)

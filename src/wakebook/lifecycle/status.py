@@ -87,5 +87,6 @@ def _problems(home: Home, ledger: Ledger, chains: Chains, now: datetime) -> Iter
         yield "log.torn holds half-written lines that a crash left; the log itself is whole"
     since = clock.iso(now - timedelta(days=RECENT_DAYS))
     for record in home.traces("failure"):
-        if str(record.get("at", "")) >= since:
+        of_a_session = "/" in str(record.get("where"))  # those stand in the accounts
+        if str(record.get("at", "")) >= since and not of_a_session:
             yield f"{record['at']} {record.get('where')}: {record.get('error')}"

@@ -74,6 +74,9 @@ def sweep(
         if known and known.failure and known.failure.final and not retry_failed:
             given_up.append(session.ref)
             continue
+        if known and _is_settled(session, known):
+            step(session, None)
+            continue
         try:
             report = catch_up(home, config, ledger, extractor, session, now, closing)
         except (Locked, OSError):
@@ -128,6 +131,16 @@ def _unread_since(session: Session, state: State, config: Config) -> datetime:
     except TranscriptError:
         pass  # catch_up meets the same error and reports it
     return LATEST
+
+
+def _is_settled(session: Session, known: Progress) -> bool:
+    """Read to the end, closed, and not grown since: most sessions, most of the time."""
+    if known.window is not None or known.failure is not None or not known.position:
+        return False
+    try:
+        return host_of(session).size(session) == known.position
+    except TranscriptError:
+        return False
 
 
 def _note_failure(home: Home, session: Session, error: str, now: datetime) -> None:

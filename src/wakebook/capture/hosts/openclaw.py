@@ -82,8 +82,8 @@ class OpenClaw:
                 for session in self._store.sessions(path):
                     seen.add((_agent(path), session.id))
                     yield session
-            except TranscriptError:
-                continue
+            except TranscriptError:  # a session that cannot be read: catch_up says so
+                yield Session(host=self.name, id=f"{_agent(path).name}-store", path=path)
         for session in self._rotated.sessions(_matches(root, FILES)):
             if session.part or (_agent(session.path), session.id) not in seen:
                 yield session
