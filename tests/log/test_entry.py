@@ -76,7 +76,7 @@ def test_a_line_that_is_no_entry_is_refused(line: bytes) -> None:
 def test_ids_are_nanoids() -> None:
     ids = {new_id() for _ in range(2000)}
     assert len(ids) == 2000
-    assert all(ID.fullmatch(identity) for identity in ids)
+    assert all(ID.fullmatch(identity) and identity[0].isalnum() for identity in ids)
 
 
 def test_the_same_words_give_the_same_id_and_others_do_not() -> None:

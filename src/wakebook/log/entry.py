@@ -60,7 +60,13 @@ _FIELDS = frozenset(Entry.__struct_fields__) - {"extra"}
 
 def new_id() -> str:
     """A nanoid: 12 characters of 64, from the system's randomness."""
-    return base64.urlsafe_b64encode(os.urandom(9)).decode()
+    return _id(os.urandom(9))
+
+
+def _id(data: bytes) -> str:
+    """Nine bytes in the nanoid alphabet, never starting like an option of a command."""
+    text = base64.urlsafe_b64encode(data).decode()
+    return {"-": "0", "_": "1"}.get(text[0], text[0]) + text[1:]
 
 
 def derived_id(source: str, kind: str, content: str) -> str:
@@ -69,7 +75,7 @@ def derived_id(source: str, kind: str, content: str) -> str:
     `source` is the host's id of the message, which a fork shares with its parent.
     """
     seed = "\x1f".join((source, kind, content)).encode("utf-8", "surrogatepass")
-    return base64.urlsafe_b64encode(hashlib.blake2b(seed, digest_size=9).digest()).decode()
+    return _id(hashlib.blake2b(seed, digest_size=9).digest())
 
 
 def slugify(text: str) -> str:

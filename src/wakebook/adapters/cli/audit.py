@@ -11,7 +11,7 @@ import click
 from wakebook.adapters.cli.shared import console, emit, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import Memory
+    from wakebook.memory import Account, Memory
 
 GOOD = ("ok", "open", "held", "torn", "skipped", "gone")
 
@@ -34,27 +34,23 @@ def command(memory: Memory, paths: tuple[Path, ...], verbose: bool, as_json: boo
 
     out = console()
     table = Table(box=None, header_style="dim", pad_edge=False)
-    for name in ("status", "session"):
-        table.add_column(name, no_wrap=True)
+    table.add_column("status", no_wrap=True)
+    table.add_column("session", no_wrap=True, min_width=20)
     for name in ("source", "seen", "messages", "entries"):
-        table.add_column(name, justify="right")
-    table.add_column("note")
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("note", overflow="fold", min_width=12)
     for account in accounts:
         if account.status == "skipped" and not verbose:
             continue
         colour = "green" if account.status in GOOD else "red"
-        unread = ", ".join(f"{count} {kind}" for kind, count in account.unread.items())
-        note = "; ".join(
-            part for part in (account.note, f"not understood: {unread}" if unread else "") if part
-        )
         table.add_row(
             f"[{colour}]{account.status}[/{colour}]",
-            account.ref,
+            _short(account.ref) if out.is_terminal else account.ref,
             f"{account.size:,} {account.unit}",
             f"{account.seen:,}",
             str(account.messages),
             str(account.entries),
-            note,
+            _note(account),
         )
     if table.row_count:
         out.print(table)
@@ -64,3 +60,18 @@ def command(memory: Memory, paths: tuple[Path, ...], verbose: bool, as_json: boo
     if any(account.status == "behind" for account in bad):
         out.print("Run [bold]wakebook catch-up[/bold].")
     sys.exit(1 if bad else 0)
+
+
+def _short(ref: str) -> str:
+    """A session's name as far as a person needs it: claude-code/5560, enough for --session."""
+    host, _, name = ref.partition("/")
+    identity, at, part = name.partition("@")
+    return f"{host}/{identity[:13]}{at}{part[:16]}"
+
+
+def _note(account: Account) -> str:
+    unread = ", ".join(f"{count} {kind}" for kind, count in account.unread.items())
+    parts = (account.note, f"not understood: {unread}" if unread else "")
+    from rich.markup import escape
+
+    return escape("; ".join(part for part in parts if part))

@@ -85,24 +85,42 @@ def print_entries(
     details: bool = False,
     out: Console | None = None,
 ) -> None:
-    from rich.markup import escape
+    """A line for each entry; on a terminal long ones wrap below themselves."""
+    from rich.table import Table
 
     out = out or console()
+    grid = Table.grid(padding=(0, 2))
+    for _ in range(3):
+        grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
     for entry in entries:
-        colour = COLOURS[entry.type]
-        status = memory.status_of(entry)
-        replaced = memory.chains().replaced_by.get(entry.id)
-        mark = f" [dim]({status})[/dim]" if status and status != "replaced" else ""
-        if replaced:
-            mark += f" [red]replaced by {replaced}[/red]"
-        subject = f"[bold]{escape(entry.subject)}[/bold] " if entry.subject else ""
-        pin = "📌 " if entry.pinned else ""
-        out.print(
-            f"[dim]{entry.id}  {entry.timestamp:%Y-%m-%d %H:%M}[/dim]  "
-            f"[{colour}]{entry.type:8}[/{colour}]  {pin}{subject}{escape(entry.content)}{mark}"
+        cells = (
+            f"[dim]{entry.id}[/dim]",
+            f"[dim]{entry.timestamp:%Y-%m-%d %H:%M}[/dim]",
+            f"[{COLOURS[entry.type]}]{entry.type:8}[/]",
+            _described(memory, entry, details),
         )
-        if details and entry.detail:
-            out.print(f"{'':40}[dim]{escape(entry.detail)}[/dim]")
+        if out.is_terminal:
+            grid.add_row(*cells)
+        else:
+            out.print("  ".join(cells))
+    if grid.row_count:
+        out.print(grid)
+
+
+def _described(memory: Memory, entry: Entry, details: bool) -> str:
+    from rich.markup import escape
+
+    status = memory.status_of(entry)
+    replaced = memory.chains().replaced_by.get(entry.id)
+    text = "📌 " if entry.pinned else ""
+    text += f"[bold]{escape(entry.subject)}[/bold] " if entry.subject else ""
+    text += escape(entry.content)
+    text += f" [dim]({status})[/dim]" if status and status != "replaced" else ""
+    text += f" [red]replaced by {replaced}[/red]" if replaced else ""
+    if details and entry.detail:
+        text += f"\n[dim]{escape(entry.detail)}[/dim]"
+    return text
 
 
 class When(click.ParamType[datetime]):

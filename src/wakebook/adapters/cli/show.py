@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory, Shown
 
 
-@click.command()
+@click.command(context_settings={"ignore_unknown_options": True})  # an id may begin with -
 @click.argument("ref")
 @options
 def command(memory: Memory, ref: str, as_json: bool) -> None:
