@@ -147,6 +147,19 @@ def test_the_digest_is_of_the_rows_as_stored(store: sqlite3.Connection, tmp_path
     assert HOST.digest(session, 0, 1) == hashlib.sha256(first[0].encode()).hexdigest()
 
 
+def test_compressed_rows_are_read(store: sqlite3.Connection, tmp_path: Path) -> None:
+    import zstandard
+
+    packed = zstandard.ZstdCompressor().compress
+    whole = json.dumps(message("x", None, "user", "packed words")).encode()
+    streamed = zstandard.ZstdCompressor().compressobj()
+    second = json.dumps(message("y", "x", "user", "streamed words")).encode()
+    fill(store, "s2", packed(whole), streamed.compress(second) + streamed.flush())
+    session = next(found for found in HOST.discover(tmp_path) if found.id == "s2")
+    texts = [event.text for event in events(read(session)) if isinstance(event, Said)]
+    assert texts == ["packed words", "streamed words"]
+
+
 def test_rows_that_cannot_be_read_are_reported(store: sqlite3.Connection, tmp_path: Path) -> None:
     fill(store, "s2", b"not zstd at all", {"type": "seance"}, message("x", None, "user", "y" * 500))
     session = next(found for found in HOST.discover(tmp_path) if found.id == "s2")
@@ -202,9 +215,10 @@ def test_a_broken_store_is_an_error_only_when_it_is_read(tmp_path: Path) -> None
     folder.mkdir(parents=True)
     path = folder / "openclaw-agent.sqlite"
     path.write_bytes(b"SQLite format 3\x00" + b"rubbish" * 200)
-    assert list(HOST.discover(tmp_path)) == []
+    (session,) = HOST.discover(tmp_path)  # found, so that somebody hears of it
+    assert session.id == "a-store"
     with pytest.raises(TranscriptError, match=r"openclaw-agent\.sqlite"):
-        read(Session("openclaw", "s", path))
+        read(session)
 
 
 # --- the older files -------------------------------------------------------------------

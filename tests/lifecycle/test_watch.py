@@ -71,8 +71,11 @@ def test_the_baseline_catches_up_on_everything_again_and_again(
 def test_without_any_folder_it_waits_for_one(memory: Memory) -> None:
     stop = Event()
     calls: list[object] = []
-    arguments = (Config(), lambda: [], memory.state, calls.append, stop)
-    thread = Thread(target=watch, args=arguments)
+
+    def no_folders() -> list[Path]:
+        return []
+
+    thread = Thread(target=watch, args=(Config(), no_folders, memory.state, calls.append, stop))
     thread.start()
     time.sleep(0.2)
     assert thread.is_alive() and calls == [None]

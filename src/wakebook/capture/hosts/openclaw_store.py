@@ -8,8 +8,8 @@ versions may lack a column or a table, so only what exists is asked for.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing as ended
 from contextlib import contextmanager
@@ -150,19 +150,21 @@ def _meaning(events: Tree, data: bytes | None, zstd: bytes | None, limit: int) -
 
 
 def _unpacked(packed: bytes, limit: int) -> bytes | None:
-    """Decompressed data; None without a module that can, or when it is damaged."""
-    for name in ("compression.zstd", "zstandard"):
+    """Decompressed data; None when it is damaged or larger than the limit."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
         try:
-            module: Any = importlib.import_module(name)
-        except ImportError:
-            continue
-        try:
-            if name == "zstandard":
-                return bytes(module.ZstdDecompressor().decompress(packed, max_output_size=limit))
-            return bytes(module.decompress(packed))
-        except module.ZstdError:
+            unpacked = zstd.ZstdDecompressor().decompress(packed, max_length=limit)
+        except zstd.ZstdError:
             return None
-    return None
+        return bytes(unpacked)
+    import zstandard
+
+    try:
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=limit)
+    except zstandard.ZstdError:
+        return None
 
 
 def _root(database: sqlite3.Connection, identity: str) -> str:
