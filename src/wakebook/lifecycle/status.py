@@ -17,6 +17,12 @@ from wakebook.log.ledger import Ledger
 from wakebook.log.subjects import Registry
 
 RECENT_DAYS = 7
+NOTABLE = {
+    "failure": "",
+    "rejected": "an entry broke the schema and was left out: ",
+    "archive-lost": "the open transcript was removed by somebody and written again: ",
+    "source-replaced": "the host replaced the file; reading went on after the last known message: ",
+}
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +92,11 @@ def _problems(home: Home, ledger: Ledger, chains: Chains, now: datetime) -> Iter
     if (home.root / "log.torn").exists():
         yield "log.torn holds half-written lines that a crash left; the log itself is whole"
     since = clock.iso(now - timedelta(days=RECENT_DAYS))
-    for record in home.traces("failure"):
-        of_a_session = "/" in str(record.get("where"))  # those stand in the accounts
-        if str(record.get("at", "")) >= since and not of_a_session:
-            yield f"{record['at']} {record.get('where')}: {record.get('error')}"
+    for event, what in NOTABLE.items():
+        for record in home.traces(event):
+            where = str(record.get("where") or record.get("session") or "")
+            if event == "failure" and "/" in where:
+                continue  # a session's failure stands in its account, as long as it lasts
+            if str(record.get("at", "")) >= since:
+                reason = record.get("error") or record.get("reason") or record.get("path") or ""
+                yield f"{record['at']} {where}: {what}{reason}"
