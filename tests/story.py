@@ -28,7 +28,7 @@ class Claude:
     def record(self, kind: str, **fields: Any) -> dict[str, Any]:
         self.count += 1
         self.at += timedelta(minutes=1)
-        uuid = f"{self.session[-4:]}-{self.count:04}"
+        uuid = f"{self.session[:8]}-{self.session[-4:]}-{self.count:04}"
         record = {
             "parentUuid": self.last,
             "isSidechain": False,

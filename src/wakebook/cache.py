@@ -7,7 +7,7 @@ path: it imports next to nothing.
 
 import os
 
-from wakebook import clock
+from wakebook import __version__, clock
 
 FOLDER = ".cache"
 SOURCES = ("log.jsonl", "subjects.json", "state.json", "config.toml")
@@ -15,7 +15,7 @@ SOURCES = ("log.jsonl", "subjects.json", "state.json", "config.toml")
 
 def key(root: str) -> str:
     """Changes when a source changes (size, time or file), and with the day."""
-    parts = [clock.now().strftime("%Y-%m-%d")]
+    parts = [__version__, clock.now().strftime("%Y-%m-%d")]
     for name in SOURCES:
         try:
             found = os.stat(f"{root}/{name}")  # noqa: PTH116
@@ -31,5 +31,5 @@ def read(root: str, name: str) -> str | None:
     try:
         with open(f"{root}/{FOLDER}/{name}", encoding="utf-8") as stream:  # noqa: PTH123
             return stream.read() if stream.readline().rstrip("\n") == key(root) else None
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         return None

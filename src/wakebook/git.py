@@ -8,6 +8,7 @@ missing: `Repository.find` then gives None, and everything else goes on without 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ class Repository:
     def __init__(self, root: Path, top: Path) -> None:
         self.root = root
         self.top = top
+        self._named: bool | None = None
         self._prefix = root.resolve().relative_to(top.resolve()).as_posix()
 
     @property
@@ -41,37 +43,53 @@ class Repository:
         if not installed() or not root.is_dir():
             return None
         done = _run(root, ["rev-parse", "--show-toplevel"], check=False)
-        return cls(root, Path(done.stdout.strip())) if done.returncode == 0 else None
+        return cls(root, Path(done.stdout.rstrip("\n"))) if done.returncode == 0 else None
 
     @classmethod
     def create(cls, root: Path) -> Repository:
-        _run(root, ["init", "--quiet", "--initial-branch=main"])
+        # 0600: history holds what the files hold
+        _run(root, ["init", "--quiet", "--initial-branch=main", "--shared=0600"])
         return cls(root, root)
 
     def commit(self, kind: str, summary: str, paths: Sequence[Path], body: str = "") -> str | None:
-        """Commit these paths and nothing else. None if they hold no change."""
+        """Commit these paths and nothing else. None if they hold no change.
+
+        They are added even where the user's own ignore rules would not. When git refuses,
+        nothing of ours stays in the index.
+        """
         assert kind in KINDS
         names = [path.relative_to(self.root).as_posix() for path in paths if path.exists()]
         gone = [path.relative_to(self.root).as_posix() for path in paths if not path.exists()]
         names += [name for name in gone if self._tracked(name)]
         if not names:
             return None
-        _run(self.root, ["add", "--all", "--", *names])
-        staged = ["diff", "--cached", "--quiet", "--", *names]
-        if _run(self.root, staged, check=False).returncode == 0:
-            return None
         message = f"{kind}: {_subject(summary)}\n" + (f"\n{body.strip()}\n" if body else "")
-        identity = [] if self._has_identity() else _IDENTITY
-        options = ["--quiet", "--message", message, "--only"]
-        _run(
-            self.root,
-            [*identity, "-c", "commit.gpgsign=false", "commit", *options, "--", *names],
-        )
-        return _run(self.root, ["rev-parse", "--short", "HEAD"]).stdout.strip()
+        try:
+            _run(self.root, ["add", "--all", "--force", "--", *names])
+            done = _run(
+                self.root,
+                ["commit", "--message", message, "--only", "--", *names],
+                ["commit.gpgsign=false", *self._identity()],
+                check=False,
+            )
+        except GitError:
+            self._unstage(names)
+            raise
+        if done.returncode == 0:
+            found = re.match(r"\[[^\]]*?([0-9a-f]{7,})\]", done.stdout)
+            return found[1] if found else "?"
+        said = done.stdout + done.stderr
+        if "nothing to commit" in said or "no changes added" in said or "nothing added" in said:
+            return None
+        self._unstage(names)
+        raise GitError(f"git commit in {self.root} failed: {said.strip()}")
 
-    def changed(self, below: str = ".") -> list[Path]:
-        """Files of the home with uncommitted changes."""
-        command = ["status", "--porcelain", "--untracked-files=all", "-z", "--", below]
+    def _unstage(self, names: Sequence[str]) -> None:
+        _run(self.root, ["reset", "--quiet", "--", *names], check=False)
+
+    def changed(self, *below: str) -> list[Path]:
+        """Files below these paths of the home with uncommitted changes."""
+        command = ["status", "--porcelain", "--untracked-files=all", "-z", "--", *below]
         fields = iter(_run(self.root, command).stdout.split("\0"))
         found: list[Path] = []
         for field in fields:
@@ -90,12 +108,13 @@ class Repository:
     def _tracked(self, name: str) -> bool:
         return bool(_run(self.root, ["ls-files", "--", name], check=False).stdout.strip())
 
-    def _has_identity(self) -> bool:
-        done = _run(self.root, ["config", "user.email"], check=False)
-        return bool(done.stdout.strip()) or "GIT_AUTHOR_EMAIL" in os.environ
-
-
-_IDENTITY = ["-c", "user.name=Wakebook", "-c", "user.email=wakebook@localhost"]
+    def _identity(self) -> list[str]:
+        """A name to commit under, where the user has none."""
+        if self._named is None:
+            done = _run(self.root, ["config", "user.email"], check=False)
+            by_environment = {"GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"} <= os.environ.keys()
+            self._named = bool(done.stdout.strip()) or by_environment
+        return [] if self._named else ["user.name=Wakebook", "user.email=wakebook@localhost"]
 
 
 def _subject(summary: str) -> str:
@@ -103,7 +122,9 @@ def _subject(summary: str) -> str:
     return line if len(line) <= 72 else line[:71].rstrip() + "…"
 
 
-def _run(root: Path, arguments: list[str], check: bool = True) -> subprocess.CompletedProcess[str]:
+def _run(
+    root: Path, arguments: list[str], settings: Sequence[str] = (), check: bool = True
+) -> subprocess.CompletedProcess[str]:
     environment = {
         key: value
         for key, value in os.environ.items()
@@ -111,7 +132,8 @@ def _run(root: Path, arguments: list[str], check: bool = True) -> subprocess.Com
         if key not in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX")
     }
     environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    command = ["git", "-c", "core.quotepath=false", *arguments]
+    options = [part for setting in ("core.quotepath=false", *settings) for part in ("-c", setting)]
+    command = ["git", *options, *arguments]
     try:
         done = subprocess.run(
             command,

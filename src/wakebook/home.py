@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,8 +34,14 @@ FOLDERS = (
     "attachments",
     "prompts",
 )
+# What of a home goes into git; anything else in the folder is the user's own business.
+TRACKED = (
+    "config.toml log.jsonl log.torn subjects.json .gitignore .gitattributes "
+    "raw knowledge topics archive attachments prompts"
+).split()
 TRACE_BYTES = 4 << 20  # two files of this size at most
 LOCK_SECONDS = 60.0
+PREFIX = ".wakebook-"  # of temporary files
 
 
 def locate(path: str | os.PathLike[str] | None = None) -> Path:
@@ -58,6 +65,8 @@ class Home:
         self.conversations = self.root / "raw" / "conversations"
         self.memory = self.root / "knowledge" / "memory" / "MEMORY.md"
         self._depth = 0
+        self._threads = threading.RLock()
+        self._descriptor = -1
 
     def __repr__(self) -> str:
         return f"Home({str(self.root)!r})"
@@ -79,30 +88,29 @@ class Home:
 
     @contextmanager
     def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
-        """The writer lock of this home; re-entrant within this object."""
-        if self._depth:
+        """The writer lock of this home; re-entrant within a thread."""
+        with self._threads:
+            if self._depth == 0:
+                descriptor = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                try:
+                    _acquire(descriptor, seconds, self.lock)
+                except BaseException:
+                    os.close(descriptor)
+                    raise
+                self._descriptor = descriptor
             self._depth += 1
             try:
                 yield
             finally:
                 self._depth -= 1
-            return
-        descriptor = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            _acquire(descriptor, seconds, self.lock)
-            self._depth = 1
-            try:
-                yield
-            finally:
-                self._depth = 0
-        finally:
-            os.close(descriptor)  # closing releases the lock, and so does dying
+                if self._depth == 0:
+                    os.close(self._descriptor)  # which releases the lock; dying does, too
 
     def replace(self, path: Path, text: str | bytes, mode: int = 0o600) -> None:
         """Write a whole file atomically and durably."""
         data = text.encode("utf-8") if isinstance(text, str) else text
         self.folder(path.parent)
-        descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=path.parent)
+        descriptor, temporary = tempfile.mkstemp(prefix=PREFIX, suffix=".tmp", dir=path.parent)
         try:
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(data)
@@ -140,8 +148,8 @@ class Home:
 
     def sweep_temporary(self) -> None:
         """Remove what a killed `replace` left behind. Only under the lock."""
-        for pattern in (".*.tmp", ".cache/.*.tmp", "raw/**/.*.tmp", "knowledge/**/.*.tmp"):
-            for leftover in self.root.glob(pattern):
+        for below in ("", ".cache/", "raw/**/", "knowledge/**/"):
+            for leftover in self.root.glob(f"{below}{PREFIX}*.tmp"):
                 leftover.unlink(missing_ok=True)
 
     # --- trace ---------------------------------------------------------------------

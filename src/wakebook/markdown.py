@@ -37,8 +37,13 @@ def split(text: str) -> tuple[dict[str, Any], str]:
 def join(front: dict[str, Any], body: str) -> str:
     import yaml
 
-    dumped = yaml.safe_dump(
-        front, sort_keys=False, allow_unicode=True, width=10_000, default_flow_style=False
+    dumped = yaml.dump(
+        front,
+        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
+        sort_keys=False,
+        allow_unicode=True,
+        width=10_000,
+        default_flow_style=False,
     )
     return f"---\n{dumped}---\n{body}"
 
@@ -61,24 +66,40 @@ def replace_block(text: str, block: str) -> str:
     """The text with the generated block put between its markers.
 
     Without markers the block is added at the end. Markers that are doubled or out of order
-    are refused: guessing could swallow somebody's words.
+    are refused: guessing could swallow somebody's words. Markers inside a code fence are an
+    example of somebody's, and not looked at.
     """
-    begins, ends = text.count(BEGIN), text.count(END)
-    if begins == ends == 0:
+    begins, ends = _places(text, BEGIN), _places(text, END)
+    if not begins and not ends:
         gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
         return f"{text}{gap}{BEGIN}\n{block}{END}\n"
-    start, stop = text.find(BEGIN), text.find(END)
-    if begins != 1 or ends != 1 or stop < start:
+    if len(begins) != 1 or len(ends) != 1 or ends[0] < begins[0]:
         raise BrokenBlock(
-            f"The briefing markers do not pair up ({begins} x {BEGIN}, {ends} x {END}). "
+            f"The briefing markers do not pair up ({len(begins)} x {BEGIN}, {len(ends)} x {END}). "
             "Leave one of each, in this order, and run `wakebook brief` again."
         )
-    return f"{text[:start]}{BEGIN}\n{block}{text[stop:]}"
+    return f"{text[: begins[0]]}{BEGIN}\n{block}{text[ends[0] :]}"
 
 
 def block(text: str) -> str | None:
     """What stands between the markers now, or None without markers."""
-    start, stop = text.find(BEGIN), text.find(END)
-    if start < 0 or stop < start:
+    begins, ends = _places(text, BEGIN), _places(text, END)
+    if not begins or not ends or ends[0] < begins[0]:
         return None
-    return text[start + len(BEGIN) : stop].lstrip("\n")
+    return text[begins[0] + len(BEGIN) : ends[0]].lstrip("\n")
+
+
+def _places(text: str, marker: str) -> list[int]:
+    """Where a marker stands outside of code fences."""
+    found: list[int] = []
+    position, fenced = 0, False
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        elif not fenced:
+            start = line.find(marker)
+            while start >= 0:
+                found.append(position + start)
+                start = line.find(marker, start + 1)
+        position += len(line)
+    return found

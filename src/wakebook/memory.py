@@ -8,10 +8,12 @@ may have left half done.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import msgspec
 
@@ -20,17 +22,17 @@ from wakebook import config as configs
 from wakebook.capture import archive, redact
 from wakebook.capture import state as states
 from wakebook.capture.archive import Transcript, Turn
-from wakebook.capture.discover import discover, sessions_at
+from wakebook.capture.discover import discover, distinct, sessions_at
 from wakebook.capture.session import Session
 from wakebook.capture.state import State
 from wakebook.config import Config
 from wakebook.derive.briefing import briefing
-from wakebook.derive.catch_up import Report, settle
+from wakebook.derive.catch_up import Report, Work, settle
 from wakebook.derive.extract import Extractor
 from wakebook.derive.wake import wake
 from wakebook.errors import NotFound, TranscriptError, WakebookError
 from wakebook.home import Home, locate
-from wakebook.lifecycle.audit import Account, audit
+from wakebook.lifecycle.audit import UNACCOUNTED, Account, audit
 from wakebook.lifecycle.history import History
 from wakebook.lifecycle.init import Made, init
 from wakebook.lifecycle.status import Status, status
@@ -43,8 +45,6 @@ from wakebook.log.ledger import Ledger
 from wakebook.log.query import Query
 from wakebook.log.subjects import Registry, Subject
 from wakebook.recall.show import Shown, find_entry, show
-
-Step = Callable[[Session, Report | None], None]
 
 
 class Brief(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,20 +105,19 @@ class Memory:
 
     def sessions(self, paths: Sequence[Path] = ()) -> list[Session]:
         """Every session that can be found: the hosts' folders, or the given paths."""
+        state = self.state()
         if paths:
-            return [session for path in paths for session in sessions_at(path)]
-        found = {session.ref: session for session in discover(self.config.hosts)}
-        for reference, known in self.state().sessions.items():
-            if reference not in found and Path(known.path).exists():
-                for session in self._seen_at(Path(known.path)):
-                    found.setdefault(session.ref, session)
-        return list(found.values())
-
-    def _seen_at(self, path: Path) -> list[Session]:
-        try:
-            return sessions_at(path)
-        except TranscriptError:
-            return []
+            found = [session for path in paths for session in sessions_at(path)]
+            return distinct(found, state)
+        found = list(discover(self.config.hosts))
+        there = {session.path for session in found}
+        for known in state.sessions.values():
+            path = Path(known.path)
+            if path not in there and path.exists():
+                there.add(path)
+                with suppress(TranscriptError):  # the audit reports it
+                    found += sessions_at(path)
+        return distinct(found, state)
 
     def catch_up(
         self,
@@ -127,7 +126,7 @@ class Memory:
         *,
         closing: bool = False,
         retry_failed: bool = False,
-        step: Step = lambda session, report: None,
+        finished: Callable[[Session], None] = lambda session: None,
         begin: Callable[[int], None] = lambda total: None,
     ) -> Sweep:
         """Bring sessions up to date: all, those at some paths, or the one with this id."""
@@ -135,7 +134,14 @@ class Memory:
         found = self.sessions(paths)
         if session:
             found = self._named(found, session)
-        return self._sweep(found, closing, retry_failed, step, begin)
+        begin(len(found))
+        return self._sweep(
+            found,
+            closing=closing,
+            retry_failed=retry_failed,
+            absent=not (paths or session),
+            finished=finished,
+        )
 
     def _named(self, found: Sequence[Session], name: str) -> list[Session]:
         exact = [item for item in found if name in (item.id, item.ref)]
@@ -150,34 +156,16 @@ class Memory:
             raise NotFound(f"{name!r} fits several sessions: {names}. Give more of the id.")
         return matching
 
-    def _sweep(
-        self,
-        found: Sequence[Session],
-        closing: bool,
-        retry_failed: bool,
-        step: Step = lambda session, report: None,
-        begin: Callable[[int], None] = lambda total: None,
-    ) -> Sweep:
+    def _sweep(self, found: Sequence[Session], **options: Any) -> Sweep:
         now = clock.now()
         history = self.history()
-        begin(len(found))
 
-        def each(session: Session, report: Report | None) -> None:
-            for path in report.closed if report else ():
+        def told(session: Session, report: Report) -> None:
+            for path in report.closed:
                 history.conversation(path)
-            step(session, report)
 
-        done = sweep(
-            self.home,
-            self.config,
-            self._ledger,
-            self.extractor,
-            found,
-            now,
-            closing=closing,
-            retry_failed=retry_failed,
-            step=each,
-        )
+        work = Work(self.home, self.config, self._ledger, self.extractor, now)
+        done = sweep(work, found, told=told, **options)
         if done.entries:
             self._brief_quietly()
         history.leftovers()
@@ -188,7 +176,7 @@ class Memory:
     def _brief_quietly(self) -> None:
         try:
             self.brief()
-        except WakebookError as error:
+        except (WakebookError, OSError) as error:
             self.home.trace("failure", where="brief", error=str(error))
 
     def remember(
@@ -208,6 +196,7 @@ class Memory:
         with self._writing():
             registry = self.registry()
             if subject:
+                subject = subjects.slug_of(subject)
                 registry = registry.ensure([registry.for_entry(subject) or _deleted(subject)])
             old = tuple(self.entry(name).id for name in replaces)
             entry = validate(
@@ -224,9 +213,9 @@ class Memory:
                     pinned=pinned,
                 )
             )
-            log.append(self.home, [entry])
-            if registry != self.registry():
+            if registry != self.registry():  # first: a subject without entries harms nobody
                 subjects.save(self.home, registry)
+            log.append(self.home, [entry])
         self.history().batch(clock.now())
         return entry
 
@@ -261,14 +250,18 @@ class Memory:
             lines = briefing(self.chains(), self.registry(), now, self.config.briefing)
             new = markdown.replace_block(old, "\n".join(lines) + "\n")
             if new != old:
+                mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
+                if not mode & 0o200:
+                    raise WakebookError(f"{path} is read-only: the briefing was not written.")
                 self.history().before_touching(path)
-                self.home.replace(path, new)
+                self.home.replace(path, new, mode)
                 states.save(self.home, msgspec.structs.replace(state, briefed_at=now))
         return Brief(path=path, lines=tuple(lines), changed=new != old, total=len(new.splitlines()))
 
     def _memory_file(self) -> Path:
         chosen = self.config.briefing.memory_file
-        return configs.expand(chosen) if chosen else self.home.memory
+        path = self.home.root / configs.expand(chosen) if chosen else self.home.memory
+        return path.resolve()  # a link stays a link
 
     # --- looking ---------------------------------------------------------------------
 
@@ -332,8 +325,9 @@ class Memory:
                 raise NotFound(f"There is no subject {new!r} to merge into.")
             history = self.history()
             history.log(f"before {source} becomes {target}")
-            changed = subjects.rewrite_log(self.home, source, target)
+            # the registry first: its alias already leads from the old name to the new one
             subjects.save(self.home, after)
+            changed = subjects.rewrite_log(self.home, source, target)
             history.log(f"{'merge' if merge else 'rename'} subject {source} to {target}")
         return target, changed
 
@@ -348,7 +342,7 @@ class Memory:
 
     def audit(self, paths: Sequence[Path] = ()) -> list[Account]:
         self.home.require()
-        return audit(self.state(), self.sessions(paths), self.config)
+        return audit(self.home, self.chains(), self.state(), self.sessions(paths), self.config)
 
     def status(self) -> Status:
         return status(
@@ -364,15 +358,20 @@ class Memory:
     def commit(self, summary: str = "") -> str | None:
         """Commit every change now, except transcripts that are still being written."""
         with self._writing():
-            return self.history().batch(clock.now(), summary, force=True)
+            return self.history().now(clock.now(), summary)
 
     def history(self) -> History:
         return History(self.home, self.config)
 
     # --- watching --------------------------------------------------------------------
 
-    def watch(self, stop: Event, told: Callable[[Sweep], None] = lambda done: None) -> None:
-        """Catch up as things are said, until `stop` is set."""
+    def watch(
+        self,
+        stop: Event,
+        told: Callable[[Sweep], None] = lambda done: None,
+        failed: Callable[[str], None] = lambda error: None,
+    ) -> None:
+        """Catch up as things are said, until `stop` is set. A passing error is told of."""
         self.home.require()
 
         def roots() -> list[Path]:
@@ -382,7 +381,13 @@ class Memory:
             return [folder for folder in folders if folder.is_dir()]
 
         def go(found: list[Session] | None) -> None:
-            told(self._sweep(self.sessions() if found is None else found, False, False))
+            try:
+                sessions = self.sessions() if found is None else found
+                told(self._sweep(sessions, absent=found is None, stopped=stop.is_set))
+            except (WakebookError, OSError) as error:
+                failed(str(error))
+                with suppress(OSError):
+                    self.home.trace("failure", where="watch", error=str(error))
 
         watch(self.config, roots, self.state, go, stop)
 
@@ -392,6 +397,7 @@ def _deleted(subject: str) -> str:
 
 
 __all__ = [
+    "UNACCOUNTED",
     "Account",
     "Brief",
     "Entry",

@@ -131,12 +131,17 @@ def test_portions_leave_no_trace(said: list[Message], data: st.DataObject) -> No
 
 
 def test_a_window_gets_the_same_path_again_and_another_one_does_not(memory: Memory) -> None:
-    path = archive.path_for(memory.home, "ses/1", 1, NOON, "hello")
-    assert path == "raw/conversations/2026/02/16/1845-ses-1-hello.md"
-    front = {"session_id": "ses/1", "window": 1}
+    path = archive.path_for(memory.home, "ses_1", 1, NOON, "hello")
+    assert path == "raw/conversations/2026/02/16/1845-ses_1-hello.md"
+    front = {"session_id": "ses_1", "window": 1}
     memory.home.replace(memory.home.root / path, markdown.join(front, "\n# T\n"))
-    assert archive.path_for(memory.home, "ses/1", 1, NOON, "hello") == path
-    assert archive.path_for(memory.home, "ses/1", 2, NOON, "hello").endswith("-hello-2.md")
+    assert archive.path_for(memory.home, "ses_1", 1, NOON, "hello") == path
+    assert archive.path_for(memory.home, "ses_1", 2, NOON, "hello").endswith("-hello-2.md")
+
+
+def test_ids_that_no_file_name_can_hold_stay_apart(memory: Memory) -> None:
+    paths = {archive.path_for(memory.home, name, 1, NOON, "x") for name in ("ä", "ö", "a/b", "a-b")}
+    assert len(paths) == 4
 
 
 @pytest.mark.parametrize(

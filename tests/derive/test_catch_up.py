@@ -279,13 +279,13 @@ def test_a_session_that_vanishes_is_retried_once_then_given_up_and_the_others_go
     sessions = memory.sessions()
     bad.path.unlink()
     bad.path.symlink_to("/nowhere/at/all")
-    first = memory._sweep(sessions, False, False)  # what discovery saw a moment ago
+    first = memory._sweep(sessions)  # what discovery saw a moment ago
     assert list(first.failed) == [f"claude-code/{bad.session}"]
     assert first.messages == 6
     assert memory.status().accounts[0].status == "lost"
-    second = memory._sweep(sessions, False, False)
+    second = memory._sweep(sessions)
     assert second.failed and not second.given_up
-    third = memory._sweep(sessions, False, False)
+    third = memory._sweep(sessions)
     assert not third.failed and third.given_up == (f"claude-code/{bad.session}",)
     bad.path.unlink()
     bad.user("back again")

@@ -68,7 +68,7 @@ def test_corrections_by_hand_and_their_history() -> None:
     task = run_json("remember", "--type", "task", "Deploy", "to", "lagoon")
     assert task["state"] == "open"
     run("remember", "--type", "task", "--done", "--replaces", task["id"], "Deployed to lagoon")
-    assert run_json("search", "--status", "open") == []
+    assert run_json("search", "--status", "open", code=1) == []
     assert "There is no entry 'zzzz'" in run("remember", "x", "--replaces", "zzzz", code=9)
     assert "--done is for" in run("remember", "x", "--done", code=2)
 
@@ -106,7 +106,7 @@ def test_filters_and_dates(projects: Path) -> None:
     assert {entry["session"][-1] for entry in run_json("search", "--session", "5e55")} == {"1", "2"}
     assert "is no date" in run("log", "--since", "whenever", code=2)
     assert "Nothing found" in run("search", "nothing-like-this", code=1)
-    assert run_json("search", "nothing-like-this") == []
+    assert run_json("search", "nothing-like-this", code=1) == []
 
 
 def test_show_sessions_and_files(projects: Path) -> None:

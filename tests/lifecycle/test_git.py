@@ -8,6 +8,7 @@ import pytest
 
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
+from wakebook.errors import GitError
 from wakebook.git import Repository
 
 
@@ -119,7 +120,8 @@ def test_without_git_everything_works_and_says_so(
     assert any("git is not installed" in note for note in made.notes)
     chat(Claude(projects), WORKDAY)
     assert memory.catch_up().entries > 0
-    assert memory.commit() is None
+    with pytest.raises(GitError, match="not installed"):
+        memory.commit()
     assert "not installed" in memory.status().git
     memory.brief()
 

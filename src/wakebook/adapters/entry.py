@@ -17,8 +17,14 @@ def main() -> None:
         from wakebook.adapters import cli
 
         cli.main()
-    else:
+        return
+    try:
         sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError:  # a reader that went away, a full disk: say it the long way
+        from wakebook.adapters import cli
+
+        cli.leave(0)
 
 
 def _plain_wake(arguments: list[str]) -> str:

@@ -21,6 +21,7 @@ A line of somebody's text that looks like one of ours gets a backslash in front.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -198,7 +199,7 @@ def compose(front: dict[str, Any], title: str, body: str) -> str:
 
 def path_for(home: Home, session: str, window: int, started_at: datetime, slug: str) -> str:
     """Where a window goes. The same window gets the same path again after a crash."""
-    safe = _safe(session)
+    safe = file_part(session)
     folder = home.conversations / f"{started_at:%Y/%m/%d}"
     stem = f"{started_at:%H%M}-{safe}-{slug}"
     for number in range(1, 1000):
@@ -208,15 +209,24 @@ def path_for(home: Home, session: str, window: int, started_at: datetime, slug: 
     raise TranscriptError(f"{folder}: a thousand transcripts are called {stem}.")
 
 
+def has_day(home: Home, session: str, day: datetime) -> bool:
+    """Whether a transcript of this session lies in the folder of a day."""
+    folder = home.conversations / f"{day:%Y/%m/%d}"
+    return any(folder.glob(f"*-{file_part(session)}-*.md"))
+
+
 def paths_of(home: Home, session: str) -> list[str]:
     """The transcripts of a session, oldest first."""
-    found = home.conversations.glob(f"*/*/*/*-{_safe(session)}-*.md")
+    found = home.conversations.glob(f"*/*/*/*-{file_part(session)}-*.md")
     return sorted(home.relative(path) for path in found)
 
 
-def _safe(session: str) -> str:
-    """A session id as a part of a file name."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", session)[:80].strip("-.") or "session"
+def file_part(session: str) -> str:
+    """A session id as a part of a file name: as it is if it can be, else with a digest."""
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", session)[:80].strip("-.")
+    if safe == session:
+        return safe
+    return f"{safe or 'session'}-{hashlib.sha256(session.encode()).hexdigest()[:8]}"
 
 
 def _is_window(path: Any, session: str, window: int) -> bool:

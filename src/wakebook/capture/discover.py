@@ -6,9 +6,12 @@ beginning; the order of `HOSTS` is the order of asking, the most particular form
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import msgspec
 
 from wakebook.capture.host import Host
 from wakebook.capture.hosts import jsonl
@@ -18,6 +21,7 @@ from wakebook.capture.hosts.openclaw import OpenClaw
 from wakebook.capture.hosts.pi import Pi
 from wakebook.capture.hosts.plain import Plain
 from wakebook.capture.session import Session
+from wakebook.capture.state import State
 from wakebook.config import Hosts, expand
 from wakebook.errors import TranscriptError
 
@@ -29,12 +33,41 @@ HOSTS: dict[str, Host] = {
 
 
 def discover(hosts: Hosts) -> Iterator[Session]:
-    """Every session in the configured folders. A missing or unreadable one yields nothing."""
+    """Every session in the configured folders. A missing folder yields nothing.
+
+    A file or folder that cannot be read yields a session that fails when it is read: what
+    is not seen must not look like what is not there.
+    """
     for name, host in HOSTS.items():
         for folder in getattr(hosts, name.replace("-", "_")):
             root = expand(folder)
             if _exists(root):
-                yield from host.discover(root)
+                yield from map(_nameable, host.discover(root))
+                yield from _closed_to_us(name, root)
+
+
+def _closed_to_us(name: str, root: Path) -> Iterator[Session]:
+    refused: list[OSError] = []
+    for folder, _, names in os.walk(root, onerror=refused.append):
+        for file in names:
+            path = Path(folder, file)
+            ours = path.suffix in (".jsonl", ".md", ".sqlite") and path.is_file()
+            if ours and not os.access(path, os.R_OK):
+                yield _nameable(Session(host=name, id=path.stem, path=path))
+    for error in refused:
+        path = Path(str(error.filename))
+        yield _nameable(Session(host=name, id=path.name, path=path))
+
+
+def _nameable(session: Session) -> Session:
+    """A name that is not UTF-8 cannot be written down: such a session fails, visibly."""
+    text = str(session.path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(text).decode("utf-8", "replace")
+        return Session(host=session.host, id=Path(shown).stem, path=Path(shown))
+    return session
 
 
 def sessions_at(path: Path) -> list[Session]:
@@ -45,7 +78,7 @@ def sessions_at(path: Path) -> list[Session]:
         )
     path = Path(os.path.abspath(path))  # noqa: PTH100 - without following links
     if path.is_dir():
-        found = [session for host in HOSTS.values() for session in host.discover(path)]
+        found = [_nameable(session) for host in HOSTS.values() for session in host.discover(path)]
         known = {session.path for session in found}
         stray = (store for store in path.rglob("*.sqlite") if store not in known)
         found += [session for store in stray for session in _OPENCLAW.discover(store)]
@@ -59,6 +92,30 @@ def sessions_at(path: Path) -> list[Session]:
             f"{', '.join(HOSTS)}; docs/formats.md shows the plain one."
         )
     return found
+
+
+def distinct(sessions: Iterable[Session], state: State) -> list[Session]:
+    """Every source once, each with a ref of its own.
+
+    Two files may claim the same session id (two agents, two folders with a chat.md). The one
+    that is known, or else the first, keeps the plain ref; the others are told apart by path.
+    """
+    by_ref: dict[str, list[Session]] = {}
+    for session in {(session.ref, session.path): session for session in sessions}.values():
+        by_ref.setdefault(session.ref, []).append(session)
+    found: list[Session] = []
+    for ref, group in by_ref.items():
+        known = state.sessions.get(ref)
+        owner = next((one for one in group if known and str(one.path) == known.path), group[0])
+        for session in group:
+            found.append(session if session is owner else _apart(session))
+    return found
+
+
+def _apart(session: Session) -> Session:
+    mark = hashlib.sha256(os.fsencode(session.path)).hexdigest()[:8]
+    part = f"{session.part}.{mark}" if session.part else f"at.{mark}"
+    return msgspec.structs.replace(session, part=part)
 
 
 def host_of(session: Session) -> Host:

@@ -32,6 +32,11 @@ from wakebook.capture.transcript import (
     one_line,
 )
 
+# what would move a terminal's cursor or change its title, and other control characters
+_CONTROL = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)?|\x1b[@-_]?"
+    r"|[\x00-\x08\x0b-\x1f\x7f]"
+)
 _MORE = re.compile(r" \(\+\d+ lines?\)$")
 
 
@@ -62,11 +67,11 @@ class Reader:
     def position(self) -> int:
         return self._assembly.position
 
-    def unread(self) -> dict[str, int]:
-        """Records before the position that nobody could understand, by kind."""
+    def unread(self, position: int) -> dict[str, int]:
+        """Records before a position that nobody could understand, by kind."""
         found: dict[str, int] = {}
         for end, kind in self._unread:
-            if end <= self.position:
+            if end <= position:
                 found[kind] = found.get(kind, 0) + 1
         return found
 
@@ -120,9 +125,9 @@ def clean(message: Message) -> Clean:
     text = _normal(pure(message.text))
     tools = tuple(
         Tool(
-            tool.name,
-            one_line(pure(tool.summary), SUMMARY),
-            None if tool.result is None else _cut(pure(tool.result)),
+            _normal(pure(tool.name)),
+            one_line(_normal(pure(tool.summary)), SUMMARY),
+            None if tool.result is None else _cut(_normal(pure(tool.result))),
             tool.error,
         )
         for tool in message.tools
@@ -139,7 +144,7 @@ def _cut(result: str) -> str:
 
 def _normal(text: str) -> str:
     """Text that any file can hold: one kind of line end, no stray control characters."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
+    text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = text.encode("utf-8", "replace").decode("utf-8")
     return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
 

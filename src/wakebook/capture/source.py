@@ -93,6 +93,12 @@ def fingerprint(path: Path) -> str:
     return hashlib.sha256(line).hexdigest()[:16]
 
 
+def tail(path: Path, position: int) -> str:
+    """A fingerprint of the bytes just before a position: were they changed since?"""
+    start = max(0, position - 256)
+    return digest(path, start, position)[:16] if position else ""
+
+
 def digest(path: Path, start: int, end: int) -> str:
     """SHA-256 of a byte range."""
     sha = hashlib.sha256()

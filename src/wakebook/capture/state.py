@@ -20,6 +20,7 @@ from wakebook.home import Home
 
 VERSION = 1
 RETRIES = 1
+RECENT = 32  # message ids that are remembered, to find the place again in a changed file
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -70,7 +71,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     head: str = ""  # fingerprint of the source file
     position: int = 0
-    last_id: str = ""
+    tail: str = ""  # fingerprint of the bytes just before the position
+    recent: tuple[str, ...] = ()  # ids of the last messages, newest last
     last_at: datetime | None = None
     size: int = 0  # of the source when it was last read
     windows: int = 0  # the number of the newest one
@@ -122,7 +124,7 @@ def load(home: Home) -> State:
 
 
 def save(home: Home, state: State) -> None:
-    home.replace(home.state, msgspec.json.format(msgspec.json.encode(state), indent=1))
+    home.replace(home.state, msgspec.json.encode(state) + b"\n")
 
 
 def prune(state: State, now: datetime, days: int) -> tuple[State, list[str]]:

@@ -18,7 +18,7 @@ from wakebook.capture.read import Clean, Reader, first_time
 from wakebook.capture.session import Session
 from wakebook.capture.state import Progress, Window
 from wakebook.capture.transcript import Boundary, Message
-from wakebook.config import Config
+from wakebook.config import Capture, Config
 from wakebook.home import Home
 
 
@@ -27,75 +27,102 @@ class Portion(msgspec.Struct, frozen=True, kw_only=True):
 
     batch: list[Clean]
     position: int
-    cut: str  # why the window ends here: reset, idle, size, or nothing
+    size: int  # of the source
+    cut: str = ""  # why the window ends here: reset, idle, size, or nothing
     last_at: datetime
-    unread: dict[str, int]
-    cwd: str
-    model: str
-    channel: str
+    unread: dict[str, int] = {}
+    cwd: str = ""
+    model: str = ""
+    channel: str = ""
 
 
-def collect(config: Config, progress: Progress, session: Session, closing: bool) -> Portion:
-    limits = config.capture
-    reader = Reader(session, progress.position, limits.max_record_megabytes << 20, closing)
-    window = progress.window
-    batch: list[Clean] = []
-    position, cut = progress.position, ""
-    at = progress.last_at or first_time(session)
-    size = window.size if window else 0
-    first = window.start if window else progress.position
-    by_bytes = host_of(session).unit == "bytes"
+def collect(
+    config: Config, progress: Progress, session: Session, closing: bool, now: datetime
+) -> Portion:
+    """Read on, at most to the end of the current window."""
+    reader = Reader(session, progress.position, config.capture.max_record_megabytes << 20, closing)
+    filling = _Filling(config.capture, progress, session, now)
     for item in reader:
-        open_already = bool(batch) or window is not None
-        if isinstance(item, Boundary) and item.kind == "reset":
-            position = reader.position
-            if open_already:
-                cut = "reset"
-                break
-            continue
-        item = _boundary_note(item) if isinstance(item, Boundary) else item
-        message = item.message
-        moment = message.at or at
-        if not (message.text or message.tools or message.attachments):
-            if batch and (item.echoes or item.redacted):
-                batch.append(item)
-            position = reader.position
-            continue
-        if open_already:
-            long_range = by_bytes and message.start - first > limits.window_source_megabytes << 20
-            if moment - at > timedelta(minutes=limits.idle_minutes):
-                cut = "idle"
-            elif long_range or _too_large(size, message, limits.window_kilobytes << 10):
-                cut = "size"
-            if cut:
-                break
-        elif not batch:
-            first = message.start
-        batch.append(Clean(_timed(message, moment), item.redacted, item.echoes))
-        size += len(message.text) + 200 * len(message.tools)
-        at = max(at, moment) if progress.last_at or len(batch) > 1 else moment
-        position = reader.position
+        if not filling.take(item):
+            break
+        filling.position = reader.position
+        if filling.cut:
+            break
     else:
-        position = reader.position
+        filling.position = reader.position
     return Portion(
-        batch=batch,
-        position=position,
-        cut=cut,
-        last_at=at,
-        unread=reader.unread(),
+        batch=filling.batch,
+        position=filling.position,
+        size=host_of(session).size(session),
+        cut=filling.cut,
+        last_at=filling.at,
+        unread=reader.unread(filling.position),
         cwd=reader.cwd or progress.cwd,
         model=reader.model or progress.model,
         channel=reader.channel or progress.channel,
     )
 
 
-def _too_large(size: int, message: Message, cap: int) -> bool:
-    """Windows end between exchanges if they can: before a human speaks."""
-    return size > 2 * cap or (size > cap and message.role == "user")
+class _Filling:
+    """A window that is being filled, and the reasons to stop."""
+
+    def __init__(
+        self, limits: Capture, progress: Progress, session: Session, now: datetime
+    ) -> None:
+        window = progress.window
+        self._limits = limits
+        self._now = now
+        self._by_bytes = host_of(session).unit == "bytes"
+        self._open = window is not None
+        self._size = window.size if window else 0
+        self._first = window.start if window else progress.position
+        self._known = progress.last_at is not None
+        self.at = progress.last_at or min(first_time(session), now)
+        self.batch: list[Clean] = []
+        self.position = progress.position
+        self.cut = ""
+
+    def take(self, item: Clean | Boundary) -> bool:
+        """Whether the item belongs to this window (or to none)."""
+        if isinstance(item, Boundary):
+            if item.kind == "reset":
+                self.cut = "reset" if self._open else ""
+                return True
+            item = _boundary_note(item)
+        message = item.message
+        if not visible(message):
+            if self.batch and (item.echoes or item.redacted):
+                self.batch.append(item)
+            return True
+        # a host's clock may be wrong: nothing was said in the future
+        moment = min(message.at or self.at, self._now)
+        if self._open:
+            self.cut = self._why_cut(message, moment)
+            if self.cut:
+                return False
+        else:
+            self._first = message.start
+        self._open = True
+        timed = msgspec.structs.replace(message, at=moment)
+        self.batch.append(Clean(timed, item.redacted, item.echoes))
+        self._size += len(message.text) + 200 * len(message.tools)
+        self.at = max(self.at, moment) if self._known else moment
+        self._known = True
+        return True
+
+    def _why_cut(self, message: Message, moment: datetime) -> str:
+        limits = self._limits
+        if moment - self.at > timedelta(minutes=limits.idle_minutes):
+            return "idle"
+        source_range = message.start - self._first if self._by_bytes else 0
+        cap = limits.window_kilobytes << 10
+        # between exchanges if possible: before a human speaks
+        full = self._size > 2 * cap or (self._size > cap and message.role == "user")
+        return "size" if full or source_range > limits.window_source_megabytes << 20 else ""
 
 
-def _timed(message: Message, moment: datetime) -> Message:
-    return msgspec.structs.replace(message, at=moment)
+def visible(message: Message) -> bool:
+    return bool(message.text or message.tools or message.attachments)
 
 
 def _boundary_note(boundary: Boundary) -> Clean:
@@ -114,7 +141,7 @@ def _boundary_note(boundary: Boundary) -> Clean:
     )
 
 
-def advance(progress: Progress, step: Portion, session: Session, now: datetime) -> Progress:
+def advance(progress: Progress, step: Portion, now: datetime) -> Progress:
     """The cursor after a step, with nothing written."""
     unread = dict(progress.unread)
     for kind, count in step.unread.items():
@@ -123,7 +150,7 @@ def advance(progress: Progress, step: Portion, session: Session, now: datetime) 
     return msgspec.structs.replace(
         progress,
         position=step.position,
-        size=host_of(session).size(session),
+        size=step.size,
         unread=unread,
         cwd=step.cwd,
         model=step.model,
@@ -162,11 +189,10 @@ def body(home: Home, window: Window) -> str | None:
 
 
 def front(
-    session: Session, step: Portion, window: Window, head: str, ends: bool
+    session: Session, step: Portion, window: Window, origin: dict[str, object], ends: bool
 ) -> dict[str, object]:
-    """The frontmatter of a transcript. `sha256` is of the source between `from` and `to`."""
-    host = host_of(session)
-    front: dict[str, object] = {
+    """The frontmatter of a transcript."""
+    found: dict[str, object] = {
         "format": archive.FORMAT,
         "session_id": session.id,
         "host": session.host,
@@ -183,24 +209,32 @@ def front(
         "turns": window.tail.turns,
         "redacted": window.redacted,
         "echo_removed": window.echoes,
-        "source": {
-            "path": str(session.path),
-            "unit": host.unit,
-            "from": window.start,
-            "to": step.position,
-            "sha256": host.digest(session, window.start, step.position),
-        },
+        "source": origin,
+    }
+    if window.entries:
+        summary = f"{len(window.entries)} entries"
+        change = {"path": "log.jsonl", "action": "appended", "summary": summary}
+        found["knowledge_changes"] = [change]
+    return found
+
+
+def origin(session: Session, window: Window, position: int, head: str) -> dict[str, object]:
+    """Where a window came from, with a SHA-256 of the source between `from` and `to`."""
+    host = host_of(session)
+    found: dict[str, object] = {
+        "path": str(session.path),
+        "unit": host.unit,
+        "from": window.start,
+        "to": position,
+        "sha256": host.digest(session, window.start, position),
     }
     if head:
-        front["source"] |= {"head": head}  # type: ignore[operator]
+        found["head"] = head
     if session.part:
-        front["source"] |= {"part": session.part}  # type: ignore[operator]
-    if window.entries:
-        front["knowledge_changes"] = [
-            {
-                "path": "log.jsonl",
-                "action": "appended",
-                "summary": f"{len(window.entries)} entries",
-            }
-        ]
-    return front
+        found["part"] = session.part
+    return found
+
+
+def known_origin(home: Home, window: Window) -> dict[str, object]:
+    """The same as it was last written: for a window whose source is gone."""
+    return dict(archive.read(home, window.path).front.get("source") or {})

@@ -20,6 +20,7 @@ from wakebook.log.subjects import Registry
 
 WIDTH = 180
 EMPTY = "Nothing yet: the log holds no entries."
+QUIET = "Nothing recent, and nothing open."
 
 
 def briefing(chains: Chains, registry: Registry, now: datetime, settings: Briefing) -> list[str]:
@@ -37,7 +38,7 @@ def briefing(chains: Chains, registry: Registry, now: datetime, settings: Briefi
     ]
     filled = [(name, lines) for name, lines in sections if lines]
     if not filled:
-        return [EMPTY]
+        return [QUIET if chains.by_id else EMPTY]
     return _fit(filled, settings.max_lines)
 
 
@@ -51,7 +52,9 @@ def _active(
     """A line for each subject with an entry in the window: its most recent one.
 
     A handoff says where a subject stands better than any single entry, so the newest
-    handoff of the subject is preferred when nothing was learned after it.
+    handoff of the subject is preferred when nothing was learned after it. What is pinned
+    stays in view whatever its age; what was noted by hand without a subject, for as long as
+    a subject would be active.
     """
     since = now - timedelta(days=settings.active_days)
     newest: dict[str, Entry] = {}
@@ -60,7 +63,16 @@ def _active(
         if subject and since <= entry.timestamp <= now:
             newest[subject] = entry
     ranked = sorted(newest.items(), key=lambda pair: pair[1].timestamp, reverse=True)
-    return [f"- {subject} — {one_line(entry.content, WIDTH)}" for subject, entry in ranked]
+    pinned = [entry for entry in current if entry.pinned and entry.type in ("fact", "decision")]
+    noted = [
+        entry
+        for entry in current
+        if entry.session == "manual" and entry.type == "fact" and not entry.subject
+        if since <= entry.timestamp <= now and not entry.pinned
+    ]
+    lines = [f"- pinned — {one_line(entry.content, WIDTH)}" for entry in pinned]
+    lines += [f"- {subject} — {one_line(entry.content, WIDTH)}" for subject, entry in ranked]
+    return lines + [f"- noted — {one_line(entry.content, WIDTH)}" for entry in reversed(noted)]
 
 
 def _decisions(current: Sequence[Entry], now: datetime, settings: Briefing) -> list[str]:

@@ -2,7 +2,8 @@
 
     read past the cursor -> archive -> extract -> append -> advance the cursor
 
-It is idempotent, and exactly once across crashes at any point:
+One `step` takes at most what belongs to the current window of a session. It is idempotent,
+and exactly once across crashes at any point:
 1. the archive file is replaced whole; written again, it is the same;
 2. the batch of entries, ids included, goes to state.json as pending;
 3. the log is appended to in one write;
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import msgspec
 
@@ -25,8 +27,9 @@ from wakebook.capture import archive, cursor
 from wakebook.capture import state as states
 from wakebook.capture import window as windows
 from wakebook.capture.session import Session
-from wakebook.capture.state import Pending, Progress, State
+from wakebook.capture.state import RECENT, Pending, Progress, State, Window
 from wakebook.capture.transcript import Message
+from wakebook.capture.window import Portion
 from wakebook.config import Config
 from wakebook.derive.entries import extract
 from wakebook.derive.extract import Extractor
@@ -36,45 +39,33 @@ from wakebook.log.entry import Entry, as_dict, from_dict
 from wakebook.log.ledger import Ledger
 
 
+class Work(msgspec.Struct, frozen=True):
+    """What every step needs besides the session."""
+
+    home: Home
+    config: Config
+    ledger: Ledger
+    extractor: Extractor
+    now: datetime
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What one call did. `note` says why, if it did nothing."""
+    """What was done for one session."""
 
     ref: str
     messages: int = 0
     entries: int = 0
     redacted: int = 0
     closed: tuple[str, ...] = ()  # transcripts that are now final
-    note: str = ""
 
-
-def catch_up(
-    home: Home,
-    config: Config,
-    ledger: Ledger,
-    extractor: Extractor,
-    session: Session,
-    now: datetime,
-    closing: bool = False,
-) -> Report:
-    """Bring one session up to date. With `closing`, its window ends with a handoff.
-
-    A window also ends at a reset, after a long pause, and at a size limit; a session whose
-    last words are older than that pause is closed as well.
-    """
-    report = Report(ref=session.ref, note="nothing new")
-    while True:
-        with home.locked():
-            done, more = _next(home, config, ledger, extractor, session, now, closing)
-        report = Report(
-            ref=session.ref,
-            messages=report.messages + done.messages,
-            entries=report.entries + done.entries,
-            redacted=report.redacted + done.redacted,
-            closed=report.closed + done.closed,
-            note="" if report.messages + done.messages or done.closed else report.note,
+    def plus(self, other: Report) -> Report:
+        return Report(
+            ref=self.ref,
+            messages=self.messages + other.messages,
+            entries=self.entries + other.entries,
+            redacted=self.redacted + other.redacted,
+            closed=self.closed + other.closed,
         )
-        if not more:
-            return report
 
 
 def settle(home: Home) -> State:
@@ -94,111 +85,153 @@ def settle(home: Home) -> State:
     return state
 
 
-def _next(
-    home: Home,
-    config: Config,
-    ledger: Ledger,
-    extractor: Extractor,
-    session: Session,
-    now: datetime,
-    closing: bool,
-) -> tuple[Report, bool]:
-    """Take the next portion: at most what fits the current window. Whether there is more."""
-    state = settle(home)
-    progress = cursor.find(home, state, session)
-    if session.ref not in state.sessions:
-        # Known before its first archive is written: a crash in between must not make that
-        # archive look like the trace of a lost cursor.
-        state = state.with_session(session.ref, progress)
-        states.save(home, state)
-    progress = cursor.anchored(home, config, progress, session)
-    step = windows.collect(config, progress, session, closing)
-    exhausted = not step.cut
-    idle = timedelta(minutes=config.capture.idle_minutes)
-    if exhausted and not closing and now - step.last_at > idle:
-        closing = True
-        step = windows.collect(config, progress, session, closing)
-        exhausted = not step.cut
-    ends = bool(step.cut) or closing
-    if not step.batch and (progress.window is None or not ends):
-        advanced = windows.advance(progress, step, session, now)
-        if advanced != progress:
-            states.save(home, state.with_session(session.ref, advanced))
-        return Report(ref=session.ref), not exhausted and advanced.position > progress.position
-    done = _write(home, ledger, extractor, state, progress, session, step, ends, now)
-    return (done, not exhausted) if done else (Report(ref=session.ref), True)
+def step(work: Work, session: Session, closing: bool = False) -> tuple[Report, bool]:
+    """Take the next portion of a session: at most to the end of its current window.
+
+    Returns whether there may be more. A window ends at a reset, after a long pause, and at
+    a size limit. With `closing`, or when the last words are older than that pause, it ends
+    where the source ends, and gets its handoff.
+    """
+    with work.home.locked():
+        state = settle(work.home)
+        progress = cursor.find(work.home, state, session)
+        if session.ref not in state.sessions:
+            # Known before its first archive is written: a crash in between must not make
+            # that archive look like the trace of a lost cursor.
+            state = state.with_session(session.ref, progress)
+            states.save(work.home, state)
+        progress = cursor.anchored(work.home, work.config, progress, session)
+        portion = windows.collect(work.config, progress, session, closing, work.now)
+        idle = timedelta(minutes=work.config.capture.idle_minutes)
+        if not portion.cut and not closing and work.now - portion.last_at > idle:
+            closing = True
+            portion = windows.collect(work.config, progress, session, closing, work.now)
+        ends = bool(portion.cut) or closing
+        if portion.batch or (progress.window and ends):
+            done = _write(work, state, progress, session, portion, ends)
+            return (done, bool(portion.cut)) if done else (Report(ref=session.ref), True)
+        after = windows.advance(progress, portion, work.now)
+        after = msgspec.structs.replace(after, tail=cursor.tail(session, after.position))
+        if after != state.sessions[session.ref]:
+            states.save(work.home, state.with_session(session.ref, after))
+        return Report(ref=session.ref), bool(portion.cut)
+
+
+def close_absent(work: Work, ref: str, closing: bool) -> Report:
+    """End the open window of a session whose source is gone, from its transcript alone."""
+    with work.home.locked():
+        state = settle(work.home)
+        progress = state.sessions[ref]
+        idle = timedelta(minutes=work.config.capture.idle_minutes)
+        window = progress.window
+        if window is None or not (closing or work.now - window.last_at > idle):
+            return Report(ref=ref)
+        portion = Portion(
+            batch=[],
+            position=progress.position,
+            size=progress.size,
+            cut="gone",
+            last_at=window.last_at,
+            cwd=progress.cwd,
+            model=progress.model,
+            channel=progress.channel,
+        )
+        done = _write(work, state, progress, session_of(progress), portion, ends=True)
+        return done or Report(ref=ref)
+
+
+def session_of(progress: Progress) -> Session:
+    """A session as far as state.json knows it."""
+    return Session(
+        host=progress.host,
+        id=progress.id,
+        path=Path(progress.path),
+        kind=progress.kind,  # type: ignore[arg-type]
+        key=progress.key,
+        part=progress.part,
+        size=progress.size,
+        cwd=progress.cwd,
+        channel=progress.channel,
+        model=progress.model,
+    )
 
 
 def _write(
-    home: Home,
-    ledger: Ledger,
-    extractor: Extractor,
-    state: State,
-    progress: Progress,
-    session: Session,
-    step: windows.Portion,
-    ends: bool,
-    now: datetime,
+    work: Work, state: State, progress: Progress, session: Session, portion: Portion, ends: bool
 ) -> Report | None:
     """Archive, append, advance. None if the cursor went back and it must be read again."""
-    messages = [item.message for item in step.batch if _visible(item.message)]
-    window = progress.window or windows.opened(home, progress, session, messages[0])
-    body = windows.body(home, window)
+    messages = [item.message for item in portion.batch if windows.visible(item.message)]
+    window = progress.window or windows.opened(work.home, progress, session, messages[0])
+    body = windows.body(work.home, window)
     if body is None:  # somebody removed the open transcript: read its part again
-        home.trace("archive-lost", session=session.ref, path=window.path)
-        again = msgspec.structs.replace(
-            progress, position=window.start, window=None, windows=window.number - 1
-        )
-        states.save(home, state.with_session(session.ref, again))
+        _read_again(work, state, progress, session, window)
         return None
     text, tail = archive.render(messages, window.tail)
     body += text
-    window = msgspec.structs.replace(
-        window,
-        tail=tail,
-        last_at=step.last_at,
-        messages=window.messages + len(messages),
-        tokens_in=window.tokens_in + sum(message.tokens_in for message in messages),
-        tokens_out=window.tokens_out + sum(message.tokens_out for message in messages),
-        redacted=window.redacted + sum(item.redacted for item in step.batch),
-        echoes=window.echoes + sum(item.echoes for item in step.batch),
-        size=len(body.encode()),
-    )
-    registry = subjects.load(home)
+    window = _grown(window, portion, messages, tail, len(body.encode()))
+    registry = subjects.load(work.home)
+    turns = archive.parse(body)
     entries, window = extract(
-        home, ledger, extractor, registry, session, step.cwd, window, archive.parse(body), ends, now
-    )
-    home.replace(
-        home.root / window.path,
-        archive.compose(
-            windows.front(session, step, window, progress.head, ends), window.title, body
-        ),
+        work.home, work.ledger, work.extractor, registry, session, portion.cwd, window, turns,
+        ends, work.now,
+    )  # fmt: skip
+    if portion.cut == "gone":
+        origin = windows.known_origin(work.home, window)
+    else:
+        origin = windows.origin(session, window, portion.position, progress.head)
+    work.home.replace(
+        work.home.root / window.path,
+        archive.compose(windows.front(session, portion, window, origin, ends), window.title, body),
         mode=0o400 if ends else 0o600,
     )
-    last_id = messages[-1].id if messages else progress.last_id
     after = msgspec.structs.replace(
-        windows.advance(progress, step, session, now),
+        windows.advance(progress, portion, work.now),
         window=None if ends else window,
         windows=window.number,
-        last_id=last_id,
-        last_at=step.last_at,
+        recent=(*progress.recent, *(message.id for message in messages))[-RECENT:],
+        tail=progress.tail if portion.cut == "gone" else cursor.tail(session, portion.position),
+        last_at=portion.last_at,
         messages=progress.messages + len(messages),
         entries=progress.entries + len(entries),
-        touched_at=now,
+        touched_at=work.now,
     )
-    _commit_batch(home, state, session.ref, after, entries)
+    _append(work.home, state, session.ref, after, entries)
     return Report(
         ref=session.ref,
         messages=len(messages),
         entries=len(entries),
-        redacted=sum(item.redacted for item in step.batch),
+        redacted=sum(item.redacted for item in portion.batch),
         closed=(window.path,) if ends else (),
     )
 
 
-def _commit_batch(
-    home: Home, state: State, ref: str, after: Progress, entries: Sequence[Entry]
+def _grown(
+    window: Window, portion: Portion, messages: Sequence[Message], tail: archive.Tail, size: int
+) -> Window:
+    return msgspec.structs.replace(
+        window,
+        tail=tail,
+        last_at=portion.last_at,
+        messages=window.messages + len(messages),
+        tokens_in=window.tokens_in + sum(message.tokens_in for message in messages),
+        tokens_out=window.tokens_out + sum(message.tokens_out for message in messages),
+        redacted=window.redacted + sum(item.redacted for item in portion.batch),
+        echoes=window.echoes + sum(item.echoes for item in portion.batch),
+        size=size,
+    )
+
+
+def _read_again(
+    work: Work, state: State, progress: Progress, session: Session, window: Window
 ) -> None:
+    work.home.trace("archive-lost", session=session.ref, path=window.path)
+    again = msgspec.structs.replace(
+        progress, position=window.start, tail="", window=None, windows=window.number - 1
+    )
+    states.save(work.home, state.with_session(session.ref, again))
+
+
+def _append(home: Home, state: State, ref: str, after: Progress, entries: Sequence[Entry]) -> None:
     if entries:
         log.set_torn_aside(home)
         size = home.log.stat().st_size if home.log.exists() else 0
@@ -207,10 +240,6 @@ def _commit_batch(
         log.append(home, entries)
         _ensure_subjects(home, [entry.subject for entry in entries])
     states.save(home, state.with_session(ref, after, pending=None))
-
-
-def _visible(message: Message) -> bool:
-    return bool(message.text or message.tools or message.attachments)
 
 
 def _ensure_subjects(home: Home, names: Sequence[str]) -> None:

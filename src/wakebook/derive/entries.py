@@ -21,10 +21,12 @@ from wakebook.capture.transcript import Message
 from wakebook.derive.extract import Draft, Extractor, Scene
 from wakebook.errors import InvalidEntry
 from wakebook.home import Home
+from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry, slugify, validate
 from wakebook.log.ledger import Ledger
 from wakebook.log.subjects import Registry
 
+REACH = 1500  # of the newest entries
 # folders that say nothing about what somebody works on
 GENERIC = frozenset("workspace tmp temp home desktop documents downloads root users".split())
 
@@ -45,7 +47,7 @@ def extract(
     said = [as_message(turn, session.id, window.number) for turn in turns]
     complete = len(said) if ends else _complete(turns)
     chains = ledger.chains()
-    current = chains.current()
+    current = _related(chains)
     scene = Scene(
         earlier=said[: window.extracted],
         current=current,
@@ -59,6 +61,7 @@ def extract(
         taken = {entry.id for entry in entries}
         for draft in drafts:
             entry = _entry(home, draft, turns, session, window, registry, now)
+            entry = entry and _not_older(entry, chains)
             if entry and entry.id not in chains.by_id and entry.id not in taken:
                 taken.add(entry.id)
                 entries.append(entry)
@@ -78,6 +81,13 @@ def extract(
         draft=handoff.content if handoff else "",
         draft_detail=handoff.detail if handoff else "",
     )
+
+
+def _related(chains: Chains) -> list[Entry]:
+    """The current entries that new words may be about: all that is open, and the newest."""
+    current = chains.current()
+    older = [entry for entry in current[:-REACH] if chains.is_open(entry)]
+    return older + current[-REACH:]
 
 
 def _complete(turns: Sequence[Turn]) -> int:
@@ -135,6 +145,16 @@ def _entry(
     except InvalidEntry as error:
         home.trace("rejected", session=session.ref, reason=str(error), content=draft.content)
         return None
+
+
+def _not_older(entry: Entry, chains: Chains) -> Entry:
+    """Older words never replace newer ones, in whatever order they were read."""
+    kept = tuple(
+        old
+        for old in entry.replaces
+        if old not in chains.by_id or chains.by_id[old].timestamp <= entry.timestamp
+    )
+    return entry if kept == entry.replaces else entry.with_(replaces=kept)
 
 
 def project(cwd: str) -> str:

@@ -13,20 +13,24 @@ lost      the host deleted it before it was read to the end
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable
-from pathlib import Path
 
 import msgspec
 
+from wakebook.capture import archive
 from wakebook.capture.discover import host_of
 from wakebook.capture.read import Reader
 from wakebook.capture.session import Session, why_skipped
 from wakebook.capture.state import Progress, State
 from wakebook.capture.transcript import Boundary
 from wakebook.config import Config
+from wakebook.derive.catch_up import session_of
 from wakebook.errors import TranscriptError
+from wakebook.home import Home
+from wakebook.log.chains import Chains
 
-UNACCOUNTED = ("behind", "failed", "lost")
+UNACCOUNTED = ("behind", "failed", "lost", "missing")
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,14 +46,55 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-def audit(state: State, sessions: Iterable[Session], config: Config) -> list[Account]:
+def audit(
+    home: Home, chains: Chains, state: State, sessions: Iterable[Session], config: Config
+) -> list[Account]:
     """An account of every source that exists or was ever read. Writes nothing."""
     found = {session.ref: session for session in sessions}
     accounts = [_account(session, state, config) for session in found.values()]
     for ref, progress in state.sessions.items():
         if ref not in found:
             accounts.append(_absent(ref, progress, config))
+    kept = _Kept(home, chains, state)
+    accounts = [kept.checked(account) for account in accounts]
     return sorted(accounts, key=lambda account: (account.status not in UNACCOUNTED, account.ref))
+
+
+class _Kept:
+    """What is in the home now, against what was put there."""
+
+    def __init__(self, home: Home, chains: Chains, state: State) -> None:
+        self._state = state
+        self._entries: dict[str, int] = {}
+        for entry in chains.entries:
+            self._entries[entry.session] = self._entries.get(entry.session, 0) + 1
+        self._files = sorted(path.name[5:] for path in home.conversations.glob("*/*/*/*.md"))
+
+    def checked(self, account: Account) -> Account:
+        progress = self._state.sessions.get(account.ref)
+        if progress is None or account.status in UNACCOUNTED:
+            return account
+        parts = [
+            one
+            for one in self._state.sessions.values()
+            if (one.host, one.id) == (progress.host, progress.id)
+        ]
+        windows = max(one.windows for one in parts)
+        entries = sum(one.entries for one in parts)
+        gone = []
+        if (files := self._transcripts(progress.id)) < windows:
+            gone.append(f"{windows - files} of {windows} transcripts")
+        if (there := self._entries.get(progress.id, 0)) < entries:
+            gone.append(f"{entries - there} of {entries} entries")
+        if not gone:
+            return account
+        note = f"{' and '.join(gone)} are gone: `git log` in the home shows what happened"
+        return msgspec.structs.replace(account, status="missing", note=note)
+
+    def _transcripts(self, session: str) -> int:
+        prefix = f"{archive.file_part(session)}-"
+        start = bisect.bisect_left(self._files, prefix)
+        return bisect.bisect_left(self._files, prefix[:-1] + ".", start) - start
 
 
 def _account(session: Session, state: State, config: Config) -> Account:
@@ -109,15 +154,7 @@ def _remaining(session: Session, progress: Progress | None, config: Config) -> t
 
 def _absent(ref: str, progress: Progress, config: Config) -> Account:
     """A source that discovery did not find: read from elsewhere, or deleted by its host."""
-    session = Session(
-        host=progress.host,
-        id=progress.id,
-        path=Path(progress.path),
-        kind=progress.kind,  # type: ignore[arg-type]
-        key=progress.key,
-        part=progress.part,
-        size=progress.size,
-    )
+    session = session_of(progress)
     if session.path.exists():
         return _account(session, State(sessions={ref: progress}), config)
     left = progress.size - progress.position

@@ -18,7 +18,7 @@ from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.config import Config
 from wakebook.errors import GitError, TranscriptError
-from wakebook.home import Home
+from wakebook.home import TRACKED, Home
 
 
 class History:
@@ -44,9 +44,19 @@ class History:
         if self.repository is None:
             return []
         still_open = self._still_open()
-        return [path for path in self.repository.changed() if path not in still_open]
+        return [path for path in self.repository.changed(*TRACKED) if path not in still_open]
 
-    def batch(self, now: datetime, summary: str = "", force: bool = False) -> str | None:
+    def now(self, now: datetime, summary: str = "") -> str | None:
+        """Commit what is waiting because somebody asked. Raises GitError if git refuses."""
+        if self.repository is None:
+            raise GitError(f"Nothing can be committed: {self.note()}.")
+        with self._home.locked():
+            paths = self.waiting()
+            done = self.repository.commit(self._kind(paths), summary or _summary(paths), paths)
+            self._note_commit(now)
+            return done
+
+    def batch(self, now: datetime) -> str | None:
         """Commit what is waiting, if the last batch is long enough ago."""
         if self.repository is None:
             return None
@@ -54,12 +64,16 @@ class History:
             state = states.load(self._home)
             pause = timedelta(minutes=self._config.git.batch_minutes)
             last = state.committed_at
-            if not force and last is not None and last <= now < last + pause:
+            if last is not None and last <= now < last + pause:
                 return None
             paths = self.waiting()
-            done = self._commit(self._kind(paths), summary or _summary(paths), paths)
-            states.save(self._home, msgspec.structs.replace(state, committed_at=now))
+            done = self._commit(self._kind(paths), _summary(paths), paths)
+            self._note_commit(now)
             return done
+
+    def _note_commit(self, now: datetime) -> None:
+        state = states.load(self._home)
+        states.save(self._home, msgspec.structs.replace(state, committed_at=now))
 
     def conversation(self, path: str) -> None:
         """Commit a transcript that has just been closed."""
@@ -78,7 +92,7 @@ class History:
             return
         still_open = self._still_open()
         for path in self.repository.changed("raw/conversations"):
-            if path.suffix == ".md" and path not in still_open:
+            if path.suffix == ".md" and path.exists() and path not in still_open:
                 self.conversation(self._home.relative(path))
 
     def before_touching(self, path: Path) -> None:

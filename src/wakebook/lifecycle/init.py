@@ -8,8 +8,8 @@ from importlib import resources
 import msgspec
 
 from wakebook import config, git, markdown
-from wakebook.errors import WakebookError
-from wakebook.home import FOLDERS, Home
+from wakebook.errors import GitError, WakebookError
+from wakebook.home import FOLDERS, TRACKED, Home
 
 STARTER = {
     "MEMORY.md": "knowledge/memory/MEMORY.md",
@@ -67,14 +67,22 @@ def _fill(home: Home, fresh: bool) -> Made:
     put("subjects.json", "{}\n")
     put("config.toml", config.as_toml(config.Config()))
     notes += _markers(home)
-    repository = _repository(home, notes)
+    repository = _repository(home, notes, fresh)
     if fresh and os.stat(home.root).st_mode & 0o077:  # noqa: PTH116
         notes.append(f"{home.root} existed already and keeps its permissions (0700 is safer).")
-    paths = [home.root / name for name in created]
-    commit = None
-    if repository and paths:
-        commit = repository.commit("maintenance", "start this home", paths)
-    return Made(tuple(created), tuple(kept), tuple(notes), commit)
+    return Made(tuple(created), tuple(kept), tuple(notes), _start(repository, home, notes))
+
+
+def _start(repository: git.Repository | None, home: Home, notes: list[str]) -> str | None:
+    """The first commit, or what an earlier run could not commit."""
+    if repository is None:
+        return None
+    try:
+        paths = repository.changed(*TRACKED) or [home.root / name for name in STARTER.values()]
+        return repository.commit("maintenance", "start this home", paths)
+    except GitError as error:
+        notes.append(f"git refused the first commit; the next one tries again. {error}")
+        return None
 
 
 def _markers(home: Home) -> list[str]:
@@ -87,7 +95,7 @@ def _markers(home: Home) -> list[str]:
     return ["added the briefing markers at the end of knowledge/memory/MEMORY.md"]
 
 
-def _repository(home: Home, notes: list[str]) -> git.Repository | None:
+def _repository(home: Home, notes: list[str], fresh: bool) -> git.Repository | None:
     if not config.load(home.config).git.enabled:
         notes.append("git is switched off in config.toml: nothing is committed.")
         return None
@@ -97,6 +105,12 @@ def _repository(home: Home, notes: list[str]) -> git.Repository | None:
     repository = git.Repository.find(home.root)
     if repository is None:
         return git.Repository.create(home.root)
+    if repository.own and not fresh:
+        return repository
+    if repository.own:
+        notes.append(
+            "this folder was a repository already: only Wakebook's own files are committed."
+        )
     if not repository.own:
         notes.append(
             f"this home lies in your repository {repository.top}: Wakebook commits there, "

@@ -1,14 +1,18 @@
 """The sweep: bring every session up to date, whatever happens to one of them.
 
-It recovers what a crash, a missed hook or a long absence left behind. A session that fails
-is noted with its error and tried once more by the next sweep; after that it is shown as
-failed until somebody asks for a retry.
+It recovers what a crash, a missed hook or a long absence left behind. Windows are taken in
+the order in which they were said, across all sessions, so that a correction finds what it
+corrects, and a sweep that was killed goes on exactly where it was. A session that fails is
+noted with its error and tried once more by the next sweep; after that it is shown as failed
+until somebody asks for a retry.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 
@@ -18,14 +22,13 @@ from wakebook.capture.discover import host_of
 from wakebook.capture.session import Session, why_skipped
 from wakebook.capture.state import Failure, Progress, State
 from wakebook.capture.transcript import Said
-from wakebook.config import Config
-from wakebook.derive.catch_up import Report, catch_up, settle
-from wakebook.derive.extract import Extractor
-from wakebook.errors import Locked, TranscriptError, WakebookError
+from wakebook.derive.catch_up import Report, Work, close_absent, settle, step
+from wakebook.errors import TranscriptError, WakebookError
 from wakebook.home import Home
-from wakebook.log.ledger import Ledger
+from wakebook.log import subjects
 
 LATEST = datetime.max.replace(tzinfo=UTC)
+Told = Callable[[Session, Report], None]
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,87 +52,101 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sweep(
-    home: Home,
-    config: Config,
-    ledger: Ledger,
-    extractor: Extractor,
+    work: Work,
     sessions: Iterable[Session],
-    now: datetime,
     *,
     closing: bool = False,
     retry_failed: bool = False,
-    step: Callable[[Session, Report | None], None] = lambda session, report: None,
+    absent: bool = False,
+    told: Told = lambda session, report: None,
+    finished: Callable[[Session], None] = lambda session: None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Sweep:
-    """Catch up on these sessions, oldest news first. `step` is told of each one."""
+    """Catch up on these sessions, oldest news first.
+
+    `told` hears of every portion, `finished` of every session that is done. With `absent`,
+    open windows whose source is gone are closed as well. `stopped` ends it between portions.
+    """
     found = list(sessions)
-    with home.locked():
-        home.sweep_temporary()
-        state = _follow_rotations(home, settle(home), found)
-    wanted, skipped = _sorted_out(found, config, state)
-    reports: list[Report] = []
+    with work.home.locked():
+        work.home.sweep_temporary()
+        subjects.load(work.home)  # broken, it would make every session fail
+        state = _follow_rotations(work.home, settle(work.home), found)
+    queue, skipped, given_up = _queued(work, found, state, retry_failed, finished)
+    reports: dict[str, Report] = {}
     failed: dict[str, str] = {}
-    given_up: list[str] = []
-    for session in wanted:
-        known = state.sessions.get(session.ref)
-        if known and known.failure and known.failure.final and not retry_failed:
-            given_up.append(session.ref)
-            continue
-        if known and _is_settled(session, known):
-            step(session, None)
-            continue
+    while queue and not stopped():
+        _, ref, session = heapq.heappop(queue)
         try:
-            report = catch_up(home, config, ledger, extractor, session, now, closing)
-        except (Locked, OSError):
-            raise  # not this session's fault: a busy home, a full disk, a read-only folder
+            report, more = step(work, session, closing)
+        except WakebookError as error:
+            if not isinstance(error, TranscriptError):
+                raise  # not this session's fault: a locked home, a broken registry
+            failed[ref] = str(error)
+        except OSError:
+            raise  # a full disk, a read-only folder
         except Exception as error:  # noqa: BLE001 - one bad session must not stop the others
-            text = str(error) if isinstance(error, WakebookError) else repr(error)
-            failed[session.ref] = text
-            _note_failure(home, session, text, now)
-            step(session, None)
-            continue
-        reports.append(report)
-        step(session, report)
-    with home.locked():
-        kept, pruned = states.prune(states.load(home), now, config.state.keep_days)
-        if pruned:
-            states.save(home, kept)
-            home.trace("pruned", sessions=pruned)
+            failed[ref] = repr(error)
+        else:
+            reports[ref] = reports.get(ref, Report(ref=ref)).plus(report)
+            told(session, report)
+            if more:
+                heapq.heappush(queue, (_unread_since(work, session), ref, session))
+                continue
+        if ref in failed:
+            _note_failure(work, session, failed[ref])
+        finished(session)
+    if absent:
+        for report in _close_absent(work, found, closing):
+            reports[report.ref] = report
     return Sweep(
-        reports=tuple(reports),
+        reports=tuple(reports.values()),
         failed=failed,
         given_up=tuple(given_up),
         skipped=skipped,
-        pruned=tuple(pruned),
+        pruned=tuple(_prune(work)),
     )
 
 
-def _sorted_out(
-    sessions: Iterable[Session], config: Config, state: State
-) -> tuple[list[Session], dict[str, str]]:
-    """Those to catch up on, in the order in which their unread part was said; and the rest."""
-    wanted: dict[str, tuple[datetime, Session]] = {}
+def _queued(
+    work: Work,
+    sessions: Iterable[Session],
+    state: State,
+    retry_failed: bool,
+    finished: Callable[[Session], None],
+) -> tuple[list[tuple[datetime, str, Session]], dict[str, str], list[str]]:
+    """Those to read, by the time of their first unread message; those skipped; given up on."""
+    queue: list[tuple[datetime, str, Session]] = []
     skipped: dict[str, str] = {}
-    for session in sessions:
-        reason = why_skipped(session, config.capture)
+    given_up: list[str] = []
+    for session in {session.ref: session for session in sessions}.values():
+        known = state.sessions.get(session.ref)
+        reason = why_skipped(session, work.config.capture)
         if reason:
             skipped[session.ref] = reason
-        else:
-            wanted[session.ref] = (_unread_since(session, state, config), session)
-    ordered = sorted(wanted.values(), key=lambda pair: (pair[0], pair[1].ref))
-    return [session for _, session in ordered], skipped
+        elif known and known.failure and known.failure.final and not retry_failed:
+            given_up.append(session.ref)
+        elif known is None or not _is_settled(session, known):
+            since = _unread_since(work, session, known.position if known else 0)
+            queue.append((since, session.ref, session))
+            continue
+        finished(session)
+    heapq.heapify(queue)
+    return queue, skipped, given_up
 
 
-def _unread_since(session: Session, state: State, config: Config) -> datetime:
-    known = state.sessions.get(session.ref)
-    position = known.position if known else 0
-    limit = config.capture.max_record_megabytes << 20
+def _unread_since(work: Work, session: Session, position: int | None = None) -> datetime:
+    if position is None:
+        known = states.load(work.home).sessions.get(session.ref)
+        position = known.position if known else 0
+    limit = work.config.capture.max_record_megabytes << 20
     try:
         for record in host_of(session).records(session, position, limit, True):
             for event in record.events:
                 if isinstance(event, Said) and event.at:
                     return event.at
     except TranscriptError:
-        pass  # catch_up meets the same error and reports it
+        pass  # the step meets the same error and reports it
     return LATEST
 
 
@@ -143,16 +160,35 @@ def _is_settled(session: Session, known: Progress) -> bool:
         return False
 
 
-def _note_failure(home: Home, session: Session, error: str, now: datetime) -> None:
-    with home.locked():
-        state = states.load(home)
+def _close_absent(work: Work, found: Iterable[Session], closing: bool) -> list[Report]:
+    present = {session.ref for session in found}
+    reports: list[Report] = []
+    for ref, progress in states.load(work.home).sessions.items():
+        if progress.window and ref not in present and not Path(progress.path).exists():
+            reports.append(close_absent(work, ref, closing))
+    return reports
+
+
+def _note_failure(work: Work, session: Session, error: str) -> None:
+    with work.home.locked():
+        state = states.load(work.home)
         known = state.sessions.get(session.ref) or Progress(
             host=session.host, id=session.id, path=str(session.path), part=session.part
         )
         retries = known.failure.retries + 1 if known.failure else 0
-        noted = msgspec.structs.replace(known, failure=Failure(now, error, retries))
-        states.save(home, state.with_session(session.ref, noted))
-    home.trace("failure", where=session.ref, error=error)
+        noted = msgspec.structs.replace(known, failure=Failure(work.now, error, retries))
+        states.save(work.home, state.with_session(session.ref, noted))
+    work.home.trace("failure", where=session.ref, error=error)
+
+
+def _prune(work: Work) -> list[str]:
+    with work.home.locked():
+        state = states.load(work.home)
+        kept, pruned = states.prune(state, work.now, work.config.state.keep_days)
+        if pruned:
+            states.save(work.home, kept)
+            work.home.trace("pruned", sessions=pruned)
+    return pruned
 
 
 def _follow_rotations(home: Home, state: State, sessions: Iterable[Session]) -> State:
@@ -161,7 +197,8 @@ def _follow_rotations(home: Home, state: State, sessions: Iterable[Session]) -> 
     for session in sessions:
         base = session.ref.partition("@")[0]
         known = moved.get(base)
-        if not session.part or session.ref in moved or known is None:
+        rotated = session.part.startswith(("reset.", "deleted."))
+        if not rotated or session.ref in moved or known is None:
             continue
         try:
             same = known.head and known.head == source.fingerprint(session.path)

@@ -59,9 +59,6 @@ class Chains(msgspec.Struct, frozen=True):
                 waiting += back.get(current, [])
         return [entry for entry in self.entries if entry.id in family]
 
-    def depth(self, identity: str) -> int:
-        return len(self.history(identity)) - 1
-
 
 def resolve(entries: Iterable[Entry]) -> Chains:
     unique: dict[str, Entry] = {}

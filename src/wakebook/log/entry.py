@@ -120,7 +120,7 @@ def decode(line: bytes) -> Entry:
     """One line of log.jsonl. Raises InvalidEntry with the reason."""
     try:  # the common case, all in C: known fields, of the right types
         entry = _decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _decode_slowly(line)
     if entry.timestamp.tzinfo is not UTC or entry.extra:
         return _decode_slowly(line)
@@ -130,7 +130,7 @@ def decode(line: bytes) -> Entry:
 def _decode_slowly(line: bytes) -> Entry:
     try:
         raw = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidEntry(f"not valid JSON: {error}") from error
     if not isinstance(raw, dict):
         raise InvalidEntry("not a JSON object")

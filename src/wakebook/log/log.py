@@ -37,8 +37,10 @@ def read(home: Home, offset: int = 0) -> Reading:
         with home.log.open("rb") as stream:
             stream.seek(offset)
             data = stream.read()
+            size = offset + len(data)
     except FileNotFoundError:
         return Reading((), (), 0)
+    data = data.removeprefix(b"\xef\xbb\xbf")
     entries: list[Entry] = []
     bad: list[BadLine] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
@@ -48,7 +50,7 @@ def read(home: Home, offset: int = 0) -> Reading:
             entries.append(decode(line))
         except InvalidEntry as error:
             bad.append(BadLine(number, str(error)))
-    return Reading(tuple(entries), tuple(bad), offset + len(data))
+    return Reading(tuple(entries), tuple(bad), size)
 
 
 def append(home: Home, entries: Iterable[Entry]) -> None:
@@ -60,7 +62,10 @@ def append(home: Home, entries: Iterable[Entry]) -> None:
 
 
 def set_torn_aside(home: Home) -> bool:
-    """Move an unfinished last line to log.torn. Whether there was one."""
+    """Move an unfinished last line to log.torn. Whether there was one.
+
+    A line that is whole but for its newline (somebody edited the file) gets the newline.
+    """
     try:
         descriptor = os.open(home.log, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -71,12 +76,23 @@ def set_torn_aside(home: Home) -> bool:
             return False
         start = _line_start(descriptor, size)
         torn = os.pread(descriptor, size - start, start)
+        if _is_entry(torn):
+            home.append(home.log, b"\n")
+            return False
         home.append(home.root / "log.torn", torn + b"\n")
         os.ftruncate(descriptor, start)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
     home.trace("torn", file="log.jsonl", bytes=len(torn), kept_in="log.torn")
+    return True
+
+
+def _is_entry(line: bytes) -> bool:
+    try:
+        decode(line)
+    except InvalidEntry:
+        return False
     return True
 
 

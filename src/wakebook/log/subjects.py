@@ -41,12 +41,17 @@ class Registry(msgspec.Struct, frozen=True):
 
     def canonical(self, name: str) -> str:
         """The slug behind a slug or alias; the name itself if nobody knows it."""
-        if name in self.subjects:
-            return name
-        return self.aliases().get(name, name)
+        known = self.subjects.get(name)
+        return name if known and not known.deleted else self.aliases().get(name, name)
 
     def aliases(self) -> dict[str, str]:
-        return {alias: slug for slug, item in self.subjects.items() for alias in item.aliases}
+        """Earlier names -> slug. A name that is in use again is nobody's earlier name."""
+        return {
+            alias: slug
+            for slug, item in self.subjects.items()
+            for alias in item.aliases
+            if not item.deleted and (alias not in self.subjects or self.subjects[alias].deleted)
+        }
 
     def names(self) -> dict[str, str]:
         """Every name in lower case -> slug: slugs, display names, aliases."""
@@ -93,9 +98,11 @@ def title(slug: str) -> str:
 def load(home: Home) -> Registry:
     try:
         raw = json.loads(home.subjects.read_text(encoding="utf-8"))
+        if not isinstance(raw, dict):
+            raise ValueError("not an object")
     except FileNotFoundError:
         return Registry()
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise WakebookError(
             f"{home.subjects}: not valid JSON ({error}). Correct it, or restore it with "
             f"`git -C {home.root} checkout subjects.json`."
@@ -105,11 +112,12 @@ def load(home: Home) -> Registry:
 
 def _read(slug: str, value: Any) -> Subject:
     fields = dict(value) if isinstance(value, dict) else {}
+    aliases = fields.pop("aliases", None)
     return Subject(
         slug,
         str(fields.pop("display", title(slug))),
         str(fields.pop("type", "project")),
-        tuple(str(alias) for alias in fields.pop("aliases", ())),
+        tuple(map(str, aliases)) if isinstance(aliases, list) else (),
         fields.pop("deleted", False) is True,
         fields,
     )
@@ -132,7 +140,7 @@ def save(home: Home, registry: Registry) -> None:
 
 
 def add(registry: Registry, name: str, type_: str, display: str = "") -> Registry:
-    slug = _slug(name)
+    slug = slug_of(name)
     _known_type(type_)
     old = registry.subjects.get(registry.canonical(slug))
     if old and not old.deleted:
@@ -144,9 +152,11 @@ def add(registry: Registry, name: str, type_: str, display: str = "") -> Registr
 def rename(registry: Registry, old: str, new: str) -> Registry:
     """The registry after old -> new. If `new` exists, old is merged into it."""
     source = registry.get(old)
-    slug = _slug(new)
-    if slug == source.slug:
+    slug = registry.canonical(slug_of(new))
+    if slug == source.slug and slug_of(new) == slug:
         raise WakebookError(f"The subject is called {slug!r} already.")
+    if slug == source.slug:
+        slug = slug_of(new)  # back to a name that it had before
     target = registry.subjects.get(slug)
     if target and not target.deleted:
         aliases = dict.fromkeys((*target.aliases, *source.aliases, source.slug))
@@ -189,7 +199,8 @@ def _subject_of(line: bytes) -> object:
     return raw.get("subject") if isinstance(raw, dict) else None
 
 
-def _slug(name: str) -> str:
+def slug_of(name: str) -> str:
+    """The slug of a name that a person typed."""
     slug = slugify(name)
     if not SLUG.fullmatch(slug):
         raise InvalidEntry(f"{name!r} gives no slug: use letters a-z, digits and hyphens.")

@@ -103,7 +103,7 @@ def _path(home: Home, wanted: ref.Ref) -> Shown:
     path = (home.root / wanted.name).resolve()
     if not path.is_relative_to(home.root.resolve()) or not path.is_file():
         raise NotFound(f"There is no file {wanted.name!r} in {home.root}.")
-    text = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    text = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
     last = min(wanted.last or len(text), len(text))
     lines = [(number, text[number - 1]) for number in range(wanted.first or 1, last + 1)]
     return Shown(kind="path", name=wanted.name, file=wanted.name, lines=tuple(lines))

@@ -6,6 +6,7 @@ This is the one place where errors become text and exit codes.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -94,18 +95,32 @@ def main() -> None:
     except click.Abort:
         code = 130
     except click.ClickException as error:
-        error.show()
-        code = error.exit_code
+        if "--json" in sys.argv:
+            code = _complain(error.format_message(), "UsageError", error.exit_code)
+        else:
+            error.show()
+            code = error.exit_code
     except WakebookError as error:
         code = _complain(str(error), type(error).__name__, error.exit_code)
     except BrokenPipeError:  # somebody closed the pipe: `wakebook log | head`
-        sys.stderr.close()
         code = 0
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         text = f"{error.strerror or error}{where}. Nothing was lost; try again when it is mended."
         code = _complain(text, "OSError", 10)
-    sys.exit(code if isinstance(code, int) else 0)
+    leave(code if isinstance(code, int) else 0)
+
+
+def leave(code: int) -> None:
+    """End, with everything written; a reader that went away is no failure."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = _complain(f"the output cannot be written: {error.strerror}", "OSError", 10)
+    sys.exit(code)
 
 
 def _complain(text: str, kind: str, code: int) -> int:

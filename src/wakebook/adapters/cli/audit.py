@@ -13,8 +13,6 @@ from wakebook.adapters.cli.shared import console, emit, options
 if TYPE_CHECKING:
     from wakebook.memory import Account, Memory
 
-GOOD = ("ok", "open", "held", "torn", "skipped", "gone")
-
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
@@ -23,13 +21,16 @@ GOOD = ("ok", "open", "held", "torn", "skipped", "gone")
 def command(memory: Memory, paths: tuple[Path, ...], verbose: bool, as_json: bool) -> None:
     """Account for every source: what was seen, archived and extracted, and what was not.
 
-    Exit code 1 if anything is unaccounted for (behind, failed or lost).
+    Exit code 1 if anything is unaccounted for (behind, failed, lost or missing).
     """
+    from wakebook.memory import UNACCOUNTED
+
     accounts = memory.audit(paths)
-    bad = [account for account in accounts if account.status not in GOOD]
+    bad = [account for account in accounts if account.status in UNACCOUNTED]
     if as_json:
         emit({"unaccounted": len(bad), "accounts": accounts})
         sys.exit(1 if bad else 0)
+    from rich.markup import escape
     from rich.table import Table
 
     out = console()
@@ -42,10 +43,10 @@ def command(memory: Memory, paths: tuple[Path, ...], verbose: bool, as_json: boo
     for account in accounts:
         if account.status == "skipped" and not verbose:
             continue
-        colour = "green" if account.status in GOOD else "red"
+        colour = "red" if account.status in UNACCOUNTED else "green"
         table.add_row(
             f"[{colour}]{account.status}[/{colour}]",
-            _short(account.ref) if out.is_terminal else account.ref,
+            escape(_short(account.ref) if out.is_terminal else account.ref),
             f"{account.size:,} {account.unit}",
             f"{account.seen:,}",
             str(account.messages),

@@ -47,7 +47,7 @@ def command(
             closing=close,
             retry_failed=retry_failed,
             begin=shown.begin,
-            step=shown.step,
+            finished=shown.step,
         )
     if as_json:
         emit({"messages": done.messages, "entries": done.entries, "sweep": done})
@@ -86,7 +86,7 @@ class _Progress:
         if self._bar:
             self._task = self._bar.add_task("catching up", total=total)
 
-    def step(self, session: Any, report: Any) -> None:
+    def step(self, session: Any) -> None:
         if self._bar:
             self._bar.update(self._task, advance=1, description=session.ref[:40])
 
@@ -115,7 +115,7 @@ def report(done: Sweep, out: Console | None = None) -> None:
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         out.print(f"  [dim]skipped: {listed} (no human in them)[/dim]")
     for reference, error in done.failed.items():
-        out.print(f"  [red]failed[/red] {reference}: {escape(error)}")
+        out.print(f"  [red]failed[/red] {escape(reference)}: {escape(error)}")
     if done.given_up:
         out.print(
             f"  [red]{len(done.given_up)} given up on[/red]: see `wakebook audit`, "

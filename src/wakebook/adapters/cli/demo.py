@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -48,7 +49,7 @@ def command(keep: str | None, as_json: bool) -> None:
 
 def _story(folder: Path, target: Path, out: Console, keep: str | None = None) -> dict[str, object]:
     began = clock.monotonic()
-    samples = folder / "sessions"
+    samples = (target.parent / f"{target.name}-sessions") if keep else folder / "sessions"
     with resources.as_file(resources.files("wakebook") / "samples") as shipped:
         shutil.copytree(shipped, samples)
     _heading(out, "1. Mira's agents have been busy: Claude Code and OpenClaw, three weeks")
@@ -60,11 +61,12 @@ def _story(folder: Path, target: Path, out: Console, keep: str | None = None) ->
 
     _heading(out, "3. wakebook catch-up again: it goes on where it was")
     from wakebook.adapters.cli.catch_up import report
+    from wakebook.memory import UNACCOUNTED
 
     done = memory.catch_up()
     report(done, out)
     accounts = memory.audit()
-    behind = [account for account in accounts if account.status in ("behind", "failed", "lost")]
+    behind = [account for account in accounts if account.status in UNACCOUNTED]
     torn = sum(account.status == "torn" for account in accounts)
     out.print(
         f"   wakebook audit: {len(accounts)} sources, {len(behind)} unaccounted for, "
@@ -116,7 +118,7 @@ def _kill_half_way(target: Path, samples: Path) -> tuple[int, Memory]:
         memory = Memory(target)
         memory.init()
         hosts = {"claude_code": "claude-code", "openclaw": "openclaw"}
-        lines = [f'{name} = ["{samples / folder}"]' for name, folder in hosts.items()]
+        lines = [f"{name} = [{json.dumps(str(samples / at))}]" for name, at in hosts.items()]
         target.joinpath("config.toml").write_text(
             "[hosts]\n" + "\n".join([*lines, "codex = []", "pi = []"]) + "\n", encoding="utf-8"
         )

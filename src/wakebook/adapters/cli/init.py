@@ -28,12 +28,15 @@ def command(memory: Memory, path: str | None, as_json: bool) -> None:
     if as_json:
         emit({"home": str(memory.home.root), "made": made})
         return
+    from rich.markup import escape
+
     out = console()
-    out.print(f"[bold green]●[/bold green] Your home is [bold]{memory.home.root}[/bold]")
+    root = escape(str(memory.home.root))
+    out.print(f"[bold green]●[/bold green] Your home is [bold]{root}[/bold]")
     if made.created:
         out.print(f"  created     {', '.join(made.created)}")
     if made.kept:
         out.print(f"  left alone  {', '.join(made.kept)}")
     for note in made.notes:
-        out.print(f"  note        {note}")
+        out.print(f"  note        {escape(note)}")
     out.print("\nNext: [bold]wakebook catch-up[/bold] reads your agents' sessions.")

@@ -45,7 +45,7 @@ def command(
     found.sort(key=lambda entry: entry.timestamp, reverse=True)
     if as_json:
         emit([entry_json(memory, entry) for entry in found[:limit]])
-        return
+        sys.exit(0 if found else 1)
     if not found:
         console().print("Nothing found. Fewer words, or --all for replaced entries, may help.")
         sys.exit(1)

@@ -49,6 +49,11 @@ def emit(value: Any) -> None:
     print(json.dumps(data, ensure_ascii=False, indent=2, default=_plain))
 
 
+def emit_line(value: Any) -> None:
+    """JSON on one line, at once: for somebody who follows."""
+    print(json.dumps(value, ensure_ascii=False), flush=True)
+
+
 def _plain(value: Any) -> str:
     return clock.iso(value) if isinstance(value, datetime) else str(value)
 
@@ -139,7 +144,10 @@ class When(click.ParamType[datetime]):
             midnight = clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
             return midnight - timedelta(days=text == "yesterday")
         if text[:-1].isdigit() and text[-1] in units:
-            return clock.now() - timedelta(**{units[text[-1]]: int(text[:-1])})
+            try:
+                return clock.now() - timedelta(**{units[text[-1]]: int(text[:-1])})
+            except OverflowError:
+                self.fail(f"{value!r} is too long ago.", param)
         moment = clock.parse(value)
         if moment is None:
             self.fail(f"{value!r} is no date. Write 2026-02-20, 2026-02-20T14:00 or 7d.", param)
@@ -157,7 +165,7 @@ def filters(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--since", type=When(), help="Not older: 2026-02-20, 7d, yesterday."),
         click.option("--until", type=When(), help="Older than this moment."),
         click.option("--all", "everything", is_flag=True, help="Replaced entries too."),
-        click.option("--limit", "-n", default=20, show_default=True, help="At most so many."),
+        click.option("--limit", "-n", type=click.IntRange(min=1), default=20, show_default=True),
     ):
         function = option(function)
     return function

@@ -64,18 +64,20 @@ def show(memory: Memory, shown: Shown, out: Console | None = None) -> None:
         if entry.detail:
             out.print(f"  {escape(entry.detail)}")
         about = f"about {entry.subject}, " if entry.subject else ""
-        out.print(f"  [dim]{about}{entry.timestamp:%Y-%m-%d %H:%M}, session {entry.session}[/dim]")
+        out.print(
+            f"  [dim]{about}{entry.timestamp:%Y-%m-%d %H:%M}, session {escape(entry.session)}[/dim]"
+        )
         if len(shown.history) > 1:
             out.print("\n[bold]How it came to this[/bold] (oldest first)")
             print_entries(memory, shown.history, out=out)
     if shown.kind == "session":
-        out.print(f"session [bold]{shown.name}[/bold]")
+        out.print(f"session [bold]{escape(shown.name)}[/bold]")
         for path in shown.transcripts:
-            out.print(f"  {path}")
+            out.print(f"  {escape(path)}")
         print_entries(memory, shown.entries, out=out)
     if shown.lines:
         if shown.entry:
-            out.print(f"\n[bold]Where it was said[/bold] [dim]{shown.file}[/dim]")
+            out.print(f"\n[bold]Where it was said[/bold] [dim]{escape(shown.file)}[/dim]")
         for number, text in shown.lines:
             out.print(f"[dim]{number:5}[/dim]  {escape(text)}")
     if shown.note:

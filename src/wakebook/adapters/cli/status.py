@@ -39,7 +39,7 @@ def command(memory: Memory, as_json: bool) -> None:
     for name, value in rows:
         out.print(f"[dim]{name:13}[/dim] {escape(value)}")
     for account in found.accounts:
-        out.print(f"[red]{account.status:13}[/red] {account.ref}: {escape(account.note)}")
+        out.print(f"[red]{account.status:13}[/red] {escape(account.ref)}: {escape(account.note)}")
     for problem in found.problems:
         out.print(f"[yellow]{'problem':13}[/yellow] {escape(problem)}")
     if not found.accounts and not found.problems:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, options
+from wakebook.adapters.cli.shared import console, emit_line, options
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory, Sweep
@@ -30,15 +30,14 @@ def command(memory: Memory, as_json: bool) -> None:
 
     def told(done: Sweep) -> None:
         if as_json:
-            import json
-
-            line = {
-                "messages": done.messages,
-                "entries": done.entries,
-                "closed": list(done.closed),
-                "failed": done.failed,
-            }
-            print(json.dumps(line, ensure_ascii=False), flush=True)
+            emit_line(
+                {
+                    "messages": done.messages,
+                    "entries": done.entries,
+                    "closed": list(done.closed),
+                    "failed": done.failed,
+                }
+            )
         elif done.messages or done.failed:
             from wakebook.adapters.cli.catch_up import report
 
@@ -46,4 +45,11 @@ def command(memory: Memory, as_json: bool) -> None:
 
     if not as_json:
         out.print("Watching your agents' sessions. Ctrl-C ends it; nothing is lost.")
-    memory.watch(stop, told)
+
+    def failed(error: str) -> None:
+        if as_json:
+            emit_line({"error": error})
+        else:
+            console(stderr=True).print(f"wakebook: {error}", markup=False)
+
+    memory.watch(stop, told, failed)

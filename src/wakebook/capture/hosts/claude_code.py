@@ -27,6 +27,7 @@ from wakebook.capture.hosts.claude_line import Block, Line, Message
 from wakebook.capture.hosts.jsonl import load
 from wakebook.capture.session import Session
 from wakebook.capture.transcript import Boundary, Call, Event, Ignored, Record, Result, Said
+from wakebook.errors import TranscriptError
 
 LOOKBACK = 1 << 18
 
@@ -42,6 +43,7 @@ BOOKKEEPING = frozenset({
 REFERENCES = frozenset({"file", "image", "directory", "pdf_reference", "mcp_resource"})
 
 _UUID = re.compile(rb'"uuid":\s*"([^"]+)"')
+_PARENT = re.compile(rb'"parentUuid":\s*"')
 _CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
 _MODEL = re.compile(rb'"message":\s*\{(?:"\w+":\s*"[^"]*",\s*)*?"model":\s*("[^"<\\]+")')
 
@@ -77,9 +79,10 @@ class ClaudeCode(jsonl.Files):
         root = _first_uuid(session.path)
         if not root:
             return 0
+        folder = session.path.parent
         found = 0
-        for sibling in sorted(session.path.parent.glob("*.jsonl")):
-            if sibling != session.path and captured(sibling) and _contains(sibling, root):
+        for sibling in _by_root(folder, folder.stat().st_mtime_ns).get(root, ()):
+            if sibling != session.path and captured(sibling):
                 found = max(found, jsonl.past(session.path, _shared(_uuids(sibling))))
         return found
 
@@ -341,8 +344,32 @@ def _chunks(path: Path, overlap: int) -> Iterator[bytes]:
         return
 
 
-def _contains(path: Path, uuid: bytes) -> bool:
-    return any(uuid in chunk for chunk in _chunks(path, len(uuid)))
+@cache
+def _by_root(folder: Path, changed: int) -> dict[bytes, list[Path]]:
+    """Root record -> the files that have it. A fork begins with a root of its parent: its
+    first record, or its last compaction. Made once as long as no file comes or goes."""
+    found: dict[bytes, list[Path]] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        if not path.is_file():
+            continue  # a pipe would wait for ever
+        try:
+            roots = _roots(path, path.stat().st_size)
+        except (OSError, TranscriptError):
+            continue  # a sibling that cannot be read is nobody's parent
+        for root in roots:
+            found.setdefault(root, []).append(path)
+    return found
+
+
+@cache
+def _roots(path: Path, size: int) -> tuple[bytes, ...]:
+    """The uuids of a file's records that have no parent."""
+    found: list[bytes] = []
+    for line in source.lines(path, 0, source.CHUNK):
+        if not _PARENT.search(line.data):
+            match = _UUID.search(line.data)
+            found += [match[1]] if match else []
+    return tuple(found)
 
 
 def _uuids(path: Path) -> frozenset[str]:

@@ -52,7 +52,7 @@ class Line(msgspec.Struct, rename="camel", gc=False):
     type: str = ""
     subtype: str | None = None
     uuid: str | None = None
-    timestamp: str | None = None
+    timestamp: str | float | None = None
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
     is_sidechain: bool | None = None

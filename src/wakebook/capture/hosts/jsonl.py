@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -77,15 +78,20 @@ def files(root: Path, *suffixes: str) -> Iterator[tuple[Path, int]]:
     if root.is_file():
         yield root, root.stat().st_size
         return
+    seen: set[tuple[int, int]] = set()  # a link to a session is not another session
     for folder, folders, names in os.walk(root):
         folders.sort()
         for name in sorted(names):
             if name.endswith(suffixes):
                 path = Path(folder, name)
                 try:
-                    yield path, path.stat().st_size
+                    found = path.stat()
                 except OSError:
                     continue
+                identity = (found.st_dev, found.st_ino)
+                if stat.S_ISREG(found.st_mode) and identity not in seen:
+                    seen.add(identity)
+                    yield path, found.st_size
 
 
 def head(path: Path, length: int = HEAD) -> bytes:
