@@ -47,8 +47,8 @@ class Repository:
 
     @classmethod
     def create(cls, root: Path) -> Repository:
-        # 0600: history holds what the files hold
-        _run(root, ["init", "--quiet", "--initial-branch=main", "--shared=0600"])
+        _run(root, ["init", "--quiet", "--initial-branch=main"])
+        (root / ".git").chmod(0o700)  # history holds what the files hold
         return cls(root, root)
 
     def commit(self, kind: str, summary: str, paths: Sequence[Path], body: str = "") -> str | None:

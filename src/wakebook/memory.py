@@ -313,8 +313,9 @@ class Memory:
         with self._writing():
             registry = self.registry()
             source = registry.get(old).slug
-            after = subjects.rename(registry, old, new)
-            target = after.canonical(source)
+            target = subjects.slug_of(new)
+            target = registry.canonical(target) if merge else target
+            after = subjects.rename(registry, old, target)
             exists = target in registry.subjects and not registry.subjects[target].deleted
             if exists and not merge:
                 raise WakebookError(

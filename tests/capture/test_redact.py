@@ -7,7 +7,9 @@ import time
 import pytest
 
 from wakebook.capture.echo import strip, wrap
+from wakebook.capture.read import clean
 from wakebook.capture.redact import redact
+from wakebook.capture.transcript import Message
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJ0123456789"
 
@@ -87,3 +89,19 @@ def test_an_injection_that_a_host_cut_off_goes_to_the_end() -> None:
 def test_a_user_who_mentions_the_tag_keeps_the_words() -> None:
     text = "what does the <wakebook-memory> tag do?"
     assert strip(text) == (text, 0)
+
+
+def test_the_generated_block_of_the_memory_file_is_ours_too() -> None:
+    block = "<!-- BEGIN GENERATED BRIEFING -->\n## Pending\n- x\n<!-- END GENERATED BRIEFING -->\n"
+    assert strip(f"see {block}there")[0] == "see there"
+    assert strip(f"see {block[:60]}")[0] == "see "
+
+
+def test_words_around_an_injection_are_not_glued_together() -> None:
+    assert strip("before " + wrap("x").strip() + " after")[0] == "before  after"
+
+
+def test_what_moves_a_terminal_is_taken_out() -> None:
+    text = "\x1b[31mred\x1b[0m \x1b]0;title\x07 bell\x07 tab\there\nline\x00"
+    said = Message(role="user", text=text, id="1")
+    assert clean(said).message.text == "red  bell tab\there\nline"

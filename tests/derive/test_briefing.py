@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wakebook import Memory, markdown
+from wakebook import Memory, WakebookError, markdown
 from wakebook.config import Briefing
 from wakebook.derive.briefing import briefing
 from wakebook.derive.contradict import contradictions
@@ -161,3 +161,49 @@ def test_at_most_three_contradictions() -> None:
     entries = [said(30 + n, f"Max {n} retries for webhooks", subject="x") for n in range(2, 9)]
     text = lines(*entries, said(1, "Ninety retries or 90 for webhooks", subject="x"))
     assert len(section(text, "Contradictions")) == 3
+
+
+def test_what_is_pinned_stays_and_what_was_noted_is_told(memory: Memory) -> None:
+    text = lines(
+        said(400, "Never commit for her", pinned=True),
+        said(2, "Ylva has the key", session="manual"),
+        said(30, "An old note", session="manual"),
+    )
+    assert section(text, "Active") == [
+        "- pinned — Never commit for her",
+        "- noted — Ylva has the key",
+    ]
+
+
+def test_a_log_without_anything_recent_does_not_claim_to_be_empty() -> None:
+    assert lines(said(90, "Long ago")) == ["Nothing recent, and nothing open."]
+
+
+def test_a_linked_memory_file_stays_a_link_and_keeps_its_mode(memory: Memory) -> None:
+    from pathlib import Path
+
+    real = Path.home() / "MEMORY.md"
+    real.write_text("# Mine\n")
+    real.chmod(0o644)
+    memory.home.memory.unlink()
+    memory.home.memory.symlink_to(real)
+    memory.remember("Deploy to lagoon", type_="task")
+    memory.brief()
+    assert memory.home.memory.is_symlink()
+    assert "- Deploy to lagoon" in real.read_text()
+    assert real.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_read_only_memory_file_is_refused_and_catch_up_goes_on(memory: Memory) -> None:
+    memory.home.memory.chmod(0o400)
+    memory.remember("Deploy to lagoon", type_="task")
+    with pytest.raises(WakebookError, match="read-only"):
+        memory.brief()
+    assert memory.catch_up().failed == {}
+
+
+def test_markers_in_a_code_fence_are_an_example() -> None:
+    example = f"```\n{markdown.BEGIN}\n{markdown.END}\n```\n"
+    text = markdown.replace_block(example, "new\n")
+    assert text.startswith(example)
+    assert markdown.block(text) == "new\n"

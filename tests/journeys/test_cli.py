@@ -194,14 +194,51 @@ def test_shell_completion() -> None:
     assert "catch-up" in done.stdout
 
 
-def test_a_closed_pipe_is_quiet() -> None:
+def test_a_reader_that_goes_away_is_no_failure() -> None:
     run("init")
-    for number in range(5):
-        run("remember", f"entry {number} " + "x" * 500)
-    done = subprocess.run(
-        f"{sys.executable} -m wakebook log | head -c 10", shell=True, capture_output=True, text=True
-    )
-    assert done.stderr == ""
+    home = Path.home() / ".wakebook"
+    lines = [
+        json.dumps({"id": f"{n:012}", "timestamp": "2026-11-08T10:00:00Z", "type": "fact"}
+                   | {"content": "x" * 900, "session": "s"})
+        for n in range(400)
+    ]  # fmt: skip
+    (home / "log.jsonl").write_text("\n".join(lines) + "\n")
+    wakebook = f"{sys.executable} -m wakebook"
+    for command in (f"{wakebook} log -n 400", f"{wakebook} wake", f"{wakebook} wake"):
+        done = subprocess.run(
+            ["bash", "-c", f"{command} | head -c 1; echo ${{PIPESTATUS[0]}}"],
+            capture_output=True,
+            text=True,
+        )
+        assert done.stderr == ""
+        assert done.stdout.endswith("0\n")
+    full = subprocess.run(f"{wakebook} log > /dev/full", shell=True, capture_output=True, text=True)
+    assert full.returncode == 10 and "Traceback" not in full.stderr
+
+
+def test_markup_in_names_is_text(tmp_path: Path) -> None:
+    run("init")
+    chat_file = tmp_path / "[bold]x[.md"
+    chat_file.write_text("## user\nI prefer tea over coffee [/x] [red].\n")
+    run("catch-up", str(chat_file), "--close")
+    assert "[bold]x[" in run("audit")
+    assert "[bold]x[" in run("show", "session:[bold]x[")
+    assert "[bold]y" in run("init", str(tmp_path / "[bold]y"))
+
+
+def test_usage_errors_speak_json_too() -> None:
+    assert run_json("log", "--since", "whenever", code=2)["error"]["kind"] == "UsageError"
+    assert "is too long ago" in run("log", "--since", "999999999w", code=2)
+    run("init")
+    assert "exit code" not in run("log", "-n", "0", code=2)
+
+
+def test_commit_says_when_git_refuses() -> None:
+    run("init")
+    home = Path.home() / ".wakebook"
+    (home / ".git" / "index.lock").write_text("")
+    run("remember", "x")
+    assert "index.lock" in run("commit", code=8)
 
 
 def test_the_demo_is_killed_recovers_and_explains_itself() -> None:

@@ -162,3 +162,51 @@ def test_a_hook_of_another_repository_does_not_redirect_us(
     found = Repository.find(memory.home.root)
     assert found is not None and found.own
     assert os.environ["GIT_DIR"] == str(other / ".git")
+
+
+def test_a_repository_that_was_there_keeps_its_own_files_to_itself(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    git(work, "init", "-q", "-b", "main")
+    (work / "code.py").write_text("1")
+    (work / "staged.py").write_text("2")
+    git(work, "add", "staged.py")
+    memory = Memory(work)
+    assert any("a repository already" in note for note in memory.init().notes)
+    memory.remember("one")
+    memory.commit()
+    assert git(work, "status", "--porcelain").splitlines() == ["A  staged.py", "?? code.py"]
+
+
+def test_a_git_that_refuses_the_first_commit_is_a_note_and_leaves_no_trace(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    (work / ".git-hooks").mkdir(parents=True)
+    git(work, "init", "-q", "-b", "main")
+    hook = work / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\necho no commits here\nexit 1\n")
+    hook.chmod(0o755)
+    memory = Memory(work / "memory")
+    assert any("git refused" in note for note in memory.init().notes)
+    assert git(work, "diff", "--cached", "--name-only") == ""
+    memory.remember("one")
+    with pytest.raises(GitError, match="no commits here"):
+        memory.commit()
+    hook.unlink()
+    assert memory.init().commit
+    assert "memory/log.jsonl" in git(work, "ls-files")
+
+
+def test_ignore_rules_of_the_user_do_not_hide_the_log(tmp_path: Path) -> None:
+    ignore = Path.home() / "ignore"
+    ignore.write_text("*.jsonl\n")
+    git(Path.home(), "config", "--global", "core.excludesFile", str(ignore))
+    memory = Memory(tmp_path / "home")
+    memory.init()
+    assert "log.jsonl" in git(memory.home.root, "ls-files").splitlines()
+    memory.remember("one")
+    memory.commit()
+    assert "one" in git(memory.home.root, "show", "HEAD:log.jsonl")
+
+
+def test_what_the_history_holds_is_nobody_elses(memory: Memory) -> None:
+    assert (memory.home.root / ".git").stat().st_mode & 0o777 == 0o700

@@ -114,3 +114,20 @@ def test_reading_a_home_without_a_log_gives_nothing(tmp_path: Path) -> None:
     assert log.read(home).entries == ()
     assert not log.set_torn_aside(home)
     assert [path.name for path in tmp_path.iterdir()] == ["user"]
+
+
+def test_a_whole_last_line_without_its_newline_gets_it(memory: Memory) -> None:
+    log.append(memory.home, [entry("one")])
+    memory.home.log.write_bytes(memory.home.log.read_bytes().rstrip(b"\n"))
+    log.append(memory.home, [entry("two")])
+    assert [item.content for item in log.read(memory.home).entries] == ["one", "two"]
+    assert not (memory.home.root / "log.torn").exists()
+
+
+def test_a_byte_order_mark_and_a_hostile_line_cost_nothing(memory: Memory) -> None:
+    log.append(memory.home, [entry("one")])
+    data = memory.home.log.read_bytes()
+    memory.home.log.write_bytes(b"\xef\xbb\xbf" + data + b"[" * 200_000 + b"\n")
+    reading = log.read(memory.home)
+    assert [item.content for item in reading.entries] == ["one"]
+    assert [bad.number for bad in reading.bad] == [2]

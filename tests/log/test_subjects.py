@@ -83,3 +83,28 @@ def test_a_broken_registry_is_named(memory: Memory) -> None:
     memory.home.subjects.write_text("{")
     with pytest.raises(WakebookError, match=r"subjects.json.*git .* checkout"):
         memory.subjects()
+
+
+def test_a_name_that_is_in_use_again_is_nobodys_alias(memory: Memory) -> None:
+    for name in ("alpha", "beta", "gamma"):
+        memory.add_subject(name)
+    memory.rename_subject("alpha", "beta", merge=True)
+    memory.rename_subject("gamma", "alpha")
+    memory.remember("x", subject="alpha")
+    assert [item.subject for item in memory.search(Query(subjects=("alpha",)))] == ["alpha"]
+    assert memory.search(Query(subjects=("beta",))) == []
+
+
+def test_renaming_back_and_merging_into_an_alias(memory: Memory) -> None:
+    memory.add_subject("one")
+    memory.add_subject("other")
+    memory.remember("x", subject="one")
+    memory.rename_subject("one", "two")
+    memory.rename_subject("other", "one", merge=True)  # "one" is an alias of "two" by now
+    assert [item.slug for item, _ in memory.subjects()] == ["two"]
+    memory.rename_subject("two", "one")
+    assert [item.subject for item in memory.search(Query(subjects=("two",)))] == ["one"]
+
+
+def test_remember_makes_a_slug_of_a_name(memory: Memory) -> None:
+    assert memory.remember("x", subject="Auth Migration").subject == "auth-migration"

@@ -70,7 +70,8 @@ def _fill(home: Home, fresh: bool) -> Made:
     repository = _repository(home, notes, fresh)
     if fresh and os.stat(home.root).st_mode & 0o077:  # noqa: PTH116
         notes.append(f"{home.root} existed already and keeps its permissions (0700 is safer).")
-    return Made(tuple(created), tuple(kept), tuple(notes), _start(repository, home, notes))
+    commit = _start(repository, home, notes)
+    return Made(tuple(created), tuple(kept), tuple(notes), commit)
 
 
 def _start(repository: git.Repository | None, home: Home, notes: list[str]) -> str | None:
@@ -78,7 +79,8 @@ def _start(repository: git.Repository | None, home: Home, notes: list[str]) -> s
     if repository is None:
         return None
     try:
-        paths = repository.changed(*TRACKED) or [home.root / name for name in STARTER.values()]
+        paths = repository.changed(*TRACKED)
+        paths += [home.log, home.subjects, home.config]  # also where the user's rules ignore them
         return repository.commit("maintenance", "start this home", paths)
     except GitError as error:
         notes.append(f"git refused the first commit; the next one tries again. {error}")

@@ -150,22 +150,19 @@ def add(registry: Registry, name: str, type_: str, display: str = "") -> Registr
 
 
 def rename(registry: Registry, old: str, new: str) -> Registry:
-    """The registry after old -> new. If `new` exists, old is merged into it."""
+    """The registry after old -> new (a slug). If `new` exists, old is merged into it."""
     source = registry.get(old)
-    slug = registry.canonical(slug_of(new))
-    if slug == source.slug and slug_of(new) == slug:
-        raise WakebookError(f"The subject is called {slug!r} already.")
-    if slug == source.slug:
-        slug = slug_of(new)  # back to a name that it had before
-    target = registry.subjects.get(slug)
+    if new == source.slug:
+        raise WakebookError(f"The subject is called {new!r} already.")
+    target = registry.subjects.get(new)
     if target and not target.deleted:
         aliases = dict.fromkeys((*target.aliases, *source.aliases, source.slug))
         merged = msgspec.structs.replace(target, aliases=tuple(aliases))
     else:
-        kept = (alias for alias in (*source.aliases, source.slug) if alias != slug)
-        shown = title(slug) if source.display == title(source.slug) else source.display
+        kept = (alias for alias in (*source.aliases, source.slug) if alias != new)
+        shown = title(new) if source.display == title(source.slug) else source.display
         merged = msgspec.structs.replace(
-            source, slug=slug, display=shown, aliases=tuple(dict.fromkeys(kept))
+            source, slug=new, display=shown, aliases=tuple(dict.fromkeys(kept))
         )
     return registry.without(source.slug).with_(merged)
 

@@ -104,6 +104,8 @@ def main() -> None:
         code = _complain(str(error), type(error).__name__, error.exit_code)
     except BrokenPipeError:  # somebody closed the pipe: `wakebook log | head`
         code = 0
+    except SystemExit as done:  # which click turns into this, with a wrapper around stdout
+        code = 0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else done.code
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         text = f"{error.strerror or error}{where}. Nothing was lost; try again when it is mended."

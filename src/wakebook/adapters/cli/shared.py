@@ -74,8 +74,12 @@ def entry_json(memory: Memory, entry: Entry) -> dict[str, Any]:
 def console(stderr: bool = False, file: IO[str] | None = None) -> Console:
     from rich.console import Console
 
+    class Honest(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # for the one place where errors become exit codes
+
     stream = file or (sys.stderr if stderr else sys.stdout)
-    return Console(
+    return Honest(
         file=stream,
         highlight=False,
         soft_wrap=not stream.isatty(),
