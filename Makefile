@@ -11,7 +11,7 @@ BIN    := .venv/bin
 .PHONY: demo test check bench lock clean
 
 demo: .venv/.runtime
-	@$(BIN)/wakebook demo
+	@$(BIN)/python -m wakebook demo
 
 test: .venv/.dev
 	$(BIN)/python -m pytest
@@ -47,7 +47,7 @@ endif
 	@$(BIN)/python -c 'import pathlib, sysconfig; \
 	  site = pathlib.Path(sysconfig.get_path("purelib")); \
 	  (site / "wakebook-here.pth").write_text(str(pathlib.Path("src").resolve()) + "\n")'
-	@printf '#!%s/$(BIN)/python\nfrom wakebook.adapters.entry import main\nmain()\n' "$(CURDIR)" > $(BIN)/wakebook
+	@printf '#!/bin/sh\nexec "$$(dirname "$$0")/python" -m wakebook "$$@"\n' > $(BIN)/wakebook
 	@chmod +x $(BIN)/wakebook
 	@touch $@
 

@@ -2,11 +2,11 @@
 
     python bench/kills.py [--kills 200] [--seed 1]
 
-A conversation goes on, a message at a time. After each message `catch_up` is run in a
-process of its own that dies by SIGKILL at a random step that touches the disk (half-way
-through it, if it is a write). When enough processes have died, one more catch-up runs to the
-end, and the log, the transcripts and the subjects are compared byte by byte with those of a
-home that was never disturbed.
+Two conversations take turns, with pauses that cut them into windows; everything that is said
+in them is there from the start. `catch-up` is run again and again in a process of its own that
+dies by SIGKILL at a random step that touches the disk (half-way through it, if it is a write),
+until one gets through. Then the log, the transcripts and the subjects are compared byte by
+byte with those of a home that was never disturbed, and it begins again with a fresh home.
 """
 
 from __future__ import annotations
@@ -48,36 +48,42 @@ def main() -> None:
     chosen = parser.parse_args()
     chance = random.Random(chosen.seed)
     with tempfile.TemporaryDirectory() as folder:
-        os.environ |= {"HOME": folder, "WAKEBOOK_NOW": "2026-11-09T17:55:00Z"}
+        os.environ |= {"HOME": folder, "WAKEBOOK_NOW": "2026-11-20T08:00:00Z"}
         projects = Path(folder) / ".claude" / "projects" / "-home-mira-tidepool"
         projects.mkdir(parents=True)
-        talk = Claude(projects)
-        talk.at = datetime(2026, 11, 9, 12, 0, tzinfo=UTC)
-        memory = home(Path(folder) / "killed")
-        steps: Counter[int] = Counter()
-        runs = 0
-        turns = WORKDAY + NEXT_DAY
-        while steps.total() < chosen.kills:
-            role, text = turns[runs % len(turns)]
-            talk.user(f"{text} ({runs})") if role == "user" else talk.agent(text)
-            runs += 1
-            step = chance.randint(1, 40)
-            if run_and_die(lambda: Memory(memory.home.root).catch_up(), step):
-                steps[step] += 1
-        Memory(memory.home.root).catch_up(closing=True)
+        _talk(projects)
         reference = home(Path(folder) / "undisturbed")
-        reference.catch_up(closing=True)
-        killed, whole = contents(memory), contents(reference)
+        reference.catch_up()
+        whole = contents(reference)
+        steps: Counter[int] = Counter()
+        homes = different = 0
+        while steps.total() < chosen.kills:
+            homes += 1
+            memory = home(Path(folder) / f"killed-{homes}")
+            while run_and_die(
+                lambda at=memory.home.root: Memory(at).catch_up(),  # type: ignore[misc]
+                step := chance.randint(1, 60),
+            ):
+                steps[step] += 1
+            different += contents(memory) != whole
         entries = whole["log.jsonl"].count(b"\n")
         print(__doc__.strip(), "\n")
-        print(f"runs {runs}, killed {steps.total()} times, at {len(steps)} different steps")
-        print(f"log of {entries} entries, byte for byte: {_same(killed, whole, 'log.jsonl')}")
-        print(f"transcripts and subjects: {'identical' if killed == whole else 'DIFFERENT'}")
-        sys.exit(0 if killed == whole else 1)
+        print(f"killed {steps.total()} times, at {len(steps)} different steps, in {homes} homes")
+        print(f"a log of {entries} entries, {len(whole) - 2} transcripts and the subjects:")
+        print("byte for byte identical in all of them" if not different else f"{different} DIFFER")
+        sys.exit(1 if different else 0)
 
 
-def _same(one: dict[str, bytes], other: dict[str, bytes], name: str) -> str:
-    return "identical" if one[name] == other[name] else "DIFFERENT"
+def _talk(projects: Path) -> None:
+    """Eight days of two sessions that take turns, morning and evening."""
+    talks = [Claude(projects, f"{n}e551011-0000-4000-8000-00000000000{n}") for n in (1, 2)]
+    turns = WORKDAY + NEXT_DAY
+    for part in range(16):
+        talk = talks[part % 2]
+        talk.at = datetime(2026, 11, 9 + part // 2, 8 + 9 * (part % 2), tzinfo=UTC)
+        for number in range(4):
+            role, text = turns[(part * 4 + number) % len(turns)]
+            talk.user(f"{text} ({part})") if role == "user" else talk.agent(text)
 
 
 if __name__ == "__main__":

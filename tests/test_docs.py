@@ -72,3 +72,8 @@ def test_the_public_names() -> None:
     assert wakebook.__all__ == ["Entry", "Memory", "Query", "WakebookError", "__version__"]
     for name in wakebook.__all__:
         assert getattr(wakebook, name)
+
+
+def test_nothing_is_left_to_be_filled_in() -> None:
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        assert "@@" not in document.read_text(), document.name

@@ -101,7 +101,7 @@ def test_the_written_config_is_valid_and_says_the_defaults(memory: Memory) -> No
         ("[captur]\n", "did you mean 'capture'"),
         ("[capture]\nidle_minuts = 3\n", "did you mean 'idle_minutes'"),
         ("[capture]\nidle_minutes = 'x'\n", "expected int"),
-        ("[capture]\nidle_minutes = 0\n", "must be 1 or more"),
+        ("[capture]\nidle_minutes = 0\n", "must be between 1"),
         ("[capture]\nidle_minutes = true\n", "expected int"),
         ("[hosts]\nplain = 'x'\n", "list of strings"),
         ("capture = 3\n", "is a section"),

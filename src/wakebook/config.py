@@ -156,8 +156,8 @@ def _checked(value: Any, default: Any, where: str) -> Any:
         raise ConfigError(f'{where}: expected a list of strings, like ["a", "b"].')
     if type(value) is not type(default):
         raise ConfigError(f"{where}: expected {type(default).__name__}, got {value!r}.")
-    if isinstance(value, int) and not isinstance(value, bool) and value < 1:
-        raise ConfigError(f"{where}: must be 1 or more, got {value}.")
+    if isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= 1_000_000:
+        raise ConfigError(f"{where}: must be between 1 and 1,000,000, got {value}.")
     return value
 
 

@@ -26,6 +26,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -212,13 +213,13 @@ def path_for(home: Home, session: str, window: int, started_at: datetime, slug: 
 def has_day(home: Home, session: str, day: datetime) -> bool:
     """Whether a transcript of this session lies in the folder of a day."""
     folder = home.conversations / f"{day:%Y/%m/%d}"
-    return any(folder.glob(f"*-{file_part(session)}-*.md"))
+    return any(folder.glob(f"????-{file_part(session)}-*.md"))
 
 
 def paths_of(home: Home, session: str) -> list[str]:
     """The transcripts of a session, oldest first."""
-    found = home.conversations.glob(f"*/*/*/*-{file_part(session)}-*.md")
-    return sorted(home.relative(path) for path in found)
+    found = home.conversations.glob(f"*/*/*/????-{file_part(session)}-*.md")
+    return sorted(home.relative(path) for path in found if _is_window(path, session))
 
 
 def file_part(session: str) -> str:
@@ -229,9 +230,9 @@ def file_part(session: str) -> str:
     return f"{safe or 'session'}-{hashlib.sha256(session.encode()).hexdigest()[:8]}"
 
 
-def _is_window(path: Any, session: str, window: int) -> bool:
+def _is_window(path: Path, session: str, window: int | None = None) -> bool:
     front, _ = markdown.split(path.read_text(encoding="utf-8", errors="replace"))
-    return front.get("session_id") == session and front.get("window") == window
+    return front.get("session_id") == session and window in (None, front.get("window"))
 
 
 def slug_and_title(text: str) -> tuple[str, str]:

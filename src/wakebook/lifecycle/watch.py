@@ -103,9 +103,11 @@ def watch(
             watch_filter=None,
         )
         for change in changes:
-            due = watcher.due((Path(path) for _, path in change), load_state(), clock.monotonic())
-            if due:
-                catch_up(due)
+            if change:
+                changed = [Path(path) for _, path in change]
+                due = watcher.due(changed, load_state(), clock.monotonic())
+                if due:
+                    catch_up(due)
             if clock.monotonic() >= baseline:
                 break
 

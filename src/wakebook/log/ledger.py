@@ -47,6 +47,9 @@ class Ledger:
         if inode != self._inode or size < self._size or self._bad:
             self._entries, self._bad, self._size = [], [], 0
         reading = log.read(self._home, self._size)
+        if reading.bad and self._entries:  # line numbers count from the file's beginning
+            self._entries = []
+            reading = log.read(self._home)
         self._entries += reading.entries
         self._bad += reading.bad
         self._size, self._inode = reading.size, inode
