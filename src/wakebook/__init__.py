@@ -15,9 +15,9 @@
 that somebody waits for.
 """
 
-TYPE_CHECKING = False  # importing it from typing would cost more than all of `wake`
+from wakebook.version import __version__
 
-__version__ = "0.1.0"
+TYPE_CHECKING = False  # importing it from typing would cost more than all of `wake`
 
 if TYPE_CHECKING:
     from wakebook.errors import WakebookError

@@ -7,7 +7,8 @@ path: it imports next to nothing.
 
 import os
 
-from wakebook import __version__, clock
+from wakebook import clock
+from wakebook.version import __version__
 
 FOLDER = ".cache"
 SOURCES = ("log.jsonl", "subjects.json", "state.json", "config.toml")

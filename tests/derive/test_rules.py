@@ -135,6 +135,20 @@ def test_proposal_by_number() -> None:
     assert [one.content for one in extract("hi", options, "the second one")] == ["SQLite"]
 
 
+@pytest.mark.parametrize("reply", ["fine by me", "sold", "works, do that", "yes, like that", "yep"])
+def test_proposal_accepted_in_few_words(reply: str) -> None:
+    draft = one("hm?", ">I'd put the compost on the north side. It stays moist there.", reply)
+    assert (draft.type, draft.content) == ("decision", "Put the compost on the north side")
+
+
+@pytest.mark.parametrize(
+    "reply", ["B it is", "the second one please", "let's go with B", "option b"]
+)
+def test_option_by_letter_or_place(reply: str) -> None:
+    options = ">Two ways:\nA) Rent the van, 90\nB) Ask the movers, 240"
+    assert one("how?", options, reply).content == "Ask the movers, 240"
+
+
 @pytest.mark.parametrize("reply", ["no, too expensive", "hmm, not sure", "what would that cost?"])
 def test_proposal_not_accepted(reply: str) -> None:
     assert extract("hi", ">I suggest a hosted plan.", reply) == []
@@ -160,7 +174,10 @@ def test_offer_to_act_is_no_decision() -> None:
             "I promised Lorna I'd send her the list by Wednesday",
             "Send Lorna the list by Wednesday",
         ),
-        ("the payroll journal, I need to reconcile that", "Reconcile the payroll journal"),
+        (
+            "the payroll journal, I need to reconcile that before we close the month",
+            "Reconcile the payroll journal before we close the month",
+        ),
         ("waiting on Bo for the contract", "Waiting on Bo for the contract"),
         ("The invoices still need sorting", "The invoices still need sorting"),
         ("I have yet to ask Mireille for the insurance", "Ask Mireille for the insurance"),
@@ -199,6 +216,18 @@ def test_done_closes_the_open_task(said: str) -> None:
     draft = one(said, current=tasks)
     assert (draft.status, draft.replaces) == ("done", (tasks[0].id,))
     assert draft.content == "Write the backfill script"
+
+
+def test_done_in_other_words_keeps_the_words() -> None:
+    tasks = [known("a", "task", "Send Priya the tax documents", "open")]
+    tasks.append(known("b", "task", "Ask Bram for the ladder", "open"))
+    draft = one("Priya has her forms now btw", current=tasks)
+    assert (draft.replaces, draft.detail) == ((tasks[0].id,), "Priya has her forms now")
+
+
+def test_list_in_a_sentence() -> None:
+    drafts = extract("Not done: the footer, the contact form and the map")
+    assert [draft.content for draft in drafts] == ["The footer", "The contact form", "The map"]
 
 
 def test_done_by_pronoun_is_what_the_agent_asked_about() -> None:
@@ -259,6 +288,18 @@ def test_bundle_is_split() -> None:
 def test_pronoun_stands_for_the_last_name() -> None:
     drafts = extract("I have to ask Ida. she's our platform lead")
     assert [draft.content for draft in drafts] == ["Ask Ida", "Ida is our platform lead"]
+
+
+def test_somebody_is_introduced_in_passing() -> None:
+    assert one("that's pub quiz with Tomek, my partner").content == "Tomek is the user's partner"
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I always mix it up", "let's stop here", "I'll have to call them", "I take it all back"],
+)
+def test_what_means_nothing_alone_is_dropped(said: str) -> None:
+    assert extract("hi", ">ok", said) == []
 
 
 def test_fragment_answers_the_agents_question() -> None:
@@ -412,10 +453,30 @@ def test_handoff() -> None:
     drafts = run(talk("let's plan the launch", ">Sure.", "I need to write the store text"), (), ())
     handoff = drafts[-1]
     assert handoff.type == "handoff"
-    assert handoff.content == "Let's plan the launch — next: Write the store text"
+    assert handoff.content == "Let's plan the launch — open: Write the store text"
     assert "Unresolved: Write the store text" in handoff.detail
     assert "Agent last: Sure." in handoff.detail
     assert sum(draft.type == "handoff" for draft in drafts) == 1
+
+
+def test_handoff_has_the_state_in_the_users_words() -> None:
+    said = ("the replay button, then", ">Done.", "Not done: the double click. bye", ">Bye!")
+    handoff = run(talk(*said), (), ())[-1]
+    assert "State: Not done: the double click" in handoff.detail
+    assert all(len(line) <= 320 for line in handoff.detail.splitlines())
+
+
+def test_no_answer_leaves_the_question_open() -> None:
+    asked = "Is the retry strategy enough for the voucher burst?"
+    assert questions(asked, ">Hard to say. What peak do you expect?") == [asked]
+
+
+def test_correction_needs_the_same_matter() -> None:
+    other = known("b", "fact", "Afternoons belong to Jonas and the boats")
+    old = known("a", "fact", "User opens Tidepool to the public on 14 November")
+    said = "No, actually the launch is on 21 November, Jonas has the boat inspection on the 14th."
+    drafts = extract(said, current=[old, other])
+    assert (drafts[0].content, drafts[0].replaces) == ("The launch is on 21 November", (old.id,))
 
 
 def test_no_handoff_without_human_words() -> None:

@@ -10,9 +10,11 @@ from wakebook.derive.rules.vocabulary import VERB
 
 EDGES = " \t.,;:!?…-–—*_~|>()[]{}=+#"
 LEAD = (
-    "(?:(?:ok(?:ay)?|k|so|well|yeah|yep|yes|yup|right|also|and|but|oh|ah|aha|ugh|hm+|btw|fyi"
+    "(?:(?:ok(?:ay)?|k|so+|well|no no|yeah|yep|yes|yup|right|also|and|but|oh|ah|aha|ugh|hm+|btw|fyi"
     "|anyway|anyways|honestly|basically|actually|just|important|by the way|update(?: for you)?"
-    "|note|good news|bad news|great|good|cool|nice|perfect|super|fine|alright|sure|thanks"
+    "|note|good news first|first|before i forget"
+    "|one more(?: thing)?(?: about [\\w ]{2,20})?(?=:)|good news|bad news|great|good|cool|nice"
+    "|perfect|super|fine|alright|sure|thanks"
     "|thank you|thx|hi|hey|hello|morning|good (?:morning|afternoon|evening)|quick (?:note"
     "|update|thing)|for (?:the record|your notes|context|reference|the log|info"
     "|future reference)|(?:one|another) (?:more )?thing|side note|indeed"
@@ -41,7 +43,8 @@ PASTE = (  # asks for work on a text: what follows is pasted
 )
 MACHINE = (  # a line that a machine wrote
     r"\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:|\[\s*\d+\.\d+\]|\d\d:\d\d:\d\d\b|at \S+\(|File \""
-    r"|Traceback\b|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL)\b|[$%]\s|\||[+-]{3}\s|@@|</?\w"
+    r"|Traceback\b|\[(?:warn|info|error|debug)\]|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL)\b"
+    r"|[$%]\s|\||[+-]{3}\s|@@|</?\w"
     r"|[{}\[\]\"\'][\w ]*[\"\']?\s*[:,{\[]|[\w ]*[\"\']\s*:|\S+Error:|https?://\S+\s*$|(?:diff"
     "|index|import|from|def|class|const|let|var|function|return|if|for|export"
     r"|#include)\b[^.?!]*[;{(\[:=]\s*$)"

@@ -41,6 +41,13 @@ _KINDS = (
 )
 
 
+_VALUES = words.terms(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may
+    june july august september october november december now new old no longer anymore instead moved
+    move change switch not day week month year"""
+) | frozenset(str(number) for number in range(3000))
+
+
 class Correction(NamedTuple):
     text: str  # what is right, "" if that comes in the next sentence
     old: str  # what is wrong, if it was said
@@ -55,6 +62,9 @@ def cue(sentence: str) -> Correction | None:
     late = pattern(r"(?P<new>[\w' .:-]{1,40}),? actually$").match(sentence)
     if late and sentence.count(" ") <= 4:
         return Correction(late["new"], "", "")
+    denied = pattern(dialogue.IS_NOT).fullmatch(sentence)
+    if denied:
+        return Correction("", denied["old"], "")
     match = pattern(dialogue.WRONG).match(sentence)
     if not match or not pattern(dialogue.WRONG_STRONG).search(sentence[: match.end() + 8]):
         return None
@@ -67,12 +77,12 @@ def corrected(correction: Correction, turn: Turn, finding: Finding | None) -> Fi
     said = f"{correction.about} {correction.text} {correction.old}"
     named = words.terms(correction.about) - words.terms(_CUE_WORDS)
     if finding is not None:
-        target = _target(said + " " + finding.content, turn, (finding.type,))
-        if target is None:
-            target = _target(said, turn, _BOTH)
+        about = f"{finding.content} {correction.about} {correction.old}"
+        target = _matter(about, turn, strict=False) or _scrapped(said, turn)
+        target = target or _like(finding.content, turn, own=True)
         return _replacing(finding, target) if target else finding
-    target = turn.ledger.best(named, _BOTH) or _target(said, turn, _BOTH)
-    target = target or _like(correction.text, turn)
+    target = turn.ledger.best(named, _BOTH) or _matter(said, turn, strict=False)
+    target = target or _scrapped(said, turn) or _like(correction.text, turn)
     if target is None or not correction.text:
         return None
     content = _put_in(correction, target, turn.agent_text)
@@ -83,26 +93,64 @@ def corrected(correction: Correction, turn: Turn, finding: Finding | None) -> Fi
     return _replacing(Finding(target.type, content), target)
 
 
+def _matter(text: str, turn: Turn, strict: bool) -> Known | None:
+    """What is known about the same matter as a text: shared words, and the like value."""
+    terms = words.terms(text) - _VALUES
+    heard = words.terms(turn.message.text[:2000] + " " + turn.agent_text[-1000:])
+    found: list[tuple[float, int, Known]] = []
+    for known in turn.ledger.near(words.terms(text) | heard):
+        own = known.terms - _VALUES
+        shared = len(terms & own)
+        if known.type not in _BOTH or not shared or not _kinds_fit(text, known.content):
+            continue
+        spoken = bool((known.terms - own) & heard) or turn.says(known)
+        score = shared + shared / len(own) + spoken
+        if score >= (2.9 if strict else 2) or shared * 2 > len(own):
+            found.append((score, known.order, known))
+    return max(found)[2] if found else None
+
+
+def _kinds_fit(one: str, other: str) -> bool:
+    """Whether two texts hold a value of the same kind, or none."""
+    kinds = [_valued(text) for text in (one, other)]
+    return bool(kinds[0] & kinds[1]) or not (kinds[0] and kinds[1])
+
+
+def _valued(text: str) -> set[str]:
+    found = {kind for kind in _KINDS if pattern(kind).search(text)}
+    return found | ({"name"} if names.names(text) else set())
+
+
+def updated(said: str, turn: Turn) -> Known | None:
+    """What is known and gets a new value: "the demo moved to Friday"."""
+    if not pattern(dialogue.NOW).search(said) or not _valued(said):
+        return None
+    return next(
+        (
+            known
+            for known in turn.ledger.near(words.terms(said))
+            if known.type in _BOTH and _core(said) and _core(known.content) == _core(said)
+        ),
+        None,
+    )
+
+
 def changed(finding: Finding, said: str, turn: Turn) -> Finding:
-    """A statement that says by itself that things are otherwise now."""
+    """What a statement replaces without saying so: an older value, or an open question."""
     if finding.replaces or finding.type not in _BOTH:
         return finding
-    terms = words.terms(finding.content + " " + said)
     if pattern(dialogue.NOW).search(said):
-        target = turn.ledger.best(terms, (finding.type,))
-        shared = len(target.terms & terms) if target else 0
-        if target and shared >= 2 and shared * 2 >= len(target.terms):
+        clear = pattern(dialogue.UNDONE).search(said)
+        target = _matter(finding.content, turn, strict=clear is None)
+        if target and target.content != finding.content:
             return _replacing(finding, target)
-        core = _core(finding.content)
-        for known in turn.ledger.latest((finding.type,), 200):
-            if core and _core(known.content) == core and known.content != finding.content:
-                return _replacing(finding, known)
-    slot = _slot(finding.content)
-    if slot:
-        for known in turn.ledger.latest(("fact",), 200):
-            if _slot(known.content) == slot and known.content != finding.content:
-                return _replacing(finding, known)
-    return finding
+    for key in (_core, _slot):
+        about = key(finding.content)
+        if about and (key is _slot or pattern(dialogue.NOW).search(said)):
+            for known in turn.ledger.latest(("fact",), 200):
+                if key(known.content) == about and known.content != finding.content:
+                    return _replacing(finding, known)
+    return answered(finding, said, turn)
 
 
 def answered(finding: Finding, said: str, turn: Turn) -> Finding:
@@ -119,21 +167,19 @@ def answered(finding: Finding, said: str, turn: Turn) -> Finding:
     return finding
 
 
-def _target(said: str, turn: Turn, types: tuple[Type, ...]) -> Known | None:
-    target = turn.ledger.best(words.terms(said), types)
-    if target:
-        return target
-    if pattern(r"\b(?:scra(?:p|tch)|strike|forget) that|change of plan").search(said):
-        latest = turn.ledger.latest(types, 1)
-        return latest[0] if latest and turn.says(latest[0]) else None
-    return None
+def _scrapped(said: str, turn: Turn) -> Known | None:
+    """ "Scratch that": what the user said last."""
+    if not pattern(r"\b(?:scra(?:p|tch)|strike|forget) that|change of plan").search(said):
+        return None
+    latest = turn.ledger.latest(_BOTH, 1)
+    return latest[0] if latest and turn.says(latest[0]) else None
 
 
-def _like(text: str, turn: Turn) -> Known | None:
+def _like(text: str, turn: Turn, own: bool = False) -> Known | None:
     """What was just said, by the user or again by the agent, with a value like this one."""
     agent = words.terms(turn.agent_text[-1500:])
     for known in turn.ledger.latest(_BOTH, 60):
-        repeated = len(known.terms & agent) >= 2
+        repeated = len(known.terms & agent) >= 2 and not own
         if (repeated or turn.says(known)) and any(
             pattern(kind).search(text) and pattern(kind).search(known.content) for kind in _KINDS
         ):

@@ -1,4 +1,4 @@
-"""The phrases that give away a task, a decision or a fact, as data: one table for each type.
+"""The phrases that give away a decision or a fact, as data: one table for each type.
 
 Patterns are anchored at the start of a clause wherever that is possible, and bounded. A
 table is read from the top; the first that matches wins.
@@ -9,101 +9,15 @@ from __future__ import annotations
 from wakebook.derive.rules.vocabulary import (
     CHOOSE,
     CHOOSING,
-    DONE,
     MENTAL,
     MONTH,
     PAST_EVENT,
     ROLES,
     THIN,
-    TIME,
     VAGUE,
     VERB,
     WEEKDAY,
 )
-
-# Tasks: `rest` is what to do, `topic` and `when` stand before it --------------------
-
-_ALSO = "(?:(?:still|also|really|just|probably|definitely|then|actually|now) ){0,2}"
-_SELF = "(?:i|we)(?:'ve|'m|'re| am| are)? "
-_DUTY = (
-    "(?:need to|have to|haveto|got to|gotta|must|ought to|have yet to|(?:am )?(?:supposed|meant"
-    "|due|scheduled|expected) to|mustn't forget to|can't forget to|better|had better|(?:plan"
-    "|intend|want) to remember to)"
-)
-TASKS = (
-    r"(?-i:TODO)\s+(?P<rest>(?!list|comment|app|item)\w.+)",
-    "(?:to-?do|action items?|follow[- ]?ups?|next (?:step|up|thing|action)s?|to do|reminder"
-    "|note to self|(?:(?:next|still|also) )?on (?:my|the) (?:list|plate|agenda)|still (?:to do"
-    "|missing|outstanding)|left to do|(?:my|our) (?:job|task|homework"
-    r"|chore)(?: for \w+)?)(?: (?:here|for (?:me|us|tomorrow|today|later)|is|are|would be"
-    r"|will be))?(?:\s*[:–-]\s*|\s+(?=to |the ))(?:to )?(?P<rest>.+)",
-    "(?:(?:can|could|would|will) you )?(?:please )?remind (?:me|us)(?P<when> (?:on |at "
-    r"|in )?(?:the )?[\w ]{2,20}?)?,? (?:to|that i (?:need|have) to) (?P<rest>.+)",
-    "(?:please )?(?:don't let me forget|i (?:can't|mustn't|shouldn't) forget|make sure i"
-    "|help me remember|don't forget|nag me|poke me|ping me|let's not forget|i (?:need|want"
-    "|have) to remember)(?:[:,]|(?= )) ?(?:to |about )?(?P<rest>.+)",
-    "(?:please )?(?:add|put) (?P<rest>.{3,120}?) (?:to|on|in) (?:my|the|our) (?:to-?do|list"
-    r"|tasks?|backlog|agenda)\b.*",
-    rf"(?:(?P<topic>[^?]{{3,90}}?),? )?{_SELF}{_ALSO}{_DUTY} {_ALSO}(?P<rest>.+)",
-    rf"(?:(?P<topic>[^?]{{3,90}}), )?{_ALSO}(?:(?:gonna|going to|will) )?(?:need to|have to|haveto"
-    "|gotta|got to|must) (?P<rest>.+)",
-    r"(?:please )?remind (?:me|us)(?P<when> [\w ]{2,20}?)? (?P<rest>about .+)",
-    r"(?:(?P<when>by [\w ]{2,20}?),? )?(?:i|we) (?:still )?owe (?P<rest>.+)",
-    r"(?:i|we) (?:have |'ve )?(?:promised|told|said|agreed with)(?= (?:\w+ ){0,3}(?:i'd|i would"
-    r"|we'd|to)\b) (?P<rest>.+)",
-    r"(?:(?P<topic>[^?]{3,90}?),? )?(?:i|we)(?:'ll| will) (?:need|have) to (?P<rest>.+)",
-    rf"(?:i|we) {_ALSO}(?:should|want to|hope to|plan to|aim to|intend to|would like to"
-    rf"|'d like to) (?P<rest>(?=.*(?:{TIME})).+)",
-    rf"(?:(?P<topic>[^?]{{3,90}}?),? )?(?:i|we)(?:'ll| will|'m going to|'m gonna| am going to"
-    rf"|'re going to|'re gonna| are going to) {_ALSO}(?P<rest>(?=.*(?:{TIME}|\bmyself\b)).+)",
-)
-BLOCKED = (  # owed by others, or stuck: kept in the speaker's words
-    r"(?:i|we) can't .{3,60} until .+",
-    rf"(?:i|we) (?:still )?(?:haven't|have not|havent) (?:{DONE})\b.+\byet\b.*",
-    "(?:(?:i'm|we're|i am|we are|still) )?(?:still )?waiting (?:on|for) (?=.{0,40}?(?-i:[A-Z])"
-    "|.{0,60}(?:from|reply|answer|approval|contract|legal|sign-?off|feedback|response|to hear"
-    "|back)).+",
-    r"(?:(?:i'm|we're|i am|we are|[\w' -]{3,50} (?:is|are)) )?(?:still )?(?:blocked"
-    r"|stuck)(?: (?:on|until|by|till|because)\b.*|$)",
-    r"[\w' -]{3,60} (?:still )?(?:has to|have to|needs to|need to|must) be .+",
-    r"[\w' -]{3,60} (?:still )?(?:needs|need) (?:re)?\w{3,}ing\b.*",
-    r"[\w' -]{3,60} still (?:needs|need) (?:an?|some|the|its|proper) .+",
-    r"[\w' -]{3,60} (?:is|are) still (?:missing|outstanding|to do|pending|left to do)\b.*",
-)
-NO_TASK = (  # what follows a duty cue without being work
-    r"keep .{0,30}\bin mind|(?:keep going|keep working|focus|do better|start by)\b|(?:know"
-    "|understand|see|think|say|admit|be|agree|ask (?:you|something)|have|wonder|confess|mention"
-    "|sleep on|let you|figure out|work out|decide|find out|get back|believe|do (?:it|that)"
-    "|laugh|like|look at (?:it|this|that)$|try (?:it|that)|take a (?:look|break)|go(?: now)?$"
-    r"|run$|leave$)\b"
-)
-THING = (  # may be what "that" stands for
-    r"(?:the|my|our|his|her|their|a|an|this|that)\b.+|[\w'-]+ [\w'-]+.*"
-)
-POINTS = (  # points back to something said before
-    r"\b(?:that one|this one|that|it|him|her|them|those|this)\b(?! (?:is|was|has|will|i|we|the"
-    r"|\w+s)\b)"
-)
-NOT_DONE = (
-    r"\b(?:not|isn't|isnt|aren't|wasn't|haven't|hasn't|havent|hasnt|never|almost|nearly|half"
-    r"|when|once|until|if|should be|will be|to be|tomorrow|yet|keep it)\b"
-)
-FINISHED = (
-    rf"(?:(?:i|we)(?:'ve| have)? )?(?:{_ALSO}|(?:already|finally) )(?:{DONE})\b.+",
-    rf"(?P<what>.{{3,90}}?)(?:,|:)? (?:(?:is|are|'s|was|were|has been|have been|got) )(?:(?:all"
-    rf"|now|finally|already|both|also|officially) )?(?:{DONE}|live|out|through|complete|in|ready"
-    r"|up|handled)\b.*",
-    rf"(?P<what>[^:]{{3,60}}): (?:{DONE})\b.*",
-    rf"(?P<what>.{{3,60}}?),? (?:{DONE})$",
-    "(?:done|finished|through) with .+",
-    r"(?:you can )?(?:cross|tick|check|strike|take) .{0,60}?(?:off|done)\b.*",
-)
-FINISHED_THAT = (
-    "(?:that's|thats|that is|it's|this is|that one's|that one is|both are|all) (?:now |all "
-    r"|already )?(?:done|finished|sorted|shipped|sent|merged|live|handled|out)\b|(?:done"
-    "|finished|shipped(?: it)?)$"
-)
-REPORT = r"(?:^|[.!?\n]\s?)(?:i've|i have|done)\b"  # the agent may have finished something
 
 # Decisions: the content starts at `rest` --------------------------------------------
 
@@ -137,6 +51,8 @@ DECISIONS = (
     "(?:(?:i|we) )?ended up (?P<rest>(?:choosing|going|picking|taking|buying|using|keeping"
     r"|choosing)\b.+)",
     "the plan is (?:now )?to (?P<rest>.+)",
+    "(?:the |our |my )?(?:new )?(?:plan|approach|rule|policy|deal|setup)(?: is"
+    "| now)?: (?P<rest>.+)",
     rf"(?:(?P<topic>[^?]{{3,60}}?),? )?(?:(?:i'm|we're|i am|we are"
     rf"|im) )?{_NOW}(?:not )?(?:going to|gonna) (?P<rest>{CHOOSE}\b.+)",
     rf"(?:(?P<topic>[^?]{{3,60}}?),? )?(?:i'll|we'll|i will|we will) {_NOW}(?P<rest>{CHOOSE}\b.+)",
@@ -177,16 +93,17 @@ REASON = (  # between a choice and its reason
     r"|the|our|my|i|he|she|that|this|there)\b)|given (?:that )?|due to|as (?=(?:it|we|they|the"
     r"|our|that|this|there|he|she)\b)|so that|so (?=(?:it|they|that|the)\b)|reason:)\s*"
 )
-NEXT_REASON = (
-    r"(?:because|reason(?: is| being)?:?|the reason|main reason|why:|that way|mainly|mostly)\b"
+
+# Talk ------------------------------------------------------------------------------
+
+TO_AGENT = (  # a question or request without its mark
+    r"(?:i|we)(?:'d| would)? (?:need|want|like) you to\b|(?:you|your|you're|ur)\b"
+    r"|now (?:an?|the|how|for|to)\b|please (?!note|remember|always|never|keep in|don't|call me)\w"
+    r"|(?:can|could|would|will|do|did|are|have|should|shall) (?:you|u|i|we)\b"
 )
-REASONING = (  # may start a reason
-    "(?:it|it's|its|they|they're|that|that's|he|she|the|this|these|those|otherwise|less|more"
-    r"|too|much|way|no)\b"
-)
-ASIDE = (  # starts something else than a reason
-    "(?:speaking of|also|oh|btw|by the way|now|next|anyway|and|one more|another|do|can|could"
-    r"|what|how|any|thanks|let|i need|please|ok|okay)\b"
+BECAUSE = (  # only ever a reason
+    r"(?:because|cause|cuz|for when|as (?:i|we|it|the|they|he|she|that|there)|otherwise|that way"
+    r"|so that|since (?:i|we|it|the|they|he|she|our|my)|reason:)\b(?!.*, (?:we|i|so|let's)\b)"
 )
 
 # Facts ------------------------------------------------------------------------------
@@ -278,6 +195,22 @@ HABIT_OTHER = (
 WISH = (  # what somebody around the user wants
     rf"(?:the|my|our|his|her|their) (?:[\w-]+ )?(?:{ROLES})s? (?:wants?|likes?|prefers?|insists?"
     "|hates?|said|asked|expects?|needs?|says|told) .+"
+)
+_NAME = r"(?:(?:Mrs?|Ms|Dr|Frau|Herr|Prof(?:essor)?)\.? )?[A-Z][a-zà-öø-ÿ]+(?: [A-Z][a-zà-öø-ÿ]+)?"
+_ROLE = rf"(?:(?:my|our|the|his|her|their) )(?:[a-z-]+ ){{0,2}}(?:{ROLES})(?: of \w+| at \w+)?"
+NAME_ROLE = (
+    rf"(?<![\w'])(?P<name>{_NAME}), (?P<role>{_ROLE})"
+    r"(?=$|[,.!;:)]| (?:till|until|who|for|and)\b)"
+)
+ROLE_NAME = rf"\b(?P<role>{_ROLE})(?: about \w+[^,]{{0,20}})?, (?P<name>{_NAME})(?=$|[,.!;:)])"
+ASKED_VALUE = (  # a question for a value worth keeping
+    r"(?:.{0,60}[,.] )?(?:and |so )?(?:(?:(?:what|when|where|who)(?:'s| is| are) )?(?:the "
+    r"|your |their )"
+    r"(?!goal|plan|error|problem|issue|idea|question|sound|project|temperature|matter|status"
+    r"|result)"
+    r"(?P<topic>(?!.* (?:about|like|for you|wrong))[\w' -]{3,40}?)(?: called| named|, for .*)?"
+    r"|(?:when|who)\b(?!.*\b(?:we|shall|should|roughly)\b).{4,60}"
+    r"|how (?:many|much|big|old|often|large|tall)\b.{2,60})$"
 )
 WEAK_SUBJECT = (
     "(?:(?:the|this|that|a|an|my|our|his|her|their|its|no|every|each"

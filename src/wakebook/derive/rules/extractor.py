@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from wakebook.capture.transcript import Message
 from wakebook.derive.extract import Draft, Scene
-from wakebook.derive.rules import cues, questions, reading, subjects, tasks
+from wakebook.derive.rules import questions, reading, subjects, task_cues, tasks
 from wakebook.derive.rules.finding import Finding
 from wakebook.derive.rules.handoff import handoff
 from wakebook.derive.rules.ledger import Ledger
@@ -72,7 +72,7 @@ def _after(
 def _agent_reports(message: Message, ledger: Ledger) -> list[Finding]:
     """The agent finished something that is an open task."""
     found: list[Finding] = []
-    if not pattern(cues.REPORT).search(message.text[:1500]):
+    if not pattern(task_cues.REPORT).search(message.text[:1500]):
         return found
     for sentence in sentences(message.text[:1500])[:6]:
         text = sentence.text

@@ -53,23 +53,46 @@ def found(clause: str, memo: bool = False, long: bool = False) -> Finding | None
     return _person(clause) or _wish(clause) or _specific(clause, memo) or _labelled(clause)
 
 
+def worded(clause: str) -> Finding:
+    """A fact in the speaker's own words."""
+    kind: EntryKind | None = "relationship" if role(clause) and names.names(clause) else None
+    return _fact(clause, kind)
+
+
+def general(clause: str) -> bool:
+    """ "Postgres is a database" is no fact about anybody's life."""
+    known = pattern(r"(?:[\w-]+ ){1,3}(?:is|are) an? ").match(clause)
+    ours = pattern(r"\b(?:my|our|us|we|i|me|the|this|that|he|she|it)\b").search(clause)
+    return known is not None and ours is None and not role(clause)
+
+
+def wish(clause: str) -> bool:
+    """A standing wish to the agent: "never commit for me", "from now on keep it short"."""
+    return any(pattern(cue).match(clause) for cue in cues.PREFERENCES[-2:])
+
+
+def introduced(sentence: str) -> list[Finding]:
+    """Somebody who is named with what they are: "Tomek, my partner", "the head, Mrs Falk"."""
+    found = []
+    for cue in (cues.NAME_ROLE, cues.ROLE_NAME):
+        for match in re.finditer(cue, sentence):
+            owner = wording.about_others(match["role"])
+            text = f"{match['name']} is {owner}"
+            found.append(Finding("fact", wording.sentence(text), kind="relationship"))
+    return found[:2]
+
+
 def answer(clause: str, asked: str) -> Finding | None:
     """A fragment that answers the agent's short question: "And the launch date?" - "3 May"."""
-    topic = asked_for(asked)
-    if not topic or clause.count(" ") > 10:
+    match = pattern(cues.ASKED_VALUE).match(asked)
+    if not match or clause.count(" ") > 8 or pattern(vocabulary.SYMPTOM).search(clause):
         return None
-    if not names.specific(" " + clause) and not role(clause):
+    if not names.specific(" " + clause[:1].lower() + clause[1:]) and not role(clause):
         return None
-    return Finding("fact", wording.sentence(f"{topic}: {clause}"))
-
-
-def asked_for(asked: str) -> str:
-    """What a short question wants to know: "And the launch date" -> "launch date"."""
-    match = pattern(
-        r"(?:.{0,60}[,.] )?(?:and |(?:what|when|where|who)(?:'s| is| are) )"
-        r"(?:the |your |their )(?P<topic>[\w' -]{3,50}?)(?: called| named)?$"
-    ).match(asked)
-    return match["topic"] if match else ""
+    topic = (match["topic"] or "").strip()
+    if topic:
+        return Finding("fact", wording.sentence(f"{topic}: {clause}"))
+    return Finding("fact", wording.sentence(f"{asked}? {clause}"))
 
 
 def _preference(clause: str) -> Finding | None:
@@ -84,7 +107,9 @@ def _preference(clause: str) -> Finding | None:
         return _fact(f"User wants to be called {call.group(1)}", "preference")
     if pattern(r"(?:i|we|i'm|my)\b").match(clause):
         return _self(clause, "preference")
-    return _fact("User wants: " + pattern(r"(?:please|just) ").sub("", clause), "preference")
+    wish, _, why = pattern(r"(?:please|just) ").sub("", clause).partition(": ")
+    finding = _fact(f"User wants: {wish}", "preference")
+    return finding._replace(detail=wording.sentence(wording.about_user(why)))
 
 
 def _self(clause: str, kind: EntryKind | None = None) -> Finding:

@@ -43,6 +43,8 @@ class Ledger:
                 return True
             if words.alike(terms, known.terms) >= SAME and known.id not in draft.replaces:
                 return True
+            if draft.status == "open" and terms <= known.terms:
+                return True  # "the load test" is the load test of the voucher burst
         return False
 
     def add(self, draft: Draft) -> None:
@@ -62,6 +64,14 @@ class Ledger:
                 if len(found) == count:
                     break
         return found
+
+    def near(self, terms: frozenset[str]) -> list[Known]:
+        """Everything that shares a term, oldest first."""
+        return list(self._near(terms))
+
+    def open_tasks(self, terms: frozenset[str]) -> list[Known]:
+        """The open tasks that share a term."""
+        return [one for one in self._near(terms) if one.type == "task" and one.status == "open"]
 
     def best(
         self, terms: frozenset[str], types: Sequence[Type], *, status: Status | None = None

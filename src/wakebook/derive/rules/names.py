@@ -34,13 +34,17 @@ _SPECIFIC = (
 
 
 def names(text: str) -> list[str]:
-    return [name for name in _NAME.findall(text) if name not in _COMMON]
+    return [name for name in _NAME.findall(text) if _proper(name)]
+
+
+def _proper(word: str) -> bool:
+    return word not in _COMMON and not word.endswith(("ly", "thing", "body"))
 
 
 def leads(text: str) -> bool:
     """Whether the text starts with a name."""
     match = _NAME.match(text)
-    return match is not None and match.group() not in _COMMON
+    return match is not None and _proper(match.group())
 
 
 def specific(text: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wakebook.capture.transcript import Message
-from wakebook.derive.rules import dialogue, wording, words
+from wakebook.derive.rules import dialogue, names, wording, words
 from wakebook.derive.rules.sentences import Sentence, sentences, trimmed
 from wakebook.derive.rules.turn import LONG, READ
 from wakebook.derive.rules.vocabulary import pattern
@@ -31,13 +31,36 @@ def left_open(messages: Sequence[Message], current: Sequence[Entry]) -> list[Que
     asked: list[Question] = []
     for message in messages:
         if message.role == "user":
+            before = ""
             for sentence in _own(message):
                 _read(sentence, message, asked)
-        elif pattern(dialogue.UNKNOWN).search(message.text[:1500]):
+                _shelved(before, sentence, message, asked)
+                before = trimmed(sentence.text)
+        elif _no_answer(message.text):
             _reopen(asked, words.terms(message.text[:1500]), message)
     _unanswered(messages, asked)
     settled = _settled(messages, current)
     return [one for one in asked if one.open and not _answered(one, settled)]
+
+
+def _shelved(before: str, sentence: Sentence, message: Message, asked: list[Question]) -> None:
+    """ "Tam asked me to be godparent. need to sleep on that one"."""
+    if not pattern(dialogue.SHELVE).search(sentence.text):
+        return
+    if any(message.turn - one.turns[-1] <= 3 for one in asked):
+        return
+    about = trimmed(pattern(dialogue.SHELVE).split(sentence.text)[0]) or before
+    if len(words.terms(about)) >= 1 and about:
+        question = _question(about, is_open=True)
+        asked.append(question._replace(message=message, turns=(message.turn,)))
+
+
+def _no_answer(text: str) -> bool:
+    """The agent cannot say, or only asks back."""
+    if pattern(dialogue.UNKNOWN).search(text[:1500]):
+        return True
+    said = sentences(text[:1500])
+    return bool(said) and pattern(r"(?:it |that )?depends\b").match(said[0].text) is not None
 
 
 def _own(message: Message) -> tuple[Sentence, ...]:
@@ -63,8 +86,46 @@ def _read(sentence: Sentence, message: Message, asked: list[Question]) -> None:
         _reopen(asked, words.terms(sentence.text), message)
 
 
+def parked(sentence: Sentence) -> bool:
+    return _parked(sentence) is not None
+
+
 def _parked(sentence: Sentence) -> Question | None:
-    if not pattern(dialogue.OPEN_HINT).search(sentence.text):
+    return _framed(sentence) or _doubted(sentence)
+
+
+def _doubted(sentence: Sentence) -> Question | None:
+    """A doubt and, on either side of it, what it is about."""
+    doubt = pattern(dialogue.DOUBT).search(sentence.text)
+    if not doubt or _to_agent(sentence) or pattern(dialogue.NO_DOUBT).search(sentence.text):
+        return None
+    sides = [sentence.text[doubt.end() :], sentence.text[: doubt.start()]]
+    if pattern(dialogue.ASKED).match(trimmed(sides[1])):
+        sides.reverse()
+    for rest in sides:
+        match = pattern(dialogue.ASKED).search(rest)
+        about = trimmed(match["rest"]) if match else ""
+        if not about and pattern(r"(?:.* )?not (?:\w+ )?(?:convinced|sure)$").match(doubt.group()):
+            about = f"whether {trimmed(rest)}"
+        if len(words.terms(about)) >= 2 and _says_what(about) and _personal(sentence.text):
+            return _question(about, is_open=True)
+    return None
+
+
+def _personal(text: str) -> bool:
+    lasting = pattern(
+        r"\b(?:still|yet|open|undecided|unclear|convinced|i|we|my|our|us|me"
+        r"|nobody)\b"
+    )
+    return lasting.search(text) is not None or bool(names.names(text))
+
+
+def _to_agent(sentence: Sentence) -> bool:
+    return sentence.asked and pattern(dialogue.TO_AGENT).search(sentence.text) is not None
+
+
+def _framed(sentence: Sentence) -> Question | None:
+    if not pattern(dialogue.OPEN_HINT).search(sentence.text) or _to_agent(sentence):
         return None
     texts = [sentence.text, trimmed(sentence.text), *(one.text for one in sentence.clauses)]
     for text in texts:
@@ -86,11 +147,14 @@ def _ask(text: str, message: Message, asked: list[Question]) -> None:
 
 
 def _question(text: str, is_open: bool) -> Question:
-    personal = pattern(r"\b(?:i|we|my|our|us|me)\b").search(text) is not None
+    personal = pattern(
+        r"(?:.*\b)?(?:i|we|my|our|us|me)\b|(?:is|are|does|do|can|will|should|has|have) (?:the"
+        r"|this)\b"
+    ).match(text)
     text = pattern(r"(?:if|about if)\b").sub("whether", text, count=1) if is_open else text
     content = wording.sentence(text).rstrip("?") + "?"
     nowhere = Message("user", "", "")
-    return Question(content, nowhere, (), is_open, personal, words.terms(text))
+    return Question(content, nowhere, (), is_open, personal is not None, words.terms(text))
 
 
 def _same(asked: list[Question], terms: frozenset[str]) -> int | None:
@@ -135,6 +199,8 @@ def _unanswered(messages: Sequence[Message], asked: list[Question]) -> None:
             if one.message.id == last.id and one.personal and not one.open:
                 _mark(asked, place, last)
         return
+    if any(one.open and last.turn - one.turns[-1] <= 1 for one in asked):
+        return  # asked back: the user's own question is the open one
     said = sentences(last.text[-800:])
     if said and said[-1].asked and pattern(dialogue.TO_USER).match(trimmed(said[-1].text)):
         question = _question(trimmed(said[-1].text), is_open=True)

@@ -1,235 +1,284 @@
-"""Reading a user's message: each clause is asked what it is, then the parts are joined.
+"""Reading a user's message: each clause is judged by its features, worded, and joined.
 
-The order of the questions matters: a report that something is done sounds like a fact, and
-a task like a decision. What stands around a choice without being anything itself is its
-reason.
+What follows a choice or a task without being anything itself is its reason. An entry has to
+mean something alone: pronouns are resolved from the words before, or the entry is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from wakebook.derive.rules import (
-    boundaries,
     corrections,
     cues,
     decisions,
     facts,
     names,
+    pronouns,
     proposals,
+    questions,
+    scoring,
     tasks,
     vocabulary,
     wording,
+    words,
 )
 from wakebook.derive.rules.corrections import Correction
+from wakebook.derive.rules.features import features
 from wakebook.derive.rules.finding import Finding
-from wakebook.derive.rules.sentences import Clause, Sentence, clauses
+from wakebook.derive.rules.parts import Part, parts
+from wakebook.derive.rules.sentences import Sentence, sentences, trimmed
 from wakebook.derive.rules.turn import Turn
 from wakebook.derive.rules.vocabulary import pattern
 
+_REASONS = 2  # clauses after a choice that may be its reason
+
 
 def findings(turn: Turn) -> list[Finding]:
-    found = proposals.accepted(turn)
+    accepted, used = proposals.accepted(turn)
+    reader = _Reader(turn, accepted)
     pending: Correction | None = None
-    reader = _Reader(turn)
-    fresh = bool(found)  # whether the sentence before made a decision
-    for sentence in turn.sentences[1:] if found else turn.sentences:
-        correction = corrections.cue(sentence.text)
-        parts = clauses(correction.text) if correction else sentence.clauses
-        here = reader.read(sentence, parts)
-        correction = correction or pending
+    for sentence, group in parts(turn)[used:]:
+        start = len(reader.found)
+        reader.read(sentence, group)
+        correction = corrections.cue(sentence.text) or pending
+        pending = None
         if correction:
-            here, pending = _correct(correction, here, turn)
-        here = [corrections.changed(one, sentence.text, turn) for one in here]
-        here = [corrections.answered(one, sentence.text, turn) for one in here]
-        fresh = _join(found, here, sentence, fresh)
-    return _distinct(found)
+            pending = reader.correct(correction, start)
+        reader.found[start:] = [
+            corrections.changed(one, sentence.text, turn) for one in reader.found[start:]
+        ]
+    return _distinct(reader.found)
 
 
 class _Reader:
-    """Reads sentence after sentence and remembers who and what was named last."""
+    """Reads sentence after sentence and remembers what was said before."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: Turn, accepted: list[Finding]) -> None:
+        self.found = accepted
+        self._fresh = _REASONS if accepted else 0  # how many more clauses may be a reason
         self._turn = turn
-        self._name = ""
-        self._thing = ""
+        self._said: list[str] = []
+        self._before = ""  # what the clause before was
+        self._outcome = False  # whether the sentence gives the outcome of a meeting
 
-    def read(self, sentence: Sentence, parts: tuple[Clause, ...]) -> list[Finding]:
-        found: list[Finding] = []
-        before = ""
-        for place, part in enumerate(parts):
-            text = names.resolved(part.text, self._name, self._thing)
-            if decisions.sealed(text) and before:
-                _seal(found, before)
-                continue
-            here = self._clause(text, part, sentence, first=place == 0)
-            if text != part.text:
-                here = [one._replace(weak=one.weak or not facts.role(text)) for one in here]
-            _add(found, here, text, before, sentence)
-            before = text
-            self._remember(text)
-        return found
-
-    def _remember(self, text: str) -> None:
-        self._name = (names.names(" " + text) or [self._name])[-1]
-        subject = pattern(cues.WEAK).match(text)
-        if subject and not pattern(cues.NO_SUBJECT).match(subject["np"]):
-            self._thing = subject["np"]
-
-    def _clause(self, text: str, part: Clause, sentence: Sentence, first: bool) -> list[Finding]:
+    def read(self, sentence: Sentence, group: list[Part]) -> None:
+        listed = tasks.in_list(sentence)
+        if listed or _open(sentence):
+            self.found += listed
+            self._fresh = 0
+            return
+        self.found += facts.introduced(sentence.text)
+        self._outcome = pattern(cues.OUTCOME).match(sentence.text) is not None
         if sentence.asked:
-            return tasks.found(text, asked=True)
-        if sentence.heading and first:
-            listed = tasks.under(text, sentence.heading)
-            if listed:
-                return listed
-        if self._turn.long and pattern(r"(?!.*\bi\b).*\b(?:we|our|us)\b").match(text):
-            return []
-        if pattern(vocabulary.CODE).match(sentence.text):
-            return []
-        found = self._work(text) or _labelled(text, self._work)
-        if found:
-            return found
-        outcome = pattern(cues.OUTCOME).match(sentence.text)
-        if outcome or (part.link == "so" and pattern(boundaries.SO_CHOICE).match(text)):
-            return [decisions.stated(text)]
-        memo = _memo(sentence)
-        fact = facts.found(text, memo, self._turn.long)
-        if fact is None and first and self._turn.sentences[0] is sentence:
-            fact = facts.answer(sentence.text, self._turn.agent_asked)
-        return [fact] if fact else []
+            self.found += tasks.found(trimmed(sentence.text), asked=True)
+        for part in group:
+            if not self._foreign(part.text):
+                self._clause(part)
+        if sentence.asked:
+            self._fresh = 0
+            self._said.append(f"{trimmed(sentence.text)}?")
 
-    def _work(self, text: str) -> list[Finding]:
-        """What a clause says is done, decided or to do."""
+    def _foreign(self, text: str) -> bool:
+        """In a long message, words that may be somebody else's."""
+        return self._turn.long and not pattern(r"\b(?:i|i'm|i've|i'll|my|we|our)\b").search(text)
+
+    def _clause(self, part: Part) -> None:
+        found, label = self._finished(part.text), "none"
+        if not found and not pattern(cues.BECAUSE).match(part.text):
+            found, label = self._judged(part)
+        if decisions.sealed(part.text) and self._said:
+            self._seal()
+            return
+        if found and self._fresh and _reason(self._resolved(part.text), part, label):
+            found, label = [], "none"
+        if found:
+            self._add(part, found)
+        elif self._names_it(part):
+            self.found[-1] = _longer(self.found[-1], part.text)
+        elif self._fresh and _explains(part.text):
+            self.found[-1] = _because(self.found[-1], part.text)
+            self._fresh -= 1
+        else:
+            self._fresh = 0
+        self._before = label
+        self._said.append(part.text)
+
+    def _names_it(self, part: Part) -> bool:
+        """ "We have a box as staging, it's called lagoon"."""
+        called = pattern(r"(?:(?:it|he|she)(?:'s| is)|its name is|we call (?:it|him|her)) ").match
+        last = self.found[-1].type if self.found else ""
+        return not part.place.first and last == "fact" and called(part.text) is not None
+
+    def _seal(self) -> None:
+        """ "..., settled": what stood before it was decided."""
+        if self.found and self._before != "none" and self.found[-1].type != "decision":
+            self.found.pop()
+        if self._before != "decision":
+            self.found.append(decisions.stated(self._said[-1]))
+        self._fresh, self._before = _REASONS, "decision"
+
+    def _add(self, part: Part, found: list[Finding]) -> None:
+        """Add findings; a clause that goes on about the same thing joins the one before."""
+        last, first = self.found[-1] if self.found else None, found[0]
+        if last and last.type == first.type == "task" and first.detail.startswith(last.content):
+            self.found.pop()
+        elif (
+            last and not part.place.first and last.type == first.type and _goes_on(part.text, first)
+        ):
+            self.found[-1] = _longer(last, part.text)
+            found = found[1:]
+        self.found += found
+        self._fresh = _REASONS if self.found[-1].type in ("decision", "task") else 0
+
+    def _finished(self, text: str) -> list[Finding]:
         turn = self._turn
-        found = tasks.finished_that(text, turn.agent_text, turn.ledger)
-        found = found or tasks.finished(text, turn.ledger)
-        if found:
-            return found
-        decision = decisions.found(text)
-        found = [decision] if decision else tasks.found(text, asked=False)
-        asked = turn.agent_asked
-        if found and asked and pattern(r"(?:that|this) one\b").match(text):
-            found = [_answering(one, asked, turn) for one in found]
-        return found
+        return tasks.finished_that(text, turn.agent_text, turn.ledger) or tasks.finished(
+            text, turn.ledger
+        )
+
+    def _judged(self, part: Part) -> tuple[list[Finding], str]:
+        if pattern(cues.TO_AGENT).match(part.text):
+            return [], "none"
+        label = scoring.label(features(part.text, part.place))
+        if facts.wish(part.text):
+            label = "fact"
+        elif self._outcome and label in ("none", "fact"):
+            label = "decision"
+        elif label == "fact" and facts.general(part.text):
+            label = "none"
+        elif label == "none":
+            known = corrections.updated(part.text, self._turn)
+            label = "decision" if known and known.type == "decision" else "fact" if known else label
+        answer = self._answer(part) if label == "none" or pronouns.vague(part.text) else None
+        if answer or label == "none":
+            return ([answer], "fact") if answer else ([], label)
+        text = self._resolved(part.text)
+        found = _WORDED[label](text, part)
+        return [one for one in map(self._anchored, found) if one is not None], label
+
+    def _answer(self, part: Part) -> Finding | None:
+        if self._said or not part.place.first or not self._turn.agent_asked:
+            return None
+        answer = facts.answer(part.text, self._turn.agent_asked)
+        return answer._replace(turns=self._turn.agent_turns) if answer else None
+
+    def _resolved(self, text: str) -> str:
+        before = pronouns.last_name([one.text[-600:] for one in self._turn.recent[:-1]])
+        before = pronouns.last_name([f"- {self._turn.agent_text[-600:]}"]) or before
+        text = pronouns.person(text, pronouns.last_name(self._said) or before)
+        return names.resolved(text, "", self._topic())
+
+    def _topic(self) -> str:
+        for said in reversed(self._said):
+            subject = pattern(cues.WEAK).match(said)
+            if subject and not pattern(cues.NO_SUBJECT).match(subject["np"]):
+                return subject["np"]
+        return ""
+
+    def _anchored(self, finding: Finding) -> Finding | None:
+        """With its pronouns resolved, or nothing if it means nothing alone."""
+        said = self._said or (self._left() if pronouns.points(finding.content) else [])
+        last = said[-1] if said else ""
+        content = pronouns.thing(finding.content, said[-2:])
+        points = content != finding.content or pronouns.points(content)
+        finding = finding._replace(content=wording.sentence(content))
+        if last and finding.type == "task" and (points or len(words.terms(content)) < 4):
+            finding = _because(finding, "; ".join(said[-2:]), first=True)
+        if not pronouns.vague(content):
+            return finding
+        if not pronouns.telling(content):
+            return None
+        if last and not last.endswith("?") and not pronouns.vague(last):
+            return finding._replace(content=_with(finding.content, last))
+        return self._answering(finding)
+
+    def _left(self) -> list[str]:
+        """What the user said in the message before, if the agent has not spoken since."""
+        if self._turn.agent or len(self._turn.recent) < 2:
+            return []
+        return [one.text for one in sentences(self._turn.recent[-2].text)[-2:]]
+
+    def _answering(self, finding: Finding) -> Finding | None:
+        """With the agent's words that it answers."""
+        about = self._turn.agent_asked
+        if not about and finding.type == "decision":
+            terms = words.terms(finding.content)
+            said = sentences(self._turn.agent_text[-1500:])
+            about = next((one.text for one in said if words.terms(one.text) & terms), "")
+        if not about or finding.type == "task" or not words.terms(about):
+            return None
+        content = _with(finding.content, about)
+        return finding._replace(content=content, turns=self._turn.agent_turns)
+
+    def correct(self, correction: Correction, start: int) -> Correction | None:
+        """Make the correction in what was found from `start` on, or leave it pending."""
+        for place in range(start, len(self.found)):
+            if self.found[place].type in ("fact", "decision"):
+                fixed = corrections.corrected(correction, self._turn, self.found[place])
+                self.found[place] = fixed or self.found[place]
+                return None
+        fixed = corrections.corrected(correction, self._turn, None)
+        if fixed:
+            self.found.append(fixed)
+        return None if fixed or correction.text else correction
 
 
-def _answering(task: Finding, asked: str, turn: Turn) -> Finding:
-    """ "And the ethics form?" - "that one I'll do Thursday"."""
-    about = facts.asked_for(asked)
-    content = wording.sentence(f"{about}: {task.content[:1].lower()}{task.content[1:]}")
-    if about:
-        return task._replace(content=content, turns=turn.agent_turns)
-    return task._replace(detail=wording.sentence(asked), turns=turn.agent_turns)
+def _task(text: str, part: Part) -> list[Finding]:
+    return tasks.found(text, asked=False) or tasks.worded(text)
 
 
-def _memo(sentence: Sentence) -> bool:
-    """Whether the speaker asks to have it kept: "for the record", "btw"."""
-    text = sentence.text
-    return bool(pattern(cues.MEMO).match(text) or pattern(cues.MEMO_END).search(text))
+def _decision(text: str, part: Part) -> list[Finding]:
+    return [decisions.found(text) or decisions.stated(text)]
 
 
-def _labelled(text: str, read: Callable[[str], list[Finding]]) -> list[Finding]:
-    """ "pricing: we settled on 19" is a decision about pricing."""
-    match = pattern(cues.LABEL).match(text)
-    found = read(match["value"]) if match else []
-    if match and found and found[0].status != "done":
-        first = found[0]
-        content = wording.sentence(f"{match['label']}: {first.content}")
-        return [first._replace(content=content), *found[1:]]
-    return found
+def _fact(text: str, part: Part) -> list[Finding]:
+    return [facts.found(text, part.place.memo) or facts.worded(text)]
 
 
-def _seal(found: list[Finding], before: str) -> None:
-    if not found:
-        found.append(decisions.stated(before))
-    elif found[-1].type != "decision":
-        found[-1] = decisions.stated(before)
+_WORDED = {"task": _task, "decision": _decision, "fact": _fact}
 
 
-def _add(
-    found: list[Finding], here: list[Finding], text: str, before: str, sentence: Sentence
-) -> None:
-    """Join a clause's findings with those before it in the sentence."""
-    last = found[-1] if found else None
-    if here and not found and here[0].type == "decision" and _reasons(here[0], before):
-        here = [here[0]._replace(detail=wording.sentence(before)), *here[1:]]
-    if not here:
-        if last and not sentence.asked:
-            _explain(found, text)
-    elif here[0].type == "task" and here[0].status == "open" and _points_back(here[0], before):
-        if last and last.weak:
-            found.pop()
-        found += [_about(here[0], before), *here[1:]]
-    elif last and last.type in ("decision", "task") and (here[0].weak or _waits(last, here[0])):
-        _explain(found, here[0].content)
-    elif last and last.type == here[0].type == "decision" and "instead" in here[0].content:
-        found[-1] = last._replace(content=wording.sentence(f"{last.content}; {here[0].content}"))
-    else:
-        found += here
+def _open(sentence: Sentence) -> bool:
+    """A question that is left open, or the set-up of one."""
+    set_up = pattern(vocabulary.CODE).match(sentence.text)
+    return bool(set_up) or questions.parked(sentence)
 
 
-def _waits(last: Finding, here: Finding) -> bool:
-    """ "the import is blocked, legal has not cleared it": what it waits for."""
-    return last.weak and here.type == "fact" and not here.content.startswith("User")
+def _longer(finding: Finding, text: str) -> Finding:
+    return finding._replace(content=wording.sentence(f"{finding.content}; {text}"))
 
 
-def _reasons(decision: Finding, before: str) -> bool:
-    """ "the knee is still off, so I'm dropping it": what stood before is why."""
-    return not decision.detail and before.count(" ") >= 2
+def _goes_on(text: str, finding: Finding) -> bool:
+    if finding.type == "fact":
+        return pattern(r"(?:it|its|it's|he|she|he's|she's|they|they're)\b").match(text) is not None
+    again = r"\b(?:instead|that too|it too|that's it)\b|^(?:no|not|only|it|they)\b"
+    return finding.type == "decision" and pattern(again).search(text) is not None
 
 
-def _points_back(task: Finding, before: str) -> bool:
-    return before.count(" ") >= 1 and pattern(cues.POINTS).search(task.content) is not None
-
-
-def _about(task: Finding, before: str) -> Finding:
-    """ "the invoice, I need to send that" -> "Send the invoice"."""
-    verb = pattern(cues.WEAK).match(before)
-    thing = pattern(cues.THING).match(before) and before.count(" ") < 8
-    if thing and (not verb or verb["verb"] == "'s"):
-        content = pattern(cues.POINTS).sub(lambda _: before, task.content, count=1)
-        return task._replace(content=wording.sentence(content))
-    detail = "; ".join(filter(None, (wording.sentence(before), task.detail)))
-    return task._replace(detail=detail)
-
-
-def _explain(found: list[Finding], text: str) -> None:
-    last = found[-1]
-    if last.type in ("decision", "task") and last.status != "done":
-        detail = "; ".join(filter(None, (last.detail, wording.sentence(text))))
-        found[-1] = last._replace(detail=detail[: wording.LENGTH * 2])
-
-
-def _join(found: list[Finding], here: list[Finding], sentence: Sentence, fresh: bool) -> bool:
-    """Add a sentence's findings; right after a decision it may be the reason for it.
-
-    Returns whether it made a decision itself.
-    """
-    reason = pattern(cues.NEXT_REASON).match(sentence.text)
-    weak = not _memo(sentence) and (
-        all(one.weak and one.type == "fact" for one in here)
-        if here
-        else pattern(cues.REASONING).match(sentence.text) is not None
-    )
-    aside = pattern(cues.ASIDE).match(sentence.text)
-    if fresh and not sentence.asked and not aside and (reason or weak):
-        _explain(found, sentence.text)
+def _reason(text: str, part: Part, label: str) -> bool:
+    """Whether what sounds like a fact, right behind a choice, is why it was made."""
+    if label != "fact" or part.place.memo or part.place.link in ("also", "plus"):
         return False
-    found += here
-    return bool(found) and found[-1].type == "decision" and bool(here)
+    fact = facts.found(text)
+    return fact is None or fact.weak
 
 
-def _correct(
-    correction: Correction, here: list[Finding], turn: Turn
-) -> tuple[list[Finding], Correction | None]:
-    """The sentence's findings with the correction made, or the correction still to make."""
-    for place, one in enumerate(here):
-        if one.type in ("fact", "decision"):
-            fixed = corrections.corrected(correction, turn, one)
-            return [*here[:place], fixed or one, *here[place + 1 :]], None
-    fixed = corrections.corrected(correction, turn, None)
-    return ([*here, fixed], None) if fixed else (here, correction if not correction.text else None)
+def _with(content: str, said: str) -> str:
+    return wording.sentence(f"{content} ({trimmed(said)[:140]})")
+
+
+def _explains(text: str) -> bool:
+    subject = pattern(
+        r"(?:you|please|thanks|ok|can|could|do|what|how|let's|lets|anyway|now|next)\b"
+    )
+    return text.count(" ") >= 2 and not subject.match(text)
+
+
+def _because(finding: Finding, text: str, first: bool = False) -> Finding:
+    if finding.status == "done":
+        return finding
+    said = [wording.sentence(text), finding.detail]
+    detail = "; ".join(filter(None, said if first else reversed(said)))
+    return finding._replace(detail=detail[: wording.LENGTH * 2])
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from wakebook.derive.rules import boundaries
-from wakebook.derive.rules.vocabulary import pattern
+from wakebook.derive.rules.vocabulary import VERB, pattern
 
 TEXT = 12_000  # characters of a message that are read
 SENTENCE = 400  # characters of a sentence that are read
@@ -21,7 +21,7 @@ CLAUSES = 12  # clauses of a sentence that are read
 _MACHINE = re.compile(boundaries.MACHINE)
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _SPAN = re.compile(r"(?<![\w\"”.,])[\"“](?=\S)[^\"“”]{25,3000}[\"“”]")
-_BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\d{1,2}[.)])\s+(?:\[[ xX]?\]\s+)?")
+_BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\d{1,2}[.)]|[A-Ea-e]\))\s+(?:\[[ xX]?\]\s+)?")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _LINK = re.compile(r"\[([^\]\n]{1,200})\]\([^)\s]{1,500}\)")
 _URL = re.compile(r"\S*https?://\S+")
@@ -129,7 +129,9 @@ def _stands_alone(mark: str, right: str) -> bool:
         return True
     if mark.endswith("so") and pattern(boundaries.SO_CHOICE).match(right):
         return True
-    return mark.startswith(",") and pattern(boundaries.STATEMENT).match(right) is not None
+    if not mark.startswith(",") or pattern(rf"{VERB}\b").match(right):
+        return False
+    return pattern(boundaries.STATEMENT).match(right) is not None
 
 
 def _own(text: str) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from wakebook.derive.rules import boundaries, cues, vocabulary, wording, words
+from wakebook.derive.rules import boundaries, cues, names, task_cues, vocabulary, wording, words
 from wakebook.derive.rules.finding import Finding
 from wakebook.derive.rules.ledger import Known, Ledger
+from wakebook.derive.rules.sentences import Sentence, trimmed
 from wakebook.derive.rules.vocabulary import listed, pattern
 
 _PRONOUN = r"\b(?:that one|this one|that|it|this|those|them)\b"
@@ -27,7 +28,7 @@ _VERBS = listed(
 
 def found(clause: str, asked: bool) -> list[Finding]:
     """The open tasks that a clause states."""
-    for cue in cues.TASKS:
+    for cue in task_cues.TASKS:
         match = pattern(cue).match(clause)
         if match and not _idle(match) and (not asked or "remind" in match.group().lower()):
             return [one for one in _split(_imperative(match)) if words.terms(one.content)]
@@ -36,44 +37,81 @@ def found(clause: str, asked: bool) -> list[Finding]:
     return []
 
 
-def under(line: str, heading: str) -> list[Finding]:
-    """A bullet under a heading such as "TODO:"."""
-    if pattern(
-        r"(?:.{0,30}\b)?(?:to-?dos?|next steps?|action items?|tasks|follow[- ]?ups?|still to do)\b"
-    ).match(heading):
-        return [_task(line)]
-    return []
+def worded(clause: str) -> list[Finding]:
+    """A task in the speaker's own words."""
+    content, why = wording.reason(clause)
+    return [_task(wording.about_user(content), why)]
+
+
+def in_list(sentence: Sentence) -> list[Finding]:
+    """What stands under a heading such as "TODO:", or behind "not done: a, b and c"."""
+    if sentence.heading and pattern(task_cues.LISTED).match(sentence.heading):
+        return [_task(sentence.text)]
+    head, colon, rest = sentence.text.partition(": ")
+    if (
+        not colon
+        or sentence.asked
+        or " off " in f" {head} "
+        or not pattern(task_cues.LISTED).fullmatch(trimmed(head) + ":")
+    ):
+        return []
+    items = [trimmed(item) for item in pattern(task_cues.ITEMS).split(rest)]
+    return [_task(item) for item in items[:8] if words.terms(item) and not _asks(item)]
+
+
+def _asks(text: str) -> bool:
+    return pattern(vocabulary.ASKS).match(text) is not None
 
 
 def finished(clause: str, ledger: Ledger) -> list[Finding]:
     """The open task that a clause reports as done, closed."""
-    if pattern(cues.NOT_DONE).search(clause):
+    if pattern(task_cues.NOT_DONE).search(clause):
         return []
-    for cue in cues.FINISHED:
-        if pattern(cue).match(clause):
-            task = ledger.best(words.terms(clause), ("task",), status="open")
-            return [_closed(task)] if task and _clear(clause, task) else []
-    return []
+    if any(pattern(cue).match(clause) for cue in task_cues.FINISHED):
+        task = _reported(clause, ledger, least=1)
+    elif pattern(task_cues.CAME).search(clause) or pattern(task_cues.BY_NOW).search(clause):
+        task = _reported(clause, ledger, least=1 if names.names(" " + clause) else 2)
+    else:
+        return []
+    return [_closed(task, clause)] if task else []
 
 
 def finished_that(clause: str, agent: str, ledger: Ledger) -> list[Finding]:
     """ "That's done": the task that the agent just spoke of, or the last one of all."""
-    if not pattern(cues.FINISHED_THAT).match(clause) or pattern(cues.NOT_DONE).search(clause):
+    if not pattern(task_cues.FINISHED_THAT).match(clause) or pattern(task_cues.NOT_DONE).search(
+        clause
+    ):
         return []
     task = ledger.best(words.terms(agent[-600:]), ("task",), status="open")
     if task is None or len(task.terms & words.terms(agent[-600:])) * 2 < len(task.terms):
         still = [known for known in ledger.latest(("task",), 2) if known.status == "open"]
         task = still[0] if len(still) == 1 else None
-    return [_closed(task)] if task else []
+    return [_closed(task, "")] if task else []
 
 
-def _closed(task: Known) -> Finding:
-    return Finding("task", task.content, status="done", replaces=(task.id,))
+def _closed(task: Known, said: str) -> Finding:
+    detail = wording.sentence(wording.about_user(said)) if said else ""
+    return Finding("task", task.content, detail, status="done", replaces=(task.id,))
 
 
-def _clear(clause: str, task: Known) -> bool:
-    shared = len(words.terms(clause) & task.terms)
-    return shared >= 2 or shared == len(task.terms)
+def _reported(clause: str, ledger: Ledger, least: int) -> Known | None:
+    """The open task that a report is about: it shares more with it than with any other."""
+    said = words.terms(clause)
+    ranked = sorted(
+        ((len(said & one.terms), one.order, one) for one in ledger.open_tasks(said)), reverse=True
+    )
+    if not ranked or ranked[0][0] < least:
+        return None
+    shared, _, task = ranked[0]
+    telling = said & task.terms - _COMMON
+    clear = shared >= 2 or shared * 2 >= len(task.terms) or (telling and shared * 3 >= len(said))
+    alone = len(ranked) == 1 or ranked[1][0] < shared
+    return task if telling and clear and alone else None
+
+
+_COMMON = words.terms(
+    "send write call ask get make order book pay buy check fix move week day new old people time"
+)
 
 
 def _task(text: str, detail: str = "") -> Finding:
@@ -82,7 +120,7 @@ def _task(text: str, detail: str = "") -> Finding:
 
 def _idle(match: re.Match[str]) -> bool:
     rest = match["rest"]
-    if pattern(cues.NO_TASK).match(rest) or len(rest) < 4:
+    if pattern(task_cues.NO_TASK).match(rest) or len(rest) < 4:
         return True
     before = match.string[: match.start("rest")]
     return (
@@ -98,7 +136,9 @@ def _imperative(match: re.Match[str]) -> tuple[str, str]:
     cue = match.string[: match.start("rest")].lower()
     rest, why = wording.reason(parts["rest"])
     rest = re.sub(r"^(?:make sure|be sure|remember|try)(?: that i| to) ", "", rest, flags=re.I)
-    rest = re.sub(r",? so (?:nag|remind|ping|poke) me.*", "", rest)
+    rest = re.sub(
+        r",? (?:so )?(?:nag|remind|ping|poke|put (?:it|that)|note (?:it|that)) .*", "", rest
+    )
     if "owe" in cue:
         rest = f"owe {rest}"
     elif re.search(r"promised|told|said|agreed", cue):
@@ -119,6 +159,11 @@ def _about(rest: str, topic: str) -> str:
     spot = pattern(_PRONOUN).search(rest)
     if spot:
         return rest[: spot.start()] + topic + rest[spot.end() :]
+    verb, _, after = rest.partition(" ")
+    if not after or pattern(
+        r"(?:myself|tomorrow|today|tonight|before|by|on|next|some|soon)\b"
+    ).match(after):
+        return f"{verb} {topic[:1].lower()}{topic[1:]} {after}".strip()
     return f"{rest} ({topic})"
 
 
@@ -147,4 +192,4 @@ def _blocked(clause: str) -> bool:
         r"(?:\w+ ){0,3}(?:you|it|this|that|there)\b"
     ).match(clause):
         return False
-    return any(pattern(cue).match(clause) for cue in cues.BLOCKED)
+    return any(pattern(cue).match(clause) for cue in task_cues.BLOCKED)

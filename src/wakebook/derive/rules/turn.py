@@ -49,6 +49,12 @@ class Turn:
         said = sentences(text) if text.endswith("?") else ()
         return said[-1].text if said and said[-1].asked else ""
 
+    @cached_property
+    def user_asked(self) -> str:
+        """The last question in the user's message before this one."""
+        before = sentences(self.recent[-2].text[-1500:]) if len(self.recent) > 1 else ()
+        return next((one.text for one in reversed(before) if one.asked), "")
+
     def says(self, known: Known) -> bool:
         """Whether the user said this lately, in this window."""
         return any(

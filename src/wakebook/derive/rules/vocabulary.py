@@ -34,7 +34,6 @@ TIME = (
     r"|(?:after|before|by|once|when|until) \w+|\d{1,2}(?:st|nd|rd|th)|first thing|in the morning"
     rf"|on the (?:train|plane|weekend)|\d{{1,2}} (?:{MONTH})|(?:{MONTH}) \d{{1,2}})\b)"
 )
-BE = "(?:is|are|was|were|'s|'re|will be|'ll be|isn't|aren't|isnt|arent|has been|have been)"
 VERB = (
     "(?:is|are|was|were|'s|isn't|aren't|will|has|have|had|hasn't|haven't|lives?|sits?|runs?"
     "|comes?|starts?|ends?|belongs?|owns?|leads?|handles?|works?|wants?|likes?|loves?|hates?"
@@ -51,6 +50,7 @@ ROLES = (
     "|niece|nephew|grandma|grandpa|friend|colleague|coworker|co-?founder|founder|ceo|cto|cfo"
     "|client|customer|neighbou?r|roommate|flatmate|coach|trainer|therapist|vet|editor|agent"
     "|plumber|electrician|tiler|builder|developer|engineer|intern|assistant|dog|cat|horse"
+    "|florist|treasurer|apprentice|adviser|photographer|caretaker|secretary|chair|captain|miller"
     "|principal|head|director|owner|maintainer|reviewer|supplier|vendor|nurse|physio|pm|pi"
 )
 HEDGE = (  # said without being meant as a statement
@@ -142,3 +142,4 @@ CODE = (  # the set-up of a programming question
     "|dictionar|dataframes?|csv|json|files?|functions?|class(?:es)?|variables?|scripts?|query"
     r"|queries|numbers?|vectors?|matri|components?|endpoints?|tests?|branch|commits?|repo)\b"
 )
+MARKUP = r"\s*(?:```|\||<)"  # a message that starts so is hardly prose

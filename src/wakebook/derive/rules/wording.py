@@ -69,7 +69,7 @@ _OTHERS = (
     (r"\bi'll\b", "the user will"),
     (r"\bi'd\b", "the user would"),
     (r"\bi\b", "the user"),
-    (r"\bmyself\b", "the user"),
+    (r"\bmyself\b", "themselves"),
     (r"\bmy\b", "the user's"),
     (r"\bmine\b", "the user's"),
     (r"\bme\b", "the user"),
@@ -105,9 +105,15 @@ def about_others(text: str) -> str:
 def _turned(text: str, table: tuple[tuple[str, str], ...]) -> str:
     if not pattern(r"\b(?:i|i'm|my|me|mine|myself)\b").search(text):
         return text
+    if table is _OTHERS:
+        text = pattern(r"\bi ([a-z]+)\b(?! to be)").sub(_conjugated, text)
     for first, subject in table:
         text = pattern(first).sub(subject, text)
     return text
+
+
+def _conjugated(match: re.Match[str]) -> str:
+    return f"the user {match[1] if match[1] in _ADVERB else _third(match[1])}"
 
 
 def reason(text: str) -> tuple[str, str]:

@@ -25,11 +25,13 @@ _IRREGULAR = dict(
         taken:take rewrote:rewrite gave:give given:give began:begin hung:hang chose:choose
         chosen:choose taught:teach went:go swapped:replace swap:replace certificate:cert
         certificates:cert certs:cert database:db databases:db children:child kids:child mum:mother
+        launch:open launched:open launches:open
         mom:mother"""
     )
 )
 
 
+@lru_cache(maxsize=8192)  # the entries that new words are compared with come again and again
 def terms(text: str) -> frozenset[str]:
     found = set()
     for match in _WORD.finditer(text.lower().replace("’", "'")):
