@@ -8,8 +8,8 @@ reading   a 100 MB Claude Code transcript through the host's reader and the whol
           (redaction, echo guard, tool lines), in a process of its own; peak memory of it
 log       resolving and filtering 100,000 entries from disk, cold; one append with fsync to
           an empty log and to that log
-The transcript is made here from a template of the record kinds of a real one (share of bytes:
-59 % hook and command progress, 24 % tool results, 12 % tool calls, 5 % text); --transcript
+The transcript is made here with the record kinds and sizes of a real session of 2.7 MB (share of
+bytes: 42 % tool results, 40 % hook and command progress, 11 % tool calls, 4 % text); --transcript
 repeats a file of yours up to 100 MB instead.
 """
 
@@ -159,6 +159,7 @@ def transcript() -> bytes:
     def text(size: int) -> str:
         return " ".join(chance.choices(vocabulary, k=size // 5))
 
+    compact = json.JSONEncoder(separators=(",", ":")).encode  # as the host writes it
     lines: list[str] = []
     at = datetime(2026, 11, 8, 8, 0, tzinfo=UTC)
     for number in range(190):
@@ -174,15 +175,13 @@ def transcript() -> bytes:
             "timestamp": at.isoformat().replace("+00:00", "Z"),
         }
         for step in range(7):
-            data = {"type": "bash_progress", "output": text(700), "elapsedTimeSeconds": step}
+            data = {"type": "bash_progress", "output": text(520), "elapsedTimeSeconds": step}
             lines.append(
-                json.dumps(base | {"type": "progress", "data": data, "uuid": f"g{number}-{step}"})
+                compact(base | {"type": "progress", "data": data, "uuid": f"g{number}-{step}"})
             )
-        if number % 6 == 0:
-            message: dict[str, Any] = {"role": "user", "content": text(200)}
-            lines.append(
-                json.dumps(base | {"type": "user", "message": message, "uuid": f"u{number}"})
-            )
+        if number % 38 == 0:
+            message: dict[str, Any] = {"role": "user", "content": text(3200)}
+            lines.append(compact(base | {"type": "user", "message": message, "uuid": f"u{number}"}))
         for block in (
             {"type": "text", "text": text(500)},
             {
@@ -194,14 +193,14 @@ def transcript() -> bytes:
         ):
             message = {"id": f"m{number}", "role": "assistant", "model": "x", "content": [block]}
             kind = {"type": "assistant", "message": message, "uuid": f"{block['type']}{number}"}
-            lines.append(json.dumps(base | kind))
-        output = text(1300)
+            lines.append(compact(base | kind))
+        output = text(2930)
         message = {
             "role": "user",
             "content": [{"type": "tool_result", "tool_use_id": f"t{number}", "content": output}],
         }
         kind = {"type": "user", "message": message, "toolUseResult": {"stdout": output}}
-        lines.append(json.dumps(base | kind | {"uuid": f"r{number}"}))
+        lines.append(compact(base | kind | {"uuid": f"r{number}"}))
     return ("\n".join(lines) + "\n").encode()
 
 

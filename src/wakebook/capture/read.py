@@ -20,6 +20,7 @@ from wakebook.capture.session import Session
 from wakebook.capture.transcript import (
     RESULT,
     SUMMARY,
+    About,
     Assembly,
     Boundary,
     Ignored,
@@ -87,11 +88,15 @@ class Reader:
         source = self._host.records(self._session, self._start, self._limit, self._closing)
         for record in source:
             for event in record.events:
-                if isinstance(event, Ignored) and event.unknown:
-                    self._unread.append((record.end, event.kind))
-                self.cwd = getattr(event, "cwd", "") or self.cwd
-                self.model = getattr(event, "model", "") or self.model
-                self.channel = getattr(event, "channel", "") or self.channel
+                if isinstance(event, Ignored):
+                    if event.unknown:
+                        self._unread.append((record.end, event.kind))
+                elif isinstance(event, About):
+                    self.cwd = event.cwd or self.cwd
+                    self.channel = event.channel or self.channel
+                    self.model = event.model or self.model
+                elif isinstance(event, Said):
+                    self.model = event.model or self.model
             yield record
 
     def _live_path(self) -> set[str] | None:
@@ -144,9 +149,11 @@ def _cut(result: str) -> str:
 
 def _normal(text: str) -> str:
     """Text that any file can hold: one kind of line end, no stray control characters."""
-    text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    text = text.encode("utf-8", "replace").decode("utf-8")
-    return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
+    if not text.isprintable():  # most text without a line end is
+        text = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        text = "\n".join(line.rstrip() for line in text.split("\n"))
+    return text.strip("\n").rstrip()
 
 
 def first_time(session: Session) -> datetime:

@@ -185,7 +185,8 @@ class Assembly:
         for record in self._records:
             end = record.end
             for event in record.events:
-                _take(event, record, self._held)
+                if not isinstance(event, Ignored):
+                    _take(event, record, self._held)
             while self._held and not self._held[0].open:
                 yield self._release(end)
             if not self._held:

@@ -88,32 +88,35 @@ def slugify(text: str) -> str:
 
 def validate(entry: Entry) -> Entry:
     """The entry itself, if it keeps the rules; otherwise InvalidEntry says which it breaks."""
-    for problem in _problems(entry):
+    problem = _problem(entry)
+    if problem:
         raise InvalidEntry(f"entry {entry.id!r}: {problem}")
     return entry
 
 
-def _problems(entry: Entry) -> Any:
+def _problem(entry: Entry) -> str:  # noqa: C901 - a list of rules, read from the top
     if not ID.fullmatch(entry.id):
-        yield "id must be 12 characters of A-Z a-z 0-9 _ -"
+        return "id must be 12 characters of A-Z a-z 0-9 _ -"
     if entry.type not in TYPES:
-        yield f"type must be one of {', '.join(TYPES)}, not {entry.type!r}"
-    if not entry.content.strip():
-        yield "content is empty"
-    if entry.type == "task" and entry.status not in STATUSES:
-        yield "a task needs a status: open or done"
-    if entry.type != "task" and entry.status is not None:
-        yield "only a task has a status"
+        return f"type must be one of {', '.join(TYPES)}, not {entry.type!r}"
+    if not entry.content or entry.content.isspace():
+        return "content is empty"
+    if entry.type == "task":
+        if entry.status not in STATUSES:
+            return "a task needs a status: open or done"
+    elif entry.status is not None:
+        return "only a task has a status"
     if entry.kind is not None and entry.kind not in KINDS:
-        yield f"kind must be one of {', '.join(KINDS)}"
+        return f"kind must be one of {', '.join(KINDS)}"
     if entry.subject and not SLUG.fullmatch(entry.subject):
-        yield f"subject {entry.subject!r} is not lower-case-kebab-case"
+        return f"subject {entry.subject!r} is not lower-case-kebab-case"
     if not entry.session:
-        yield "session is missing"
+        return "session is missing"
     if entry.id in entry.replaces:
-        yield "an entry cannot replace itself"
-    if any(number < 1 for number in entry.evidence):
-        yield "evidence counts turns from 1"
+        return "an entry cannot replace itself"
+    if entry.evidence and min(entry.evidence) < 1:
+        return "evidence counts turns from 1"
+    return ""
 
 
 def decode(line: bytes) -> Entry:

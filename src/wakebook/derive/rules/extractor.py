@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from wakebook.capture.transcript import Message
 from wakebook.derive.extract import Draft, Scene
-from wakebook.derive.rules import questions, reading, subjects, task_cues, tasks
+from wakebook.derive.rules import questions, reading, subjects, task_cues, tasks, words
 from wakebook.derive.rules.finding import Finding
 from wakebook.derive.rules.handoff import handoff
 from wakebook.derive.rules.ledger import Ledger
@@ -20,6 +20,7 @@ from wakebook.derive.rules.turn import Turn
 from wakebook.derive.rules.vocabulary import pattern
 from wakebook.log.entry import Entry, derived_id
 
+_BARE = r"(?:the|a|an|this|that|it|these|those|here|there)\b"
 _RECENT = 3  # user messages that "scratch that" may mean
 
 
@@ -85,11 +86,17 @@ def _kept(found: Iterable[Finding], message: Message, scene: Scene, ledger: Ledg
     drafts: list[Draft] = []
     for finding in found:
         draft = _draft(finding, message, scene)
-        if len(draft.content) < 3 or ledger.holds(draft):
+        if not _says_something(draft) or ledger.holds(draft):
             continue
         ledger.add(draft)
         drafts.append(draft)
     return drafts
+
+
+def _says_something(draft: Draft) -> bool:
+    """Whether it means something out of context: "The button" as a decision does not."""
+    bare = draft.type == "decision" and pattern(_BARE).match(draft.content)
+    return len(draft.content) >= 3 and not (bare and len(words.terms(draft.content)) < 2)
 
 
 def _draft(finding: Finding, message: Message, scene: Scene) -> Draft:

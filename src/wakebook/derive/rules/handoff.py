@@ -34,7 +34,7 @@ def handoff(
         _line("Worked on", "; ".join(topics)),
         _line("State", state),
         _line("Unresolved", "; ".join(unresolved)),
-        _line("User last", _last(users)),
+        _line("User last", "" if state and _last(users).startswith(state[:80]) else _last(users)),
         _line("Agent last", _last([one for one in messages if one.role == "agent"])),
     ]
     headline = topics[0] if topics else cut(" ".join(users[0].text.split()), _TOPIC)
