@@ -194,7 +194,7 @@ def transcript() -> bytes:
             message = {"id": f"m{number}", "role": "assistant", "model": "x", "content": [block]}
             kind = {"type": "assistant", "message": message, "uuid": f"{block['type']}{number}"}
             lines.append(compact(base | kind))
-        output = text(2930)
+        output = "\n".join(text(80) for _ in range(36))
         message = {
             "role": "user",
             "content": [{"type": "tool_result", "tool_use_id": f"t{number}", "content": output}],

@@ -26,9 +26,14 @@ def wrap(text: str) -> str:
     return f"{OPEN}\n{NOTE}\n\n{safe.strip()}\n{CLOSE}\n"
 
 
+def echoed(text: str) -> bool:
+    """Whether a text may hold something of ours."""
+    return "<wakebook-memory" in text or "<!-- BEGIN GENERATED" in text
+
+
 def strip(text: str) -> tuple[str, int]:
     """The text without anything that Wakebook injected, and how many characters went."""
-    if "<wakebook-memory" not in text and "<!-- BEGIN GENERATED" not in text:
+    if not echoed(text):
         return text, 0
     kept = _BLOCK.sub("", text)
     return kept, len(text) - len(kept)

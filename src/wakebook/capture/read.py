@@ -14,8 +14,8 @@ from itertools import chain
 import msgspec
 
 from wakebook.capture.discover import host_of
-from wakebook.capture.echo import strip
-from wakebook.capture.redact import redact
+from wakebook.capture.echo import echoed, strip
+from wakebook.capture.redact import redact, suspicious
 from wakebook.capture.session import Session
 from wakebook.capture.transcript import (
     RESULT,
@@ -118,21 +118,27 @@ class Reader:
 
 def clean(message: Message) -> Clean:
     redacted = echoes = 0
+    pieces = [message.text]
+    for tool in message.tools:
+        pieces += (tool.name, tool.summary, tool.result or "")
+    whole = "\n".join(pieces)
+    worth_a_look = suspicious(whole) or echoed(whole)
 
     def pure(text: str) -> str:
         nonlocal redacted, echoes
-        text, echo = strip(text)
-        text, secrets = redact(text)
-        redacted += secrets
-        echoes += echo
-        return text
+        if worth_a_look:
+            text, echo = strip(text)
+            text, secrets = redact(text)
+            redacted += secrets
+            echoes += echo
+        return _normal(text)
 
-    text = _normal(pure(message.text))
+    text = pure(message.text)
     tools = tuple(
         Tool(
-            _normal(pure(tool.name)),
-            one_line(_normal(pure(tool.summary)), SUMMARY),
-            None if tool.result is None else _cut(_normal(pure(tool.result))),
+            pure(tool.name),
+            one_line(pure(tool.summary), SUMMARY),
+            None if tool.result is None else _cut(pure(tool.result)),
             tool.error,
         )
         for tool in message.tools
