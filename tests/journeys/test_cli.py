@@ -203,7 +203,7 @@ def test_a_reader_that_goes_away_is_no_failure() -> None:
         for n in range(400)
     ]  # fmt: skip
     (home / "log.jsonl").write_text("\n".join(lines) + "\n")
-    wakebook = f"{sys.executable} -m wakebook"
+    wakebook = f"'{sys.executable}' -m wakebook"
     for command in (f"{wakebook} log -n 400", f"{wakebook} wake", f"{wakebook} wake"):
         done = subprocess.run(
             ["bash", "-c", f"{command} | head -c 1; echo ${{PIPESTATUS[0]}}"],
