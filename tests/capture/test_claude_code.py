@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from wakebook import clock
-from wakebook.capture.hosts import claude_code
 from wakebook.capture.hosts.claude_code import ClaudeCode
 from wakebook.capture.session import Session
 from wakebook.capture.transcript import Boundary, Call, Event, Ignored, Record, Result, Said
@@ -308,20 +307,18 @@ def conversation() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("lookback", [1 << 18, 64])
-def test_reading_in_two_steps_changes_nothing(
-    tmp_path: Path, lookback: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_in_two_steps_changes_nothing(tmp_path: Path, lookback: int) -> None:
+    host = ClaudeCode(lookback)
     lines = conversation() if lookback > 64 else conversation()[:8]
     whole = read(session_of(tmp_path / "s.jsonl", *lines))
-    monkeypatch.setattr(claude_code, "LOOKBACK", lookback)
     data = (tmp_path / "s.jsonl").read_bytes()
     for number, record in enumerate(whole):
         half = tmp_path / "half.jsonl"
         half.write_bytes(data[: record.end])
         session = Session("claude-code", "half", half)
-        assert read(session) == whole[: number + 1]
+        assert list(host.records(session, 0, LIMIT, False)) == whole[: number + 1]
         half.write_bytes(data)
-        rest = read(session, record.end)
+        rest = list(host.records(session, record.end, LIMIT, False))
         if lookback > 64:
             assert rest == whole[number + 1 :]
         else:  # usage may be counted again, but no word is lost or doubled

@@ -52,6 +52,9 @@ class ClaudeCode(jsonl.Files):
     name = "claude-code"
     tree = False  # a compaction starts a new root: the whole file is one conversation
 
+    def __init__(self, lookback: int = LOOKBACK) -> None:
+        self._lookback = lookback
+
     def discover(self, root: Path) -> Iterator[Session]:
         for path, size in jsonl.files(root, ".jsonl"):
             head = jsonl.head(path)
@@ -68,7 +71,7 @@ class ClaudeCode(jsonl.Files):
     def records(
         self, session: Session, position: int, limit: int, closing: bool
     ) -> Iterator[Record]:
-        start = max(0, position - LOOKBACK)
+        start = max(0, position - self._lookback)
         reading = _Reading(session, start)
         for line in source.lines(session.path, start, limit, closing):
             events = reading.events(line)
