@@ -23,18 +23,18 @@ def command(memory: Memory, as_json: bool) -> None:
     from rich.markup import escape
 
     out = console()
-    counts = ", ".join(f"{count} {name}s" for name, count in found.counts.items() if count)
+    counts = ", ".join(_many(count, name) for name, count in found.counts.items() if count)
     sessions = ", ".join(f"{count} {name}" for name, count in sorted(found.sessions.items()))
     rows = [
         ("home", found.home),
         ("log", f"{counts or 'no entries'}; {found.replaced} replaced; {found.log_bytes:,} bytes"),
-        ("open", f"{found.open_tasks} tasks, {found.open_questions} questions"),
+        ("open", f"{_many(found.open_tasks, 'task')}, {_many(found.open_questions, 'question')}"),
         ("subjects", str(found.subjects)),
         ("sessions", sessions or "none found: see [hosts] in config.toml"),
         ("transcripts", str(found.transcripts)),
         ("last handoff", found.last_handoff or "none yet"),
         ("extractor", f"{found.extractor} (no model needed)"),
-        ("git", f"{found.git}; {found.uncommitted} changes wait for the next commit"),
+        ("git", f"{found.git}; {_many(found.uncommitted, 'change')} to commit"),
     ]
     for name, value in rows:
         out.print(f"[dim]{name:13}[/dim] {escape(value)}")
@@ -44,3 +44,7 @@ def command(memory: Memory, as_json: bool) -> None:
         out.print(f"[yellow]{'problem':13}[/yellow] {escape(problem)}")
     if not found.accounts and not found.problems:
         out.print("[green]● all well[/green]")
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
