@@ -12,11 +12,14 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
+from wakebook import clock
 from wakebook.errors import GitError
 
 TIMEOUT = 60
+STALE_SECONDS = 600
 KINDS = ("conversation", "memory", "identity", "maintenance", "explore", "extract")
 
 
@@ -63,6 +66,7 @@ class Repository:
         names += [name for name in gone if self._tracked(name)]
         if not names:
             return None
+        self._clear_stale_locks()
         message = f"{kind}: {_subject(summary)}\n" + (f"\n{body.strip()}\n" if body else "")
         try:
             _run(self.root, ["add", "--all", "--force", "--", *names])
@@ -83,6 +87,17 @@ class Repository:
             return None
         self._unstage(names)
         raise GitError(f"git commit in {self.root} failed: {said.strip()}")
+
+    def _clear_stale_locks(self) -> None:
+        """A git that was killed leaves its lock. In the home's own repository, where nobody
+        else works for minutes, an old one is nobody's."""
+        if not self.own:
+            return
+        limit = clock.now().timestamp() - STALE_SECONDS
+        for lock in (self.top / ".git").glob("*index*.lock"):
+            with suppress(OSError):
+                if lock.stat().st_mtime < limit:
+                    lock.unlink()
 
     def _unstage(self, names: Sequence[str]) -> None:
         _run(self.root, ["reset", "--quiet", "--", *names], check=False)

@@ -6,12 +6,16 @@ belongs to whoever wrote it and comes back unchanged.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from wakebook.errors import WakebookError
 
 BEGIN = "<!-- BEGIN GENERATED BRIEFING -->"
 END = "<!-- END GENERATED BRIEFING -->"
+
+
+_FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
 
 
 class BrokenBlock(WakebookError):
@@ -90,16 +94,19 @@ def block(text: str) -> str | None:
 
 
 def _places(text: str, marker: str) -> list[int]:
-    """Where a marker stands outside of code fences."""
+    """Where a marker begins a line, outside of code fences and indented code."""
     found: list[int] = []
-    position, fenced = 0, False
+    position, fence = 0, ""
     for line in text.splitlines(keepends=True):
-        if line.lstrip().startswith(("```", "~~~")):
-            fenced = not fenced
-        elif not fenced:
-            start = line.find(marker)
-            while start >= 0:
-                found.append(position + start)
-                start = line.find(marker, start + 1)
+        bare = line.lstrip(" ")
+        indent = len(line) - len(bare)
+        opened = _FENCE.match(bare) if indent < 4 else None
+        if fence:
+            closes = opened and opened[1].startswith(fence) and not opened[2].strip()
+            fence = "" if closes else fence
+        elif opened:
+            fence = opened[1]
+        elif indent < 4 and bare.startswith(marker):
+            found.append(position + indent)
         position += len(line)
     return found

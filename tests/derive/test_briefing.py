@@ -207,3 +207,15 @@ def test_markers_in_a_code_fence_are_an_example() -> None:
     text = markdown.replace_block(example, "new\n")
     assert text.startswith(example)
     assert markdown.block(text) == "new\n"
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        f"````md\n```\n{markdown.BEGIN}\nkeep me\n{markdown.END}\n```\n````\n",
+        f"~~~\n```\n{markdown.BEGIN}\nkeep me\n{markdown.END}\n~~~\n",
+        f"    {markdown.BEGIN}\n    keep me\n    {markdown.END}\n",
+    ],
+)
+def test_markers_in_nested_fences_and_indented_code_are_examples_too(example: str) -> None:
+    assert markdown.replace_block(example, "new\n").startswith(example)

@@ -210,3 +210,15 @@ def test_ignore_rules_of_the_user_do_not_hide_the_log(tmp_path: Path) -> None:
 
 def test_what_the_history_holds_is_nobody_elses(memory: Memory) -> None:
     assert (memory.home.root / ".git").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_lock_that_a_killed_git_left_is_cleared_when_it_is_old(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = memory.home.root / ".git" / "index.lock"
+    lock.write_text("")
+    os.utime(lock, (0, 0))
+    memory.remember("one")
+    memory.commit()
+    assert not lock.exists()
+    assert "one" in git(memory.home.root, "show", "HEAD:log.jsonl")

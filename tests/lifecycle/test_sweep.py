@@ -16,6 +16,7 @@ from tests.derive.test_catch_up import Verbatim, contents, transcripts, verbatim
 from tests.journeys.test_crash import fresh, outcome
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory, Query, WakebookError, markdown
+from wakebook.errors import TranscriptError
 from wakebook.home import Home
 
 
@@ -129,7 +130,7 @@ def test_a_file_with_a_name_that_is_no_text_stops_nobody(memory: Memory, project
         stream.write((projects / f"{Claude(projects).session}.jsonl").read_bytes())
     done = memory.catch_up()
     assert done.messages == len(WORKDAY)
-    assert len(done.failed) == 1
+    assert ["not UTF-8" in error for error in done.failed.values()] == [True]
     assert memory.catch_up().failed
 
 
@@ -139,6 +140,8 @@ def test_a_pipe_and_a_link_are_no_sessions(memory: Memory, projects: Path) -> No
     (projects / "link.jsonl").symlink_to(claude.path)
     assert memory.catch_up().messages == len(WORKDAY)
     assert len(memory.audit()) == 1
+    with pytest.raises(TranscriptError, match="neither a file nor a folder"):
+        memory.catch_up([projects / "pipe.jsonl"])
 
 
 @pytest.mark.parametrize("keep", [0, 4])

@@ -18,10 +18,13 @@ from wakebook.capture.session import Session
 from wakebook.capture.state import Progress, State
 from wakebook.capture.transcript import Said
 from wakebook.config import Config
+from wakebook.errors import TranscriptError
 from wakebook.home import Home
 
 
 def find(home: Home, state: State, session: Session) -> Progress:
+    if "\ufffd" in str(session.path) and not session.path.exists():
+        raise TranscriptError(f"{session.path}: its name is not UTF-8. Rename the file.")
     known = state.sessions.get(session.ref)
     if known:
         return msgspec.structs.replace(known, path=str(session.path), kind=session.kind)

@@ -76,6 +76,8 @@ def sessions_at(path: Path) -> list[Session]:
         raise TranscriptError(
             f"{path}: no such file or folder, or no permission to see it. Check the path."
         )
+    if not (path.is_file() or path.is_dir()):
+        raise TranscriptError(f"{path}: neither a file nor a folder.")
     path = Path(os.path.abspath(path))  # noqa: PTH100 - without following links
     if path.is_dir():
         found = [_nameable(session) for host in HOSTS.values() for session in host.discover(path)]

@@ -61,7 +61,7 @@ def extract(
         taken = {entry.id for entry in entries}
         for draft in drafts:
             entry = _entry(home, draft, turns, session, window, registry, now)
-            entry = entry and _not_older(entry, chains)
+            entry = entry and _not_outdated(home, entry, chains)
             if entry and entry.id not in chains.by_id and entry.id not in taken:
                 taken.add(entry.id)
                 entries.append(entry)
@@ -147,14 +147,23 @@ def _entry(
         return None
 
 
-def _not_older(entry: Entry, chains: Chains) -> Entry:
-    """Older words never replace newer ones, in whatever order they were read."""
+def _not_outdated(home: Home, entry: Entry, chains: Chains) -> Entry | None:
+    """Older words never replace newer ones, in whatever order they were read.
+
+    A correction of something that was said after it has been corrected itself by then: it
+    stays in the transcript, and is not kept as if it held today.
+    """
     kept = tuple(
         old
         for old in entry.replaces
         if old not in chains.by_id or chains.by_id[old].timestamp <= entry.timestamp
     )
-    return entry if kept == entry.replaces else entry.with_(replaces=kept)
+    if kept == entry.replaces:
+        return entry
+    if kept:
+        return entry.with_(replaces=kept)
+    home.trace("outdated", session=entry.session, content=entry.content)
+    return None
 
 
 def project(cwd: str) -> str:

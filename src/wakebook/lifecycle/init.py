@@ -67,6 +67,10 @@ def _fill(home: Home, fresh: bool) -> Made:
     put("subjects.json", "{}\n")
     put("config.toml", config.as_toml(config.Config()))
     notes += _markers(home)
+    if "state.json" not in (home.root / ".gitignore").read_text(encoding="utf-8", errors="replace"):
+        notes.append(
+            "your .gitignore stays as it is: add state.json trace*.jsonl .lock .cache/ to it."
+        )
     repository = _repository(home, notes, fresh)
     if fresh and os.stat(home.root).st_mode & 0o077:  # noqa: PTH116
         notes.append(f"{home.root} existed already and keeps its permissions (0700 is safer).")

@@ -91,12 +91,20 @@ def _problems(home: Home, ledger: Ledger, chains: Chains, now: datetime) -> Iter
         yield f"entry {identity} stands in the log more than once; the first one counts"
     if (home.root / "log.torn").exists():
         yield "log.torn holds half-written lines that a crash left; the log itself is whole"
-    since = clock.iso(now - timedelta(days=RECENT_DAYS))
+    yield from _events(home, clock.iso(now - timedelta(days=RECENT_DAYS)))
+
+
+def _events(home: Home, since: str) -> Iterator[str]:
+    """The notable events since then; what happened again and again is told once."""
+    told: dict[tuple[str, str], tuple[str, int]] = {}
     for event, what in NOTABLE.items():
         for record in home.traces(event):
             where = str(record.get("where") or record.get("session") or "")
-            if event == "failure" and "/" in where:
-                continue  # a session's failure stands in its account, as long as it lasts
-            if str(record.get("at", "")) >= since:
-                reason = record.get("error") or record.get("reason") or record.get("path") or ""
-                yield f"{record['at']} {where}: {what}{reason}"
+            of_a_session = event == "failure" and "/" in where  # that stands in its account
+            if of_a_session or str(record.get("at", "")) < since:
+                continue
+            reason = record.get("error") or record.get("reason") or record.get("path") or ""
+            said = (where, f"{what}{reason}")
+            told[said] = (str(record["at"]), told.get(said, ("", 0))[1] + 1)
+    for (where, text), (at, times) in told.items():
+        yield f"{at} {where}: {text}" + (f" ({times} times)" if times > 1 else "")

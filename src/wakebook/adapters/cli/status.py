@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -15,11 +16,15 @@ if TYPE_CHECKING:
 @click.command()
 @options
 def command(memory: Memory, as_json: bool) -> None:
-    """How the memory is doing: what it holds, what is behind, what went wrong."""
+    """How the memory is doing: what it holds, what is behind, what went wrong.
+
+    Exit code 1 if something needs attention.
+    """
     found = memory.status()
+    wrong = bool(found.accounts or found.problems)
     if as_json:
         emit(found)
-        return
+        sys.exit(1 if wrong else 0)
     from rich.markup import escape
 
     out = console()
@@ -42,8 +47,9 @@ def command(memory: Memory, as_json: bool) -> None:
         out.print(f"[red]{account.status:13}[/red] {escape(account.ref)}: {escape(account.note)}")
     for problem in found.problems:
         out.print(f"[yellow]{'problem':13}[/yellow] {escape(problem)}")
-    if not found.accounts and not found.problems:
+    if not wrong:
         out.print("[green]● all well[/green]")
+    sys.exit(1 if wrong else 0)
 
 
 def _many(count: int, noun: str) -> str:
