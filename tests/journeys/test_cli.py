@@ -204,14 +204,13 @@ def test_a_reader_that_goes_away_is_no_failure() -> None:
     ]  # fmt: skip
     (home / "log.jsonl").write_text("\n".join(lines) + "\n")
     wakebook = f"'{sys.executable}' -m wakebook"
-    for command in (f"{wakebook} log -n 400", f"{wakebook} wake", f"{wakebook} wake"):
+    for command in ("log -n 400", "log -n 400 --json", "wake", "wake", "show log.jsonl"):
         done = subprocess.run(
-            ["bash", "-c", f"{command} | head -c 1; echo ${{PIPESTATUS[0]}}"],
+            ["bash", "-c", f"{wakebook} {command} | head -c 0; echo ${{PIPESTATUS[0]}}"],
             capture_output=True,
             text=True,
         )
-        assert done.stderr == ""
-        assert done.stdout.endswith("0\n")
+        assert (done.stdout, done.stderr) == ("0\n", ""), command
     full = subprocess.run(f"{wakebook} log > /dev/full", shell=True, capture_output=True, text=True)
     assert full.returncode == 10 and "Traceback" not in full.stderr
 

@@ -105,7 +105,7 @@ def main() -> None:
     except BrokenPipeError:  # somebody closed the pipe: `wakebook log | head`
         code = 0
     except SystemExit as done:  # which click turns into this, with a wrapper around stdout
-        code = 0 if type(sys.stdout).__name__ == "PacifyFlushWrapper" else done.code
+        code = 0 if "PacifyFlush" in type(sys.stdout).__name__ else done.code
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         text = f"{error.strerror or error}{where}. Nothing was lost; try again when it is mended."
@@ -118,11 +118,16 @@ def leave(code: int) -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _mute()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _mute()
         code = _complain(f"the output cannot be written: {error.strerror}", "OSError", 10)
     sys.exit(code)
+
+
+def _mute() -> None:
+    """What is still in a buffer goes nowhere, instead of failing once more at the very end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _complain(text: str, kind: str, code: int) -> int:
