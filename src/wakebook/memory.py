@@ -19,9 +19,8 @@ import msgspec
 
 from wakebook import cache, clock, markdown
 from wakebook import config as configs
-from wakebook.capture import archive, redact
+from wakebook.capture import redact
 from wakebook.capture import state as states
-from wakebook.capture.archive import Transcript, Turn
 from wakebook.capture.discover import discover, distinct, sessions_at
 from wakebook.capture.session import Session
 from wakebook.capture.state import State
@@ -239,7 +238,7 @@ class Memory:
 
     def brief(self) -> Brief:
         """Write the briefing between its markers in MEMORY.md."""
-        with self._writing() as state:
+        with self._writing():
             path = self._memory_file()
             try:
                 # bytes, not text: line ends belong to whoever wrote them
@@ -255,7 +254,6 @@ class Memory:
                     raise WakebookError(f"{path} is read-only: the briefing was not written.")
                 self.history().before_touching(path)
                 self.home.replace(path, new, mode)
-                states.save(self.home, msgspec.structs.replace(state, briefed_at=now))
         return Brief(path=path, lines=tuple(lines), changed=new != old, total=len(new.splitlines()))
 
     def _memory_file(self) -> Path:
@@ -283,9 +281,6 @@ class Memory:
     def show(self, text: str) -> Shown:
         """An entry, a session or lines of a file, by reference (see `wakebook.ref`)."""
         return show(self.home, self.chains(), self.state(), text)
-
-    def transcript(self, path: str) -> Transcript:
-        return archive.read(self.home, path)
 
     # --- subjects --------------------------------------------------------------------
 
@@ -408,6 +403,5 @@ __all__ = [
     "Status",
     "Subject",
     "Sweep",
-    "Turn",
     "as_dict",
 ]

@@ -24,7 +24,6 @@ from wakebook.capture.transcript import (
     Assembly,
     Boundary,
     Ignored,
-    Item,
     Message,
     Record,
     Said,
@@ -104,11 +103,7 @@ class Reader:
             return None
         records = self._host.records(self._session, self._start, self._limit, self._closing)
         events = chain.from_iterable(record.events for record in records)
-        return live(
-            (event.id, event.parent)
-            for event in events
-            if isinstance(event, Said | Boundary | Ignored) or hasattr(event, "parent")
-        )
+        return live((event.id, event.parent) for event in events)
 
     def _marked(self, message: Message, path: set[str] | None) -> Message:
         if path is None or message.id in path:
@@ -168,6 +163,3 @@ def first_time(session: Session) -> datetime:
         return datetime.fromtimestamp(int(session.path.stat().st_mtime), UTC)
     except OSError:
         return datetime.fromtimestamp(0, UTC)
-
-
-__all__ = ["Clean", "Item", "Reader", "clean", "first_time"]

@@ -98,7 +98,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     sessions: dict[str, Progress] = {}
     pending: Pending | None = None
     committed_at: datetime | None = None
-    briefed_at: datetime | None = None
 
     def with_session(self, ref: str, progress: Progress, **changes: Any) -> State:
         return msgspec.structs.replace(self, sessions=self.sessions | {ref: progress}, **changes)
