@@ -85,6 +85,43 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """How search ranks. The defaults are what the benchmark found best."""
+
+    text_weight: float = _setting(0.5, "how much the words count ...")
+    vector_weight: float = _setting(0.5, "... against the meaning")
+    max_results: int = _setting(6, "hits, at most")
+    min_score: float = _setting(0.1, "a hit that fits less than this is not shown (0 to 1)")
+    half_life_days: int = _setting(30, "after this time a dated thing has lost half of ...")
+    recency_weight: float = _setting(0.03, "... this share of its score; 0 switches it off")
+    diversity: float = _setting(0.7, "1 ranks by fit alone; less avoids hits that say the same")
+    snippet_characters: int = _setting(700, "of a hit's text, around what matched")
+    max_file_megabytes: int = _setting(10, "a larger note is not indexed, and `status` says so")
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """Which model finds what is alike in meaning. Nothing leaves the machine by default."""
+
+    provider: str = _setting(
+        "auto",
+        "auto, builtin, none, openai, gemini, ollama, compatible, onnx, sentence-transformers",
+    )
+    model: str = _setting("", "the model's name at the provider, or the folder of a local one")
+    base_url: str = _setting("", "address of a compatible server, like http://127.0.0.1:8080/v1")
+    key_variable: str = _setting("", "the environment variable that holds the key")
+    key_file: str = _setting("", "a file that holds the key; only you may read it (mode 0600)")
+    dimensions: int = _setting(0, "numbers in a vector, where the model can choose; 0: its own")
+    batch_size: int = _setting(64, "texts in one request, at most")
+    batch_tokens: int = _setting(8000, "tokens in one request, about")
+    max_tokens: int = _setting(8000, "a longer text is cut before it is sent")
+    timeout_seconds: int = _setting(30, "how long one request may take")
+    attempts: int = _setting(5, "tries of one request before the provider counts as dead")
+    query_prefix: str = _setting("", "put before a question, for models that want it")
+    document_prefix: str = _setting("", "the same for what is searched")
+
+
+@dataclass(frozen=True, slots=True)
 class Git:
     """How the home is versioned."""
 
@@ -109,6 +146,8 @@ class Config:
     capture: Capture = Capture()
     briefing: Briefing = Briefing()
     watch: Watch = Watch()
+    search: Search = Search()
+    embedding: Embedding = Embedding()
     git: Git = Git()
     state: State = State()
 
@@ -154,10 +193,15 @@ def _checked(value: Any, default: Any, where: str) -> Any:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
         raise ConfigError(f'{where}: expected a list of strings, like ["a", "b"].')
+    if isinstance(default, float):
+        if type(value) not in (int, float) or not 0 <= value <= 1:
+            raise ConfigError(f"{where}: expected a number from 0 to 1, got {value!r}.")
+        return float(value)
     if type(value) is not type(default):
         raise ConfigError(f"{where}: expected {type(default).__name__}, got {value!r}.")
-    if isinstance(value, int) and not isinstance(value, bool) and not 1 <= value <= 1_000_000:
-        raise ConfigError(f"{where}: must be between 1 and 1,000,000, got {value}.")
+    least = min(default, 1) if isinstance(default, int) else 1  # 0 where it is the default
+    if isinstance(value, int) and not isinstance(value, bool) and not least <= value <= 1_000_000:
+        raise ConfigError(f"{where}: must be between {least} and 1,000,000, got {value}.")
     return value
 
 
@@ -189,7 +233,7 @@ def _toml_value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, tuple):
         return "[" + ", ".join(f'"{item}"' for item in value) + "]"
-    return str(value) if isinstance(value, int) else f'"{value}"'
+    return str(value) if isinstance(value, int | float) else f'"{value}"'
 
 
 def expand(path: str) -> Path:

@@ -7,7 +7,10 @@
     ├── TranscriptError    a host's session cannot be read
     ├── InvalidEntry       an entry breaks the schema
     ├── GitError           git refused
-    └── NotFound           no such entry, session, subject or file
+    ├── NotFound           no such entry, session, subject or file
+    └── ModelError         a model that we asked
+        ├── ModelUnavailable   does not answer, or refuses to
+        └── BadModelOutput     answers what cannot be used
 
 A message says what, where, and what to do next. Text for people is made once,
 at the adapter's edge; each class carries the exit code that the command line uses.
@@ -46,3 +49,21 @@ class GitError(WakebookError):
 
 class NotFound(WakebookError):
     exit_code = 9
+
+
+class ModelError(WakebookError):
+    exit_code = 11
+
+
+class ModelUnavailable(ModelError):
+    pass
+
+
+class BadModelOutput(ModelError):
+    pass
+
+
+class IndexUnavailable(WakebookError):
+    """index.db cannot be used. A search falls back to reading the files."""
+
+    exit_code = 12

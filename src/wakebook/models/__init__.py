@@ -1,0 +1,1 @@
+"""Models: what is asked for more than the words say, here or at a provider."""

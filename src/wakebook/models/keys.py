@@ -1,0 +1,77 @@
+"""Keys: where a provider's key is found. It is never shown, kept or logged.
+
+In this order: the variable that `key_variable` names, the file that `key_file` names,
+Wakebook's own variable, the provider's usual one. The last two only go to the provider that
+they belong to.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Mapping
+
+from wakebook import config
+from wakebook.errors import ModelUnavailable
+
+USUAL = {
+    "openai": ("WAKEBOOK_OPENAI_API_KEY", "OPENAI_API_KEY"),
+    "gemini": ("WAKEBOOK_GEMINI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
+}
+
+
+def finder(
+    provider: str, settings: config.Embedding, environ: Mapping[str, str]
+) -> Callable[[], str]:
+    """What returns the key ("" where none is needed) or raises ModelUnavailable."""
+
+    def find() -> str:
+        if settings.key_variable:
+            key = environ.get(settings.key_variable, "")
+            if not key.strip():
+                raise ModelUnavailable(
+                    f"{provider}: the variable {settings.key_variable}, which [embedding] "
+                    "key_variable names, is not set. Set it to the key."
+                )
+            return _sound(key, settings.key_variable)
+        if settings.key_file:
+            return _from_file(settings.key_file, provider)
+        for variable in USUAL.get(provider, ()):
+            if environ.get(variable, "").strip():
+                return _sound(environ[variable], variable)
+        if provider in USUAL:
+            raise ModelUnavailable(
+                f"{provider}: there is no key. Set {USUAL[provider][0]}, or name a variable or "
+                "a file in [embedding] key_variable or key_file."
+            )
+        return ""
+
+    return find
+
+
+def _from_file(name: str, provider: str) -> str:
+    path = config.expand(name)
+    try:
+        with path.open("rb") as stream:
+            if stat.S_IMODE(os.fstat(stream.fileno()).st_mode) & 0o077:
+                raise ModelUnavailable(
+                    f"{provider}: others can read the key in {path}. Run `chmod 600 {path}`."
+                )
+            text = stream.read(10_000).decode("utf-8", "replace")
+    except OSError as error:
+        raise ModelUnavailable(
+            f"{provider}: cannot read the key in {path}: {error.strerror}. "
+            "Correct [embedding] key_file."
+        ) from None
+    if not text.strip():
+        raise ModelUnavailable(f"{provider}: {path} is empty. Write the key into it.")
+    return _sound(text, str(path))
+
+
+def _sound(key: str, where: str) -> str:
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ModelUnavailable(
+            f"What {where} holds is no key: it has blanks, line breaks or special characters."
+        )
+    return key

@@ -1,0 +1,217 @@
+"""Transport: a JSON question to a model's server, with patience and an end to it.
+
+What may pass is tried again (429, 5xx, a broken connection, a time-out), after the time that
+the server asks for or a pause that doubles. What will not pass ends at once: a refused key, an
+unknown model, a server that is not there. A message names the server and says what to do; it
+never holds the key. Redirects are not followed, so that a key goes nowhere but to its server.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wakebook import clock
+from wakebook.errors import BadModelOutput, ModelUnavailable
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+    from urllib.request import OpenerDirector
+
+LARGEST = 256 << 20  # bytes of an answer
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_TOO_LARGE = re.compile(
+    r"(request|inputs?|batch|payload|prompt|text)\b[^.]{0,60}\btoo (large|long|big)|"
+    r"too many (tokens|inputs|texts)|context[ _](length|window|size)|less than \d+ tokens|"
+    r"maximum (allowed )?(batch|input|tokens)|at most \d+ (requests|inputs|tokens)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Patience:
+    attempts: int
+    seconds: float  # for one attempt
+    delay: float = 0.5  # before the second attempt; it doubles
+    total: float = 120.0  # for all attempts; none begins later
+
+
+@dataclass(frozen=True)
+class Server:
+    who: str  # for messages
+    url: str
+    headers: dict[str, str]
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"Server({self.who!r})"
+
+
+class TooLarge(Exception):
+    """The server takes less at once."""
+
+
+class _Again(Exception):
+    """It may pass. `wait`: the seconds that the server asks for."""
+
+    def __init__(self, what: str, wait: float | None = None) -> None:
+        super().__init__(what)
+        self.wait = wait
+
+
+def post(server: Server, question: dict[str, Any], patience: Patience) -> Any:
+    """The answer. Raises TooLarge, ModelUnavailable or BadModelOutput."""
+    data = json.dumps(question).encode()
+    deadline = clock.monotonic() + patience.total
+    delay = patience.delay
+    for attempt in range(1, patience.attempts + 1):
+        try:
+            answer = _once(server, data, patience.seconds)
+        except _Again as trouble:
+            wait = delay if trouble.wait is None else trouble.wait
+            if attempt == patience.attempts or clock.monotonic() + wait > deadline:
+                raise ModelUnavailable(_given_up(server, trouble, attempt)) from None
+            clock.sleep(wait)
+            delay *= 2
+        else:
+            return _parsed(server, answer)
+    raise AssertionError("unreachable")
+
+
+def _given_up(server: Server, trouble: _Again, attempts: int) -> str:
+    tried = "" if attempts == 1 else f", {attempts} times in a row"
+    wait = f" It asks to wait {trouble.wait:g} s." if trouble.wait else ""
+    return f"{server.who} {trouble}{tried}.{wait} Try again later, or set another provider."
+
+
+def _once(server: Server, data: bytes, seconds: float) -> bytes:
+    import http.client
+    import urllib.error
+    import urllib.request
+
+    request = urllib.request.Request(server.url, data, server.headers)  # noqa: S310
+    deadline = clock.monotonic() + seconds
+    try:
+        with _opener(server.url).open(request, timeout=seconds) as response:
+            return _read(server, response, deadline)
+    except urllib.error.HTTPError as error:
+        with error:
+            try:
+                body = error.read(10_000)
+            except (OSError, http.client.HTTPException):
+                body = b""
+        raise _verdict(server, error.code, error.headers.get("Retry-After"), body) from None
+    except urllib.error.URLError as error:
+        raise _broken(server, error.reason, seconds) from None
+    except (OSError, http.client.HTTPException) as error:
+        raise _broken(server, error, seconds) from None
+
+
+def _opener(url: str) -> OpenerDirector:
+    import urllib.parse
+    import urllib.request
+
+    class Stay(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_: Any) -> None:
+            return None
+
+    if urllib.parse.urlsplit(url).hostname in LOOPBACK:  # no proxy knows our own machine
+        return urllib.request.build_opener(Stay, urllib.request.ProxyHandler({}))
+    return urllib.request.build_opener(Stay)
+
+
+def _read(server: Server, response: HTTPResponse, deadline: float) -> bytes:
+    """The whole body, in the time of one attempt even if it comes in drops."""
+    declared = response.headers.get("Content-Length") or ""
+    wanted = int(declared) if declared.isdigit() else None
+    body = bytearray()
+    while wanted is None or len(body) < wanted:
+        piece = response.read1(1 << 16)
+        if not piece:
+            break
+        body += piece
+        if clock.monotonic() > deadline:
+            raise TimeoutError
+        if len(body) > LARGEST:
+            raise BadModelOutput(f"{server.who} answers with more than {LARGEST >> 20} MB.")
+    if wanted is not None and len(body) < wanted:
+        raise ConnectionResetError
+    return bytes(body)
+
+
+def _broken(server: Server, reason: object, seconds: float) -> Exception:
+    """What a failed connection means."""
+    import socket
+    import ssl
+
+    if isinstance(reason, TimeoutError):
+        return _Again(f"did not answer within {seconds:g} s")
+    if isinstance(reason, ConnectionRefusedError):
+        return ModelUnavailable(f"{server.who} is not there: nothing listens. Is it running?")
+    if isinstance(reason, socket.gaierror):
+        return ModelUnavailable(
+            f"{server.who} is not there: its name is unknown. Are you online, is the name right?"
+        )
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return ModelUnavailable(
+            f"{server.who} has a certificate that cannot be trusted: {reason.verify_message}."
+        )
+    return _Again("broke the connection")
+
+
+def _verdict(server: Server, status: int, after: str | None, body: bytes) -> Exception:
+    """What a status other than 200 means."""
+    try:
+        said = quoted(json.loads(body), server.secret)
+    except (ValueError, RecursionError):
+        said = ""
+    if status == 413 or _TOO_LARGE.search(said):
+        return TooLarge(f"{server.who} takes less at once{said}")
+    if (status in (408, 429) or status >= 500) and b"insufficient_quota" not in body:
+        return _Again(f"answers {status}{said}", _seconds(after))
+    if status in (401, 403):
+        why, remedy = "refuses the key", "Correct the key, or what it is allowed to do."
+    elif status == 404:
+        why, remedy = "knows no such model or address", "Correct [embedding] model or base_url."
+    elif status < 400:
+        why, remedy = "points to another address", "Correct [embedding] base_url."
+    else:
+        why, remedy = "refuses the request", "Correct the [embedding] settings."
+    return ModelUnavailable(f"{server.who} {why} ({status}{said}). {remedy}")
+
+
+def quoted(answer: Any, secret: str) -> str:
+    """The server's own words about an error, if any: one short line, without the key."""
+    for name in ("error", "message", "detail"):
+        if isinstance(answer, dict) and name in answer:
+            answer = answer[name]
+    text = " ".join(answer.split()) if isinstance(answer, str) else ""
+    text = text.replace(secret, "[key]") if secret else text
+    return f': "{text[:200]}"' if text else ""
+
+
+def _seconds(after: str | None) -> float | None:
+    """Retry-After: seconds, or a date."""
+    from email.utils import parsedate_to_datetime
+
+    if not after:
+        return None
+    try:
+        return max(0.0, float(after)) if float(after) < 1e6 else None
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(after) - clock.now()).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _parsed(server: Server, body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise BadModelOutput(
+            f"{server.who} answers with something that is no JSON. Is [embedding] base_url right?"
+        ) from None
