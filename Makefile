@@ -47,7 +47,7 @@ endif
 	@$(BIN)/python -c 'import pathlib, sysconfig; \
 	  site = pathlib.Path(sysconfig.get_path("purelib")); \
 	  (site / "wakebook-here.pth").write_text(str(pathlib.Path("src").resolve()) + "\n")'
-	@printf '#!/bin/sh\nexec "$$(dirname "$$0")/python" -m wakebook "$$@"\n' > $(BIN)/wakebook
+	@$(BIN)/python -c 'import sys; print(f"#!{sys.executable}\nfrom wakebook.adapters.entry import main\n\nmain()")' > $(BIN)/wakebook
 	@chmod +x $(BIN)/wakebook
 	@touch $@
 

@@ -1,27 +1,64 @@
 """Config: every setting with its default, its meaning and its place in config.toml.
 
-The dataclasses below are the only list of settings. `config.toml` is generated from
+The sections below are the only list of settings. `config.toml` is generated from
 them (`as_toml`), and `load` refuses a name or a type that they do not know, with the
 line to look at, so that a typing mistake is never a silent default.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
-from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from wakebook.errors import ConfigError
 
 
-def _setting(default: Any, doc: str) -> Any:
-    return field(default=default, metadata={"doc": doc})
+class Setting:
+    """A default, and what it means."""
+
+    def __init__(self, default: Any, doc: str) -> None:
+        self.default = default
+        self.doc = doc
 
 
-@dataclass(frozen=True, slots=True)
-class Hosts:
+def _setting(default: Any, doc: str = "") -> Any:
+    return Setting(default, doc)
+
+
+class Section:
+    """Settings that belong together. Not a dataclass: making ten of those takes longer than
+    a search, and this is read by everything that starts."""
+
+    settings: ClassVar[dict[str, Setting]]
+
+    def __init_subclass__(cls) -> None:
+        cls.settings = {key: item for key, item in vars(cls).items() if isinstance(item, Setting)}
+        for key, item in cls.settings.items():
+            setattr(cls, key, item.default)
+
+    def __init__(self, **values: Any) -> None:
+        unknown = values.keys() - self.settings.keys()
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no setting {min(unknown)!r}")
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"settings are read-only; use with_({name}=...)")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.values() == other.values()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def values(self) -> dict[str, Any]:
+        return {key: getattr(self, key) for key in self.settings}
+
+    def with_(self, **changes: Any) -> Self:
+        return type(self)(**{**self.__dict__, **changes})
+
+
+class Hosts(Section):
     """Where the agents keep their sessions. A folder that does not exist is skipped."""
 
     claude_code: tuple[str, ...] = _setting(("~/.claude/projects",), "Claude Code transcripts")
@@ -35,8 +72,7 @@ class Hosts:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(Section):
     """What becomes a transcript."""
 
     kinds: tuple[str, ...] = _setting(
@@ -59,8 +95,7 @@ class Capture:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Briefing:
+class Briefing(Section):
     """The generated block of MEMORY.md."""
 
     memory_file: str = _setting(
@@ -75,8 +110,7 @@ class Briefing:
     max_contradictions: int = _setting(3, "contradictions shown at once, at most")
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Section):
     """When `wakebook watch` catches up."""
 
     writes: int = _setting(40, "new records in a session that trigger a catch-up")
@@ -84,8 +118,7 @@ class Watch:
     baseline_minutes: int = _setting(15, "everything is caught up at least this often")
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Section):
     """How search ranks. The defaults are what the benchmark found best."""
 
     text_weight: float = _setting(0.5, "how much the words count ...")
@@ -99,8 +132,7 @@ class Search:
     max_file_megabytes: int = _setting(10, "a larger note is not indexed, and `status` says so")
 
 
-@dataclass(frozen=True, slots=True)
-class Embedding:
+class Embedding(Section):
     """Which model finds what is alike in meaning. Nothing leaves the machine by default."""
 
     provider: str = _setting(
@@ -121,8 +153,7 @@ class Embedding:
     document_prefix: str = _setting("", "the same for what is searched")
 
 
-@dataclass(frozen=True, slots=True)
-class Git:
+class Git(Section):
     """How the home is versioned."""
 
     enabled: bool = _setting(True, "commit to git at all")
@@ -131,8 +162,7 @@ class Git:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Section):
     """Book-keeping."""
 
     keep_days: int = _setting(
@@ -140,27 +170,32 @@ class State:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
-    hosts: Hosts = Hosts()
-    capture: Capture = Capture()
-    briefing: Briefing = Briefing()
-    watch: Watch = Watch()
-    search: Search = Search()
-    embedding: Embedding = Embedding()
-    git: Git = Git()
-    state: State = State()
+class Config(Section):
+    hosts: Hosts = _setting(Hosts())
+    capture: Capture = _setting(Capture())
+    briefing: Briefing = _setting(Briefing())
+    watch: Watch = _setting(Watch())
+    search: Search = _setting(Search())
+    embedding: Embedding = _setting(Embedding())
+    git: Git = _setting(Git())
+    state: State = _setting(State())
 
 
 def load(path: Path) -> Config:
     """The settings of a home. A missing file means every default."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Config()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: not UTF-8: {error}. Correct that line.") from error
+    if all(line[:1] in ("", "#", "[") for line in text.splitlines()) and _known(text):
+        return Config()  # as it was written, and reading TOML takes a while
     import tomllib
 
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return Config()
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}. Correct that line.") from error
     sections: dict[str, Any] = {}
     for name, values in raw.items():
@@ -171,15 +206,20 @@ def load(path: Path) -> Config:
     return Config(**sections)
 
 
-def _section(name: str, path: Path) -> type[Any]:
-    known = {f.name: f.default for f in fields(Config)}
-    if name not in known:
-        raise ConfigError(f"{path}: unknown section [{name}]{_nearest(name, known)}")
-    return type(known[name])
+def _known(text: str) -> bool:
+    """Whether a text without settings has only sections that there are."""
+    sections = {f"[{name}]" for name in Config.settings}
+    return all(line in sections for line in text.splitlines() if line.startswith("["))
 
 
-def _fill(section: type[Any], name: str, values: dict[str, Any], path: Path) -> Any:
-    known = {f.name: f for f in fields(section)}
+def _section(name: str, path: Path) -> type[Section]:
+    if name not in Config.settings:
+        raise ConfigError(f"{path}: unknown section [{name}]{_nearest(name, Config.settings)}")
+    return type(Config.settings[name].default)
+
+
+def _fill(section: type[Section], name: str, values: dict[str, Any], path: Path) -> Any:
+    known = section.settings
     accepted: dict[str, Any] = {}
     for key, value in values.items():
         if key not in known:
@@ -206,6 +246,8 @@ def _checked(value: Any, default: Any, where: str) -> Any:
 
 
 def _nearest(name: str, known: Any) -> str:
+    import difflib
+
     close = difflib.get_close_matches(name, list(known), n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}."
     return f"; {hint}"
@@ -217,14 +259,11 @@ def as_toml(config: Config) -> str:
         "# Wakebook's settings. A line that starts with # shows the default;",
         "# remove the # to change it. `wakebook status` says if something here is wrong.",
     ]
-    for part in fields(Config):
-        section = getattr(config, part.name)
-        lines += ["", f"[{part.name}]"]
+    for name, section in config.values().items():
+        lines += ["", f"[{name}]"]
         lines += [f"# {line}" for line in (type(section).__doc__ or "").strip().splitlines()]
-        for item in fields(section):
-            assert item.default is not MISSING
-            value = _toml_value(getattr(section, item.name))
-            lines += [f"# {item.name} = {value}  # {item.metadata['doc']}"]
+        for key, value in section.values().items():
+            lines += [f"# {key} = {_toml_value(value)}  # {section.settings[key].doc}"]
     return "\n".join(lines) + "\n"
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,6 +61,7 @@ class Home:
         self.trace_file = self.root / "trace.jsonl"
         self.lock = self.root / ".lock"
         self.cache = self.root / ".cache"
+        self.index = self.root / "index.db"
         self.conversations = self.root / "raw" / "conversations"
         self.memory = self.root / "knowledge" / "memory" / "MEMORY.md"
         self._depth = 0
@@ -108,6 +108,8 @@ class Home:
 
     def replace(self, path: Path, text: str | bytes, mode: int = 0o600) -> None:
         """Write a whole file atomically and durably."""
+        import tempfile
+
         data = text.encode("utf-8") if isinstance(text, str) else text
         self.folder(path.parent)
         descriptor, temporary = tempfile.mkstemp(prefix=PREFIX, suffix=".tmp", dir=path.parent)

@@ -7,6 +7,7 @@ belongs to whoever wrote it and comes back unchanged.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from wakebook.errors import WakebookError
@@ -16,6 +17,8 @@ END = "<!-- END GENERATED BRIEFING -->"
 
 
 _FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
+_BEGINS = re.compile(r"<!-- (?:BEGIN GENERATED BRIEFING|wakebook:begin \S+) -->")
+_ENDS = re.compile(r"<!-- (?:END GENERATED BRIEFING|wakebook:end \S+) -->")
 
 
 class BrokenBlock(WakebookError):
@@ -33,7 +36,7 @@ def split(text: str) -> tuple[dict[str, Any], str]:
 
     try:
         front = yaml.load(text[4 : end + 1], Loader=_loader())  # noqa: S506 - a safe loader
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):  # of what it takes for a number, say
         return {}, text
     return (front, text[end + 5 :]) if isinstance(front, dict) else ({}, text)
 
@@ -109,4 +112,17 @@ def _places(text: str, marker: str) -> list[int]:
         elif indent < 4 and bare.startswith(marker):
             found.append(position + indent)
         position += len(line)
+    return found
+
+
+def generated(lines: Sequence[str]) -> set[int]:
+    """The indexes of the lines in managed blocks, markers included."""
+    found: set[int] = set()
+    inside = False
+    for index, line in enumerate(lines):
+        if not inside and _BEGINS.fullmatch(line.strip()):
+            inside = any(_ENDS.fullmatch(other.strip()) for other in lines[index:])
+        if inside:
+            found.add(index)
+            inside = not _ENDS.fullmatch(line.strip())
     return found

@@ -8,45 +8,61 @@ may have left half done.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from wakebook import cache, clock, markdown
+from wakebook import clock
 from wakebook import config as configs
-from wakebook.capture import redact
-from wakebook.capture import state as states
-from wakebook.capture.discover import discover, distinct, sessions_at
-from wakebook.capture.session import Session
-from wakebook.capture.state import State
 from wakebook.config import Config
-from wakebook.derive.briefing import briefing
-from wakebook.derive.catch_up import Report, Work, settle
-from wakebook.derive.extract import Extractor
-from wakebook.derive.wake import wake
 from wakebook.errors import NotFound, TranscriptError, WakebookError
 from wakebook.home import Home, locate
-from wakebook.lifecycle.audit import UNACCOUNTED, Account, audit
-from wakebook.lifecycle.history import History
-from wakebook.lifecycle.init import Made, init
-from wakebook.lifecycle.status import Status, status
-from wakebook.lifecycle.sweep import Sweep, sweep
-from wakebook.lifecycle.watch import watch
-from wakebook.log import log, query, subjects
-from wakebook.log.chains import Chains
-from wakebook.log.entry import TYPES, Entry, as_dict, new_id, validate
-from wakebook.log.ledger import Ledger
 from wakebook.log.query import Query
-from wakebook.log.subjects import Registry, Subject
-from wakebook.recall.show import Shown, find_entry, show
+
+# The rest is imported where it is used: a search does not need what a sweep needs, and
+# somebody waits for both.
+if TYPE_CHECKING:
+    from threading import Event
+
+    from wakebook.capture.session import Session
+    from wakebook.capture.state import State
+    from wakebook.derive.catch_up import Report
+    from wakebook.derive.extract import Extractor
+    from wakebook.index.hits import Hit
+    from wakebook.index.index import Index, IndexStatus
+    from wakebook.index.search import Found
+    from wakebook.index.sync import Progress, Synced
+    from wakebook.lifecycle.audit import UNACCOUNTED, Account
+    from wakebook.lifecycle.history import History
+    from wakebook.lifecycle.init import Made
+    from wakebook.lifecycle.status import Status
+    from wakebook.lifecycle.sweep import Sweep
+    from wakebook.log.chains import Chains
+    from wakebook.log.entry import Entry, as_dict
+    from wakebook.log.ledger import Ledger
+    from wakebook.log.subjects import Registry, Subject
+    from wakebook.recall.show import Shown
+
+_PUBLIC = {  # what adapters get from here -> where it is
+    "Entry": "log.entry",
+    "as_dict": "log.entry",
+    "UNACCOUNTED": "lifecycle.audit",
+}
 
 
-class Brief(msgspec.Struct, frozen=True, kw_only=True):
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'wakebook.memory' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"wakebook.{_PUBLIC[name]}"), name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
     path: Path
     lines: tuple[str, ...]
     changed: bool
@@ -61,17 +77,25 @@ class Memory:
     ) -> None:
         self.home = Home(locate(home))
         self._extractor = extractor
-        self._ledger = Ledger(self.home)
-        self._config: Config | None = None
 
     # --- parts -----------------------------------------------------------------------
 
-    @property
+    @cached_property
     def config(self) -> Config:
-        if self._config is None:
-            self.home.require()
-            self._config = configs.load(self.home.config)
-        return self._config
+        self.home.require()
+        return configs.load(self.home.config)
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        from wakebook.log.ledger import Ledger
+
+        return Ledger(self.home)
+
+    @cached_property
+    def _index(self) -> Index:
+        from wakebook.index.index import Index
+
+        return Index(self.home, self.config)
 
     @property
     def extractor(self) -> Extractor:
@@ -86,24 +110,35 @@ class Memory:
         return self._ledger.chains()
 
     def registry(self) -> Registry:
+        from wakebook.log import subjects
+
         return subjects.load(self.home)
 
     def state(self) -> State:
+        from wakebook.capture import state as states
+
         return states.load(self.home)
 
     @contextmanager
     def _writing(self) -> Iterator[State]:
+        from wakebook.derive.catch_up import settle
+
         self.home.require()
         with self.home.locked():
             yield settle(self.home)
+        self._index.changed()
 
     # --- verbs -----------------------------------------------------------------------
 
     def init(self) -> Made:
+        from wakebook.lifecycle.init import init
+
         return init(self.home)
 
     def sessions(self, paths: Sequence[Path] = ()) -> list[Session]:
         """Every session that can be found: the hosts' folders, or the given paths."""
+        from wakebook.capture.discover import discover, distinct, sessions_at
+
         state = self.state()
         if paths:
             found = [session for path in paths for session in sessions_at(path)]
@@ -125,15 +160,20 @@ class Memory:
         *,
         closing: bool = False,
         retry_failed: bool = False,
-        finished: Callable[[Session], None] = lambda session: None,
-        begin: Callable[[int], None] = lambda total: None,
+        progress: Progress = lambda what, done, total: None,
     ) -> Sweep:
         """Bring sessions up to date: all, those at some paths, or the one with this id."""
         self.home.require()
         found = self.sessions(paths)
         if session:
             found = self._named(found, session)
-        begin(len(found))
+        done = 0
+
+        def finished(session: Session) -> None:
+            nonlocal done
+            done += 1
+            progress(session.ref, done, len(found))
+
         return self._sweep(
             found,
             closing=closing,
@@ -156,6 +196,9 @@ class Memory:
         return matching
 
     def _sweep(self, found: Sequence[Session], **options: Any) -> Sweep:
+        from wakebook.derive.catch_up import Work
+        from wakebook.lifecycle.sweep import sweep
+
         now = clock.now()
         history = self.history()
 
@@ -170,7 +213,15 @@ class Memory:
         history.leftovers()
         history.batch(now)
         self.wake()  # so that the next session does not wait for it
+        self._index_quietly()
         return done
+
+    def _index_quietly(self) -> None:
+        """So that the next search does not wait for it, either."""
+        try:
+            self._index.sync()
+        except (WakebookError, OSError) as error:
+            self.home.trace("failure", where="index", error=str(error))
 
     def _brief_quietly(self) -> None:
         try:
@@ -190,6 +241,10 @@ class Memory:
         pinned: bool = False,
     ) -> Entry:
         """Keep something that was not said in a conversation."""
+        from wakebook.capture import redact
+        from wakebook.log import log, subjects
+        from wakebook.log.entry import TYPES, Entry, new_id, validate
+
         if type_ not in TYPES:
             raise WakebookError(f"type {type_!r} is not one of {', '.join(TYPES)}.")
         with self._writing():
@@ -220,10 +275,14 @@ class Memory:
 
     def wake(self) -> str:
         """What a new session should be told. Cached until something changes."""
+        from wakebook import cache
+
         self.home.require()
         kept = cache.read(str(self.home.root), "wake.md")
         if kept is not None:
             return kept
+        from wakebook.derive.wake import wake
+
         key = cache.key(str(self.home.root))
         text = wake(
             self.chains(),
@@ -238,6 +297,11 @@ class Memory:
 
     def brief(self) -> Brief:
         """Write the briefing between its markers in MEMORY.md."""
+        import stat
+
+        from wakebook import markdown
+        from wakebook.derive.briefing import briefing
+
         with self._writing():
             path = self._memory_file()
             try:
@@ -263,24 +327,64 @@ class Memory:
 
     # --- looking ---------------------------------------------------------------------
 
-    def search(self, wanted: Query) -> list[Entry]:
-        """Entries that match, in log order."""
+    def search(
+        self,
+        wanted: Query | str,
+        *,
+        limit: int = 0,
+        min_score: float | None = None,
+        sessions: bool = False,
+        explain: bool = False,
+        progress: Progress | None = None,
+    ) -> Found:
+        """What fits best, of everything that is remembered. Filters alone need no words.
+
+        `limit` and `min_score` default to [search] in config.toml. With `sessions`, the hits
+        are whole conversations; with `explain`, each says what its score is made of.
+        """
+        self.home.require()
+        from wakebook.index.search import Options
+
+        query = Query(text=wanted) if isinstance(wanted, str) else wanted
+        options = Options(limit, min_score, sessions, explain)
+        return self._index.search(query, clock.now(), options, progress)
+
+    def index(self, *, full: bool = False, progress: Progress | None = None) -> Synced:
+        """Bring the index up to date, or make it anew."""
+        self.home.require()
+        return self._index.sync(full=full, progress=progress)
+
+    def index_status(self) -> IndexStatus:
+        self.home.require()
+        return self._index.status()
+
+    def entries(self, wanted: Query) -> list[Entry]:
+        """Entries of the log that match, in log order. Every word has to occur."""
+        from wakebook.log import query
+
         registry = self.registry()
         slugs = tuple(registry.canonical(name) for name in wanted.subjects)
-        return query.pick(
-            self.chains(), msgspec.structs.replace(wanted, subjects=slugs), registry.aliases()
-        )
+        return query.pick(self.chains(), replace(wanted, subjects=slugs), registry.aliases())
 
     def status_of(self, entry: Entry) -> str:
+        from wakebook.log import query
+
         return query.status(entry, self.chains())
 
     def entry(self, name: str) -> Entry:
         """An entry by its id, or a unique beginning of it."""
+        from wakebook.recall.show import find_entry
+
         return find_entry(self.chains(), name)
 
-    def show(self, text: str) -> Shown:
-        """An entry, a session or lines of a file, by reference (see `wakebook.ref`)."""
-        return show(self.home, self.chains(), self.state(), text)
+    def get(self, ref: str, first: int = 0, lines: int = 0) -> Shown:
+        """An entry, a session or lines of a file, by reference (see `wakebook.ref`).
+
+        `first` and `lines` narrow a file, or a session's conversation.
+        """
+        from wakebook.recall.show import show
+
+        return show(self.home, self.chains(), self.state(), ref, first, lines)
 
     # --- subjects --------------------------------------------------------------------
 
@@ -295,6 +399,8 @@ class Memory:
         return [(item, counts.get(item.slug, 0)) for item in registry.known()]
 
     def add_subject(self, name: str, type_: str = "project", display: str = "") -> Subject:
+        from wakebook.log import subjects
+
         with self._writing():
             before = self.registry()
             after = subjects.add(before, name, type_, display)
@@ -305,6 +411,8 @@ class Memory:
 
     def rename_subject(self, old: str, new: str, *, merge: bool = False) -> tuple[str, int]:
         """Rename in registry and log, or merge into an existing subject. Entries changed."""
+        from wakebook.log import subjects
+
         with self._writing():
             registry = self.registry()
             source = registry.get(old).slug
@@ -328,6 +436,8 @@ class Memory:
         return target, changed
 
     def delete_subject(self, name: str) -> Subject:
+        from wakebook.log import subjects
+
         with self._writing():
             registry = self.registry()
             gone = registry.get(name)
@@ -337,10 +447,14 @@ class Memory:
     # --- accounts --------------------------------------------------------------------
 
     def audit(self, paths: Sequence[Path] = ()) -> list[Account]:
+        from wakebook.lifecycle.audit import audit
+
         self.home.require()
         return audit(self.home, self.chains(), self.state(), self.sessions(paths), self.config)
 
     def status(self) -> Status:
+        from wakebook.lifecycle.status import status
+
         return status(
             self.home,
             self._ledger,
@@ -348,6 +462,7 @@ class Memory:
             self.history(),
             self.audit(),
             self.extractor.name,
+            self._index.status(),
             clock.now(),
         )
 
@@ -357,6 +472,8 @@ class Memory:
             return self.history().now(clock.now(), summary)
 
     def history(self) -> History:
+        from wakebook.lifecycle.history import History
+
         return History(self.home, self.config)
 
     # --- watching --------------------------------------------------------------------
@@ -368,11 +485,13 @@ class Memory:
         failed: Callable[[str], None] = lambda error: None,
     ) -> None:
         """Catch up as things are said, until `stop` is set. A passing error is told of."""
+        from wakebook.lifecycle.watch import watch
+
         self.home.require()
 
         def roots() -> list[Path]:
             hosts = self.config.hosts
-            named = [getattr(hosts, name) for name in hosts.__slots__]
+            named = hosts.values().values()
             folders = [configs.expand(path) for paths in named for path in paths]
             return [folder for folder in folders if folder.is_dir()]
 
@@ -397,11 +516,15 @@ __all__ = [
     "Account",
     "Brief",
     "Entry",
+    "Found",
+    "Hit",
+    "IndexStatus",
     "Memory",
     "Query",
     "Shown",
     "Status",
     "Subject",
     "Sweep",
+    "Synced",
     "as_dict",
 ]

@@ -29,7 +29,7 @@ def said(days_ago: float, content: str, type_: str = "fact", **fields: object) -
 
 
 def lines(*entries: Entry, **settings: int) -> list[str]:
-    return briefing(resolve(entries), Registry(), NOW, Briefing(**settings))  # type: ignore[arg-type]
+    return briefing(resolve(entries), Registry(), NOW, Briefing(**settings))
 
 
 def section(text: list[str], name: str) -> list[str]:

@@ -48,9 +48,9 @@ def test_a_first_day(projects: Path) -> None:
     assert f"Session: {claude.session}" in woken
     assert run("wake") == woken
     assert "Go with Postgres" in run("log")
-    found = run_json("search", "postgres", "--type", "decision")
-    assert [entry["type"] for entry in found] == ["decision"]
-    shown = run("show", found[0]["id"][:6])
+    found = run_json("search", "postgres", "--type", "decision")["hits"]
+    assert [hit["type"] for hit in found] == ["decision"]
+    shown = run("show", found[0]["ref"][:6])
     assert "Where it was said" in shown and "SQLite locks up" in shown
     assert "Active" in run("brief")
     assert "● all well" in run("status")
@@ -68,7 +68,7 @@ def test_corrections_by_hand_and_their_history() -> None:
     task = run_json("remember", "--type", "task", "Deploy", "to", "lagoon")
     assert task["state"] == "open"
     run("remember", "--type", "task", "--done", "--replaces", task["id"], "Deployed to lagoon")
-    assert run_json("search", "--status", "open", code=1) == []
+    assert run_json("search", "--status", "open", code=1)["hits"] == []
     assert "There is no entry 'zzzz'" in run("remember", "x", "--replaces", "zzzz", code=9)
     assert "--done is for" in run("remember", "x", "--done", code=2)
 
@@ -103,10 +103,11 @@ def test_filters_and_dates(projects: Path) -> None:
     assert len(run_json("log", "--since", "10h")) < len(run_json("log", "--since", "2d"))
     assert run_json("log", "--until", "2026-11-01") == []
     assert run_json("log", "-n", "1", "--type", "handoff")[0]["type"] == "handoff"
-    assert {entry["session"][-1] for entry in run_json("search", "--session", "5e55")} == {"1", "2"}
+    found = run_json("search", "--session", "5e55", "--limit", "99")["hits"]
+    assert {hit["session"][-1] for hit in found} == {"1", "2"}
     assert "is no date" in run("log", "--since", "whenever", code=2)
-    assert "Nothing found" in run("search", "nothing-like-this", code=1)
-    assert run_json("search", "nothing-like-this", code=1) == []
+    assert "Nothing found" in run("search", "--subject", "nothing-like-this", code=1)
+    assert run_json("search", "--subject", "nothing-like-this", code=1)["hits"] == []
 
 
 def test_show_sessions_and_files(projects: Path) -> None:

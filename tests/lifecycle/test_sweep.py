@@ -68,7 +68,7 @@ def test_older_words_never_replace_newer_ones(memory: Memory, projects: Path) ->
     late.at = new.at - timedelta(days=5)
     late.user("No, actually the launch is on 14 November.")
     memory.catch_up()
-    newest = memory.search(Query(text="21 november", types=("fact", "decision"), all=True))[0]
+    newest = memory.entries(Query(text="21 november", types=("fact", "decision"), all=True))[0]
     assert newest.id not in memory.chains().replaced_by
 
 

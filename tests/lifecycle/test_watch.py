@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 
@@ -52,7 +51,7 @@ def test_the_baseline_catches_up_on_everything_again_and_again(
     memory: Memory, projects: Path
 ) -> None:
     """With a baseline of no minutes: at the start, and then at every look."""
-    config = replace(Config(), watch=Watch(baseline_minutes=0))
+    config = Config(watch=Watch(baseline_minutes=0))
     calls: list[list[Session] | None] = []
     stop = Event()
 

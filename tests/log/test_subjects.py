@@ -39,7 +39,7 @@ def test_rename_rewrites_the_log_leaves_an_alias_and_commits_before_and_after(
     )
     untouched = memory.home.log.read_bytes().splitlines()[1]
     assert memory.rename_subject("whisper", "whisper-stt") == ("whisper-stt", 1)
-    found = memory.search(Query(subjects=("whisper",)))  # the alias still finds it
+    found = memory.entries(Query(subjects=("whisper",)))  # the alias still finds it
     assert [item.subject for item in found] == ["whisper-stt"]
     assert found[0].content == 'says "subject":"whisper" itself'
     assert memory.home.log.read_bytes().splitlines()[1] == untouched
@@ -67,7 +67,7 @@ def test_a_deleted_subject_keeps_its_entries_and_gets_no_new_ones(memory: Memory
     memory.remember("one", subject="boat")
     memory.delete_subject("boat")
     assert memory.subjects() == []
-    assert [item.subject for item in memory.search(Query())] == ["boat"]
+    assert [item.subject for item in memory.entries(Query())] == ["boat"]
     with pytest.raises(WakebookError, match="was deleted"):
         memory.remember("two", subject="boat")
     assert memory.registry().for_entry("boat") == ""
@@ -91,8 +91,8 @@ def test_a_name_that_is_in_use_again_is_nobodys_alias(memory: Memory) -> None:
     memory.rename_subject("alpha", "beta", merge=True)
     memory.rename_subject("gamma", "alpha")
     memory.remember("x", subject="alpha")
-    assert [item.subject for item in memory.search(Query(subjects=("alpha",)))] == ["alpha"]
-    assert memory.search(Query(subjects=("beta",))) == []
+    assert [item.subject for item in memory.entries(Query(subjects=("alpha",)))] == ["alpha"]
+    assert memory.entries(Query(subjects=("beta",))) == []
 
 
 def test_renaming_back_and_merging_into_an_alias(memory: Memory) -> None:
@@ -103,7 +103,7 @@ def test_renaming_back_and_merging_into_an_alias(memory: Memory) -> None:
     memory.rename_subject("other", "one", merge=True)  # "one" is an alias of "two" by now
     assert [item.slug for item, _ in memory.subjects()] == ["two"]
     memory.rename_subject("two", "one")
-    assert [item.subject for item in memory.search(Query(subjects=("two",)))] == ["one"]
+    assert [item.subject for item in memory.entries(Query(subjects=("two",)))] == ["one"]
 
 
 def test_remember_makes_a_slug_of_a_name(memory: Memory) -> None:

@@ -22,7 +22,7 @@ from wakebook.log.subjects import Registry
 
 EACH = 8  # decisions or tasks that are listed with a handoff
 FURTHER = """## Looking further
-- `wakebook search WORDS` finds entries (filters: --type, --subject, --status, --since)
+- `wakebook search WORDS` finds what was said or learned, in any words (filters: --type, --since)
 - `wakebook show ID` gives an entry with its history and the conversation lines behind it
 - `wakebook log --subject SLUG` lists what is known about a subject
 - `wakebook remember "TEXT"` keeps something for the next session"""

@@ -9,6 +9,7 @@ import msgspec
 
 from wakebook import clock
 from wakebook.home import Home
+from wakebook.index.index import IndexStatus
 from wakebook.lifecycle.audit import UNACCOUNTED, Account
 from wakebook.lifecycle.history import History
 from wakebook.log.chains import Chains
@@ -40,6 +41,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     last_handoff: str
     git: str
     uncommitted: int
+    index: IndexStatus
     problems: tuple[str, ...]
 
 
@@ -50,6 +52,7 @@ def status(
     history: History,
     accounts: Sequence[Account],
     extractor: str,
+    index: IndexStatus,
     now: datetime,
 ) -> Status:
     chains = ledger.chains()
@@ -76,7 +79,8 @@ def status(
         last_handoff=clock.iso(max(handoffs)) if handoffs else "",
         git=history.note(),
         uncommitted=len(history.waiting()),
-        problems=tuple(_problems(home, ledger, chains, now)),
+        index=index,
+        problems=(*_problems(home, ledger, chains, now), *index.problems),
     )
 
 

@@ -31,12 +31,18 @@ class Reading(msgspec.Struct, frozen=True):
     size: int = 0  # bytes read: where the next reading can go on
 
 
-def read(home: Home, offset: int = 0) -> Reading:
-    """The log from a byte offset on (which must be a line's beginning)."""
+def read(home: Home, offset: int = 0, most: int = -1) -> Reading:
+    """The log from a byte offset on (which must be a line's beginning).
+
+    With `most`, about so many bytes of it and only complete lines.
+    """
     try:
         with home.log.open("rb") as stream:
             stream.seek(offset)
-            data = stream.read()
+            data = stream.read(most)
+            if most >= 0 and not data.endswith(b"\n"):
+                data += stream.readline()
+                data = data[: data.rfind(b"\n") + 1]
             size = offset + len(data)
     except FileNotFoundError:
         return Reading((), (), 0)

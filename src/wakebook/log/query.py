@@ -1,29 +1,44 @@
-"""Query: the filters by which entries are picked, the same for every command and tool."""
+"""Query: what is asked, the same for every command and tool; and entries picked by it."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-import msgspec
+if TYPE_CHECKING:
+    from wakebook.log.chains import Chains
+    from wakebook.log.entry import Entry
 
-from wakebook.log.chains import Chains
-from wakebook.log.entry import Entry
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """Words and filters. Filters narrow what may be found; words say what is wanted of it."""
 
-class Query(msgspec.Struct, frozen=True, kw_only=True):
-    text: str = ""  # every word must occur (case-insensitive) in content, detail or subject
+    text: str = ""
     types: tuple[str, ...] = ()
-    subjects: tuple[str, ...] = ()  # canonical slugs
+    subjects: tuple[str, ...] = ()  # slugs or aliases
+    kinds: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     status: str = ""  # open, done
     session: str = ""  # a session id, or its beginning
+    host: str = ""
     since: datetime | None = None
     until: datetime | None = None  # exclusive
     all: bool = False  # replaced entries too
 
+    @property
+    def filtered(self) -> bool:
+        """Whether anything but the words narrows the search."""
+        return bool(
+            self.types or self.subjects or self.kinds or self.categories or self.status
+            or self.session or self.host or self.since or self.until
+        )  # fmt: skip
+
 
 def pick(chains: Chains, query: Query, aliases: dict[str, str] | None = None) -> list[Entry]:
-    """The entries that match, in log order."""
+    """The entries that match, in log order. Subjects are canonical slugs."""
     words = [word.lower() for word in re.findall(r"\w+", query.text)]
     names = aliases or {}
     return [
@@ -39,6 +54,7 @@ def _matches(entry: Entry, query: Query, chains: Chains, aliases: dict[str, str]
     return (
         (not query.types or entry.type in query.types)
         and (not query.subjects or aliases.get(entry.subject, entry.subject) in query.subjects)
+        and (not query.kinds or entry.kind in query.kinds)
         and (not query.status or status(entry, chains) == query.status)
         and (not query.session or entry.session.startswith(query.session))
         and (query.since is None or entry.timestamp >= query.since)

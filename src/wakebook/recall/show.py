@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
 import msgspec
 
 from wakebook import ref
@@ -40,10 +43,16 @@ def find_entry(chains: Chains, name: str) -> Entry:
     raise NotFound(f"There is no entry {name!r}.{several} `wakebook log` shows the ids.")
 
 
-def show(home: Home, chains: Chains, state: State, text: str) -> Shown:
+def show(
+    home: Home, chains: Chains, state: State, text: str, first: int = 0, lines: int = 0
+) -> Shown:
+    """What a reference points at. `first` and `lines` narrow what has lines."""
     wanted = ref.parse(text)
+    if first or lines:
+        first = max(first, 1)
+        wanted = replace(wanted, first=first, last=first + lines - 1 if lines else 0)
     if wanted.kind == "session":
-        return _session(home, chains, state, wanted.name)
+        return _session(home, chains, state, wanted)
     if wanted.kind == "path":
         return _path(home, wanted)
     return _entry(home, chains, find_entry(chains, wanted.name))
@@ -83,20 +92,36 @@ def _said(home: Home, entry: Entry) -> tuple[tuple[int, str], ...]:
     )
 
 
-def _session(home: Home, chains: Chains, state: State, name: str) -> Shown:
+def _session(home: Home, chains: Chains, state: State, wanted: ref.Ref) -> Shown:
+    name = wanted.name
     known = {item.id for item in state.sessions.values()}
     known |= {entry.session for entry in chains.entries}
     fitting = [name] if name in known else sorted(item for item in known if item.startswith(name))
+    if not fitting and name and archive.paths_of(home, name):  # its cursor may be forgotten
+        fitting = [name]
     if len(fitting) != 1 or not name:
         several = f" It fits {len(fitting)} sessions." if fitting else ""
         raise NotFound(f"There is no session {name!r}.{several} `wakebook audit` lists all.")
     identity = fitting[0]
+    paths = archive.paths_of(home, identity)
     return Shown(
         kind="session",
         name=identity,
-        transcripts=tuple(archive.paths_of(home, identity)),
+        transcripts=tuple(paths),
+        lines=tuple(_conversation(home, paths, wanted)) if wanted.first else (),
         entries=tuple(entry for entry in chains.entries if entry.session == identity),
     )
+
+
+def _conversation(home: Home, paths: Sequence[str], wanted: ref.Ref) -> Iterator[tuple[int, str]]:
+    """Lines of what was said in a session, its transcripts one after the other."""
+    number = 0
+    for path in paths:
+        for turn in archive.read(home, path).turns:
+            for line in (f"{turn.at:%Y-%m-%d %H:%M} {turn.role}:", *turn.text.split("\n")):
+                number += 1
+                if wanted.first <= number and (not wanted.last or number <= wanted.last):
+                    yield number, line
 
 
 def _path(home: Home, wanted: ref.Ref) -> Shown:
@@ -104,6 +129,8 @@ def _path(home: Home, wanted: ref.Ref) -> Shown:
     if not path.is_relative_to(home.root.resolve()) or not path.is_file():
         raise NotFound(f"There is no file {wanted.name!r} in {home.root}.")
     text = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
+    if wanted.first > len(text):
+        raise NotFound(f"{wanted.name} has {len(text)} lines, not {wanted.first}.")
     last = min(wanted.last or len(text), len(text))
     lines = [(number, text[number - 1]) for number in range(wanted.first or 1, last + 1)]
     return Shown(kind="path", name=wanted.name, file=wanted.name, lines=tuple(lines))

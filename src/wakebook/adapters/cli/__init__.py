@@ -21,7 +21,8 @@ COMMANDS = {
     "audit": "Account for every session of every host.",
     "wake": "What a new session should be told.",
     "log": "The newest entries.",
-    "search": "Find entries by words and filters.",
+    "search": "Find what was said, learned or written.",
+    "index": "Bring the search index up to date.",
     "show": "An entry with its history, a session, or lines of a file.",
     "remember": "Keep something by hand.",
     "subjects": "What entries are about: list, add, rename, merge, delete.",
@@ -42,7 +43,8 @@ A first day:
 \b
 Exit codes: 0 fine · 1 something needs attention · 2 wrong usage · 3 no home ·
 4 home is locked · 5 config.toml · 6 unreadable session · 7 invalid entry ·
-8 git · 9 not found · 10 the system refused (disk full, permissions)
+8 git · 9 not found · 10 the system refused (disk full, permissions) ·
+11 a model (unavailable, or its answer is unusable) · 12 the search index
 """
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, emit, options
+from wakebook.adapters.cli.shared import Progress, console, emit, options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,15 +39,9 @@ def command(
     """
     if everything and (paths or session):
         raise click.UsageError("--all takes neither PATHS nor --session.")
-    shown = _Progress(quiet=as_json)
-    with shown:
+    with Progress(quiet=as_json) as shown:
         done = memory.catch_up(
-            paths,
-            session,
-            closing=close,
-            retry_failed=retry_failed,
-            begin=shown.begin,
-            finished=shown.step,
+            paths, session, closing=close, retry_failed=retry_failed, progress=shown
         )
     if as_json:
         emit({"messages": done.messages, "entries": done.entries, "sweep": done})
@@ -55,40 +49,6 @@ def command(
         report(done)
     if done.failed or done.given_up:
         sys.exit(1)
-
-
-class _Progress:
-    """A progress bar on a terminal; nothing at all elsewhere."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._bar: Any = None
-        self._task: Any = None
-        if not quiet and sys.stderr.isatty():
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                console=console(stderr=True),
-                transient=True,
-            )
-
-    def __enter__(self) -> None:
-        if self._bar:
-            self._bar.start()
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar:
-            self._bar.stop()
-
-    def begin(self, total: int) -> None:
-        if self._bar:
-            self._task = self._bar.add_task("catching up", total=total)
-
-    def step(self, session: Any) -> None:
-        if self._bar:
-            self._bar.update(self._task, advance=1, description=session.ref[:40])
 
 
 def report(done: Sweep, out: Console | None = None) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from wakebook.memory import Memory
 
+QUESTION = "On which day do we open to the public?"
 MORNING_AFTER = "2026-11-09T07:00:00Z"
 
 
@@ -48,6 +49,8 @@ def command(keep: str | None, as_json: bool) -> None:
 
 
 def _story(folder: Path, target: Path, out: Console, keep: str | None = None) -> dict[str, object]:
+    from rich.markup import escape
+
     began = clock.monotonic()
     samples = (target.parent / f"{target.name}-sessions") if keep else folder / "sessions"
     with resources.as_file(resources.files("wakebook") / "samples") as shipped:
@@ -77,12 +80,22 @@ def _story(folder: Path, target: Path, out: Console, keep: str | None = None) ->
     text = memory.wake()
     out.print(text, markup=False)
 
-    _heading(out, "5. wakebook show: why does it believe that?")
+    _heading(out, "5. wakebook search: asked in other words, it knows the corrected date")
+    out.print(f'   $ wakebook search "{QUESTION}"\n')
+    found = memory.search(QUESTION, limit=3)
+    for hit in found.hits:
+        out.print(
+            f"   [bold]{hit.score:.2f}[/bold]  {hit.type or hit.category:12}  [dim]{hit.ref}[/dim]"
+        )
+        out.print(f"         {escape(hit.snippet.replace('**', '')[:200])}")
+        out.print(f"         [dim]{escape(hit.why)}[/dim]")
+
+    _heading(out, "6. wakebook show: why does it believe that?")
     from wakebook.adapters.cli.show import show
 
     corrected = _most_corrected(memory)
     out.print(f"   $ wakebook show {corrected}\n")
-    show(memory, memory.show(corrected), out)
+    show(memory, memory.get(corrected), out)
 
     _heading(out, "Where to look next")
     where = target if keep else "~/.wakebook"
@@ -97,6 +110,7 @@ def _story(folder: Path, target: Path, out: Console, keep: str | None = None) ->
         "unaccounted": len(behind),
         "wake": text,
         "shown": corrected,
+        "found": [hit.ref for hit in found.hits],
         "seconds": round(seconds, 2),
     }
 

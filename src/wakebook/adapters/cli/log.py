@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @filters
+@click.option("--limit", "-n", type=click.IntRange(min=1), default=20, show_default=True)
 @click.option("--details", "-d", is_flag=True, help="Show the details below each entry.")
 @options
 def command(memory: Memory, details: bool, limit: int, as_json: bool, **arguments: Any) -> None:
     """The newest entries, oldest first. Replaced ones are left out unless --all."""
-    found = sorted(memory.search(query_of("", arguments)), key=lambda entry: entry.timestamp)[
+    found = sorted(memory.entries(query_of("", arguments)), key=lambda entry: entry.timestamp)[
         -limit:
     ]
     if as_json:

@@ -7,48 +7,115 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wakebook.adapters.cli.shared import (
-    console,
-    emit,
-    entry_json,
-    filters,
-    options,
-    print_entries,
-    query_of,
-)
+from wakebook.adapters.cli.shared import Progress, emit, filters, options, query_of
 
 if TYPE_CHECKING:
-    from wakebook.memory import Memory
+    from wakebook.memory import Found, Hit, Memory
+
+CATEGORIES = "identity memory journal project person procedure reference conversation topic".split()
+COLOURS = {
+    "task": "yellow",
+    "fact": "cyan",
+    "decision": "green",
+    "question": "magenta",
+    "handoff": "blue",
+}
 
 
 @click.command()
 @click.argument("words", nargs=-1)
 @filters
-@click.option("--details", "-d", is_flag=True, help="Show the details below each entry.")
+@click.option("--category", "categories", type=click.Choice(CATEGORIES), multiple=True)
+@click.option("--host", default="", help="Only from this host, like claude-code.")
+@click.option("--sessions", is_flag=True, help="Whole conversations instead of places in them.")
+@click.option("--limit", "-n", type=click.IntRange(min=1), help="Hits, at most.")
+@click.option(
+    "--min-score", type=click.FloatRange(0, 1), help="Leave out what fits less than this."
+)
+@click.option("--explain", is_flag=True, help="Show what each score is made of, and the time.")
 @options
 def command(
     memory: Memory,
     words: tuple[str, ...],
-    details: bool,
-    limit: int,
+    sessions: bool,
+    limit: int | None,
+    min_score: float | None,
+    explain: bool,
     as_json: bool,
     **arguments: Any,
 ) -> None:
-    """Find entries that hold every one of WORDS, newest first.
+    """Find what was said, learned or written, by its words and by its meaning.
+
+    Nothing in WORDS is syntax: ask as you would ask a person. What was replaced gives way to
+    what replaced it; --all shows it, too. Filters alone need no WORDS.
 
     \b
-    wakebook search retry queue
-    wakebook search --type decision --subject auth-migration
+    wakebook search which database did we take, and why
     wakebook search --type task --status open
+    wakebook search --subject auth-migration --since 30d webhook
+    wakebook search --sessions the day we lost the backup
+    wakebook search --explain retry queue
     """
-    found = memory.search(query_of(" ".join(words), arguments))
-    found.sort(key=lambda entry: entry.timestamp, reverse=True)
+    query = query_of(" ".join(words), arguments)
+    if not query.text.strip() and not query.filtered and not query.all:
+        raise click.UsageError("Give some words, or a filter like --type task.")
+    with Progress(quiet=as_json) as progress:
+        found = memory.search(
+            query,
+            limit=limit or 0,
+            min_score=min_score,
+            sessions=sessions,
+            explain=explain,
+            progress=progress,
+        )
     if as_json:
-        emit([entry_json(memory, entry) for entry in found[:limit]])
-        sys.exit(0 if found else 1)
-    if not found:
-        console().print("Nothing found. Fewer words, or --all for replaced entries, may help.")
+        emit(found)
+    else:
+        report(found, explain)
+    if not found.hits:
         sys.exit(1)
-    print_entries(memory, found[:limit], details)
-    if len(found) > limit:
-        console().print(f"[dim]… and {len(found) - limit} more (--limit)[/dim]")
+
+
+def report(found: Found, explain: bool = False) -> None:
+    for note in found.notes:
+        click.secho(f"! {note}", fg="yellow", err=True)
+    if not found.hits:
+        click.echo("Nothing found. Other words, --min-score 0 or --all may help.")
+    for hit in found.hits:
+        _print(hit, explain)
+    if explain:
+        _print_steps(found)
+
+
+def _print(hit: Hit, explain: bool) -> None:
+    kind = hit.type or hit.category
+    when = f"{hit.timestamp:%Y-%m-%d}" if hit.timestamp else ""
+    name = click.style(f"{kind:12}", fg=COLOURS.get(hit.type, "white"))
+    score = click.style(f"{hit.score:.2f}", bold=hit.score >= 0.5)
+    state = f"({hit.status})" if hit.status else ""
+    about = " ".join(part for part in (when, hit.subject, state, hit.speaker) if part)
+    click.echo(f"{score}  {name}  {about}  {click.style(hit.ref, dim=True)}")
+    click.echo(f"      {_marked(hit.snippet)}")
+    click.secho(f"      {hit.why}", dim=True)
+    if explain:
+        parts = "  ".join(f"{name} {value:g}" for name, value in hit.parts.items())
+        click.secho(f"      {parts}", dim=True)
+        if hit.provenance:
+            click.secho(f"      from {hit.provenance}", dim=True)
+
+
+def _marked(snippet: str) -> str:
+    """The snippet, with **matches** in bold."""
+    parts = snippet.split("**")
+    if len(parts) % 2 == 0:  # the text has stars of its own
+        return snippet
+    return "".join(
+        click.style(part, bold=True) if number % 2 else part for number, part in enumerate(parts)
+    )
+
+
+def _print_steps(found: Found) -> None:
+    used = f"words and {found.embedder} vectors" if found.embedder else "words alone"
+    steps = ", ".join(f"{name} {spent:.1f}" for name, spent in found.steps.items())
+    total = sum(found.steps.values())
+    click.echo(f"\n{found.candidates} candidates by {used}; {total:.1f} ms: {steps}")

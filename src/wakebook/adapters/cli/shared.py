@@ -43,10 +43,7 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def emit(value: Any) -> None:
     """JSON on standard output: structs, dates and paths included."""
-    import msgspec
-
-    data = msgspec.to_builtins(value, builtin_types=(datetime,), enc_hook=str)
-    print(json.dumps(data, ensure_ascii=False, indent=2, default=_plain))
+    print(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
 
 
 def emit_line(value: Any) -> None:
@@ -54,8 +51,11 @@ def emit_line(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False), flush=True)
 
 
-def _plain(value: Any) -> str:
-    return clock.iso(value) if isinstance(value, datetime) else str(value)
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return clock.iso(value)
+    names = getattr(value, "__struct_fields__", None) or getattr(value, "__dataclass_fields__", ())
+    return {name: getattr(value, name) for name in names} if names else str(value)
 
 
 def entry_json(memory: Memory, entry: Entry) -> dict[str, Any]:
@@ -158,18 +158,53 @@ class When(click.ParamType[datetime]):
         return moment.astimezone(UTC)
 
 
+class Progress:
+    """A progress bar on a terminal for what takes more than a moment; elsewhere nothing."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._wanted = not quiet and sys.stderr.isatty()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """So much of so many is done. The bar appears with the first part of a longer job."""
+        if not self._wanted or (not self._bar and done >= total):
+            return
+        if not self._bar:
+            from rich import progress
+
+            self._bar = progress.Progress(
+                progress.TextColumn("{task.description}"),
+                progress.BarColumn(),
+                progress.MofNCompleteColumn(),
+                console=console(stderr=True),
+                transient=True,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(what)
+        self._bar.update(self._task, description=what[:40], completed=done, total=total)
+
+
 def filters(function: Callable[..., Any]) -> Callable[..., Any]:
     """The filters of `log` and `search`."""
     types = click.Choice(["task", "fact", "decision", "question", "handoff"])
+    kinds = click.Choice(["lesson", "procedure", "preference", "event", "relationship"])
     for option in (
         click.option("--type", "-t", "types", type=types, multiple=True, help="Only this type."),
         click.option("--subject", "-s", "subjects", multiple=True, help="Only about this."),
         click.option("--status", type=click.Choice(["open", "done", "answered"]), default=None),
+        click.option("--kind", "kinds", type=kinds, multiple=True, help="Only this kind of fact."),
         click.option("--session", default="", help="Only from this session (a beginning will do)."),
         click.option("--since", type=When(), help="Not older: 2026-02-20, 7d, yesterday."),
         click.option("--until", type=When(), help="Older than this moment."),
         click.option("--all", "everything", is_flag=True, help="Replaced entries too."),
-        click.option("--limit", "-n", type=click.IntRange(min=1), default=20, show_default=True),
     ):
         function = option(function)
     return function
@@ -182,6 +217,9 @@ def query_of(text: str, arguments: dict[str, Any]) -> Any:
         text=text,
         types=arguments["types"],
         subjects=arguments["subjects"],
+        kinds=arguments["kinds"],
+        categories=arguments.get("categories", ()),
+        host=arguments.get("host", ""),
         status=arguments["status"] or "",
         session=arguments["session"],
         since=arguments["since"],

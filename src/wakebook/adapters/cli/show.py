@@ -23,16 +23,20 @@ if TYPE_CHECKING:
 
 @click.command(context_settings={"ignore_unknown_options": True})  # an id may begin with -
 @click.argument("ref")
+@click.option("--from", "first", type=click.IntRange(min=1), help="The first line to show.")
+@click.option("--lines", type=click.IntRange(min=1), help="How many lines.")
 @options
-def command(memory: Memory, ref: str, as_json: bool) -> None:
+def command(memory: Memory, ref: str, first: int | None, lines: int | None, as_json: bool) -> None:
     """Show what REF points at, and why it is believed.
 
     \b
     wakebook show k3J_x9QmZ2aB          an entry (the first 4 characters will do)
     wakebook show session:5560          a session: its transcripts and entries
+    wakebook show session:5560 --lines 40          how that conversation began
     wakebook show raw/conversations/2026/02/16/1845-….md#12-20
+    wakebook show knowledge/memory/MEMORY.md --from 10 --lines 20
     """
-    shown = memory.show(ref)
+    shown = memory.get(ref, first or 0, lines or 0)
     if as_json:
         emit(
             {

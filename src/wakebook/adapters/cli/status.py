@@ -10,7 +10,7 @@ import click
 from wakebook.adapters.cli.shared import console, emit, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import Memory
+    from wakebook.memory import IndexStatus, Memory
 
 
 @click.command()
@@ -39,6 +39,7 @@ def command(memory: Memory, as_json: bool) -> None:
         ("transcripts", str(found.transcripts)),
         ("last handoff", found.last_handoff or "none yet"),
         ("extractor", f"{found.extractor} (no model needed)"),
+        ("search", _search(found.index)),
         ("git", f"{found.git}; {_many(found.uncommitted, 'change')} to commit"),
     ]
     for name, value in rows:
@@ -50,6 +51,12 @@ def command(memory: Memory, as_json: bool) -> None:
     if not wrong:
         out.print("[green]● all well[/green]")
     sys.exit(1 if wrong else 0)
+
+
+def _search(index: IndexStatus) -> str:
+    chunks = sum(index.chunks.values())
+    waiting = f", {index.pending:,} wait for a vector" if index.pending else ""
+    return f"{_many(chunks, 'chunk')} indexed{waiting}; embedder {index.why}"
 
 
 def _many(count: int, noun: str) -> str:

@@ -26,14 +26,12 @@ if TYPE_CHECKING:
 
 DIMENSION = 256
 FEW = 2000  # this many pieces are summed without numpy, unless it is there already
+FEW_WORDS = 100  # words that are cut without a dictionary
 LONGEST_WORD = 100
 KEPT_WORDS = 200_000
 _PLAIN = re.compile(r"[a-z0-9]+|[^a-z0-9\s]")
-_ANY = re.compile(
-    r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]"  # a CJK character
-    r"|(?:(?![\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f])[^\W_])+"
-    r"|[^\w\s]|_"
-)
+_CJK = "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]"
+_ANY = rf"{_CJK}|(?:(?!{_CJK})[^\W_])+|[^\w\s]|_"  # compiled (slowly) if it is needed
 
 
 class Builtin:
@@ -45,9 +43,20 @@ class Builtin:
         self._pieces: dict[str, tuple[int, ...]] = {}
 
     @cached_property
+    def _lines(self) -> str:
+        """The vocabulary, each token between two line ends."""
+        return "\n" + (self._folder / "vocab.txt").read_text(encoding="utf-8")
+
+    @cached_property
     def _vocabulary(self) -> dict[str, int]:
-        text = (self._folder / "vocab.txt").read_text(encoding="utf-8")
-        return {token: row for row, token in enumerate(text.removesuffix("\n").split("\n"))}
+        return {token: row for row, token in enumerate(self._lines[1:-1].split("\n"))}
+
+    def _row(self, token: str) -> int | None:
+        """A token's row. A few are looked up in the text: quicker than making a dictionary."""
+        if len(self._pieces) > FEW_WORDS:
+            return self._vocabulary.get(token)
+        at = self._lines.find(f"\n{token}\n")
+        return self._lines.count("\n", 0, at) if at >= 0 else None
 
     @cached_property
     def _table(self) -> mmap.mmap:
@@ -70,7 +79,7 @@ class Builtin:
         else:
             text = unicodedata.normalize("NFD", text)
             text = "".join(char for char in text if unicodedata.category(char) != "Mn")
-            words = _ANY.findall(text)
+            words = re.findall(_ANY, text)
         known = self._pieces
         found: list[int] = []
         for word in words:
@@ -80,13 +89,12 @@ class Builtin:
 
     def _cut(self, word: str) -> tuple[int, ...]:
         """A word's pieces, the longest that fits first. None if one is not in the table."""
-        vocabulary = self._vocabulary
         rows: list[int] = []
         start, size = 0, len(word)
         while start < size <= LONGEST_WORD:
             before = "##" if start else ""
             for end in range(size, start, -1):
-                row = vocabulary.get(before + word[start:end])
+                row = self._row(before + word[start:end])
                 if row is not None:
                     rows.append(row)
                     start = end
@@ -104,7 +112,7 @@ class Builtin:
     def _sum(self, tokens: Sequence[int]) -> list[float]:
         total = [0.0] * DIMENSION
         table = memoryview(self._table).cast("b")
-        scales = len(self._vocabulary) * DIMENSION
+        scales = (self._lines.count("\n") - 1) * DIMENSION
         for token in tokens:
             (scale,) = struct.unpack_from("<e", self._table, scales + 2 * token)
             row = table[token * DIMENSION : (token + 1) * DIMENSION]
@@ -115,28 +123,28 @@ class Builtin:
     # --- many, with numpy ------------------------------------------------------------
 
     @cached_property
-    def _arrays(self) -> tuple[Any, Any]:
+    def _rows(self) -> Any:
+        """The table as numbers of full size: 30 MB, for those who embed many texts."""
         import numpy as np
 
         size = len(self._vocabulary)
         rows = np.frombuffer(self._table, np.int8, size * DIMENSION).reshape(size, DIMENSION)
-        scales = np.frombuffer(self._table, np.float16, size, size * DIMENSION)
-        return rows, scales.astype(np.float32)
+        scales = np.frombuffer(self._table, "<f2", size, size * DIMENSION)
+        return rows * scales.astype(np.float32)[:, None]
 
-    def _sums(self, tokens: Sequence[Sequence[int]], batch: int = 256) -> Any:
+    def _sums(self, tokens: Sequence[Sequence[int]]) -> Any:
+        """The first pieces of all texts, plus the second ones of those that have one, ..."""
         import numpy as np
 
-        rows, scales = self._arrays
-        result = np.zeros((len(tokens), DIMENSION), np.float32)
-        for start in range(0, len(tokens), batch):
-            part = tokens[start : start + batch]
-            sizes = np.array([len(item) for item in part])
-            filled = np.flatnonzero(sizes)
-            if not len(filled):
-                continue
-            flat = np.array([token for item in part for token in item])
-            weighted = rows[flat] * scales[flat][:, None]
-            ends = np.cumsum(sizes[filled])
-            result[start + filled] = np.add.reduceat(weighted, np.r_[0, ends[:-1]], axis=0)
-        lengths = np.linalg.norm(result, axis=1, keepdims=True)
-        return result / np.maximum(lengths, 1e-12)
+        order = sorted(range(len(tokens)), key=lambda at: -len(tokens[at]))
+        longest = [tokens[at] for at in order]
+        sums = np.zeros((len(tokens), DIMENSION), np.float32)
+        count = len(longest)
+        for place in range(len(longest[0]) if longest else 0):
+            while len(longest[count - 1]) <= place:
+                count -= 1
+            sums[:count] += self._rows[[row[place] for row in longest[:count]]]
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        result = np.empty_like(sums)
+        result[order] = sums / np.maximum(lengths, 1e-12)
+        return result

@@ -1,0 +1,87 @@
+"""Changes: whether there is anything to index. A search asks this first, and mostly it is no."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any
+from zlib import crc32
+
+from wakebook.home import Home
+from wakebook.index.store import Store
+
+SUFFIXES = (".md", ".txt")
+FOLDERS = ("knowledge", "topics", "archive", "raw/conversations")
+TAIL = 256  # bytes before the place where the log was left, to see that it is the same log
+
+Stat = tuple[int, int]  # time and size of a file
+
+
+def any_(store: Store, home: Home, extra: Sequence[Path]) -> bool:
+    """Whether the log, a note, a transcript or the subjects differ from what is indexed."""
+    mark = store.get("log", {})
+    if mark != log_mark(home, mark.get("size", 0)) | {"entries": mark.get("entries", 0)}:
+        return True
+    known = store.db.execute("SELECT path, modified, size FROM file")
+    found = dict(files(home, extra))
+    if {path: (modified, size) for path, modified, size in known} != found:
+        return True
+    return bool(store.get("subjects_mark") != subjects_mark(home))
+
+
+def log_mark(home: Home, size: int) -> dict[str, Any]:
+    """How a log looks that was read this far."""
+    try:
+        with home.log.open("rb") as stream:
+            there = os.fstat(stream.fileno())
+            stream.seek(max(0, size - TAIL))
+            tail = stream.read(min(size, TAIL))
+    except FileNotFoundError:
+        return {"size": 0, "end": 0, "tail": 0, "inode": 0}
+    return {"size": size, "end": there.st_size, "tail": crc32(tail), "inode": there.st_ino}
+
+
+def subjects_mark(home: Home) -> list[int] | None:
+    try:
+        there = home.subjects.stat()
+    except FileNotFoundError:
+        return None
+    return [there.st_mtime_ns, there.st_size, there.st_ino]
+
+
+def files(home: Home, extra: Sequence[Path]) -> Iterator[tuple[str, Stat]]:
+    """Every note and transcript of the home, and some files outside of it."""
+    root = str(home.root)
+    waiting = [f"{root}/{folder}" for folder in FOLDERS]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    elif entry.name.endswith(SUFFIXES) and entry.name[0] != ".":
+                        found = _stat(entry)
+                        if found:
+                            yield _readable(entry.path[len(root) + 1 :]), found
+        except OSError:  # no such folder, or gone meanwhile
+            continue
+    for other in extra:
+        found = _stat(other)
+        if found:
+            yield str(other), found
+
+
+def _stat(path: os.DirEntry[str] | Path) -> Stat | None:
+    """Time and size of an ordinary file. A pipe, or a link that leads nowhere, is none."""
+    try:
+        there = path.stat()
+    except OSError:
+        return None
+    return (there.st_mtime_ns, there.st_size) if S_ISREG(there.st_mode) else None
+
+
+def _readable(path: str) -> str:
+    """A path that can be written down, even if the file's name is not UTF-8."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

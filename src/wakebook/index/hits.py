@@ -1,0 +1,272 @@
+"""Hits: from ranked chunks to what a reader gets: text, where it comes from, and why.
+
+What was replaced gives way to what replaced it. A turn in which something was said that no
+longer holds stays below the entry that corrected it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from wakebook.config import Search
+from wakebook.index import rank
+from wakebook.index.question import Question
+from wakebook.index.rank import Scored
+from wakebook.index.scope import Allowed
+from wakebook.index.snippet import Marker
+from wakebook.index.store import Row, Store
+
+if TYPE_CHECKING:
+    from wakebook.log.query import Query
+
+MORE = 6  # so many more than are wanted are read, to choose from
+BELOW = 0.98  # a replaced thing's share of the score of what replaced it
+NEAR = 0.35  # cosine similarity that means nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """Something that was found."""
+
+    ref: str  # what `get` and `show` take: an entry's id, or path#lines
+    score: float  # how well it fits, 0 to 1
+    snippet: str
+    category: str
+    type: str = ""
+    subject: str = ""
+    status: str = ""
+    timestamp: datetime | None = None
+    provenance: str = ""  # where it was said
+    why: str = ""  # what made it fit, for people
+    title: str = ""
+    speaker: str = ""
+    session: str = ""
+    replaced_by: str = ""  # what holds instead
+    parts: dict[str, float] = field(default_factory=dict)  # what the score is made of
+
+
+class Body(NamedTuple):
+    title: str
+    text: str
+    detail: str
+    language: str
+
+    def words(self) -> frozenset[str]:
+        """As they are written: enough to see that two texts say the same."""
+        return frozenset(f"{self.text} {self.detail}".casefold().split())
+
+
+class Hits:
+    def __init__(
+        self,
+        store: Store,
+        question: Question,
+        settings: Search,
+        weights: Sequence[float],
+        *,
+        explain: bool = False,
+    ) -> None:
+        self._store = store
+        self._question = question
+        self._settings = settings
+        self._weights = weights  # what each word of the question tells
+        self._explain = explain
+        self._marker = Marker(question.terms)
+        self._bodies: dict[int, Body] = {}
+
+    # --- what holds ------------------------------------------------------------------
+
+    def settled(
+        self, ranked: Sequence[Scored], query: Query, allowed: Allowed | None, limit: int
+    ) -> list[Scored]:
+        """The best candidates, with corrections above what they correct."""
+        by_name = {item.row.name: item for item in ranked if item.row.name}
+        kept: dict[int, Scored] = {}
+        corrected: dict[int, Scored] = {}  # by session
+        for item in ranked:
+            if len(kept) >= limit + MORE:
+                break
+            stale = item.row.replaced_by or self._corrected(item)
+            if stale:
+                item.corrected_by = self._latest(stale)
+                holds = self._raise(item, by_name, kept, allowed)
+                if holds and item.row.session:
+                    corrected.setdefault(item.row.session, holds)
+            if query.all or not item.row.replaced_by:
+                kept[item.id] = item
+        for item in kept.values():  # a handoff repeats what was learned in its session
+            if item.row.type == "handoff" and item.row.session in corrected:
+                item.score = min(item.score, corrected[item.row.session].score * BELOW)
+        return sorted(kept.values(), key=lambda item: -item.score)
+
+    def _raise(
+        self,
+        item: Scored,
+        by_name: dict[str, Scored],
+        kept: dict[int, Scored],
+        allowed: Allowed | None,
+    ) -> Scored | None:
+        """Put what holds above an item that does not. Returns what holds, if it may be seen."""
+        name = item.corrected_by
+        holds = by_name.get(name)
+        if holds is None:
+            sql = "SELECT id FROM chunk WHERE name = ?"
+            row = self._store.db.execute(sql, (name,)).fetchone()
+            if row is None or (allowed is not None and row[0] not in allowed):
+                return None
+            holds = by_name[name] = Scored(row[0], self._store.rows([row[0]])[row[0]])
+        if holds.score < item.score:
+            holds.score = item.score
+            holds.instead_of = item.row.name or "what was said before"
+        item.score = min(item.score, holds.score * BELOW)
+        kept[holds.id] = holds
+        return holds
+
+    def _latest(self, name: str) -> str:
+        seen = {""}
+        while name not in seen:
+            seen.add(name)
+            sql = "SELECT replaced_by FROM chunk WHERE name = ? AND replaced_by <> ''"
+            row = self._store.db.execute(sql, (name,)).fetchone()
+            name = row[0] if row else name
+        return name
+
+    def _corrected(self, item: Scored) -> str:
+        """For a turn: the entry that replaced all that was learned from it, if one did."""
+        if not item.row.turn or not self._anything_said:
+            return ""
+        rows = self._store.db.execute(
+            "SELECT c.replaced_by FROM file f "
+            "JOIN said s ON s.file IN (f.path, substr(f.path, 9)) AND s.place = ? "
+            "JOIN chunk c ON c.name = s.entry WHERE f.id = ? AND c.type <> 'handoff'",
+            (item.row.place, item.row.file),
+        ).fetchall()
+        replaced = [row[0] for row in rows]
+        return replaced[-1] if replaced and all(replaced) else ""
+
+    @cached_property
+    def _anything_said(self) -> bool:
+        """Whether any entry says where it was said."""
+        return self._store.db.execute("SELECT 1 FROM said LIMIT 1").fetchone() is not None
+
+    # --- choosing --------------------------------------------------------------------
+
+    def chosen(self, found: Sequence[Scored], limit: int, floor: float) -> list[Hit]:
+        """The best that do not say the same, as hits. `floor` is the least score."""
+        self._fetch([item.id for item in found])
+        said = {item.id: self._bodies[item.id].words() for item in found}
+        best = rank.diverse(found, said, limit, self._settings.diversity)
+        return self._scored(sorted(best, key=lambda item: -item.score), floor)
+
+    def _scored(self, best: Sequence[Scored], floor: float) -> list[Hit]:
+        """Hits with a score that says how sure it is, without those below the floor."""
+        sure = max((self._fit(item) for item in best[:3]), default=0.0)
+        top = best[0].score if best and best[0].score > 0 else 1.0
+        scores = [(item, round(sure * item.score / top, 4)) for item in best]
+        return [self.made(item, score, self._why(item)) for item, score in scores if score >= floor]
+
+    def sessions(self, ranked: Sequence[Scored], limit: int, floor: float) -> list[Hit]:
+        """Whole conversations, each with its best turn."""
+        best: dict[int, Scored] = {}
+        for item in ranked:
+            if item.row.session and item.row.turn:
+                best.setdefault(item.row.session, item)
+        hits = self._scored(list(best.values())[:limit], floor)
+        return [replace(hit, ref=f"session:{hit.session}") for hit in hits]
+
+    def _fit(self, item: Scored) -> float:
+        """How sure it is that this answers: by words that it has, and by how near it lies."""
+        near = max(0.0, (item.cosine - NEAR) / (1 - NEAR))
+        return 1 - (1 - rank.covered(item.holds, self._weights)) * (1 - near)
+
+    # --- one hit ---------------------------------------------------------------------
+
+    def _body(self, item: Scored) -> Body:
+        if item.id not in self._bodies:
+            self._fetch([item.id])
+        return self._bodies[item.id]
+
+    def _fetch(self, ids: Sequence[int]) -> None:
+        wanted = ",".join(map(str, ids))
+        sql = f"SELECT id, title, text, detail, language FROM body WHERE id IN ({wanted})"  # noqa: S608
+        for number, *body in self._store.db.execute(sql):
+            self._bodies[number] = Body(*body)
+
+    def made(self, item: Scored, score: float, why: str) -> Hit:
+        row, body = item.row, self._body(item)
+        path, session, host = self._store.source(row)
+        text = f"{body.text} — {body.detail}" if body.detail and row.name else body.text
+        return Hit(
+            ref=row.name or f"{path}#{row.line}-{row.last_line}",
+            score=score,
+            snippet=self._marker.snippet(
+                text or body.detail, body.language, self._settings.snippet_characters
+            ),
+            category=row.category,
+            type=row.type,
+            subject=row.subject,
+            status=row.status,
+            timestamp=datetime.fromtimestamp(row.at, UTC) if row.at else None,
+            provenance=self._provenance(row, path, session, host),
+            why=why,
+            title=body.title,
+            speaker=row.speaker,
+            session=session,
+            replaced_by=item.corrected_by or row.replaced_by,
+            parts=_parts(item) if self._explain else {},
+        )
+
+    def _provenance(self, row: Row, path: str, session: str, host: str) -> str:
+        if not row.name:
+            where = f"{path}#{row.line}-{row.last_line}"
+            return f"{host} session:{session} {where}".strip() if session else where
+        if session == "manual":
+            return "by hand"
+        said = self._store.db.execute(
+            "SELECT s.file, min(c.line), max(c.last_line) FROM said s "
+            "JOIN file f ON f.path IN (s.file, 'archive/' || s.file) "
+            "JOIN chunk c ON c.file = f.id AND c.place = s.place "
+            "WHERE s.entry = ? GROUP BY s.file",
+            (row.name,),
+        ).fetchone()
+        where = f"{said[0]}#{said[1]}-{said[2]}" if said else ""
+        return f"{host} session:{session} {where}".strip()
+
+    def _why(self, item: Scored) -> str:
+        asked = self._question.words
+        shared = [word.word for number, word in enumerate(asked) if item.holds >> number & 1]
+        parts = []
+        if shared:
+            parts.append(f"words: {', '.join(shared[:6])}")
+        if item.cosine > NEAR:
+            parts.append(f"meaning {item.cosine:.2f}")
+        if item.about:
+            parts.append("the time or speaker that was asked for")
+        parts += [name for name, _ in item.boosts if name not in ("distilled", "handoff")]
+        if item.instead_of:
+            parts.append(f"corrects {item.instead_of}")
+        if item.corrected_by:
+            parts.append(f"no longer holds, see {item.corrected_by}")
+        return " · ".join(parts) or "near in meaning"
+
+
+def _parts(item: Scored) -> dict[str, float]:
+    boost = 1.0
+    for _, factor in item.boosts:
+        boost *= factor
+    named = {
+        "bm25": item.lexical,
+        "cosine": item.cosine,
+        "words": item.words,
+        "meaning": item.meaning,
+        "context": item.context,
+        "about": item.about,
+        "recency": item.recency,
+        "boost": boost,
+        "total": item.score,
+    }
+    return {name: round(value, 4) for name, value in named.items()}

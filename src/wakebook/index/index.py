@@ -1,0 +1,265 @@
+"""Index: the index of one home, as the rest of Wakebook uses it: sync, search, status.
+
+A search first brings the index up to date, so that what was just written is found. Whatever
+is wrong with the index, a search still answers, and says what was wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wakebook import clock
+from wakebook.config import Config, expand
+from wakebook.errors import ConfigError, IndexUnavailable
+from wakebook.home import Home
+from wakebook.index import changes
+from wakebook.index.search import Found, Options, Searcher
+from wakebook.index.store import Store, is_broken
+from wakebook.models.embedder import Choice, Embedder, choose
+
+if TYPE_CHECKING:
+    from wakebook.index.sync import Progress, Sync, Synced
+    from wakebook.log.query import Query
+
+LOOK_SECONDS = 1.0  # a process that stays looks for changed files this often
+# What reading a database raises whose bytes were changed in places that SQLite does not check
+GARBLED = (ValueError, IndexError, KeyError, OverflowError, MemoryError)
+MOST_RIGHT_NOW = 2000  # waiting chunks that a search embeds before it answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexStatus:
+    """How the index is doing."""
+
+    path: str
+    bytes: int = 0
+    chunks: dict[str, int] = field(default_factory=dict)  # by category
+    embedder: str = ""
+    why: str = ""  # it is this one
+    vectors: int = 0
+    pending: int = 0  # chunks that wait for a vector
+    behind: int = 0  # bytes of the log that are not indexed
+    languages: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class Index:
+    def __init__(self, home: Home, config: Config) -> None:
+        self._home = home
+        self._config = config
+        self._looked = -LOOK_SECONDS
+        self._lock = threading.RLock()  # the store is for one thread at a time
+        self.store = Store(home.index)
+
+    @cached_property
+    def choice(self) -> Choice:
+        return choose(self._config.embedding, os.environ)
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        chosen = self.choice.embedder
+        if chosen is None or not chosen.remote:
+            return chosen
+        from wakebook.models.kept import Kept
+
+        return Kept(chosen, self._home.cache / "embeddings.db")
+
+    def changed(self) -> None:
+        """Something was written by this process: look at the next search, not some time."""
+        self._looked = -LOOK_SECONDS
+
+    # --- sync ------------------------------------------------------------------------
+
+    def sync(self, *, full: bool = False, progress: Progress | None = None) -> Synced:
+        """Bring everything up to date, vectors included. `full` starts from nothing."""
+        with self._lock:
+            if full:
+                self.store.delete()
+            with self._mended():
+                done = self._sync(self.store, progress).run()
+        if done.problem:
+            self._home.trace("failure", where="embedding", error=done.problem)
+        return done
+
+    def _sync(self, store: Store, progress: Progress | None = None) -> Sync:
+        from wakebook.index.sync import Sync, quiet
+
+        return Sync(
+            store,
+            self._home,
+            self.embedder,
+            extra=self._elsewhere(),
+            max_file_bytes=self._config.search.max_file_megabytes << 20,
+            progress=progress or quiet,
+        )
+
+    def _elsewhere(self) -> Sequence[Path]:
+        """MEMORY.md, if it lives outside of the home."""
+        chosen = self._config.briefing.memory_file
+        path = (self._home.root / expand(chosen)).resolve() if chosen else None
+        return [path] if path and not path.is_relative_to(self._home.root) else []
+
+    @contextmanager
+    def _mended(self) -> Iterator[None]:
+        """A database that turns out to be broken is set aside, and the work done again by
+        whoever asks next."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, *GARBLED) as error:
+            if isinstance(error, sqlite3.OperationalError) and not is_broken(error):
+                raise IndexUnavailable(f"{self.store.path}: {error}.") from error
+            self.store.abandon()
+            reason = f"{type(error).__name__}: {error}"
+            self._home.trace("failure", where="index", error=f"broken ({reason}); set aside")
+            raise _Broken(f"{self.store.path}: {reason}.") from error
+
+    def _look(self, progress: Progress | None) -> list[str]:
+        """Index what changed since the last look. Returns what a reader should know."""
+        now = clock.monotonic()
+        store = self.store
+        store.db  # noqa: B018 - opens it
+        if store.readonly:
+            behind = f"{self._behind():,} bytes of the log"
+            return (
+                [f"The index may not be written; {behind} are not in it."] if self._behind() else []
+            )
+        if now - self._looked < LOOK_SECONDS and not self._behind():
+            return []
+        remote = self.embedder is not None and self.embedder.remote
+        store.fresh()
+        name = self.embedder.name if self.embedder else ""
+        if store.get("embedder") == name and not changes.any_(store, self._home, self._elsewhere()):
+            self._looked = now
+            return []
+        sync = self._sync(store, progress)
+        try:
+            done = sync.run(embed=0 if remote else MOST_RIGHT_NOW)
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            return ["Another process is writing the index; the newest things may be missing."]
+        self._looked = now
+        return [f"Found by words alone: {done.problem}"] if done.problem else []
+
+    def _behind(self) -> int:
+        """Bytes of the log that are not indexed."""
+        try:
+            size = self._home.log.stat().st_size
+        except FileNotFoundError:
+            return 0
+        return abs(size - int(self.store.get("log", {}).get("end", 0)))
+
+    # --- search ----------------------------------------------------------------------
+
+    def search(
+        self,
+        query: Query,
+        now: datetime,
+        options: Options,
+        progress: Progress | None = None,
+    ) -> Found:
+        try:
+            try:
+                return self._search(query, now, options, progress)
+            except _Broken:  # set aside by now: the second time it is made anew
+                return self._search(query, now, options, progress)
+        except (IndexUnavailable, OSError) as error:
+            with suppress(OSError):
+                self._home.trace("failure", where="index", error=str(error))
+            return self._scan(query, now, options, str(error))
+
+    def _search(
+        self, query: Query, now: datetime, options: Options, progress: Progress | None
+    ) -> Found:
+        with self._lock, self._mended():
+            notes = self._look(progress)
+            if self.store.set_aside:
+                notes.append(
+                    f"The index was broken; it is kept as {self.store.set_aside.name}, and a new "
+                    "one was made."
+                )
+                self.store.set_aside = None
+            with self.store.reading():
+                found = self._searcher(self.store, self.embedder, now).search(query, options)
+        return replace(found, notes=(*notes, *found.notes))
+
+    def _searcher(self, store: Store, embedder: Embedder | None, now: datetime) -> Searcher:
+        names = store.get("subjects", {})
+        return Searcher(store, self._config.search, embedder, names, now)
+
+    def _scan(self, query: Query, now: datetime, options: Options, error: str) -> Found:
+        """Without an index: read the files that hold a word of the question, find by words."""
+        from wakebook.index import scan
+        from wakebook.index.sync import Sync
+
+        tool, paths = scan.holding(self._home.root, query.text)
+        store = Store(Path(":memory:"))
+        Sync(store, self._home, None, extra=self._elsewhere(), only=paths).run()
+        found = self._searcher(store, None, now).search(query, options)
+        store.close()
+        note = f"Found by reading the files ({tool}), by words alone: {error}"
+        return replace(found, notes=(note, *found.notes))
+
+    # --- status ----------------------------------------------------------------------
+
+    def status(self) -> IndexStatus:
+        """Never fails: what is wrong stands in `problems`."""
+        try:
+            choice = self.choice
+            name, why = choice.name, choice.why
+        except ConfigError as error:
+            name, why = "", str(error)
+        if not self.store.path.exists():
+            return IndexStatus(path=str(self.store.path), embedder=name, why=why)
+        try:
+            with self._lock:
+                self.store.fresh()
+                return self._status(name, why)
+        except (sqlite3.Error, IndexUnavailable) as error:
+            return IndexStatus(
+                path=str(self.store.path), embedder=name, why=why, problems=(str(error),)
+            )
+
+    def _status(self, name: str, why: str) -> IndexStatus:
+        from wakebook.index.sync import problems
+
+        store = self.store
+        by_category = "SELECT category, count(*) FROM chunk GROUP BY category ORDER BY category"
+        chunks: dict[str, int] = dict(store.db.execute(by_category).fetchall())
+        pending = store.count("pending")
+        found = [f"{path} is not indexed: {reason}" for path, reason in problems(store)]
+        made_with = store.get("embedder", name)
+        if made_with != (name if self.choice.embedder else ""):
+            found.append(
+                f"vectors are of {made_with or 'no embedder'}; the next sync makes them anew"
+            )
+        return IndexStatus(
+            path=str(store.path),
+            bytes=_size(store.path),
+            chunks=chunks,
+            embedder=name,
+            why=why,
+            vectors=sum(chunks.values()) - pending if made_with else 0,
+            pending=pending,
+            behind=self._behind(),
+            languages=tuple(store.get("languages", [])),
+            problems=tuple(found),
+        )
+
+
+class _Broken(IndexUnavailable):
+    """The database was broken and is set aside."""
+
+
+def _size(path: Path) -> int:
+    names = (path, path.with_name(path.name + "-wal"))
+    return sum(name.stat().st_size for name in names if name.exists())

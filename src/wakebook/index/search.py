@@ -1,0 +1,170 @@
+"""Search: a Query -> Hits. What is found by its words, by its meaning, and in which order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wakebook.config import Search
+from wakebook.errors import ModelError
+from wakebook.index import postings, rank, scope
+from wakebook.index.hits import Hit, Hits
+from wakebook.index.question import Question, ask
+from wakebook.index.rank import Scored
+from wakebook.index.store import Store
+from wakebook.models.embedder import Embedder
+
+if TYPE_CHECKING:
+    from wakebook.log.query import Query
+
+CANDIDATES = 150  # by words, and as many by meaning
+
+
+class Options(NamedTuple):
+    """How much is wanted."""
+
+    limit: int = 0  # 0: as many as the settings say
+    min_score: float | None = None
+    sessions: bool = False  # whole conversations instead of places in them
+    explain: bool = False  # with what each score is made of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The hits of a search, and how they came about."""
+
+    hits: tuple[Hit, ...] = ()
+    notes: tuple[str, ...] = ()  # what a reader should know: a fall-back, an index that is behind
+    embedder: str = ""  # whose vectors were used; nothing if words alone were
+    candidates: int = 0
+    steps: dict[str, float] = field(default_factory=dict)  # milliseconds
+
+
+class Searcher:
+    """One question to one index."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Search,
+        embedder: Embedder | None,
+        subjects: Mapping[str, str],
+        now: datetime,
+    ) -> None:
+        self.store = store
+        self.settings = settings
+        self.embedder = embedder
+        self.subjects = subjects  # slugs and aliases -> slugs
+        self.now = now
+        self.notes: list[str] = []
+        self.steps: dict[str, float] = {}
+        self._used = ""
+        self._candidates = 0
+        self._allowed: scope.Allowed | None = None
+        self._since = perf_counter()
+
+    def search(self, query: Query, options: Options) -> Found:
+        limit = options.limit or self.settings.max_results
+        floor = options.min_score
+        if floor is None:
+            floor = self.settings.min_score
+        if not query.text.strip():
+            return self._filtered(query, limit)
+        ranked, question, weights = self.ranked(
+            query, options.sessions, None if options.sessions else 2 * limit + 20
+        )
+        hits = Hits(self.store, question, self.settings, weights, explain=options.explain)
+        if options.sessions:
+            chosen = hits.sessions(ranked, limit, floor)
+        else:
+            settled = hits.settled(ranked, query, self._allowed, limit)
+            chosen = hits.chosen(settled, limit, floor)
+        self._step("read")
+        return Found(
+            hits=tuple(chosen),
+            notes=tuple(self.notes),
+            embedder=self._used,
+            candidates=self._candidates,
+            steps=self.steps,
+        )
+
+    def ranked(
+        self, query: Query, whole: bool, most: int | None
+    ) -> tuple[list[Scored], Question, list[float]]:
+        """The best candidates, without their texts; what each word tells."""
+        store = self.store
+        languages, speakers = store.get("languages", []), store.get("speakers", {})
+        question = ask(query.text, languages, self.subjects, speakers, self.now)
+        allowed = self._allowed = scope.allowed(store.db, query, self.subjects)
+        self._step("question")
+        size = store.size()
+        lexical = postings.search(store.db, question.sought, size, CANDIDATES, allowed)
+        self._step("words")
+        cosine = self._nearest(question, lexical.scores, allowed)
+        self._step("meaning")
+        rows = store.rows({*lexical.scores, *cosine})
+        self._candidates = len(rows)
+        now = self.now.timestamp()
+        ranked = rank.rank(
+            question, lexical, cosine, rows, self.settings, now, whole=whole, most=most
+        )
+        self._step("rank")
+        return ranked, question, lexical.weights
+
+    def _step(self, name: str) -> None:
+        now = perf_counter()
+        self.steps[name] = round((now - self._since) * 1000, 3)
+        self._since = now
+
+    # --- meaning ---------------------------------------------------------------------
+
+    def _nearest(
+        self, question: Question, lexical: Mapping[int, float], allowed: Any
+    ) -> dict[int, float]:
+        store = self.store
+        if self.embedder is None or store.get("embedder") != self.embedder.name:
+            return {}
+        waiting = store.count("pending")
+        if waiting > store.size().chunks // 20:
+            self.notes.append(
+                f"{waiting:,} texts have no vector of {self.embedder.name} yet, so this was found "
+                "by words alone. `wakebook index` goes on with it."
+            )
+            return {}
+        try:
+            wanted = self.embedder.embed([question.meant], query=True)[0]
+        except ModelError as error:
+            self.notes.append(f"Found by words alone: {error}")
+            return {}
+        dimension = store.get("dimension", 0)
+        if dimension and len(wanted) != dimension:
+            self.notes.append(
+                f"Found by words alone: {self.embedder.name} gave {len(wanted)} numbers, the index "
+                f"has {dimension}. `wakebook index --full` makes it anew."
+            )
+            return {}
+        if not math.isfinite(sum(wanted)):
+            self.notes.append(f"Found by words alone: {self.embedder.name} gave no numbers (NaN).")
+            return {}
+        self._used = self.embedder.name
+        return store.nearest.search(store.db, wanted, CANDIDATES, allowed, lexical)
+
+    # --- hits ------------------------------------------------------------------------
+
+    def _filtered(self, query: Query, limit: int) -> Found:
+        """Filters alone: the newest first."""
+        ids = scope.newest(self.store.db, query, self.subjects, limit)
+        rows = self.store.rows(ids)
+        found = [Scored(number, rows[number], score=1.0) for number in ids]
+        nothing = Question(text="", words=())
+        hits = Hits(self.store, nothing, self.settings, [])
+        self._step("filters")
+        return Found(
+            hits=tuple(hits.made(item, 1.0, "within the filters") for item in found),
+            candidates=len(found),
+            steps=self.steps,
+        )
