@@ -1,7 +1,7 @@
 """Measure what search finds, on LoCoMo and LongMemEval, through the real index.
 
     python bench/retrieval.py --locomo locomo10.json --longmemeval longmemeval_s.json
-                              [--embedder builtin|none|...] [--pooled] [--peer NAME]... [--json]
+                              [--embedder builtin|none|...] [--peer NAME]... [--json]
 
 Every conversation is written into a home as archived transcripts and indexed; every question
 goes through `Memory.search`. LoCoMo: github.com/snap-research/locomo (CC BY-NC 4.0), its own
@@ -38,14 +38,15 @@ from wakebook.capture.transcript import Message
 
 DEFINITIONS = """\
 LoCoMo, turn level: recall@k = the share of a question's evidence turns among the first k turns
-found in its conversation, averaged over questions of categories 1-4; hit@k = any of them.
-Session level: any@k = a session with evidence among the first k sessions, all@k = all of them.
+found in its conversation, averaged over questions of categories 1-4 (1-5: over all of them);
+hit@k = any of them. Session level: any@k = a session with evidence among the first k sessions,
+all@k = all of them, sessions@1 = their share in the first.
 LongMemEval: each question in its own haystack, abstention questions excluded; any@k and all@k
 over its answer sessions; MRR of the first. Pooled: all sessions of the file in one store.
 The halves: LoCoMo by conversation (the first ones were tuned on, the last ones not), LongMemEval
 by the question's place (even ones were tuned on)."""
 KS = (1, 5, 10)
-CATEGORIES = (1, 2, 3, 4)
+ADVERSARIAL = "5"  # LoCoMo's questions about what was not said
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class Scores:
     def as_dict(self) -> dict[str, Any]:
         cuts = quantiles(self.milliseconds, n=100) if len(self.milliseconds) > 1 else [0.0] * 99
         return {
-            "questions": max(map(len, self.values.values()), default=0),
+            "questions": len(self.values.get("MRR", ())),
             "documents": self.documents,
             **{name: round(100 * fmean(found), 1) for name, found in self.values.items()},
             "tuned half": _half(self.halves, 0),
@@ -138,7 +139,7 @@ def locomo(path: Path) -> list[Store]:
         for item in sample["qa"]:
             found = re.findall(r"D\d+:\d+", " ".join(map(str, item.get("evidence", []))))
             turns_ = frozenset(name for name in found if name in where)
-            if item["category"] in CATEGORIES and turns_:
+            if turns_:
                 kind = str(item["category"])
                 gold = frozenset(where[name] for name in turns_)
                 questions.append(Question(item["question"], last, turns_, gold, kind, tuned))
@@ -365,6 +366,10 @@ def _score(
     question: Question, turns: Sequence[str], sessions: Sequence[str], scores: Scores
 ) -> None:
     if question.turns:
+        share = len(question.turns.intersection(turns)) / len(question.turns)
+        scores.add("recall@10, 1-5", share, question.tuned)
+        if question.kind == ADVERSARIAL:
+            return
         for k in KS:
             share = len(question.turns.intersection(turns[:k])) / len(question.turns)
             scores.add(f"recall@{k}", share, question.tuned)
@@ -372,6 +377,8 @@ def _score(
     for k in KS:
         scores.add(f"any@{k}", bool(question.sessions.intersection(sessions[:k])), question.tuned)
         scores.add(f"all@{k}", question.sessions.issubset(sessions[:k]), question.tuned)
+    first = len(question.sessions.intersection(sessions[:1])) / len(question.sessions)
+    scores.add("sessions@1", first, question.tuned)
     ranks = [sessions.index(name) for name in question.sessions if name in sessions]
     scores.add("MRR", 1 / (min(ranks) + 1) if ranks else 0.0, question.tuned)
 
@@ -410,7 +417,6 @@ def options() -> argparse.Namespace:
     add("--locomo", type=Path, help="locomo10.json, or a part of it")
     add("--longmemeval", type=Path, help="longmemeval_s, .json or .json.xz")
     add("--embedder", default="builtin", help="[embedding] provider (builtin)")
-    add("--pooled", action="store_true", help="LongMemEval in one store, too")
     add(
         "--peer",
         action="append",
@@ -441,9 +447,8 @@ def run(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
     if arguments.longmemeval:
         stores = longmemeval(arguments.longmemeval)
         yield "LongMemEval_S", measure(stores, embedder, False, told).as_dict()
-        if arguments.pooled:
-            one = [pooled(stores)]
-            yield "LongMemEval_S, pooled", measure(one, embedder, False, told).as_dict()
+        one = [pooled(stores)]
+        yield "LongMemEval_S, pooled", measure(one, embedder, False, told).as_dict()
 
 
 def beside_peers(

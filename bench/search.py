@@ -60,7 +60,7 @@ indexing    entries a second in Memory.index(), from the log's lines to the comm
 10 new      10 entries appended (not timed), then Memory.index(), or the next search instead; in
             a process that stays and has numpy.
 memory      VmHWM of a fresh process after 50 searches: anonymous memory and mapped file pages.
-process     `python -m wakebook search WORDS` against `python -c pass`, by turns, bytecode
+process     `wakebook search WORDS` against `python -c pass`, by turns, bytecode
             compiled before; wall time, and user + system CPU; the least and the median.
 vectors     recall@10 of wakebook.index.vectors.Nearest: the share of its first 10 that are as
             near as the 10 nearest of all (exact: float32 products with every int8 vector)."""
@@ -475,7 +475,9 @@ def processes(root: str, asks: Sequence[Ask]) -> dict[str, list[tuple[float, flo
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     compileall.compile_dir(ROOT / "src", quiet=2)
-    search = [sys.executable, "-m", "wakebook", "--home", root, "search"]
+    script = Path(root).parent / "wakebook"  # what an installation puts on the path
+    script.write_text("from wakebook.adapters.entry import main\n\nmain()\n")
+    search = [sys.executable, str(script), "--home", root, "search"]
     command = [*search, "--json", *asks[0].text.split()]
     answer = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)
     check(json.loads(answer.stdout)["notes"], json.loads(answer.stdout)["embedder"])

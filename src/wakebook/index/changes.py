@@ -21,14 +21,19 @@ Stat = tuple[int, int]  # time and size of a file
 
 def any_(store: Store, home: Home, extra: Sequence[Path]) -> bool:
     """Whether the log, a note, a transcript or the subjects differ from what is indexed."""
-    mark = store.get("log", {})
-    if mark != log_mark(home, mark.get("size", 0)) | {"entries": mark.get("entries", 0)}:
+    if in_log(store, home):
         return True
     known = store.db.execute("SELECT path, modified, size FROM file")
     found = dict(files(home, extra))
     if {path: (modified, size) for path, modified, size in known} != found:
         return True
     return bool(store.get("subjects_mark") != subjects_mark(home))
+
+
+def in_log(store: Store, home: Home) -> bool:
+    """Whether the log is another one than when it was last read."""
+    mark = store.get("log", {})
+    return bool(mark != log_mark(home, mark.get("size", 0)) | {"entries": mark.get("entries", 0)})
 
 
 def log_mark(home: Home, size: int) -> dict[str, Any]:

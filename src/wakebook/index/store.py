@@ -261,7 +261,7 @@ class Store:
 def _prepare(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")
-    db.execute("PRAGMA mmap_size = 1073741824")
+    db.execute("PRAGMA mmap_size = 268435456")
     db.execute("PRAGMA cache_size = -32768")
     db.execute("PRAGMA temp_store = MEMORY")
 

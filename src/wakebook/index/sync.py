@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from wakebook.log.entry import Entry
     from wakebook.models.embedder import Embedder
 
-BATCH = 2000  # chunks in one transaction
+BATCH = 8000  # chunks in one transaction
 EMBED_BATCH = 256
 SLICE = 8 << 20  # bytes of the log that are read at a time
 
@@ -114,9 +114,7 @@ class Sync:
 
     def _log(self) -> None:
         mark = self.store.get("log", {})
-        if mark and mark == changes.log_mark(self.home, mark["size"]) | {
-            "entries": mark["entries"]
-        }:
+        if not changes.in_log(self.store, self.home):
             return
         if not mark and not self.home.log.exists():
             return
@@ -130,9 +128,8 @@ class Sync:
             self._forget_entries(hosts)
         end = -1
         while size != end:
-            end = changes.log_mark(self.home, 0)[
-                "end"
-            ]  # what comes after this is for the next sync
+            # what is written after this is for the next sync
+            end = changes.log_mark(self.home, 0)["end"]
             reading = log.read(self.home, size, SLICE)
             for start in range(0, max(len(reading.entries), 1), BATCH):
                 part = reading.entries[start : start + BATCH]
@@ -140,14 +137,16 @@ class Sync:
                     self._put_entries(db, part, before, hosts)
                     before += len(part)
                     if start + BATCH >= len(reading.entries):
-                        new = changes.log_mark(self.home, reading.size) | {
-                            "end": max(end, reading.size)
-                        }
-                        self.store.set("log", new | {"entries": before})
+                        self._note_log(reading.size, end, before)
             self.progress("log", min(reading.size, end), end)
             if reading.size == size:  # nothing more, or half a line
                 return
             size = reading.size
+
+    def _note_log(self, size: int, end: int, entries: int) -> None:
+        """How far the log was read, how long it was then, and how many entries that were."""
+        mark = changes.log_mark(self.home, size)
+        self.store.set("log", mark | {"end": max(end, size), "entries": entries})
 
     def _is_same_log(self, mark: dict[str, Any]) -> bool:
         """Whether the log only grew since then."""
@@ -258,11 +257,8 @@ class Sync:
         if "\N{REPLACEMENT CHARACTER}" in path:
             return b"", [], "its name is not UTF-8; rename it"
         if stat[1] > self.max_file_bytes:
-            return (
-                b"",
-                [],
-                f"larger than {self.max_file_bytes >> 20} MB ([search] max_file_megabytes)",
-            )
+            limit = f"{self.max_file_bytes >> 20} MB ([search] max_file_megabytes)"
+            return b"", [], f"larger than {limit}"
         try:
             data = (self.home.root / path).read_bytes()
         except OSError as error:

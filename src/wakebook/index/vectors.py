@@ -11,7 +11,6 @@ The first search of a process in a small index does without numpy, whose import 
 
 from __future__ import annotations
 
-import heapq
 import os
 import sqlite3
 import sys
@@ -25,9 +24,10 @@ from wakebook.errors import BadModelOutput
 
 BLOCK = 128  # chunks
 FEW = 30_000  # chunks that are searched without numpy, unless it is there already
-NEAREST = 300  # chunks whose numbers are compared ...
-SHARE = 100  # ... and one more for this many chunks
-STRIPE = 1 << 15  # chunks compared at a time: what fits into the processor's cache
+NEAREST = 400  # chunks whose numbers are compared ...
+SHARE = 300  # ... and one more for this many chunks
+STRIPE = 1 << 16  # chunks compared at a time: what fits into the processor's cache
+SAMPLE = 1 << 16
 LITTLE, MUCH = 0.3, 0.75  # shares of the directions that count not at all, and not twice
 
 _DIGITS = bytes.maketrans(b"\0\1", b"01")
@@ -242,9 +242,14 @@ class Nearest:
         distances[self._empty] = farthest + 1
         if allowed is not None:
             distances[~allowed.mask(size - 1)] = farthest + 1
-        counts = np.cumsum(np.bincount(distances, minlength=farthest + 2)[:-1])
+        step = max(1, size // SAMPLE)  # a sample tells how far the nearest ones lie
+        counts = np.cumsum(np.bincount(distances[::step], minlength=farthest + 2)[:-1]) * step
         limit = min(int(np.searchsorted(counts, several)), farthest)
-        return np.flatnonzero(distances <= limit)
+        found = np.flatnonzero(distances <= limit)
+        while len(found) < several and limit < farthest:
+            limit += 1
+            found = np.flatnonzero(distances <= limit)
+        return found
 
     def _cosines_many(self, db: sqlite3.Connection, question: _Question, ids: Any) -> Any:
         """Their cosine similarities; -2 where there is no vector."""
@@ -349,25 +354,65 @@ def _distances(columns: Any, question: _Question) -> Any:
 
 
 def _near_few(db: sqlite3.Connection, question: _Question, several: int, allowed: Any) -> list[int]:
-    signs, once, twice, size = question.signs, question.once, question.twice, question.size
-    distances: list[tuple[int, int]] = []
-    number = int.from_bytes
+    found: dict[int, list[int]] = {}  # distance -> chunks
+    masks = _Masks(question)
     for block, scales, data in db.execute("SELECT block, scales, signs FROM vectors"):
-        first = block * BLOCK
-        for place, scale in enumerate(array("f", scales)):
-            if not scale:
-                continue
-            other = number(data[place * size : (place + 1) * size], "little") ^ signs
-            distances.append(
-                ((other & once).bit_count() + (other & twice).bit_count(), first + place)
-            )
-    if allowed is not None:
-        distances = [item for item in distances if item[1] in allowed]
-    nearest = heapq.nsmallest(several, distances)
-    if len(nearest) < several:
-        return [chunk for _, chunk in nearest]
-    limit = nearest[-1][0]  # and all that are as near as the last of them
-    return [chunk for near, chunk in distances if near <= limit]
+        first, lengths = block * BLOCK, array("f", scales)
+        for place, near in enumerate(masks.distances(data), start=first):
+            if near in found:
+                found[near].append(place)
+            else:
+                found[near] = [place]
+        if 0.0 in lengths:
+            empty = {first + place for place, length in enumerate(lengths) if not length}
+            found = {
+                near: [one for one in those if one not in empty] for near, those in found.items()
+            }
+    chosen: list[int] = []
+    for near in sorted(found):  # all that are as near as the last of them
+        if len(chosen) >= several:
+            break
+        chosen += found[near] if allowed is None else filter(allowed.__contains__, found[near])
+    return chosen
+
+
+class _Masks:
+    """Counts the bits of a whole block at once, as one number of Python: in every byte, then
+    in pairs of bytes, then the pairs of each chunk together."""
+
+    def __init__(self, question: _Question) -> None:
+        self._size, self._bytes = question.size, question.size * BLOCK
+        self._signs, self._once, self._twice = (
+            self._all(bits.to_bytes(question.size, "little"))
+            for bits in (question.signs, question.once, question.twice)
+        )
+        self._ones, self._twos, self._fours = map(self._all, (b"\x55", b"\x33", b"\x0f"))
+        self._pairs = self._all(b"\xff\x00")
+        self._words = self._all(b"\xff" * 8 + bytes(question.size - 8))
+
+    def _all(self, pattern: bytes) -> int:
+        return int.from_bytes(pattern * (self._bytes // len(pattern)), "little")
+
+    def distances(self, data: bytes) -> Iterable[int]:
+        other = int.from_bytes(data, "little") ^ self._signs
+        both = self._in_bytes(other & self._once) + self._in_bytes(other & self._twice)
+        both = (both & self._pairs) + (both >> 8 & self._pairs)
+        total = both & self._words
+        for word in range(1, self._size // 8):
+            total += both >> 64 * word & self._words
+        total += total >> 32
+        total += total >> 16
+        counts = total.to_bytes(self._bytes + 8, "little")
+        low, high = counts[: self._bytes : self._size], counts[1 : self._bytes : self._size]
+        return (
+            low if not any(high) else [one | two << 8 for one, two in zip(low, high, strict=True)]
+        )
+
+    def _in_bytes(self, bits: int) -> int:
+        """How many bits are set in each byte."""
+        bits -= bits >> 1 & self._ones
+        bits = (bits & self._twos) + (bits >> 2 & self._twos)
+        return bits + (bits >> 4) & self._fours
 
 
 def _cosines_few(
