@@ -13,6 +13,7 @@ from typing import Literal
 
 from wakebook.errors import NotFound
 
+_FILES = (".md", ".txt", ".jsonl", ".json", ".toml")
 _LINES = re.compile(r"L?(\d+)(?:-L?(\d+))?")
 
 
@@ -30,8 +31,10 @@ def parse(text: str) -> Ref:
         raise NotFound("An empty reference. Give an entry id, session:ID or a path in the home.")
     if text.startswith("session:"):
         return Ref("session", text.removeprefix("session:"))
-    name, _, lines = text.partition("#")
-    if "/" in name or name.endswith((".md", ".jsonl", ".json", ".toml")):
+    name, _, lines = text.rpartition("#")
+    if not name or not (_LINES.fullmatch(lines) or name.endswith(_FILES)):
+        name, lines = text, ""  # a file's name may have a # in it
+    if "/" in name or name.endswith(_FILES):
         found = _LINES.fullmatch(lines) if lines else None
         if lines and not found:
             raise NotFound(f"{text}: lines are written as path#12 or path#12-20.")

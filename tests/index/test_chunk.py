@@ -157,7 +157,13 @@ def test_subjects_and_dates_of_notes() -> None:
 
 
 def test_nothing_gives_nothing() -> None:
-    assert cut("") == cut("\n\n\n") == cut("# Only a heading\n") == []
+    assert cut("") == cut("\n\n\n") == []
+
+
+def test_a_heading_with_nothing_below_it_is_found() -> None:
+    [found] = cut("# Call the plumber\n")
+    assert found.text == "Call the plumber" and found.line == 1
+    assert [item.text for item in cut("# A\n\n## B\n\nbody\n\n## C\n")] == ["body", "C"]
 
 
 _LINE = st.sampled_from(

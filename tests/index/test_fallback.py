@@ -429,3 +429,28 @@ def test_plain_text_is_scanned_too(home: Memory) -> None:
 def test_a_pipe_among_the_notes_is_not_waited_for(home: Memory) -> None:
     os.mkfifo(home.home.root / "topics" / "pipe.md")
     assert answers(home) == ()
+
+
+def test_an_index_that_is_cut_short_under_an_open_memory(home: Memory) -> None:
+    assert find(home, "zebra").hits
+    memory = again(home)
+    assert memory.search("zebra").hits
+    os.truncate(home.home.index, 4096)
+    assert memory.search("zebra").hits
+
+
+def test_an_index_that_is_removed_under_an_open_memory(home: Memory) -> None:
+    memory = again(home)
+    assert memory.search("zebra").hits
+    home.home.index.unlink()
+    append(home, entry(77, "a late zebra"))
+    assert any(hit.ref == name(77) for hit in memory.search("late zebra").hits)
+    assert any(hit.ref == name(77) for hit in again(home).search("late zebra").hits)
+
+
+def test_a_link_out_of_the_home_is_not_followed(home: Memory, tmp_path: Path) -> None:
+    outside = tmp_path / "secret.md"
+    outside.write_text("the quagga is hidden")
+    (home.home.root / "topics" / "link.md").symlink_to(outside)
+    assert not [hit for hit in find(home, "quagga").hits if "quagga" in hit.snippet]
+    assert any("out of the home" in problem for problem in again(home).index_status().problems)

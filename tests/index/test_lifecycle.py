@@ -383,3 +383,13 @@ def test_a_stale_turn_in_the_archive(home: Memory) -> None:
     found = hits(home, "launch party harbour 14 November")
     turn = found[next(ref for ref in found if ref.startswith(f"archive/{path}"))]
     assert turn.replaced_by == name(2)
+
+
+def test_answered_questions_can_be_listed(home: Memory) -> None:
+    append(
+        home,
+        entry(1, "Which database do we take?", type="question"),
+        entry(2, "We take Postgres", type="decision", replaces=(name(1),)),
+    )
+    assert list(hits(home, "", status="answered")) == [name(1)]
+    assert name(1) in hits(home, "which database", status="answered")

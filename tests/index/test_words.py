@@ -160,3 +160,14 @@ def test_languages_are_told_apart() -> None:
         ("zzz qqq", "english"),
     ):
         assert words.language(words.tokens(text)) == language
+
+
+def test_stems_of_one_language_do_not_match_texts_of_another() -> None:
+    english = set(words.terms(words.tokens("have you ever been there"), "english"))
+    [everest] = words.asked("everest", ["english", "german"])
+    assert english.isdisjoint(everest.terms)
+
+
+def test_an_identifier_is_a_word_of_its_own() -> None:
+    for text in ("apply_voucher", "worker.py", "auth-migration", "src/web.py"):
+        assert text in words.tokens(f"see {text}, please")

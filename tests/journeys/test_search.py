@@ -36,9 +36,10 @@ def run_json(memory: Memory, *arguments: str, code: int = 0) -> Any:
 def test_search_in_words_for_people(home: Memory) -> None:
     out = wakebook(home, "search", "launch", "on", "which", "day", "of", "November")
     first = out.splitlines()[0]
-    assert name(2) in first and "tidepool" in first and "fact" in first and "2026-11-07" in first
+    assert "tidepool" in first and "fact" in first and "2026-11-07" in first
+    assert name(2) in "".join(out.splitlines()[:4])
     assert "21 November" in out and "words: launch, november" in out
-    assert name(1) not in first
+    assert name(1) not in "".join(out.splitlines()[:4]).replace(f"corrects {name(1)}", "")
     assert "**" not in out
 
 

@@ -61,8 +61,9 @@ def files(home: Home, extra: Sequence[Path]) -> Iterator[tuple[str, Stat]]:
     root = str(home.root)
     waiting = [f"{root}/{folder}" for folder in FOLDERS]
     while waiting:
+        folder = waiting.pop()
         try:
-            with os.scandir(waiting.pop()) as entries:
+            with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
@@ -70,6 +71,8 @@ def files(home: Home, extra: Sequence[Path]) -> Iterator[tuple[str, Stat]]:
                         found = _stat(entry)
                         if found:
                             yield _readable(entry.path[len(root) + 1 :]), found
+        except PermissionError:
+            yield _readable(folder[len(root) + 1 :]) + "/", (0, 0)
         except OSError:  # no such folder, or gone meanwhile
             continue
     for other in extra:

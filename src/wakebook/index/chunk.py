@@ -44,6 +44,9 @@ _SPEAKER = re.compile(r"([A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,2}): ")
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
 
 
+Section = tuple[list[str], int, Sequence[str]]  # headings above, first line, lines
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     text: str
@@ -164,7 +167,10 @@ def of_note(path: str, text: str, modified: int) -> Iterator[Chunk]:
     )
     name = str(front.get("title") or "") or path.rsplit("/", 1)[-1].removesuffix(".md")
     place = 0
-    for headings, start, lines in _sections(body.split("\n")):
+    sections = list(_sections(body.split("\n")))
+    for number, (headings, start, lines) in enumerate(sections):
+        if headings and not any(map(str.strip, lines)) and _is_last(sections, number):
+            lines = [headings[-1], *lines[1:]]  # a heading that says it all
         title = " › ".join(headings if headings[:1] == [name] else [name, *headings])
         for first, last, piece in _pieces(lines):
             if not piece.strip():
@@ -179,6 +185,11 @@ def of_note(path: str, text: str, modified: int) -> Iterator[Chunk]:
                 line=line + first,
                 last_line=line + last,
             )
+
+
+def _is_last(sections: Sequence[Section], number: int) -> bool:
+    """Whether nothing stands below a section's heading that would be found with it."""
+    return number + 1 == len(sections) or len(sections[number + 1][0]) <= len(sections[number][0])
 
 
 def _subject(path: str, kind: str) -> str:
@@ -208,7 +219,7 @@ def _date(path: str, front: dict[str, Any], modified: int) -> int:
         return modified
 
 
-def _sections(lines: Sequence[str]) -> Iterator[tuple[list[str], int, Sequence[str]]]:
+def _sections(lines: Sequence[str]) -> Iterator[Section]:
     """The headings above, the first line's index and the lines of each section."""
     hidden = markdown.generated(lines)
     levels: list[tuple[int, str]] = []

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 MORE = 6  # so many more than are wanted are read, to choose from
 BELOW = 0.98  # a replaced thing's share of the score of what replaced it
+ASKED_FOR = 0.15  # of what a date or a speaker adds: it is the one that was asked for
+VAGUE = 0.3  # the fit of what only has stop words in common with the question
+ALONE = 0.5  # a hit's share of the score that it owes to its surroundings, at most
 NEAR = 0.35  # cosine similarity that means nothing
 
 
@@ -96,11 +99,13 @@ class Hits:
                 holds = self._raise(item, by_name, kept, allowed)
                 if holds and item.row.session:
                     corrected.setdefault(item.row.session, holds)
-            if query.all or not item.row.replaced_by:
+            if query.shows_replaced or not item.row.replaced_by:
                 kept[item.id] = item
         for item in kept.values():  # a handoff repeats what was learned in its session
             if item.row.type == "handoff" and item.row.session in corrected:
-                item.score = min(item.score, corrected[item.row.session].score * BELOW)
+                holds = corrected[item.row.session]
+                item.score = min(item.score, holds.score * BELOW)
+                item.partly = holds.row.name
         return sorted(kept.values(), key=lambda item: -item.score)
 
     def _raise(
@@ -163,11 +168,29 @@ class Hits:
         return self._scored(sorted(best, key=lambda item: -item.score), floor)
 
     def _scored(self, best: Sequence[Scored], floor: float) -> list[Hit]:
-        """Hits with a score that says how sure it is, without those below the floor."""
-        sure = max((self._fit(item) for item in best[:3]), default=0.0)
-        top = best[0].score if best and best[0].score > 0 else 1.0
-        scores = [(item, round(sure * item.score / top, 4)) for item in best]
-        return [self.made(item, score, self._why(item)) for item, score in scores if score >= floor]
+        """Hits with a score that says how sure it is, without those below the floor.
+
+        The best fit among the first sets the scale; what a hit owes to its surroundings alone
+        counts half.
+        """
+        fits = {item.id: self._fit(item) for item in best}
+        sure = max([fits[item.id] for item in best[:3]], default=0.0) or 1.0
+        top = max((item.score for item in best), default=0.0) or 1.0
+        scores: dict[int, float] = {}
+        for item in best:
+            own = min(1.0, fits[item.id] / sure)
+            scores[item.id] = sure * item.score / top * (ALONE + (1 - ALONE) * own)
+        named = {item.row.name: item.id for item in best if item.row.name}
+        for item in best:  # what holds stays above what does not
+            holds = named.get(item.corrected_by or item.partly)
+            if holds is not None:
+                scores[item.id] = min(scores[item.id], scores[holds] * BELOW)
+        least, hits = 0.0, []
+        for item in reversed(best):  # one that its surroundings put first is as good as the next
+            least = max(least, scores[item.id])
+            if least >= floor:
+                hits.append(self.made(item, round(least, 4), self._why(item)))
+        return hits[::-1]
 
     def sessions(self, ranked: Sequence[Scored], limit: int, floor: float) -> list[Hit]:
         """Whole conversations, each with its best turn."""
@@ -181,7 +204,10 @@ class Hits:
     def _fit(self, item: Scored) -> float:
         """How sure it is that this answers: by words that it has, and by how near it lies."""
         near = max(0.0, (item.cosine - NEAR) / (1 - NEAR))
-        return 1 - (1 - rank.covered(item.holds, self._weights)) * (1 - near)
+        held = rank.covered(item.holds, self._weights)
+        if item.instead_of:  # by the words of what it replaced
+            held = 1.0 if held else held
+        return 1 - (1 - (VAGUE * held if self._question.vague else held)) * (1 - near)
 
     # --- one hit ---------------------------------------------------------------------
 
@@ -244,11 +270,13 @@ class Hits:
             parts.append(f"words: {', '.join(shared[:6])}")
         if item.cosine > NEAR:
             parts.append(f"meaning {item.cosine:.2f}")
-        if item.about:
+        if item.about >= ASKED_FOR:
             parts.append("the time or speaker that was asked for")
         parts += [name for name, _ in item.boosts if name not in ("distilled", "handoff")]
         if item.instead_of:
             parts.append(f"corrects {item.instead_of}")
+        if item.partly:
+            parts.append(f"part of it no longer holds, see {item.partly}")
         if item.corrected_by:
             parts.append(f"no longer holds, see {item.corrected_by}")
         return " · ".join(parts) or "near in meaning"

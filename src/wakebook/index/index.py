@@ -23,13 +23,15 @@ from wakebook.errors import ConfigError, IndexUnavailable
 from wakebook.home import Home
 from wakebook.index import changes
 from wakebook.index.search import Found, Options, Searcher
-from wakebook.index.store import Store, is_broken
+from wakebook.index.store import Store, is_broken, is_gone
 from wakebook.models.embedder import Choice, Embedder, choose
 
 if TYPE_CHECKING:
     from wakebook.index.sync import Progress, Sync, Synced
     from wakebook.log.query import Query
 
+SEARCH_SECONDS = 1.0  # a search waits this long for another process that writes ...
+SYNC_SECONDS = 60.0  # ... and a sync this long
 LOOK_SECONDS = 1.0  # a process that stays looks for changed files this often
 # What reading a database raises whose bytes were changed in places that SQLite does not check
 GARBLED = (ValueError, IndexError, KeyError, OverflowError, MemoryError)
@@ -85,7 +87,9 @@ class Index:
             if full:
                 self.store.delete()
             with self._mended():
+                self.store.patience(SYNC_SECONDS)
                 done = self._sync(self.store, progress).run()
+            self._set_aside()
         if done.problem:
             self._home.trace("failure", where="embedding", error=done.problem)
         return done
@@ -115,12 +119,14 @@ class Index:
         try:
             yield
         except (sqlite3.DatabaseError, *GARBLED) as error:
+            reason = f"{self.store.path}: {type(error).__name__}: {error}."
+            if is_gone(error) and not self.store.readonly:
+                self.store.delete()  # what is left of it
+                raise _Broken(reason) from error
             if isinstance(error, sqlite3.OperationalError) and not is_broken(error):
-                raise IndexUnavailable(f"{self.store.path}: {error}.") from error
+                raise IndexUnavailable(reason) from error
             self.store.abandon()
-            reason = f"{type(error).__name__}: {error}"
-            self._home.trace("failure", where="index", error=f"broken ({reason}); set aside")
-            raise _Broken(f"{self.store.path}: {reason}.") from error
+            raise _Broken(reason) from error
 
     def _look(self, progress: Progress | None) -> list[str]:
         """Index what changed since the last look. Returns what a reader should know."""
@@ -128,10 +134,10 @@ class Index:
         store = self.store
         store.db  # noqa: B018 - opens it
         if store.readonly:
-            behind = f"{self._behind():,} bytes of the log"
-            return (
-                [f"The index may not be written; {behind} are not in it."] if self._behind() else []
-            )
+            if not changes.any_(store, self._home, self._elsewhere()):
+                return []
+            return ["The index may not be written; what changed since the last time is not in it."]
+        store.patience(SEARCH_SECONDS)
         if now - self._looked < LOOK_SECONDS and not self._behind():
             return []
         remote = self.embedder is not None and self.embedder.remote
@@ -149,6 +155,15 @@ class Index:
             return ["Another process is writing the index; the newest things may be missing."]
         self._looked = now
         return [f"Found by words alone: {done.problem}"] if done.problem else []
+
+    def _set_aside(self) -> list[str]:
+        """Tell of a broken index that was found, once."""
+        broken, self.store.set_aside = self.store.set_aside, None
+        if broken is None:
+            return []
+        with suppress(OSError):
+            self._home.trace("failure", where="index", error=f"broken; kept as {broken.name}")
+        return [f"The index was broken; it is kept as {broken.name}, and a new one was made."]
 
     def _behind(self) -> int:
         """Bytes of the log that are not indexed."""
@@ -182,14 +197,12 @@ class Index:
     ) -> Found:
         with self._lock, self._mended():
             notes = self._look(progress)
-            if self.store.set_aside:
-                notes.append(
-                    f"The index was broken; it is kept as {self.store.set_aside.name}, and a new "
-                    "one was made."
-                )
-                self.store.set_aside = None
+            notes += self._set_aside()
             with self.store.reading():
                 found = self._searcher(self.store, self.embedder, now).search(query, options)
+            if found.problem:
+                with suppress(OSError):
+                    self._home.trace("failure", where="embedding", error=found.problem)
         return replace(found, notes=(*notes, *found.notes))
 
     def _searcher(self, store: Store, embedder: Embedder | None, now: datetime) -> Searcher:
@@ -236,7 +249,8 @@ class Index:
         by_category = "SELECT category, count(*) FROM chunk GROUP BY category ORDER BY category"
         chunks: dict[str, int] = dict(store.db.execute(by_category).fetchall())
         pending = store.count("pending")
-        found = [f"{path} is not indexed: {reason}" for path, reason in problems(store)]
+        found = self._set_aside()
+        found += [f"{path} is not indexed: {reason}" for path, reason in problems(store)]
         made_with = store.get("embedder", name)
         if made_with != (name if self.choice.embedder else ""):
             found.append(

@@ -25,6 +25,7 @@ class Question(NamedTuple):
     dates: tuple[tuple[int, int], ...] = ()  # days since 1970, first and last
     speaker: str = ""  # the only one whose name stands in the question
     names: frozenset[str] = frozenset()  # of speakers, as they stand in it
+    vague: bool = False  # nothing but stop words
     asks_agent: bool = False  # what the agent said, rather than the user
     subjects: frozenset[str] = frozenset()
 
@@ -63,6 +64,7 @@ def ask(
         text=text,
         words=tuple(counted[:MOST_WORDS]),
         dates=tuple(dates.named(text, now)),
+        vague=all(word.common for word in counted),
         speaker=people.pop() if len(people) == 1 else "",
         names=frozenset(named | {f"{name}'s" for name in named}),
         asks_agent=re.search(_ASKS_AGENT, text, re.IGNORECASE) is not None,

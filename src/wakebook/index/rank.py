@@ -29,7 +29,7 @@ SPEAKER = 0.4
 DATE = 0.25
 DATE_DAYS = 7  # how fast a date that is not quite the one named loses
 AGENT = 0.8  # what the agent said, unless the question asks for that
-DISTILLED = 1.2  # an entry or a note, against the same thing in a conversation
+DISTILLED = 1.3  # an entry or a note, against the same thing in a conversation
 HANDOFF = 0.7  # it repeats what its session's other entries say
 OPEN = 1.1
 PINNED = 1.2
@@ -59,6 +59,7 @@ class Scored:
     boosts: Boosts = ()
     instead_of: str = ""  # the replaced entry that matched
     corrected_by: str = ""  # what holds instead of this
+    partly: str = ""  # what holds instead of a part of this
 
 
 def rank(

@@ -7,28 +7,32 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wakebook.index.store import Store
     from wakebook.log.query import Query
 
 
 class Allowed:
-    """A set of chunk ids, as a set and as numpy's mask."""
+    """A set of chunk ids, as a set or as numpy's mask, whichever is asked for."""
 
     def __init__(self, ids: Iterable[int]) -> None:
-        self.ids = frozenset(ids)
+        self._ids = list(ids)
+        self._set: frozenset[int] | None = None
         self._mask: Any = None
 
     def __contains__(self, number: int) -> bool:
-        return number in self.ids
+        if self._set is None:
+            self._set = frozenset(self._ids)
+        return number in self._set
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self._ids)
 
     def mask(self, top: int) -> Any:
         """True for every allowed id from 0 to `top`."""
         import numpy as np
 
         if self._mask is None or len(self._mask) <= top:
-            ids = np.fromiter(self.ids, np.int64, len(self.ids))
+            ids = np.array(self._ids, np.int64)
             self._mask = np.zeros(max(top, int(ids.max(initial=0))) + 1, bool)
             self._mask[ids] = True
         return self._mask[: top + 1]
@@ -36,7 +40,7 @@ class Allowed:
 
 def where(query: Query, aliases: Mapping[str, str]) -> tuple[str, list[Any]]:
     """The query's filters as a condition on `chunk`, and its values."""
-    parts: list[str] = [] if query.all else ["replaced_by = ''"]
+    parts: list[str] = [] if query.shows_replaced else ["replaced_by = ''"]
     values: list[Any] = []
 
     def among(column: str, wanted: Iterable[Any]) -> None:
@@ -75,7 +79,7 @@ def _plain(value: Any) -> Any:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-def allowed(db: sqlite3.Connection, query: Query, aliases: Mapping[str, str]) -> Allowed | None:
+def allowed(store: Store, query: Query, aliases: Mapping[str, str]) -> Allowed | None:
     """The chunks within the query's filters, or None if there are none to apply.
 
     That replaced entries are hidden is not a filter here: `rank` hides them, because what
@@ -86,8 +90,12 @@ def allowed(db: sqlite3.Connection, query: Query, aliases: Mapping[str, str]) ->
     from dataclasses import replace
 
     condition, values = where(replace(query, all=True), aliases)
-    rows = db.execute(f"SELECT id FROM chunk WHERE {condition}", values)  # noqa: S608
-    return Allowed(row[0] for row in rows)
+    key = (condition, *values)
+    if key not in store.kept:
+        rows = store.db.execute(f"SELECT id FROM chunk WHERE {condition}", values)  # noqa: S608
+        store.kept[key] = Allowed(row[0] for row in rows)
+    found: Allowed = store.kept[key]
+    return found
 
 
 def newest(

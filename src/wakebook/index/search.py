@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wakebook.config import Search
 from wakebook.errors import ModelError
-from wakebook.index import postings, rank, scope
+from wakebook.index import postings, rank, scope, vectors
 from wakebook.index.hits import Hit, Hits
 from wakebook.index.question import Question, ask
 from wakebook.index.rank import Scored
@@ -40,6 +39,7 @@ class Found:
     hits: tuple[Hit, ...] = ()
     notes: tuple[str, ...] = ()  # what a reader should know: a fall-back, an index that is behind
     embedder: str = ""  # whose vectors were used; nothing if words alone were
+    problem: str = ""  # why not, if it should have been more
     candidates: int = 0
     steps: dict[str, float] = field(default_factory=dict)  # milliseconds
 
@@ -63,6 +63,7 @@ class Searcher:
         self.notes: list[str] = []
         self.steps: dict[str, float] = {}
         self._used = ""
+        self._problem = ""
         self._candidates = 0
         self._allowed: scope.Allowed | None = None
         self._since = perf_counter()
@@ -88,6 +89,7 @@ class Searcher:
             hits=tuple(chosen),
             notes=tuple(self.notes),
             embedder=self._used,
+            problem=self._problem,
             candidates=self._candidates,
             steps=self.steps,
         )
@@ -99,7 +101,7 @@ class Searcher:
         store = self.store
         languages, speakers = store.get("languages", []), store.get("speakers", {})
         question = ask(query.text, languages, self.subjects, speakers, self.now)
-        allowed = self._allowed = scope.allowed(store.db, query, self.subjects)
+        allowed = self._allowed = scope.allowed(store, query, self.subjects)
         self._step("question")
         size = store.size()
         lexical = postings.search(store.db, question.sought, size, CANDIDATES, allowed)
@@ -137,18 +139,10 @@ class Searcher:
             return {}
         try:
             wanted = self.embedder.embed([question.meant], query=True)[0]
+            vectors.check([wanted], store.get("dimension", 0) or len(wanted), self.embedder.name)
         except ModelError as error:
+            self._problem = str(error)
             self.notes.append(f"Found by words alone: {error}")
-            return {}
-        dimension = store.get("dimension", 0)
-        if dimension and len(wanted) != dimension:
-            self.notes.append(
-                f"Found by words alone: {self.embedder.name} gave {len(wanted)} numbers, the index "
-                f"has {dimension}. `wakebook index --full` makes it anew."
-            )
-            return {}
-        if not math.isfinite(sum(wanted)):
-            self.notes.append(f"Found by words alone: {self.embedder.name} gave no numbers (NaN).")
             return {}
         self._used = self.embedder.name
         return store.nearest.search(store.db, wanted, CANDIDATES, allowed, lexical)

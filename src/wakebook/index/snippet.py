@@ -75,11 +75,12 @@ def _patterns(terms: Set[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Whatever may turn out to be one of the terms: words (a stem keeps the beginning of its
     word, which may begin inside a camelCase one), and pairs of characters."""
     pairs = sorted((re.escape(term) for term in terms if words.is_unspaced(term)), key=len)
-    spaced = {term[: max(2, len(term) - 2)] for term in terms if not words.is_unspaced(term)}
+    plain = {words.plain(term) for term in terms if not words.is_unspaced(term)}
+    spaced = {term[: max(2, len(term) - 2)] for term in plain}
     if spaced:
         begins = "|".join(re.escape(term.translate(_FOLD)) for term in sorted(spaced))
         at = r"(?:(?<![^\W_])|(?<=[a-z0-9])(?=[A-Z]))"
-        found = re.compile(rf"{at}(?i:{begins})(?:[^\W_]|[\u0300-\u036f])*(?:['’][^\W_]+)*")
+        found = re.compile(rf"{at}(?i:{begins})(?:[^\W_]|[\u0300-\u036f])*(?:['’_./-][^\W_]+)*")
     else:
         found = _NOTHING
     return found, re.compile(f"(?=({'|'.join(reversed(pairs))}))") if pairs else _NOTHING

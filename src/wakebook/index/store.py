@@ -94,6 +94,7 @@ class Store:
         self._db: sqlite3.Connection | None = None
         self._rows: dict[int, Row] = {}
         self._names: dict[tuple[str, int], Any] = {}  # of files and sessions
+        self.kept: dict[Any, Any] = {}  # what others keep until somebody writes
         self._meta: dict[str, Any] = {}
         self._seen = (-1, -1)  # of the database, when these two were read
 
@@ -151,11 +152,17 @@ class Store:
         if str(self.path) != ":memory:":
             self.path.chmod(0o600)
 
+    def patience(self, seconds: float) -> None:
+        """How long a write waits for another process."""
+        self.db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+
     def abandon(self) -> None:
         """Set a broken index aside, so that the next one starts from nothing."""
         self.close()
         if self.path.exists():
             stamp = clock.now().strftime("%Y%m%dT%H%M%S")
+            for old in self.path.parent.glob(f"{self.path.name}.broken-*"):
+                old.unlink()  # one is enough to look into
             self.set_aside = self.path.with_name(f"{self.path.name}.broken-{stamp}")
             self.path.replace(self.set_aside)
         for suffix in ("-wal", "-shm"):
@@ -173,6 +180,7 @@ class Store:
         self._db = None
         self._seen = (-1, -1)
         self._rows, self._meta, self._names = {}, {}, {}
+        self.kept.clear()
         self.nearest = vectors.Nearest()
 
     @contextmanager
@@ -210,6 +218,7 @@ class Store:
         seen = (version, db.total_changes)
         if seen != self._seen:
             self._rows, self._meta, self._names, self._seen = {}, {}, {}, seen
+            self.kept.clear()
 
     def get(self, key: str, default: Any = None) -> Any:
         if key not in self._meta:
@@ -261,7 +270,7 @@ class Store:
 def _prepare(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")
-    db.execute("PRAGMA mmap_size = 268435456")
+    db.execute("PRAGMA mmap_size = 0")  # a file that somebody shortens would kill the process
     db.execute("PRAGMA cache_size = -32768")
     db.execute("PRAGMA temp_store = MEMORY")
 
@@ -272,6 +281,12 @@ def is_broken(error: sqlite3.Error) -> bool:
         return True
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+
+
+def is_gone(error: BaseException) -> bool:
+    """Whether somebody removed the file under an open connection, or left parts of it."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code == sqlite3.SQLITE_READONLY_DBMOVED or code & 0xFF == sqlite3.SQLITE_READONLY
 
 
 def _is_readonly(error: sqlite3.Error) -> bool:

@@ -254,6 +254,10 @@ class Sync:
 
     def _cut(self, path: str, stat: tuple[int, int]) -> tuple[bytes, list[Chunk], str]:
         """A file's digest and chunks, or why it has none."""
+        if path.endswith("/"):
+            return b"", [], "the folder cannot be read"
+        if not self._is_ours(path):
+            return b"", [], "a link that leads out of the home"
         if "\N{REPLACEMENT CHARACTER}" in path:
             return b"", [], "its name is not UTF-8; rename it"
         if stat[1] > self.max_file_bytes:
@@ -262,11 +266,11 @@ class Sync:
         try:
             data = (self.home.root / path).read_bytes()
         except OSError as error:
-            return b"", [], error.strerror or str(error)
+            return b"", [], f"{error.strerror or error}"
         digest = hashlib.blake2b(data, digest_size=16).digest()
         if b"\0" in data[:8192]:
             return digest, [], "not text"
-        text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+        text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
         category, _ = chunks.category(path)
         if category != "conversation":
             return digest, list(chunks.of_note(path, text, stat[0] // 10**9)), ""
@@ -277,6 +281,10 @@ class Sync:
         except (TranscriptError, UnicodeDecodeError):  # somebody's own file
             return digest, list(chunks.of_note(path, text, stat[0] // 10**9)), ""
         return digest, list(chunks.of_transcript(transcript)), ""
+
+    def _is_ours(self, path: str) -> bool:
+        whole = (self.home.root / path).resolve()
+        return whole.is_relative_to(self.home.root.resolve()) or whole in self.extra
 
     def _changed(
         self,
@@ -294,6 +302,8 @@ class Sync:
             db.execute(sql, (*stat, row[0]))
             return []
         number = row[0] if row else None
+        if not digest:  # it could not be read: look again the next time
+            stat = (0, stat[1])
         sql = "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)"
         number = db.execute(sql, (number, path, *stat, digest, problem)).lastrowid
         assert number is not None

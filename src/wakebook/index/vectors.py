@@ -277,9 +277,10 @@ class Nearest:
         """Read the bits and scales of the blocks that changed since the last search."""
         import numpy as np
 
-        newest, last = db.execute("SELECT max(version), max(block) FROM vectors").fetchone()
+        (newest,) = db.execute("SELECT max(version) FROM vectors").fetchone()
         if newest == self._version and self._signs is not None:
             return
+        (last,) = db.execute("SELECT max(block) FROM vectors").fetchone()
         words, blocks = size // 8, last + 1
         if self._signs is None or len(self._signs) != words or newest < self._version:
             self._signs, self._version = np.zeros((words, 0), np.uint64), -1

@@ -1,9 +1,10 @@
 """Words: from text to the terms that are indexed and looked up.
 
 A term is a word in lower case, cut to its stem in the language of the text, without
-accents. Scripts that are written without spaces (Chinese, Japanese, Thai, ...) and Hangul
-give pairs of characters, and every character for itself. `camelCase` gives its parts and
-the whole. Nothing in a question is syntax: whatever stands in it is cut into terms, too.
+accents, and with the language if that is not English. Scripts that are written without
+spaces (Chinese, Japanese, Thai, ...) and Hangul give pairs of characters, and every character
+for itself. `camelCase` and `snake_case` give their parts and the whole. Nothing in a question
+is syntax: whatever stands in it is cut into terms, too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import NamedTuple
 
 from wakebook.index.stopwords import LANGUAGES, STOP_WORDS, WEAK_WORDS
 
-VERSION = "1"  # part of the index's fingerprint
+VERSION = "2"  # part of the index's fingerprint
+SEPARATOR = "\x1f"  # between a stem and its language
 LONGEST = 64  # characters of a term; the rest of a longer word is dropped
 KEPT_STEMS = 100_000
 
@@ -28,6 +30,7 @@ _UNSPACED = (
     "\uac00-\ud7af\U00020000-\U0003134f"  # Hangul, rare Han
 )
 _PLAIN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
+_NAMES = re.compile(r"[a-z0-9]+(?:[_./-][a-z0-9]+)+")  # apply_voucher, worker.py, 2026-11-01
 _IS_CAMEL = re.compile(r"[a-z][A-Z]")
 _SCRIPTS = (  # beginning and end of a script's letters, and the language of most texts in it
     ("\u0370", "\u03ff", "greek"),
@@ -79,7 +82,7 @@ class Asked(NamedTuple):
 
 def tokens(text: str) -> list[str]:
     """The words of a text in lower case, and runs of characters written without spaces."""
-    parts = _camel_parts(text)
+    parts = _camel_parts(text) + _NAMES.findall(text.lower())
     if text.isascii():
         found: list[str] = _PLAIN.findall(text.lower())
     else:
@@ -149,15 +152,23 @@ def _stem(word: str, name: str, kept: dict[str, str]) -> str:
     if not stem.isascii():
         plain = unicodedata.normalize("NFKD", stem)
         stem = "".join(char for char in plain if not "\u0300" <= char <= "\u036f")
-    kept[word] = stem = stem[:LONGEST]
+    stem = stem[:LONGEST]
+    if name != "english":  # or a German stem would be found in English texts
+        stem += f"{SEPARATOR}{name}"
+    kept[word] = stem
     return stem
+
+
+def plain(term: str) -> str:
+    """A term as it may stand in a text, without its language."""
+    return term.partition(SEPARATOR)[0]
 
 
 def asked(text: str, languages: Iterable[str]) -> list[Asked]:
     """The words of a question, each once, with their terms in the languages of the index."""
     words = list(dict.fromkeys(tokens(text)))
     own = language(words)
-    names = dict.fromkeys((own, *languages)) if own == "english" else {own: None, "english": None}
+    names = dict.fromkeys((own, "english", *languages))
     found: list[Asked] = []
     for word in words:
         if is_unspaced(word):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import msgspec
 
 from wakebook import clock
+from wakebook.errors import GitError
 from wakebook.home import Home
 from wakebook.index.index import IndexStatus
 from wakebook.lifecycle.audit import UNACCOUNTED, Account
@@ -63,6 +65,12 @@ def status(
     tally: dict[str, int] = {}
     for account in accounts:
         tally[account.status] = tally.get(account.status, 0) + 1
+    waiting: list[Path] = []
+    problems: list[str] = []
+    try:
+        waiting = history.waiting()
+    except GitError as error:
+        problems.append(str(error))
     handoffs = [entry.timestamp for entry in current if entry.type == "handoff"]
     return Status(
         home=str(home.root),
@@ -78,9 +86,9 @@ def status(
         transcripts=sum(1 for _ in home.conversations.glob("*/*/*/*.md")),
         last_handoff=clock.iso(max(handoffs)) if handoffs else "",
         git=history.note(),
-        uncommitted=len(history.waiting()),
+        uncommitted=len(waiting),
         index=index,
-        problems=(*_problems(home, ledger, chains, now), *index.problems),
+        problems=(*problems, *_problems(home, ledger, chains, now), *index.problems),
     )
 
 

@@ -29,6 +29,11 @@ class Query:
     all: bool = False  # replaced entries too
 
     @property
+    def shows_replaced(self) -> bool:
+        """An answered question is one that its answer replaced."""
+        return self.all or self.status == "answered"
+
+    @property
     def filtered(self) -> bool:
         """Whether anything but the words narrows the search."""
         return bool(
@@ -44,7 +49,7 @@ def pick(chains: Chains, query: Query, aliases: dict[str, str] | None = None) ->
     return [
         entry
         for entry in chains.entries
-        if (query.all or entry.id not in chains.replaced_by)
+        if (query.shows_replaced or entry.id not in chains.replaced_by)
         and _matches(entry, query, chains, names)
         and (not words or _has_words(entry, words))
     ]

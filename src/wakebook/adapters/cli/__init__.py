@@ -118,7 +118,8 @@ def main() -> None:
 def leave(code: int) -> None:
     """End, with everything written; a reader that went away is no failure."""
     try:
-        sys.stdout.flush()
+        if sys.stdout:  # which may have been closed before we began
+            sys.stdout.flush()
     except BrokenPipeError:
         _mute()
     except OSError as error:

@@ -80,7 +80,7 @@ def report(found: Found, explain: bool = False) -> None:
     for note in found.notes:
         click.secho(f"! {note}", fg="yellow", err=True)
     if not found.hits:
-        click.echo("Nothing found. Other words, --min-score 0 or --all may help.")
+        click.echo("Nothing found. Other words, fewer filters, --min-score 0 or --all may help.")
     for hit in found.hits:
         _print(hit, explain)
     if explain:
@@ -93,15 +93,29 @@ def _print(hit: Hit, explain: bool) -> None:
     name = click.style(f"{kind:12}", fg=COLOURS.get(hit.type, "white"))
     score = click.style(f"{hit.score:.2f}", bold=hit.score >= 0.5)
     state = f"({hit.status})" if hit.status else ""
-    about = " ".join(part for part in (when, hit.subject, state, hit.speaker) if part)
-    click.echo(f"{score}  {name}  {about}  {click.style(hit.ref, dim=True)}")
-    click.echo(f"      {_marked(hit.snippet)}")
-    click.secho(f"      {hit.why}", dim=True)
+    title = hit.title if hit.category != "conversation" else ""
+    about = " ".join(part for part in (when, hit.subject, state, hit.speaker, title) if part)
+    click.echo(f"{score}  {name}  {about}")
+    for line in _wrapped(hit.snippet):
+        click.echo(f"      {_marked(line)}")
+    lines = [hit.why, hit.ref]
     if explain:
-        parts = "  ".join(f"{name} {value:g}" for name, value in hit.parts.items())
-        click.secho(f"      {parts}", dim=True)
-        if hit.provenance:
-            click.secho(f"      from {hit.provenance}", dim=True)
+        lines.append("  ".join(f"{name} {value:g}" for name, value in hit.parts.items()))
+        lines.append(f"from {hit.provenance}" if hit.provenance else "")
+    for text in lines:
+        for line in _wrapped(text):
+            click.secho(f"      {line}", dim=True)
+
+
+def _wrapped(text: str) -> list[str]:
+    """Lines that fit into the terminal; elsewhere the text as it is."""
+    if not sys.stdout.isatty():
+        return [text] if text else []
+    import shutil
+    import textwrap
+
+    width = max(30, shutil.get_terminal_size().columns - 7)
+    return textwrap.wrap(text, width, break_on_hyphens=False)
 
 
 def _marked(snippet: str) -> str:
