@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MORE = 6  # so many more than are wanted are read, to choose from
 BELOW = 0.98  # a replaced thing's share of the score of what replaced it
 ASKED_FOR = 0.15  # of what a date or a speaker adds: it is the one that was asked for
+DATED = 0.3  # the fit of what is only of the right time, or by the right speaker
 VAGUE = 0.3  # the fit of what only has stop words in common with the question
 ALONE = 0.5  # a hit's share of the score that it owes to its surroundings, at most
 NEAR = 0.35  # cosine similarity that means nothing
@@ -174,11 +175,11 @@ class Hits:
         counts half.
         """
         fits = {item.id: self._fit(item) for item in best}
-        sure = max([fits[item.id] for item in best[:3]], default=0.0) or 1.0
+        sure = max([fits[item.id] for item in best[:3]], default=0.0)
         top = max((item.score for item in best), default=0.0) or 1.0
         scores: dict[int, float] = {}
         for item in best:
-            own = min(1.0, fits[item.id] / sure)
+            own = min(1.0, fits[item.id] / sure) if sure else 0.0
             scores[item.id] = sure * item.score / top * (ALONE + (1 - ALONE) * own)
         named = {item.row.name: item.id for item in best if item.row.name}
         for item in best:  # what holds stays above what does not
@@ -207,7 +208,9 @@ class Hits:
         held = rank.covered(item.holds, self._weights)
         if item.instead_of:  # by the words of what it replaced
             held = 1.0 if held else held
-        return 1 - (1 - (VAGUE * held if self._question.vague else held)) * (1 - near)
+        held = VAGUE * held if self._question.vague else held
+        asked_for = DATED if item.about >= ASKED_FOR else 0.0
+        return 1 - (1 - held) * (1 - near) * (1 - asked_for)
 
     # --- one hit ---------------------------------------------------------------------
 

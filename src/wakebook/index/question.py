@@ -38,6 +38,11 @@ class Question(NamedTuple):
         return " ".join(kept) or self.text
 
     @property
+    def exact(self) -> int:
+        """The bits of the words that are names of files, functions and the like."""
+        return sum(1 << at for at, word in enumerate(self.words) if set("_./-") & set(word.word))
+
+    @property
     def sought(self) -> list[Sought]:
         return [Sought(word.terms, word.weight) for word in self.words]
 

@@ -30,7 +30,8 @@ DATE = 0.25
 DATE_DAYS = 7  # how fast a date that is not quite the one named loses
 AGENT = 0.8  # what the agent said, unless the question asks for that
 DISTILLED = 1.3  # an entry or a note, against the same thing in a conversation
-HANDOFF = 0.7  # it repeats what its session's other entries say
+HANDOFF = 0.6  # it repeats what its session's other entries say
+EXACT = 1.5  # it has a name that the question has, like apply_voucher or worker.py
 OPEN = 1.1
 PINNED = 1.2
 SUBJECT = 1.25
@@ -95,6 +96,11 @@ def rank(
     boosts = [
         () if row.turn and not row.archived else _boosts(row, question.subjects) for row in found
     ]
+    if question.exact:
+        boosts = [
+            (*known, ("exact", EXACT)) if bits & question.exact else known
+            for known, bits in zip(boosts, holds, strict=True)
+        ]
     total = [
         (one + more) * prod(factor for _, factor in factors) if factors else one + more
         for one, more, factors in zip(score, session, boosts, strict=True)
