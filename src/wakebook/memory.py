@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from wakebook.capture.state import State
     from wakebook.derive.catch_up import Report
     from wakebook.derive.extract import Extractor
+    from wakebook.index.health import IndexStatus
     from wakebook.index.hits import Hit
-    from wakebook.index.index import Index, IndexStatus
+    from wakebook.index.index import Index
     from wakebook.index.search import Found
     from wakebook.index.sync import Progress, Synced
     from wakebook.lifecycle.audit import UNACCOUNTED, Account

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import wakebook
 from wakebook.capture.discover import HOSTS, discover, host_of, sessions_at
 from wakebook.capture.session import Session
 from wakebook.config import Hosts
@@ -115,3 +116,9 @@ def test_units(machine: Path) -> None:
     units = {session.ref: host_of(session).unit for session in discover(configured(machine))}
     assert units.pop("openclaw/o1") == "seq"
     assert set(units.values()) == {"bytes"}
+
+
+def test_a_folder_above_several_hosts_gives_the_sessions_of_all() -> None:
+    samples = Path(wakebook.__file__).parent / "samples"
+    apart = [*sessions_at(samples / "claude-code"), *sessions_at(samples / "openclaw")]
+    assert {one.ref for one in sessions_at(samples)} == {one.ref for one in apart}

@@ -82,8 +82,10 @@ def sessions_at(path: Path) -> list[Session]:
     if path.is_dir():
         found = [_nameable(session) for host in HOSTS.values() for session in host.discover(path)]
         known = {session.path for session in found}
-        stray = (store for store in path.rglob("*.sqlite") if store not in known)
-        found += [session for store in stray for session in _OPENCLAW.discover(store)]
+        below = [agents.parent for agents in path.rglob("agents") if agents.parent != path]
+        stray = [*below, *path.rglob("*.sqlite")]
+        more = (session for place in stray for session in _OPENCLAW.discover(place))
+        found += [session for session in more if session.path not in known]
     else:
         head = _head(path)
         host = next((host for host in HOSTS.values() if host.recognises(path, head)), None)

@@ -17,5 +17,5 @@ rank       from two lists of scores to one, with what is known about each chunk
 search     a Query -> candidates, in order
 hits       what a reader gets: text, source and reason; snippet
 scan       the same without an index
-index      all of it for one home: sync, search, status
+index      all of it for one home: sync, search, status (health)
 """

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from wakebook import clock
 from wakebook.config import Config, expand
-from wakebook.errors import ConfigError, IndexUnavailable
+from wakebook.errors import IndexUnavailable
 from wakebook.home import Home
 from wakebook.index import changes
 from wakebook.index.search import Found, Options, Searcher
@@ -27,6 +27,7 @@ from wakebook.index.store import Store, is_broken, is_gone
 from wakebook.models.embedder import Choice, Embedder, choose
 
 if TYPE_CHECKING:
+    from wakebook.index.health import IndexStatus
     from wakebook.index.sync import Progress, Sync, Synced
     from wakebook.log.query import Query
 
@@ -36,22 +37,6 @@ LOOK_SECONDS = 1.0  # a process that stays looks for changed files this often
 # What reading a database raises whose bytes were changed in places that SQLite does not check
 GARBLED = (ValueError, IndexError, KeyError, OverflowError, MemoryError)
 MOST_RIGHT_NOW = 2000  # waiting chunks that a search embeds before it answers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexStatus:
-    """How the index is doing."""
-
-    path: str
-    bytes: int = 0
-    chunks: dict[str, int] = field(default_factory=dict)  # by category
-    embedder: str = ""
-    why: str = ""  # it is this one
-    vectors: int = 0
-    pending: int = 0  # chunks that wait for a vector
-    behind: int = 0  # bytes of the log that are not indexed
-    languages: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
 
 
 class Index:
@@ -89,7 +74,7 @@ class Index:
             with self._mended():
                 self.store.patience(SYNC_SECONDS)
                 done = self._sync(self.store, progress).run()
-            self._set_aside()
+            self.told()
         if done.problem:
             self._home.trace("failure", where="embedding", error=done.problem)
         return done
@@ -138,7 +123,7 @@ class Index:
                 return []
             return ["The index may not be written; what changed since the last time is not in it."]
         store.patience(SEARCH_SECONDS)
-        if now - self._looked < LOOK_SECONDS and not self._behind():
+        if now - self._looked < LOOK_SECONDS and not self.behind():
             return []
         remote = self.embedder is not None and self.embedder.remote
         store.fresh()
@@ -156,7 +141,7 @@ class Index:
         self._looked = now
         return [f"Found by words alone: {done.problem}"] if done.problem else []
 
-    def _set_aside(self) -> list[str]:
+    def told(self) -> list[str]:
         """Tell of a broken index that was found, once."""
         broken, self.store.set_aside = self.store.set_aside, None
         if broken is None:
@@ -165,7 +150,7 @@ class Index:
             self._home.trace("failure", where="index", error=f"broken; kept as {broken.name}")
         return [f"The index was broken; it is kept as {broken.name}, and a new one was made."]
 
-    def _behind(self) -> int:
+    def behind(self) -> int:
         """Bytes of the log that are not indexed."""
         try:
             size = self._home.log.stat().st_size
@@ -197,7 +182,7 @@ class Index:
     ) -> Found:
         with self._lock, self._mended():
             notes = self._look(progress)
-            notes += self._set_aside()
+            notes += self.told()
             with self.store.reading():
                 found = self._searcher(self.store, self.embedder, now).search(query, options)
             if found.problem:
@@ -225,55 +210,12 @@ class Index:
     # --- status ----------------------------------------------------------------------
 
     def status(self) -> IndexStatus:
-        """Never fails: what is wrong stands in `problems`."""
-        try:
-            choice = self.choice
-            name, why = choice.name, choice.why
-        except ConfigError as error:
-            name, why = "", str(error)
-        if not self.store.path.exists():
-            return IndexStatus(path=str(self.store.path), embedder=name, why=why)
-        try:
-            with self._lock:
-                self.store.fresh()
-                return self._status(name, why)
-        except (sqlite3.Error, IndexUnavailable) as error:
-            return IndexStatus(
-                path=str(self.store.path), embedder=name, why=why, problems=(str(error),)
-            )
+        """Never fails: what is wrong stands in its `problems`."""
+        from wakebook.index.health import health
 
-    def _status(self, name: str, why: str) -> IndexStatus:
-        from wakebook.index.sync import problems
-
-        store = self.store
-        by_category = "SELECT category, count(*) FROM chunk GROUP BY category ORDER BY category"
-        chunks: dict[str, int] = dict(store.db.execute(by_category).fetchall())
-        pending = store.count("pending")
-        found = self._set_aside()
-        found += [f"{path} is not indexed: {reason}" for path, reason in problems(store)]
-        made_with = store.get("embedder", name)
-        if made_with != (name if self.choice.embedder else ""):
-            found.append(
-                f"vectors are of {made_with or 'no embedder'}; the next sync makes them anew"
-            )
-        return IndexStatus(
-            path=str(store.path),
-            bytes=_size(store.path),
-            chunks=chunks,
-            embedder=name,
-            why=why,
-            vectors=sum(chunks.values()) - pending if made_with else 0,
-            pending=pending,
-            behind=self._behind(),
-            languages=tuple(store.get("languages", [])),
-            problems=tuple(found),
-        )
+        with self._lock:
+            return health(self)
 
 
 class _Broken(IndexUnavailable):
     """The database was broken and is set aside."""
-
-
-def _size(path: Path) -> int:
-    names = (path, path.with_name(path.name + "-wal"))
-    return sum(name.stat().st_size for name in names if name.exists())

@@ -72,9 +72,15 @@ def ask(
         vague=all(word.common for word in counted),
         speaker=people.pop() if len(people) == 1 else "",
         names=frozenset(named | {f"{name}'s" for name in named}),
-        asks_agent=re.search(_ASKS_AGENT, text, re.IGNORECASE) is not None,
+        asks_agent=_asks_agent(text.lower()),
         subjects=_named_subjects([word.word for word in found], subjects),
     )
+
+
+def _asks_agent(text: str) -> bool:
+    """Whether it asks what the agent said."""
+    maybe = any(word in text for word in ("you", "remind", "our "))  # compiling takes a while
+    return maybe and re.search(_ASKS_AGENT, text) is not None
 
 
 def _named_subjects(asked: list[str], subjects: Mapping[str, str]) -> frozenset[str]:

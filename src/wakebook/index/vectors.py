@@ -16,8 +16,9 @@ import sqlite3
 import sys
 from array import array
 from collections.abc import Collection, Iterable, Sequence
-from math import isfinite, sqrt
+from math import dist, isfinite, sqrt
 from operator import mul
+from struct import Struct
 from typing import Any
 
 from wakebook.errors import BadModelOutput
@@ -28,6 +29,7 @@ NEAREST = 400  # chunks whose numbers are compared ...
 SHARE = 300  # ... and one more for this many chunks
 STRIPE = 1 << 16  # chunks compared at a time: what fits into the processor's cache
 SAMPLE = 1 << 16
+STRETCH = 500.0  # makes a question about as long as a row of int8 numbers
 LITTLE, MUCH = 0.3, 0.75  # shares of the directions that count not at all, and not twice
 
 _DIGITS = bytes.maketrans(b"\0\1", b"01")
@@ -419,18 +421,22 @@ class _Masks:
 def _cosines_few(
     db: sqlite3.Connection, unit: Sequence[float], ids: Collection[int]
 ) -> dict[int, float]:
-    size = len(unit)
+    """By two distances, which Python computes faster than a product: |a + b|² - |a - b|² = 4ab."""
+    near = tuple(STRETCH * value for value in unit)
+    far = tuple(-value for value in near)
     wanted: dict[int, list[int]] = {}
     for chunk in ids:
         wanted.setdefault(chunk // BLOCK, []).append(chunk % BLOCK)
     sql = f"SELECT block, scales, numbers FROM vectors WHERE block IN ({_list(wanted)})"  # noqa: S608
+    row = Struct(f"{len(unit)}b")
     found: dict[int, float] = {}
     for block, scales, numbers in db.execute(sql):
-        table, lengths = memoryview(numbers).cast("b"), array("f", scales)
+        lengths = array("f", scales)
         for place in wanted[block]:
             if lengths[place]:
-                row = table[place * size : (place + 1) * size]
-                found[block * BLOCK + place] = lengths[place] * sum(map(mul, unit, row))
+                values = row.unpack_from(numbers, place * len(unit))
+                product = dist(far, values) ** 2 - dist(near, values) ** 2
+                found[block * BLOCK + place] = lengths[place] * product / (4 * STRETCH)
     return found
 
 

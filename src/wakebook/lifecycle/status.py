@@ -11,7 +11,7 @@ import msgspec
 from wakebook import clock
 from wakebook.errors import GitError
 from wakebook.home import Home
-from wakebook.index.index import IndexStatus
+from wakebook.index.health import IndexStatus
 from wakebook.lifecycle.audit import UNACCOUNTED, Account
 from wakebook.lifecycle.history import History
 from wakebook.log.chains import Chains
