@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from wakebook.capture.session import Session
     from wakebook.capture.state import State
+    from wakebook.derive.briefing import Brief
     from wakebook.derive.catch_up import Report
     from wakebook.derive.extract import Extractor
     from wakebook.index.health import IndexStatus
@@ -60,14 +61,6 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(f"wakebook.{_PUBLIC[name]}"), name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
-    path: Path
-    lines: tuple[str, ...]
-    changed: bool
-    total: int  # lines of the whole file
 
 
 class Memory:
@@ -301,7 +294,7 @@ class Memory:
         import stat
 
         from wakebook import markdown
-        from wakebook.derive.briefing import briefing
+        from wakebook.derive.briefing import Brief, briefing
 
         with self._writing():
             path = self._memory_file()

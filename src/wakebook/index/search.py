@@ -32,7 +32,7 @@ class Options(NamedTuple):
     explain: bool = False  # with what each score is made of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Found:
     """The hits of a search, and how they came about."""
 

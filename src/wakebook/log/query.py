@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from wakebook.log.entry import Entry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Query:
     """Words and filters. Filters narrow what may be found; words say what is wanted of it."""
 

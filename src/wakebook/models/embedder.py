@@ -11,7 +11,6 @@ names its provider.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +66,8 @@ def choose(settings: config.Embedding, environ: Mapping[str, str]) -> Choice:
 def _provider(settings: config.Embedding, environ: Mapping[str, str]) -> tuple[str, str]:
     """The provider's name, and why it is this one."""
     if settings.provider not in PROVIDERS:
+        import difflib
+
         close = difflib.get_close_matches(settings.provider, PROVIDERS, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(PROVIDERS)}."
         raise ConfigError(f"[embedding] provider is {settings.provider!r}; {hint}")
