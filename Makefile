@@ -26,6 +26,7 @@ bench: .venv/.dev
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/extraction.py
 	$(BIN)/python bench/kills.py
+	$(BIN)/python bench/search.py --sizes 10000,100000
 
 .venv/.venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
