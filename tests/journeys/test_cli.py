@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -282,3 +283,11 @@ def test_watch_recovers_at_the_start_and_fires_after_forty_writes(
         child.send_signal(signal.SIGTERM)
         assert child.wait(20) == 0
         child.stdout.close()
+
+
+@pytest.mark.parametrize("command", ["wake", "log", "status", "search boats", "search --json x"])
+def test_closed_streams_are_no_failure(command: str) -> None:
+    run("init")
+    program = f"exec {shlex.quote(sys.executable)} -m wakebook {command} >&- 2>&-"
+    done = subprocess.run(["sh", "-c", program], env=os.environ | {"COLUMNS": "100"})
+    assert done.returncode in (0, 1)

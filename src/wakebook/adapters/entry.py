@@ -12,7 +12,7 @@ from wakebook import cache
 
 def main() -> None:
     root = _plain_wake(sys.argv[1:])
-    text = cache.read(root, "wake.md") if root else None
+    text = cache.read(root, "wake.md") if root and sys.stdout else None
     if text is None:
         from wakebook.adapters import cli
 

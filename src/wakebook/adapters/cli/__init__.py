@@ -90,6 +90,9 @@ def cli(ctx: click.Context, home: str | None) -> None:
 
 
 def main() -> None:
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed before we began: `wakebook log >&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
     try:
         code = cli.main(standalone_mode=False, prog_name="wakebook")
     except click.exceptions.Exit as done:
@@ -118,8 +121,7 @@ def main() -> None:
 def leave(code: int) -> None:
     """End, with everything written; a reader that went away is no failure."""
     try:
-        if sys.stdout:  # which may have been closed before we began
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         _mute()
     except OSError as error:
