@@ -126,7 +126,7 @@ def test_a_dead_provider_leaves_the_words(home: Memory, server: ModelServer) -> 
     assert "127.0.0.1:9" in wakebook(dead, "status", code=1)
     assert "3 wait for a vector" in wakebook(dead, "status", code=1)
     assert "127.0.0.1:9" in wakebook(dead, "index", code=1)
-    assert "3 waiting" in wakebook(dead, "index", "--status")
+    assert "3 waiting" in wakebook(dead, "index", "--status", code=1)
 
 
 def test_vectors_come_back_with_the_provider(home: Memory, server: ModelServer) -> None:

@@ -58,6 +58,11 @@ def _measured(index: Index, found: IndexStatus) -> IndexStatus:
     made_with = store.get("embedder", found.embedder)
     if made_with != (found.embedder if index.choice.embedder else ""):
         wrong.append(f"vectors are of {made_with or 'no embedder'}; the next sync makes them anew")
+    if pending > sum(chunks.values()) // 20:
+        wrong.append(
+            f"{pending:,} texts wait for a vector of {found.embedder}, so search goes by words "
+            "alone; `wakebook index` gets them"
+        )
     return replace(
         found,
         bytes=_size(store.path),
