@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence, Set
+from functools import cached_property
 
 from wakebook.index import words
 
 LONGEST = 700  # characters, marks included
 MARK = "**"
-_SPACE = re.compile(r"\s+")
 _MARKS = 2 * len(MARK)
-_NOTHING = re.compile(r"(?!)")
 
 
 class Marker:
@@ -20,11 +19,16 @@ class Marker:
 
     def __init__(self, terms: Set[str]) -> None:
         self._terms = terms
-        self._words, self._pairs = _patterns(terms)
+        pairs = sorted((re.escape(term) for term in terms if words.is_unspaced(term)), key=len)
+        self._pairs = re.compile(f"(?=({'|'.join(reversed(pairs))}))") if pairs else None
+        plain = {words.plain(term) for term in terms if not words.is_unspaced(term)}
+        # a stem keeps the beginning of its word
+        begins = sorted({term[: max(2, len(term) - 2)].translate(_FOLD) for term in plain})
+        self._begins = "|".join(map(re.escape, begins))
 
     def snippet(self, text: str, language: str, longest: int = LONGEST) -> str:
         """At most `longest` characters around the densest matches, on one line."""
-        text = _SPACE.sub(" ", text).strip()
+        text = " ".join(text.split())
         spans = self._spans(text, language)
         start, stop = 0, len(text)
         if stop + _MARKS * len(spans) > longest:
@@ -40,15 +44,12 @@ class Marker:
 
     def _spans(self, text: str, language: str) -> list[tuple[int, int]]:
         """Where words stand that were asked for; what touches counts as one."""
-        folded = text if text.isascii() else text.translate(_FOLD)
-        found = [
-            match.span()
-            for match in self._words.finditer(folded)
-            if not self._terms.isdisjoint(
-                words.terms(words.tokens(text[match.start() : match.end()]), language)
-            )
-        ]
-        found += [match.span(1) for match in self._pairs.finditer(folded)]
+        found = []
+        for start, stop in self._candidates(text):
+            if not self._terms.isdisjoint(words.terms(words.tokens(text[start:stop]), language)):
+                found.append((start, stop))
+        if self._pairs:
+            found += [match.span(1) for match in self._pairs.finditer(text.translate(_FOLD))]
         spans: list[tuple[int, int]] = []
         for start, stop in sorted(found):
             if spans and spans[-1][1] >= start:
@@ -56,6 +57,25 @@ class Marker:
             else:
                 spans.append((start, stop))
         return spans
+
+    def _candidates(self, text: str) -> list[tuple[int, int]]:
+        """Whatever may turn out to be one of the words."""
+        if not self._begins:
+            return []
+        if text.isascii() and not words.has_camel(text):
+            return [match.span() for match in self._in_ascii.finditer(text.lower())]
+        return [match.span() for match in self._in_any.finditer(text.translate(_FOLD))]
+
+    @cached_property
+    def _in_ascii(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<![a-z0-9])(?:{self._begins})[a-z0-9]*(?:['_./-][a-z0-9]+)*")
+
+    @cached_property
+    def _in_any(self) -> re.Pattern[str]:
+        """A word may begin inside a camelCase one, and an accent may follow its letter."""
+        at = r"(?:(?<![^\W_])|(?<=[a-z0-9])(?=[A-Z]))"
+        rest = r"(?:[^\W_]|[\u0300-\u036f])*(?:['’_./-][^\W_]+)*"
+        return re.compile(rf"{at}(?i:{self._begins}){rest}")
 
 
 class _Fold(dict[int, str]):
@@ -69,21 +89,6 @@ class _Fold(dict[int, str]):
 
 
 _FOLD = _Fold()
-
-
-def _patterns(terms: Set[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Whatever may turn out to be one of the terms: words (a stem keeps the beginning of its
-    word, which may begin inside a camelCase one), and pairs of characters."""
-    pairs = sorted((re.escape(term) for term in terms if words.is_unspaced(term)), key=len)
-    plain = {words.plain(term) for term in terms if not words.is_unspaced(term)}
-    spaced = {term[: max(2, len(term) - 2)] for term in plain}
-    if spaced:
-        begins = "|".join(re.escape(term.translate(_FOLD)) for term in sorted(spaced))
-        at = r"(?:(?<![^\W_])|(?<=[a-z0-9])(?=[A-Z]))"
-        found = re.compile(rf"{at}(?i:{begins})(?:[^\W_]|[\u0300-\u036f])*(?:['’_./-][^\W_]+)*")
-    else:
-        found = _NOTHING
-    return found, re.compile(f"(?=({'|'.join(reversed(pairs))}))") if pairs else _NOTHING
 
 
 def _window(text: str, spans: Sequence[tuple[int, int]], room: int) -> tuple[int, int]:

@@ -91,8 +91,12 @@ def tokens(text: str) -> list[str]:
     return found + parts if parts else found
 
 
+def has_camel(text: str) -> bool:
+    return _IS_CAMEL.search(text) is not None
+
+
 def _camel_parts(text: str) -> list[str]:
-    if not _IS_CAMEL.search(text):
+    if not has_camel(text):
         return []
     names, parts = _camel()
     return [
