@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from wakebook.capture.session import Session
     from wakebook.capture.state import State
-    from wakebook.derive.briefing import Brief
     from wakebook.derive.catch_up import Report
     from wakebook.derive.extract import Extractor
     from wakebook.index.health import IndexStatus
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from wakebook.index.search import Found
     from wakebook.index.sync import Progress, Synced
     from wakebook.lifecycle.audit import UNACCOUNTED, Account
+    from wakebook.lifecycle.brief import Brief
     from wakebook.lifecycle.history import History
     from wakebook.lifecycle.init import Made
     from wakebook.lifecycle.status import Status
@@ -291,28 +291,12 @@ class Memory:
 
     def brief(self) -> Brief:
         """Write the briefing between its markers in MEMORY.md."""
-        import stat
-
-        from wakebook import markdown
-        from wakebook.derive.briefing import Brief, briefing
+        from wakebook.derive.briefing import briefing
+        from wakebook.lifecycle.brief import write
 
         with self._writing():
-            path = self._memory_file()
-            try:
-                # bytes, not text: line ends belong to whoever wrote them
-                old = path.read_bytes().decode("utf-8") if path.exists() else ""
-            except UnicodeDecodeError as error:
-                raise WakebookError(f"{path} is not UTF-8: {error}. Convert it first.") from error
-            now = clock.now()
-            lines = briefing(self.chains(), self.registry(), now, self.config.briefing)
-            new = markdown.replace_block(old, "\n".join(lines) + "\n")
-            if new != old:
-                mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
-                if not mode & 0o200:
-                    raise WakebookError(f"{path} is read-only: the briefing was not written.")
-                self.history().before_touching(path)
-                self.home.replace(path, new, mode)
-        return Brief(path=path, lines=tuple(lines), changed=new != old, total=len(new.splitlines()))
+            lines = briefing(self.chains(), self.registry(), clock.now(), self.config.briefing)
+            return write(self.home, self.history(), self._memory_file(), lines)
 
     def _memory_file(self) -> Path:
         chosen = self.config.briefing.memory_file
@@ -405,29 +389,10 @@ class Memory:
 
     def rename_subject(self, old: str, new: str, *, merge: bool = False) -> tuple[str, int]:
         """Rename in registry and log, or merge into an existing subject. Entries changed."""
-        from wakebook.log import subjects
+        from wakebook.lifecycle.rename import rename
 
         with self._writing():
-            registry = self.registry()
-            source = registry.get(old).slug
-            target = subjects.slug_of(new)
-            target = registry.canonical(target) if merge else target
-            after = subjects.rename(registry, old, target)
-            exists = target in registry.subjects and not registry.subjects[target].deleted
-            if exists and not merge:
-                raise WakebookError(
-                    f"{target!r} exists already. `wakebook subjects merge {source} {target}` "
-                    "puts the two together."
-                )
-            if merge and not exists:
-                raise NotFound(f"There is no subject {new!r} to merge into.")
-            history = self.history()
-            history.log(f"before {source} becomes {target}")
-            # the registry first: its alias already leads from the old name to the new one
-            subjects.save(self.home, after)
-            changed = subjects.rewrite_log(self.home, source, target)
-            history.log(f"{'merge' if merge else 'rename'} subject {source} to {target}")
-        return target, changed
+            return rename(self.home, self.history(), old, new, merge=merge)
 
     def delete_subject(self, name: str) -> Subject:
         from wakebook.log import subjects

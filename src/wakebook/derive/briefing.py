@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
-
-import msgspec
 
 from wakebook.capture.transcript import one_line
 from wakebook.config import Briefing
@@ -24,15 +21,6 @@ from wakebook.log.subjects import Registry
 WIDTH = 180
 EMPTY = "Nothing yet: the log holds no entries."
 QUIET = "Nothing recent, and nothing open."
-
-
-class Brief(msgspec.Struct, frozen=True, kw_only=True):
-    """What writing the briefing did."""
-
-    path: Path
-    lines: tuple[str, ...]
-    changed: bool
-    total: int  # lines of the whole file
 
 
 def briefing(chains: Chains, registry: Registry, now: datetime, settings: Briefing) -> list[str]:

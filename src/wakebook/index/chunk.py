@@ -25,7 +25,6 @@ VERSION = "1"  # part of the index's fingerprint
 TOKENS = 400
 OVERLAP = 80
 
-CATEGORIES = "identity memory journal project person procedure reference conversation topic".split()
 _FOLDERS = {
     "knowledge/identity": "identity",
     "knowledge/memory": "memory",

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wakebook.adapters.cli.shared import Progress, emit, filters, options, query_of
+from wakebook.adapters.cli.shared import (
+    COLOURS,
+    Progress,
+    emit,
+    filters,
+    options,
+    query_of,
+)
 
 if TYPE_CHECKING:
     from wakebook.memory import Found, Hit, Memory
 
 CATEGORIES = "identity memory journal project person procedure reference conversation topic".split()
-COLOURS = {
-    "task": "yellow",
-    "fact": "cyan",
-    "decision": "green",
-    "question": "magenta",
-    "handoff": "blue",
-}
 
 
 @click.command()
