@@ -1,16 +1,36 @@
-"""Every test gets a home of its own, a fixed clock, and no way to the user's real one."""
+"""Every test gets a home of its own, a fixed clock, and no way to the user's real one.
+
+No test reaches another machine: this process refuses to connect to one, and the command lines
+that tests start are told to (WAKEBOOK_OFFLINE).
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from wakebook import Memory
 
 NOW = "2026-11-09T08:00:00Z"
+KEYS = ("ANTHROPIC", "OPENAI", "GEMINI", "GOOGLE", "OLLAMA")
+
+
+def _stay_here(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.connect":
+        address = arguments[1]
+        name = address[0] if isinstance(address, tuple) else "a file"
+        if name not in ("127.0.0.1", "::1", "localhost", "a file"):
+            raise ConnectionAbortedError(f"a test wanted to connect to {name}")
+    if event == "socket.getaddrinfo" and arguments[0] not in ("127.0.0.1", "::1", "localhost"):
+        raise ConnectionAbortedError(f"a test wanted the address of {arguments[0]!r}")
+
+
+sys.addaudithook(_stay_here)
 
 
 @pytest.fixture(autouse=True)
@@ -18,10 +38,11 @@ def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     user = tmp_path / "user"
     user.mkdir()
     for name in list(os.environ):
-        if name.startswith(("WAKEBOOK_", "GIT_", "XDG_")):
+        if name.startswith(("WAKEBOOK_", "GIT_", "XDG_", *KEYS)):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(user))
     monkeypatch.setenv("WAKEBOOK_NOW", NOW)
+    monkeypatch.setenv("WAKEBOOK_OFFLINE", "1")
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     yield

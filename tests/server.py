@@ -5,20 +5,54 @@
         ... ask server.url + "/v1" ...
         assert server.texts == [["first"], ["first"], ["first"]]
 
-What it says without a script is a function of the question. An endpoint is a pair of functions
-in ROUTES: the texts of a question, and the answer to it.
+    with ModelServer(reply=lambda chat: chat.prompt.upper()) as server:
+        server.script(Say("No.", stop="refusal"), Slow(0.1, Say("Yes.")))
+        ... chat with server.base("anthropic") ...
+        assert [chat.system for chat in server.chats] == ["Be brief."] * 3
+
+What it says without a script is a function of the question. An endpoint of embeddings is a pair
+of functions in ROUTES: the texts of a question, and the answer to it. Those of chats are in
+tests/wire.py. A question that the real one would refuse is refused, whatever the script says.
+
+    python -m tests.server --port 8099 --say answer.md     # to try things by hand
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
+import signal
+import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import chain, repeat
+from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from tests.wire import FORMATS, Chat, Format, Refused, Say
+
+__all__ = [
+    "Answer",
+    "Chat",
+    "Cut",
+    "Hang",
+    "ModelServer",
+    "Raw",
+    "Request",
+    "Say",
+    "Slow",
+    "Status",
+    "Step",
+    "Vectors",
+    "unit",
+    "vector",
+]
 
 Vectors = list[Any]  # of lists of numbers, unless a script says otherwise
 
@@ -28,7 +62,7 @@ Vectors = list[Any]  # of lists of numbers, unless a script says otherwise
 
 @dataclass(frozen=True)
 class Answer:
-    """As without a script, but for this change of the vectors."""
+    """As without a script, but for this change of the vectors; of a chat, what reply() says."""
 
     change: Callable[[Vectors], Vectors] = lambda vectors: vectors
     backwards: bool = False  # in another order than asked, where the format says which is which
@@ -66,7 +100,15 @@ class Hang:
     drops: bool = False
 
 
-Step = Answer | Status | Raw | Cut | Hang
+@dataclass(frozen=True)
+class Slow:
+    """Wait, or until the server is closed, and then do this."""
+
+    seconds: float
+    then: Step
+
+
+Step = Answer | Say | Status | Raw | Cut | Hang | Slow
 
 
 @dataclass(frozen=True)
@@ -74,7 +116,7 @@ class Request:
     path: str
     headers: dict[str, str]  # names in lower case
     body: Any
-    texts: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)  # to embed
 
 
 # --- the wire formats --------------------------------------------------------------------
@@ -117,19 +159,36 @@ ROUTES: dict[str, tuple[Callable[[Any], list[str]], Callable[[Vectors, bool], An
     ":batchEmbedContents": (_gemini_texts, _gemini),
     "/api/embed": (_input, _ollama),
 }
+BASES = {
+    "anthropic": "/v1",
+    "openai": "/v1",
+    "gemini": "/v1beta",
+    "ollama": "",
+}
 
 
 # --- the server --------------------------------------------------------------------------
 
 
 class ModelServer:
-    def __init__(self, dimensions: int = 8, most: int = 10_000) -> None:
+    def __init__(
+        self,
+        dimensions: int = 8,
+        most: int = 10_000,
+        reply: Callable[[Chat], str] = lambda chat: "OK",
+        port: int = 0,
+    ) -> None:
         self.dimensions = dimensions
         self.most = most  # texts in one request; more is answered with 413
+        self.reply = reply  # to a chat without a script; may be called by many threads
         self.requests: list[Request] = []
+        self.chats: list[Chat] = []  # those that were not refused for their form
+        self.most_at_once = 0  # requests; one counts until its answer is sent
         self.closing = threading.Event()
+        self._at_once = 0
+        self._lock = threading.RLock()
         self._script: list[Step] = []
-        self._http = _Http(("127.0.0.1", 0), _Handler)
+        self._http = _Http(("127.0.0.1", port), _Handler)
         self._http.model = self
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
 
@@ -137,16 +196,39 @@ class ModelServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_port}"
 
+    def base(self, provider: str) -> str:
+        """What a client of this provider has for a base URL."""
+        return self.url + BASES[provider]
+
     @property
     def texts(self) -> list[list[str]]:
         """The texts of each request."""
         return [request.texts for request in self.requests]
 
     def script(self, *steps: Step) -> None:
-        self._script += steps
+        with self._lock:
+            self._script += steps
+
+    def take(self, request: Request, chat: Chat | None) -> Step:
+        """Take the request down and say what to do with it."""
+        with self._lock:
+            self.requests.append(request)
+            if chat:
+                self.chats.append(chat)
+            return self.next()
 
     def next(self) -> Step:
-        return self._script.pop(0) if self._script else Answer()
+        with self._lock:
+            return self._script.pop(0) if self._script else Answer()
+
+    def begun(self) -> None:
+        with self._lock:
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+
+    def ended(self) -> None:
+        with self._lock:
+            self._at_once -= 1
 
     def __enter__(self) -> ModelServer:
         self._thread.start()
@@ -166,10 +248,24 @@ class ModelServer:
 
 class _Http(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
     model: ModelServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is what some tests are about."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+def _kind(body: bytes) -> str:
+    return "text/html" if body.startswith(b"<") else "application/json"
+
+
+def _embedded(
+    model: ModelServer, step: Answer | Say, texts: list[str], put: Callable[[Vectors, bool], Any]
+) -> Any:
+    step = step if isinstance(step, Answer) else Answer()
+    return put(step.change([vector(t, model.dimensions) for t in texts]), step.backwards)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -181,30 +277,53 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         model = self.server.model
+        model.begun()
+        try:
+            answer = self._handle(model)
+        finally:
+            model.ended()  # before the answer: whoever has it may ask again at once
+        answer()
+
+    def _handle(self, model: ModelServer) -> Callable[[], None]:
+        """Do all but the sending of an answer."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        route = next((r for end, r in ROUTES.items() if self.path.endswith(end)), None)
+        path = self.path.partition("?")[0]
+        form = next((f for f in FORMATS if path.endswith(f.end)), None)
+        route = next((r for end, r in ROUTES.items() if path.endswith(end)), None)
         texts = route[0](body) if route else []
-        model.requests.append(Request(self.path, headers, body, texts))
-        step = model.next()
-        if route is None:
-            step = Status(404, "no such path")
-        elif isinstance(step, Answer) and len(texts) > model.most:
+        chat: Chat | None = None
+        wrong = None if form or route else Status(404, "no such path")
+        try:
+            chat = form.question(path, headers, body) if form else None
+        except Refused as error:
+            wrong = Status(error.status, error.message)
+        step = model.take(Request(self.path, headers, body, texts), chat)
+        step = wrong or step
+        while isinstance(step, Slow):
+            model.closing.wait(step.seconds)
+            step = step.then
+        if isinstance(step, Answer | Say) and len(texts) > model.most:
             step = Status(413)
-        if isinstance(step, Answer):
-            assert route
-            vectors = step.change([vector(text, model.dimensions) for text in texts])
-            answer = json.dumps(route[1](vectors, step.backwards)).encode()
-            (self._send_chunks if step.chunked else self._send)(200, answer)
-        elif isinstance(step, Status):
-            self._refuse(step)
-        elif isinstance(step, Raw):
-            self._send(200, step.body)
-        else:
+        if isinstance(step, Status):
+            return partial(self._refuse, step, form)
+        if isinstance(step, Raw):
+            return partial(self._send, 200, step.body)
+        if isinstance(step, Cut | Hang):
             self._fail(step)
+            return lambda: None
+        if form and chat:
+            say = step if isinstance(step, Say) else Say(model.reply(chat))
+            said = form.answer(chat, say)
+        else:
+            assert route
+            said = _embedded(model, step, texts, route[1])
+        chunked = isinstance(step, Answer) and step.chunked
+        return partial(self._send_chunks if chunked else self._send, 200, json.dumps(said).encode())
 
-    def _refuse(self, step: Status) -> None:
-        body = json.dumps({"error": {"message": step.message}}) if step.message else "<html>"
+    def _refuse(self, step: Status, form: Format | None) -> None:
+        error = form.error if form else lambda _, message: {"error": {"message": message}}
+        body = json.dumps(error(step.status, step.message)) if step.message else "<html>"
         extra = {"Location": step.location} if step.location else {}
         if step.retry_after is not None:
             extra["Retry-After"] = str(step.retry_after)
@@ -225,6 +344,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_chunks(self, status: int, body: bytes) -> None:
         self.send_response(status)
+        self.send_header("Content-Type", _kind(body))
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for piece in (body[:20], body[20:], b""):
@@ -234,6 +354,46 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in (extra or {}).items():
             self.send_header(name, value)
+        self.send_header("Content-Type", _kind(body))
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+# --- by hand -----------------------------------------------------------------------------
+
+
+class _Loud(ModelServer):
+    def take(self, request: Request, chat: Chat | None) -> Step:
+        model = chat.model if chat else "-"
+        print(request.path, model, f"{request.headers['content-length']} bytes", flush=True)
+        return super().take(request, chat)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.server", description="A model's server.")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument(
+        "--say",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="an answer to a chat; several in turn, the last one again and again",
+    )
+    given = parser.parse_args()
+    texts = [path.read_text() for path in given.say] or ["OK"]
+    turns = chain(texts, repeat(texts[-1]))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background
+    with (
+        suppress(KeyboardInterrupt),
+        _Loud(reply=lambda chat: next(turns), port=given.port) as server,
+    ):
+        print(server.url, flush=True)
+        for provider in BASES:
+            print(f"  {provider:9} {server.base(provider)}", flush=True)
+        server.closing.wait()
+
+
+if __name__ == "__main__":
+    main()

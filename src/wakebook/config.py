@@ -15,15 +15,16 @@ from wakebook.errors import ConfigError
 
 
 class Setting:
-    """A default, and what it means."""
+    """A default, and what it means. `most`: the upper limit of a number with a fraction."""
 
-    def __init__(self, default: Any, doc: str) -> None:
+    def __init__(self, default: Any, doc: str, most: float) -> None:
         self.default = default
         self.doc = doc
+        self.most = most
 
 
-def _setting(default: Any, doc: str = "") -> Any:
-    return Setting(default, doc)
+def _setting(default: Any, doc: str = "", most: float = 1) -> Any:
+    return Setting(default, doc, most)
 
 
 class Section:
@@ -33,9 +34,10 @@ class Section:
     settings: ClassVar[dict[str, Setting]]
 
     def __init_subclass__(cls) -> None:
-        cls.settings = {key: item for key, item in vars(cls).items() if isinstance(item, Setting)}
-        for key, item in cls.settings.items():
+        own = {key: item for key, item in vars(cls).items() if isinstance(item, Setting)}
+        for key, item in own.items():
             setattr(cls, key, item.default)
+        cls.settings = getattr(cls, "settings", {}) | own
 
     def __init__(self, **values: Any) -> None:
         unknown = values.keys() - self.settings.keys()
@@ -153,6 +155,56 @@ class Embedding(Section):
     document_prefix: str = _setting("", "the same for what is searched")
 
 
+class Models(Section):
+    """Which chat models read the conversations. None by default: rules do, on this machine."""
+
+    main: str = _setting(
+        "", 'provider/model, like "anthropic/claude-sonnet-5-5" or "ollama/qwen3:8b"; or "host"'
+    )
+    cheap: str = _setting("", "the same for small jobs; empty: as main")
+    off: tuple[str, ...] = _setting(
+        (), "jobs that never ask a model: extract, briefing, contradictions, commit"
+    )
+    monthly_budget: float = _setting(
+        0.0, "dollars; `status` warns at 80 %, then rules take over; 0: no limit", most=1_000_000
+    )
+    request_tokens: int = _setting(12000, "of a conversation in one request, about")
+    timeout_seconds: int = _setting(120, "how long one request may take")
+    attempts: int = _setting(3, "tries of one request before it counts as failed")
+    concurrency: int = _setting(4, "requests at the same time, at most")
+    failures: int = _setting(3, "after this many failures in a row a model is left alone ...")
+    pause_minutes: int = _setting(10, "... for this long")
+
+
+class Provider(Section):
+    """How a provider of chat models is reached."""
+
+    base_url: str = _setting("", "another address than the usual one")
+    key_variable: str = _setting("", "the environment variable that holds the key")
+    key_file: str = _setting("", "a file that holds the key; only you may read it (mode 0600)")
+
+
+class Anthropic(Provider):
+    """For models called anthropic/... The key is ANTHROPIC_API_KEY unless set here."""
+
+
+class OpenAI(Provider):
+    """For models called openai/... The key is OPENAI_API_KEY unless set here."""
+
+
+class Gemini(Provider):
+    """For models called gemini/... The key is GEMINI_API_KEY unless set here."""
+
+
+class Ollama(Provider):
+    """For models called ollama/..., on this machine or where OLLAMA_HOST says."""
+
+
+class Compatible(Provider):
+    """For models called compatible/...: any server that speaks like OpenAI's (OpenRouter,
+    vLLM, llama.cpp, LM Studio). base_url, like http://127.0.0.1:8080/v1, is needed."""
+
+
 class Git(Section):
     """How the home is versioned."""
 
@@ -177,6 +229,12 @@ class Config(Section):
     watch: Watch = _setting(Watch())
     search: Search = _setting(Search())
     embedding: Embedding = _setting(Embedding())
+    models: Models = _setting(Models())
+    anthropic: Anthropic = _setting(Anthropic())
+    openai: OpenAI = _setting(OpenAI())
+    gemini: Gemini = _setting(Gemini())
+    ollama: Ollama = _setting(Ollama())
+    compatible: Compatible = _setting(Compatible())
     git: Git = _setting(Git())
     state: State = _setting(State())
 
@@ -224,18 +282,20 @@ def _fill(section: type[Section], name: str, values: dict[str, Any], path: Path)
     for key, value in values.items():
         if key not in known:
             raise ConfigError(f"{path}: unknown setting {key!r} in [{name}]{_nearest(key, known)}")
-        accepted[key] = _checked(value, known[key].default, f"{path}: [{name}] {key}")
+        accepted[key] = _checked(value, known[key], f"{path}: [{name}] {key}")
     return section(**accepted)
 
 
-def _checked(value: Any, default: Any, where: str) -> Any:
+def _checked(value: Any, setting: Setting, where: str) -> Any:
+    default = setting.default
     if isinstance(default, tuple):
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
         raise ConfigError(f'{where}: expected a list of strings, like ["a", "b"].')
     if isinstance(default, float):
-        if type(value) not in (int, float) or not 0 <= value <= 1:
-            raise ConfigError(f"{where}: expected a number from 0 to 1, got {value!r}.")
+        if type(value) not in (int, float) or not 0 <= value <= setting.most:
+            most = f"{setting.most:,}"
+            raise ConfigError(f"{where}: expected a number from 0 to {most}, got {value!r}.")
         return float(value)
     if type(value) is not type(default):
         raise ConfigError(f"{where}: expected {type(default).__name__}, got {value!r}.")
@@ -261,7 +321,8 @@ def as_toml(config: Config) -> str:
     ]
     for name, section in config.values().items():
         lines += ["", f"[{name}]"]
-        lines += [f"# {line}" for line in (type(section).__doc__ or "").strip().splitlines()]
+        about = (type(section).__doc__ or "").strip().splitlines()
+        lines += [f"# {line.strip()}" for line in about]
         for key, value in section.values().items():
             lines += [f"# {key} = {_toml_value(value)}  # {section.settings[key].doc}"]
     return "\n".join(lines) + "\n"

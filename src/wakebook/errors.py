@@ -10,6 +10,7 @@
     ├── NotFound           no such entry, session, subject or file
     └── ModelError         a model that we asked
         ├── ModelUnavailable   does not answer, or refuses to
+        │   └── NotAsked       on purpose: no model, a spent budget, a dry run
         └── BadModelOutput     answers what cannot be used
 
 A message says what, where, and what to do next. Text for people is made once,
@@ -56,6 +57,10 @@ class ModelError(WakebookError):
 
 
 class ModelUnavailable(ModelError):
+    pass
+
+
+class NotAsked(ModelUnavailable):
     pass
 
 

@@ -10,7 +10,7 @@ from tests.models.asking import KEY, PATHS, asking, expected
 from tests.server import Answer, ModelServer, Status
 from wakebook.config import Embedding
 from wakebook.errors import ConfigError, ModelError, ModelUnavailable
-from wakebook.models import remote, text
+from wakebook.models import address, remote, text
 
 # --- what goes over the wire -------------------------------------------------------------
 
@@ -79,7 +79,7 @@ def test_ollama_needs_no_key_and_is_found_where_its_variable_says(server: ModelS
     ],
 )
 def test_the_ways_to_write_ollamas_host(value: str, base: str) -> None:
-    assert remote._ollama_host(value) == base
+    assert address.ollama(value) == base
 
 
 def test_a_compatible_server_gets_only_the_key_that_is_meant_for_it(server: ModelServer) -> None:

@@ -110,7 +110,7 @@ def _make(provider: str, settings: config.Embedding, environ: Mapping[str, str])
 
 
 def _about_the_key(provider: str, settings: config.Embedding, environ: Mapping[str, str]) -> str:
-    find: Callable[[], str] = keys.finder(provider, settings, environ)
+    find: Callable[[], str] = keys.finder(provider, "[embedding]", settings, environ)
     try:
         find()
     except ModelUnavailable as error:

@@ -15,13 +15,17 @@ from wakebook import config
 from wakebook.errors import ModelUnavailable
 
 USUAL = {
+    "anthropic": ("WAKEBOOK_ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"),
     "openai": ("WAKEBOOK_OPENAI_API_KEY", "OPENAI_API_KEY"),
     "gemini": ("WAKEBOOK_GEMINI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
 
 
 def finder(
-    provider: str, settings: config.Embedding, environ: Mapping[str, str]
+    provider: str,
+    section: str,
+    settings: config.Embedding | config.Provider,
+    environ: Mapping[str, str],
 ) -> Callable[[], str]:
     """What returns the key ("" where none is needed) or raises ModelUnavailable."""
 
@@ -30,26 +34,26 @@ def finder(
             key = environ.get(settings.key_variable, "")
             if not key.strip():
                 raise ModelUnavailable(
-                    f"{provider}: the variable {settings.key_variable}, which [embedding] "
-                    "key_variable names, is not set. Set it to the key."
+                    f"{provider}: the variable {settings.key_variable}, which key_variable "
+                    f"in {section} names, is not set. Set it to the key."
                 )
             return _sound(key, settings.key_variable)
         if settings.key_file:
-            return _from_file(settings.key_file, provider)
+            return _from_file(settings.key_file, provider, section)
         for variable in USUAL.get(provider, ()):
             if environ.get(variable, "").strip():
                 return _sound(environ[variable], variable)
         if provider in USUAL:
             raise ModelUnavailable(
                 f"{provider}: there is no key. Set {USUAL[provider][0]}, or name a variable or "
-                "a file in [embedding] key_variable or key_file."
+                f"a file in {section}, as key_variable or key_file."
             )
         return ""
 
     return find
 
 
-def _from_file(name: str, provider: str) -> str:
+def _from_file(name: str, provider: str, section: str) -> str:
     path = config.expand(name)
     try:
         with path.open("rb") as stream:
@@ -61,7 +65,7 @@ def _from_file(name: str, provider: str) -> str:
     except OSError as error:
         raise ModelUnavailable(
             f"{provider}: cannot read the key in {path}: {error.strerror}. "
-            "Correct [embedding] key_file."
+            f"Correct key_file in {section}."
         ) from None
     if not text.strip():
         raise ModelUnavailable(f"{provider}: {path} is empty. Write the key into it.")

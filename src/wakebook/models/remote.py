@@ -17,7 +17,7 @@ from typing import Any
 
 from wakebook import config
 from wakebook.errors import BadModelOutput, ConfigError, ModelUnavailable
-from wakebook.models import keys, text
+from wakebook.models import address, keys, text
 from wakebook.models.transport import Patience, Server, TooLarge, post, quoted
 
 QUERY_SECONDS = 8.0
@@ -122,47 +122,22 @@ def make(
         model = model.removeprefix("models/")
     base = settings.base_url or form.base
     if provider == "ollama" and not settings.base_url and environ.get("OLLAMA_HOST"):
-        base = _ollama_host(environ["OLLAMA_HOST"])
+        base = address.ollama(environ["OLLAMA_HOST"])
     if not base or not model:
         raise ConfigError(
             f"[embedding] a {provider} provider needs both base_url, like "
             "http://127.0.0.1:8080/v1, and model, as the server calls it."
         )
-    host = _host(base)
+    host = address.host(base, "[embedding] base_url")
     name = f"{provider}/{model}"
     if settings.base_url and provider != "ollama":
         name += f"@{host}"  # whose model of that name it is
-    find = keys.finder(provider, settings, environ)
+    find = keys.finder(provider, "[embedding]", settings, environ)
     url = base.rstrip("/") + form.path.format(model=quote(model, safe=""))
     who = f"{provider} ({host})"
     patience = patience or Patience(settings.attempts, settings.timeout_seconds)
     name = text.identity(name, settings)
     return Remote(name, model, who, url, form, find, settings, patience)
-
-
-def _host(base: str) -> str:
-    from urllib.parse import urlsplit
-
-    try:
-        parts = urlsplit(base)
-        sound = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
-    except ValueError:
-        sound = False
-    if not sound or not base.isascii() or set(base) & set("@?# \t\r\n"):
-        raise ConfigError(
-            "[embedding] base_url is an address like https://example.org/v1, without a password, "
-            "'?' or '#'. A key belongs into key_variable or key_file."
-        )
-    return parts.netloc
-
-
-def _ollama_host(value: str) -> str:
-    """OLLAMA_HOST as Ollama reads it: host, host:port, :port or a whole address."""
-    scheme, _, rest = value.strip().rpartition("://")
-    host, colon, port = rest.rstrip("/").partition(":")
-    host = "127.0.0.1" if host in ("", "0.0.0.0") else host  # noqa: S104
-    default = {"http": "80", "https": "443"}.get(scheme, "11434")
-    return f"{scheme or 'http'}://{host}:{port if colon else default}"
 
 
 class Remote:
@@ -232,9 +207,8 @@ class Remote:
     def _ask(self, batch: Sequence[str], query: bool) -> list[list[float]]:
         key = self._key()
         headers = {"Content-Type": "application/json", "User-Agent": "wakebook"}
-        server = Server(
-            self._who, self._url, headers | (self._form.header(key) if key else {}), key
-        )
+        headers |= self._form.header(key) if key else {}
+        server = Server(self._who, self._url, headers, key, "[embedding]")
         question = Question(self._model, batch, query, self._settings.dimensions)
         answer = post(server, self._form.asks(question), self._hasty if query else self._patient)
         try:

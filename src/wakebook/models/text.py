@@ -29,9 +29,14 @@ def cut(text: str, limit: int) -> str:
     return text
 
 
+def whole(text: str) -> str:
+    """Without halves of characters, which cannot be written anywhere."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def clean(text: str) -> str:
     """Without what servers choke on: zero bytes and halves of characters."""
-    return text.encode("utf-8", "replace").decode().replace("\0", " ").strip()
+    return whole(text).replace("\0", " ").strip()
 
 
 def prefix(model: str, settings: config.Embedding, query: bool) -> str:

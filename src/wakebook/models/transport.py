@@ -9,12 +9,14 @@ never holds the key. Redirects are not followed, so that a key goes nowhere but 
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wakebook import clock
 from wakebook.errors import BadModelOutput, ModelUnavailable
+from wakebook.models.text import whole
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -24,8 +26,9 @@ LARGEST = 256 << 20  # bytes of an answer
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _TOO_LARGE = re.compile(
     r"(request|inputs?|batch|payload|prompt|text)\b[^.]{0,60}\btoo (large|long|big)|"
-    r"too many (tokens|inputs|texts)|context[ _](length|window|size)|less than \d+ tokens|"
-    r"maximum (allowed )?(batch|input|tokens)|at most \d+ (requests|inputs|tokens)",
+    r"too many (tokens|inputs|texts)|context[ _](length|window|size|limit)|less than \d+ tokens|"
+    r"maximum (allowed )?(batch|input|tokens|prompt|number of tokens)|at most \d+ (requests|inputs|"
+    r"tokens)|input tokens? (count )?[^.]{0,20}exceeds?",
     re.IGNORECASE,
 )
 
@@ -44,6 +47,7 @@ class Server:
     url: str
     headers: dict[str, str]
     secret: str
+    section: str  # of config.toml, where it is chosen
 
     def __repr__(self) -> str:
         return f"Server({self.who!r})"
@@ -63,6 +67,7 @@ class _Again(Exception):
 
 def post(server: Server, question: dict[str, Any], patience: Patience) -> Any:
     """The answer. Raises TooLarge, ModelUnavailable or BadModelOutput."""
+    allow(server.who, server.url)
     data = json.dumps(question).encode()
     deadline = clock.monotonic() + patience.total
     delay = patience.delay
@@ -78,6 +83,23 @@ def post(server: Server, question: dict[str, Any], patience: Patience) -> Any:
         else:
             return _parsed(server, answer)
     raise AssertionError("unreachable")
+
+
+def allow(who: str, url: str) -> None:
+    """Raises ModelUnavailable for another machine where none may be asked."""
+    if os.environ.get("WAKEBOOK_OFFLINE") and not on_this_machine(url):
+        raise ModelUnavailable(
+            f"{who} was not asked: WAKEBOOK_OFFLINE is set, and it is another machine."
+        )
+
+
+def on_this_machine(url: str) -> bool:
+    from urllib.parse import urlsplit
+
+    try:
+        return urlsplit(url).hostname in LOOPBACK
+    except ValueError:
+        return False
 
 
 def _given_up(server: Server, trouble: _Again, attempts: int) -> str:
@@ -110,14 +132,13 @@ def _once(server: Server, data: bytes, seconds: float) -> bytes:
 
 
 def _opener(url: str) -> OpenerDirector:
-    import urllib.parse
     import urllib.request
 
     class Stay(urllib.request.HTTPRedirectHandler):
         def redirect_request(self, *_: Any) -> None:
             return None
 
-    if urllib.parse.urlsplit(url).hostname in LOOPBACK:  # no proxy knows our own machine
+    if on_this_machine(url):  # no proxy knows our own machine
         return urllib.request.build_opener(Stay, urllib.request.ProxyHandler({}))
     return urllib.request.build_opener(Stay)
 
@@ -167,18 +188,20 @@ def _verdict(server: Server, status: int, after: str | None, body: bytes) -> Exc
         said = quoted(json.loads(body), server.secret)
     except (ValueError, RecursionError):
         said = ""
-    if status == 413 or _TOO_LARGE.search(said):
+    in_general = status != 429 or "request too large" in said.lower()  # not "wait a minute"
+    if status == 413 or (in_general and _TOO_LARGE.search(said)):
         return TooLarge(f"{server.who} takes less at once{said}")
     if (status in (408, 429) or status >= 500) and b"insufficient_quota" not in body:
         return _Again(f"answers {status}{said}", _seconds(after))
     if status in (401, 403):
         why, remedy = "refuses the key", "Correct the key, or what it is allowed to do."
     elif status == 404:
-        why, remedy = "knows no such model or address", "Correct [embedding] model or base_url."
+        why = "knows no such model or address"
+        remedy = f"Correct the model's name, or base_url in {server.section}."
     elif status < 400:
-        why, remedy = "points to another address", "Correct [embedding] base_url."
+        why, remedy = "points to another address", f"Correct base_url in {server.section}."
     else:
-        why, remedy = "refuses the request", "Correct the [embedding] settings."
+        why, remedy = "refuses the request", f"Correct the settings in {server.section}."
     return ModelUnavailable(f"{server.who} {why} ({status}{said}). {remedy}")
 
 
@@ -187,7 +210,7 @@ def quoted(answer: Any, secret: str) -> str:
     for name in ("error", "message", "detail"):
         if isinstance(answer, dict) and name in answer:
             answer = answer[name]
-    text = " ".join(answer.split()) if isinstance(answer, str) else ""
+    text = " ".join(whole(answer).split()) if isinstance(answer, str) else ""
     text = text.replace(secret, "[key]") if secret else text
     return f': "{text[:200]}"' if text else ""
 
@@ -213,5 +236,6 @@ def _parsed(server: Server, body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError):
         raise BadModelOutput(
-            f"{server.who} answers with something that is no JSON. Is [embedding] base_url right?"
+            f"{server.who} answers with something that is no JSON. "
+            f"Is base_url in {server.section} right?"
         ) from None

@@ -1,0 +1,108 @@
+"""Calls: every question that a model was asked, with what it cost (costs/YYYY-MM.jsonl).
+
+The records are the only memory of the budget and of the circuit breaker, so that both hold
+across processes: what was spent is a sum over the month, and a model that failed several times
+in a row is left alone until some minutes after its last failure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from threading import Lock
+
+import msgspec
+
+from wakebook import clock
+from wakebook.home import Home
+
+FAILED = ("unavailable", "bad")  # outcomes that are the provider's fault
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    at: str
+    operation: str
+    model: str
+    prompt: str  # with its version
+    outcome: str  # ok, cut, refused, empty, too large, unavailable, bad
+    tokens_in: int = 0  # cached ones included
+    tokens_out: int = 0
+    cached: int = 0
+    estimated: bool = False  # the provider did not count the tokens
+    cost: float | None = None  # dollars; None: the model's price is not known
+    seconds: float = 0.0
+    repair: bool = False
+    error: str = ""
+
+
+class Calls:
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._lock = Lock()
+        self._month = ""
+        self._size = 0
+        self._read: list[Call] = []
+
+    def add(self, call: Call) -> None:
+        path = self._home.root / "costs" / f"{call.at[:7]}.jsonl"
+        self._home.folder(path.parent)
+        line = msgspec.json.encode(call) + b"\n"
+        self._home.append(path, line if _ends_whole(path) else b"\n" + line)
+
+    def all(self) -> Iterator[Call]:
+        for path in sorted((self._home.root / "costs").glob("????-??.jsonl")):
+            yield from _decoded(path.read_bytes())
+
+    def of_month(self, now: datetime) -> list[Call]:
+        """Those of the month of `now`. Reads only what was added since the last time."""
+        month = clock.iso(now)[:7]
+        path = self._home.root / "costs" / f"{month}.jsonl"
+        with self._lock:
+            if month != self._month:
+                self._month, self._size, self._read = month, 0, []
+            try:
+                with path.open("rb") as stream:
+                    if os.fstat(stream.fileno()).st_size < self._size:
+                        self._size, self._read = 0, []
+                    stream.seek(self._size)
+                    data = stream.read()
+            except FileNotFoundError:
+                self._size, self._read = 0, []
+                return []
+            whole = data[: data.rfind(b"\n") + 1]
+            self._size += len(whole)
+            self._read += _decoded(whole)
+            return list(self._read)
+
+    def spent(self, now: datetime) -> float:
+        """Dollars, this month."""
+        return sum(call.cost or 0.0 for call in self.of_month(now))
+
+    def paused(self, model: str, now: datetime, failures: int, pause: timedelta) -> Call | None:
+        """The last failure of a model that is not to be asked again yet."""
+        recent = [call for call in self.of_month(now) if call.model == model][-failures:]
+        if len(recent) < failures or any(call.outcome not in FAILED for call in recent):
+            return None
+        last = clock.parse(recent[-1].at)
+        return recent[-1] if last and last <= now < last + pause else None
+
+
+def _ends_whole(path: Path) -> bool:
+    """Whether the last line is complete. Half a line that a crash left takes nothing with it."""
+    try:
+        with path.open("rb") as stream:
+            stream.seek(-1, os.SEEK_END)
+            return stream.read(1) == b"\n"
+    except OSError:
+        return True  # there is no file, or nothing in it
+
+
+def _decoded(data: bytes) -> Iterator[Call]:
+    decode = msgspec.json.Decoder(Call).decode
+    for line in data.splitlines():
+        try:
+            yield decode(line)
+        except msgspec.MsgspecError:
+            continue  # half a line that a crash left

@@ -1,0 +1,391 @@
+"""Models: the one seam to chat models.
+
+A call site is a prompt file, prompts/<operation>.md, and:
+
+    try:
+        title = models.ask("title", conversation=text)
+    except ModelError:
+        title = by_rules(text)
+
+`ask` gives the answer's text, `lines` its JSON objects, checked, with one attempt to repair what
+the check refused. Both find the model of the prompt's role, keep to the budget and to the
+limits, and write down what every call cost. An error says why there is no answer; whoever asks
+does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from threading import BoundedSemaphore
+from typing import Any, TypeVar
+
+from wakebook import clock
+from wakebook.config import Config
+from wakebook.errors import (
+    BadModelOutput,
+    ConfigError,
+    ModelError,
+    ModelUnavailable,
+    NotAsked,
+)
+from wakebook.home import Home
+from wakebook.models import lines as parse
+from wakebook.models import model as makes
+from wakebook.models import prices, prompt, text
+from wakebook.models.calls import Call, Calls
+from wakebook.models.lines import Lines
+from wakebook.models.model import HOST, Lend, Model
+from wakebook.models.transport import Patience, TooLarge
+from wakebook.models.wire import Question, Reply
+
+T = TypeVar("T")
+WARN = 0.8  # of the budget
+REPAIR = """\
+These lines of your answer cannot be used:
+
+{errors}
+
+Answer with the corrected lines only: one JSON object a line, nothing else. Leave out what cannot \
+be corrected."""
+
+
+class TooLong(ModelError):
+    """The question is more than the model takes: ask about less."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a dry run would have asked."""
+
+    operation: str
+    model: str
+    prompt: str
+    system: str
+    message: str
+    tokens_in: int  # about
+    tokens_out: int  # a guess
+    cost: float | None
+
+
+class Models:
+    def __init__(
+        self,
+        home: Home,
+        config: Config,
+        environ: Mapping[str, str],
+        *,
+        lend: Lend | None = None,
+        patience: Patience | None = None,
+        dry: bool = False,
+    ) -> None:
+        self._home = home
+        self._config = config
+        self._environ = environ
+        self._lend = lend
+        self._patience = patience
+        self.dry = dry
+        self.insist = False  # ask even a model that is being left alone
+        self._made: dict[str, Model] = {}
+        self._slots = BoundedSemaphore(config.models.concurrency)
+        self.calls = Calls(home)
+        self.planned: list[Planned] = []
+
+    # --- which -----------------------------------------------------------------------
+
+    def name(self, role: str) -> str:
+        """provider/model of a role; "" if there is none. One stands in for the other."""
+        settings = self._config.models
+        first, second = settings.main, settings.cheap
+        chosen = (second or first) if role == "cheap" else (first or second)
+        return chosen or (HOST if self._lend else "")
+
+    def has(self, operation: str) -> bool:
+        """Whether a model is to be asked for this."""
+        return bool(self.name("main")) and operation not in self._config.models.off
+
+    def price(self, name: str) -> prices.Price | None:
+        provider, _, model = name.partition("/")
+        table = prices.load(self._home.root / "prices.toml")
+        if provider == "compatible" and not table.find(provider, model):
+            from wakebook.models.transport import on_this_machine
+
+            here = on_this_machine(self._config.compatible.base_url)
+            return prices.Price(0.0, 0.0, 0.0, 0.0) if here else None
+        return table.find(provider, model)
+
+    # --- asking ----------------------------------------------------------------------
+
+    def ask(self, operation: str, /, **inputs: str) -> str:
+        """The answer to prompts/<operation>.md. Raises ModelError; NotAsked on purpose."""
+        with self._told(operation):
+            asked = self._prompt(operation, inputs)
+            reply = self._call(asked, _question(asked, inputs))
+            if reply.cut:
+                name = self.name(asked.role)
+                raise BadModelOutput(
+                    f"{name} was cut off at {asked.max_tokens} tokens ({asked.label})."
+                )
+            return reply.text.strip()
+
+    def lines(
+        self,
+        operation: str,
+        check: Callable[[dict[str, Any]], T],
+        most: int,
+        missing: Callable[[list[T]], str] = lambda kept: "",
+        /,
+        **inputs: str,
+    ) -> Lines[T]:
+        """The JSON objects of an answer that pass the check, which raises ValueError.
+
+        What does not pass, and what `missing` says is missing, is asked for once more, with
+        the reasons; what then still does not pass is traced as rejected. Raises
+        BadModelOutput if nothing is left.
+        """
+        with self._told(operation):
+            return self._lines(operation, check, most, missing, inputs)
+
+    def _lines(
+        self,
+        operation: str,
+        check: Callable[[dict[str, Any]], T],
+        most: int,
+        missing: Callable[[list[T]], str],
+        inputs: dict[str, str],
+    ) -> Lines[T]:
+        asked = self._prompt(operation, inputs)
+        question = _question(asked, inputs)
+        reply = self._call(asked, question)
+        found = parse.sort(reply.text, check, most)
+        if found.kept and not found.rejected and (lack := missing(found.kept)):
+            found.rejected.append(parse.Rejected("", lack))
+        if found.rejected and not reply.cut:
+            found = self._repaired(asked, question, reply, found, check, most)
+        for bad in found.rejected:
+            self._home.trace("rejected", where=operation, reason=bad.reason, content=bad.line)
+        if not found.kept and not reply.cut:
+            reason = found.rejected[0].reason
+            raise BadModelOutput(
+                f"{self.name(asked.role)} gave nothing that can be used ({asked.label}): {reason}."
+            )
+        return replace(found, by=f"{self.name(asked.role)} {asked.label}", cut=reply.cut)
+
+    def _prompt(self, operation: str, inputs: Mapping[str, str]) -> prompt.Prompt:
+        if operation in self._config.models.off:
+            raise NotAsked(f"No model is asked for {operation}: it is in off of [models].")
+        if not self.has(operation):
+            raise NotAsked(f"No model is asked for {operation}: [models] names none.")
+        return prompt.load(operation, self._home, set(inputs))
+
+    @contextmanager
+    def _told(self, operation: str) -> Iterator[None]:
+        """A failure is traced, so that `status` shows it whatever the caller does instead."""
+        try:
+            yield
+        except (NotAsked, TooLong):
+            raise
+        except ModelError as error:
+            self._home.trace("failure", where=f"model for {operation}", error=str(error))
+            raise
+
+    def _repaired(
+        self,
+        asked: prompt.Prompt,
+        question: Question,
+        reply: Reply,
+        found: Lines[T],
+        check: Callable[[dict[str, Any]], T],
+        most: int,
+    ) -> Lines[T]:
+        errors = "\n".join(f"{bad.line or '-'}\n  -> {bad.reason}" for bad in found.rejected[:20])
+        turns = (*question.turns, reply.text.strip()[:20_000] or "(nothing)")
+        again = replace(question, turns=(*turns, REPAIR.format(errors=errors)))
+        room = most - len(found.kept)
+        try:
+            second = parse.sort(self._call(asked, again, repair=True).text, check, room)
+        except ModelError:
+            if found.kept:
+                return found
+            raise
+        better = [one for one in second.kept if one not in found.kept]
+        if not better:
+            return found  # it gave up: what was wrong at first is what is traced
+        return replace(second, kept=found.kept + better)
+
+    def _call(self, asked: prompt.Prompt, question: Question, repair: bool = False) -> Reply:
+        """One question, allowed, asked and written down."""
+        name = self.name(asked.role)
+        if self.dry:
+            self.planned.append(self._plan(asked, name, question))
+            raise NotAsked("This is a dry run: no model was asked.")
+        model = self._model(name)
+        model.ready()
+        call = Call(
+            at=clock.iso(clock.now()),
+            operation=asked.operation,
+            model=name,
+            prompt=asked.label,
+            outcome="ok",
+            repair=repair,
+        )
+        with self._slots:
+            self._allow(name, question)
+            reply = self._answer(model, question, call)
+        if reply.refused:
+            raise BadModelOutput(f"{name} refuses to answer ({asked.label}): {reply.refused[:200]}")
+        if not reply.text.strip() and asked.output == "text":
+            raise BadModelOutput(f"{name} gave an empty answer ({asked.label}).")
+        return reply
+
+    def _answer(self, model: Model, question: Question, call: Call) -> Reply:
+        began = clock.monotonic()
+        try:
+            reply = model.ask(question)
+        except (ModelError, TooLarge) as error:
+            self._note(call, began, outcome=_outcome(error), error=str(error))
+            if isinstance(error, TooLarge):
+                raise TooLong(f"{error}. Set request_tokens in [models] lower.") from None
+            raise
+        outcome = "refused" if reply.refused else "cut" if reply.cut else "ok"
+        if outcome == "ok" and not reply.text.strip():
+            outcome = "empty"
+        counted = self._counted(model.name, question, reply)
+        self._note(call, began, outcome=outcome, error=reply.refused, **counted)
+        return reply
+
+    def _model(self, name: str) -> Model:
+        if name not in self._made:
+            self._made[name] = makes.make(
+                name, self._config, self._environ, self._lend, self._patience
+            )
+        return self._made[name]
+
+    def _allow(self, name: str, question: Question) -> None:
+        """Raises if the budget is spent, or the model is being left alone."""
+        now = clock.now()
+        settings = self._config.models
+        price = self.price(name)
+        if settings.monthly_budget:
+            ahead = price.cost(question.size(), 0) if price else 0.0
+            spent = self.calls.spent(now)
+            if spent + ahead > settings.monthly_budget:
+                message = _used_up(settings.monthly_budget, spent, ahead)
+                self._home.trace("failure", where="budget", error=message)
+                raise NotAsked(message)
+        failed = self._failed(name)
+        if failed and not self.insist:
+            raise ModelUnavailable(self._pause(failed))
+
+    def _failed(self, name: str) -> Call | None:
+        settings = self._config.models
+        pause = timedelta(minutes=settings.pause_minutes)
+        return self.calls.paused(name, clock.now(), settings.failures, pause)
+
+    def _pause(self, failed: Call) -> str:
+        settings = self._config.models
+        last = clock.parse(failed.at)
+        assert last is not None
+        until = clock.iso(last + timedelta(minutes=settings.pause_minutes))
+        times = f"{settings.failures} times in a row" if settings.failures > 1 else "once"
+        return (
+            f"{failed.model} failed {times} and is left alone until {until} "
+            f"(`catch-up --retry-failed` asks at once). Its last error: {failed.error}"
+        )
+
+    def _counted(self, name: str, question: Question, reply: Reply) -> dict[str, Any]:
+        estimated = not (reply.tokens_in or reply.tokens_out)
+        tokens_in = question.size() if estimated else reply.tokens_in
+        tokens_out = text.tokens(reply.text) if estimated else reply.tokens_out
+        price = self.price(name)
+        cost = price.cost(tokens_in, tokens_out, reply.cached, reply.written) if price else None
+        return {
+            "tokens_in": tokens_in,
+            "tokens_out": tokens_out,
+            "cached": reply.cached,
+            "estimated": estimated,
+            "cost": None if cost is None else round(cost, 8),
+        }
+
+    def _note(self, call: Call, began: float, **known: Any) -> None:
+        import msgspec
+
+        seconds = round(clock.monotonic() - began, 3)
+        self.calls.add(msgspec.structs.replace(call, seconds=seconds, **known))
+
+    def _plan(self, asked: prompt.Prompt, name: str, question: Question) -> Planned:
+        price = self.price(name)
+        size = question.size()
+        answer = min(asked.max_tokens, max(60, size // 8))
+        cost = price.cost(size, answer) if price else None
+        message = "\n\n".join(question.turns)
+        return Planned(
+            asked.operation, name, asked.label, question.system, message, size, answer, cost
+        )
+
+    # --- how it goes -----------------------------------------------------------------
+
+    @property
+    def limit(self) -> float:
+        """Dollars a month; 0: none."""
+        return self._config.models.monthly_budget
+
+    def budget(self) -> str:
+        """A warning about the budget, if one is due."""
+        limit = self._config.models.monthly_budget
+        spent = self.calls.spent(clock.now()) if limit else 0.0
+        if not limit or spent < WARN * limit:
+            return ""
+        if spent >= limit:
+            return _used_up(limit, spent, 0.0)
+        return (
+            f"{_dollars(spent)} of the monthly budget of {_dollars(limit)} is spent "
+            f"({spent / limit:.0%}). When it is used up, rules take over until the next month."
+        )
+
+    def problems(self) -> list[str]:
+        """What `status` should say: a model left alone, a budget, a price that is not known."""
+        found = []
+        for name in dict.fromkeys(filter(None, (self.name("main"), self.name("cheap")))):
+            try:
+                self._model(name)
+            except (ConfigError, ModelUnavailable) as error:
+                found += [str(error)] if isinstance(error, ConfigError) else []
+                continue
+            failed = self._failed(name)
+            if failed:
+                found.append(self._pause(failed))
+            if self.limit and name != HOST and self.price(name) is None:
+                found.append(
+                    f"The price of {name} is not known, so the monthly budget does not see it. "
+                    f"Write it into {self._home.root / 'prices.toml'} (docs/models.md)."
+                )
+        warning = self.budget()
+        return found + ([warning] if warning else [])
+
+
+def _question(asked: prompt.Prompt, inputs: dict[str, str]) -> Question:
+    system, message = asked.fill({name: text.clean(value) for name, value in inputs.items()})
+    return Question("", system, (message,), asked.max_tokens, asked.temperature)
+
+
+def _used_up(limit: float, spent: float, ahead: float) -> str:
+    state = f"is used up ({_dollars(spent)} spent)"
+    if spent < limit:
+        state = f"does not reach for the next question (about {_dollars(ahead)})"
+    return (
+        f"The monthly budget of {_dollars(limit)} {state}: rules take over until the next month. "
+        "Raise monthly_budget in [models] to go on."
+    )
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:,.2f}" if amount >= 0.01 or not amount else f"${amount:.2g}"
+
+
+def _outcome(error: ModelError | TooLarge) -> str:
+    if isinstance(error, TooLarge):
+        return "too large"
+    return "bad" if isinstance(error, BadModelOutput) else "unavailable"
