@@ -11,7 +11,8 @@ from wakebook import clock
 from wakebook.version import __version__
 
 FOLDER = ".cache"
-SOURCES = ("log.jsonl", "subjects.json", "state.json", "config.toml")
+PROSE = f"{FOLDER}/briefing.json"
+SOURCES = ("log.jsonl", "subjects.json", "state.json", "config.toml", PROSE)
 
 
 def key(root: str) -> str:

@@ -114,6 +114,23 @@ class Repository:
                     next(fields, None)
         return found
 
+    def diff(self, paths: Sequence[Path]) -> str:
+        """What has changed in these files since the last commit; a new file is all new."""
+        names = [path.relative_to(self.root).as_posix() for path in paths]
+        if not names:
+            return ""
+        known = [name for name in names if self._tracked(name)]
+        text = ""
+        for name in names:
+            if name in known:
+                command = ["diff", "--no-color", "--unified=0", "HEAD", "--", name]
+                text += _run(self.root, command, check=False).stdout
+            else:
+                with suppress(OSError, UnicodeDecodeError):
+                    added = (self.root / name).read_text(encoding="utf-8").splitlines()
+                    text += f"new file {name}\n" + "".join(f"+{line}\n" for line in added[:200])
+        return text
+
     def last_commit(self) -> tuple[str, str, str] | None:
         """Short hash, ISO date and subject of the newest commit that touched the home."""
         done = _run(self.root, ["log", "-1", "--format=%h%x00%cI%x00%s", "--", "."], check=False)

@@ -40,6 +40,7 @@ TRACKED = (
 ).split()
 TRACE_BYTES = 4 << 20  # two files of this size at most
 LOCK_SECONDS = 60.0
+READING_SECONDS = 1800.0
 PREFIX = ".wakebook-"  # of temporary files
 
 
@@ -85,6 +86,18 @@ class Home:
         return path.relative_to(self.root).as_posix()
 
     # --- writing -------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Held by whoever has a model read conversations: one at a time. Others wait."""
+        self.folder(self.cache)
+        path = self.cache / "reading.lock"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            _acquire(descriptor, READING_SECONDS, path)
+            yield
+        finally:
+            os.close(descriptor)
 
     @contextmanager
     def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:

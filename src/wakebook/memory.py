@@ -18,18 +18,19 @@ from typing import TYPE_CHECKING, Any
 from wakebook import clock
 from wakebook import config as configs
 from wakebook.config import Config
-from wakebook.errors import NotFound, TranscriptError, WakebookError
+from wakebook.errors import WakebookError
 from wakebook.home import Home, locate
 from wakebook.log.query import Query
 
 # The rest is imported where it is used: a search does not need what a sweep needs, and
 # somebody waits for both.
 if TYPE_CHECKING:
+    from datetime import datetime
     from threading import Event
 
     from wakebook.capture.session import Session
     from wakebook.capture.state import State
-    from wakebook.derive.catch_up import Report
+    from wakebook.derive.distil import Report, Work
     from wakebook.derive.extract import Extractor
     from wakebook.index.health import IndexStatus
     from wakebook.index.hits import Hit
@@ -38,14 +39,18 @@ if TYPE_CHECKING:
     from wakebook.index.sync import Progress, Synced
     from wakebook.lifecycle.audit import UNACCOUNTED, Account
     from wakebook.lifecycle.brief import Brief
+    from wakebook.lifecycle.costs import Costs
     from wakebook.lifecycle.history import History
     from wakebook.lifecycle.init import Made
     from wakebook.lifecycle.status import Status
     from wakebook.lifecycle.sweep import Sweep
+    from wakebook.lifecycle.upgrade import Upgraded
     from wakebook.log.chains import Chains
     from wakebook.log.entry import Entry, as_dict
     from wakebook.log.ledger import Ledger
     from wakebook.log.subjects import Registry, Subject
+    from wakebook.models.chat import Models, Planned
+    from wakebook.models.model import Lend
     from wakebook.recall.show import Shown
 
 _PUBLIC = {  # what adapters get from here -> where it is
@@ -67,17 +72,34 @@ class Memory:
     """One home, opened. Nothing is read before it is needed."""
 
     def __init__(
-        self, home: str | os.PathLike[str] | None = None, extractor: Extractor | None = None
+        self,
+        home: str | os.PathLike[str] | None = None,
+        extractor: Extractor | None = None,
+        *,
+        lend: Lend | None = None,
+        config: Config | None = None,
+        dry: bool = False,
     ) -> None:
+        """`lend`: the host's own model, as a function of (system, prompt, most tokens).
+        `config`: instead of config.toml. `dry`: ask no model, note what would be asked."""
         self.home = Home(locate(home))
         self._extractor = extractor
+        self._lend = lend
+        self._config = config
+        self._dry = dry
 
     # --- parts -----------------------------------------------------------------------
 
     @cached_property
     def config(self) -> Config:
         self.home.require()
-        return configs.load(self.home.config)
+        return self._config or configs.load(self.home.config)
+
+    @cached_property
+    def models(self) -> Models:
+        from wakebook.models.chat import Models
+
+        return Models(self.home, self.config, os.environ, lend=self._lend, dry=self._dry)
 
     @cached_property
     def _ledger(self) -> Ledger:
@@ -94,10 +116,15 @@ class Memory:
     @property
     def extractor(self) -> Extractor:
         if self._extractor is None:
-            from wakebook.derive.rules import RuleExtractor
+            from wakebook.derive.by_model import choose
 
-            self._extractor = RuleExtractor()
+            self._extractor = choose(self.models, self.home, self.config)
         return self._extractor
+
+    def _work(self) -> Work:
+        from wakebook.derive.distil import Work
+
+        return Work(self.home, self.config, self._ledger, self.extractor, clock.now())
 
     def chains(self) -> Chains:
         self.home.require()
@@ -115,7 +142,7 @@ class Memory:
 
     @contextmanager
     def _writing(self) -> Iterator[State]:
-        from wakebook.derive.catch_up import settle
+        from wakebook.derive.batch import settle
 
         self.home.require()
         with self.home.locked():
@@ -131,21 +158,9 @@ class Memory:
 
     def sessions(self, paths: Sequence[Path] = ()) -> list[Session]:
         """Every session that can be found: the hosts' folders, or the given paths."""
-        from wakebook.capture.discover import discover, distinct, sessions_at
+        from wakebook.capture.discover import sessions
 
-        state = self.state()
-        if paths:
-            found = [session for path in paths for session in sessions_at(path)]
-            return distinct(found, state)
-        found = list(discover(self.config.hosts))
-        there = {session.path for session in found}
-        for known in state.sessions.values():
-            path = Path(known.path)
-            if path not in there and path.exists():
-                there.add(path)
-                with suppress(TranscriptError):  # the audit reports it
-                    found += sessions_at(path)
-        return distinct(found, state)
+        return sessions(self.config.hosts, self.state(), paths)
 
     def catch_up(
         self,
@@ -157,10 +172,13 @@ class Memory:
         progress: Progress = lambda what, done, total: None,
     ) -> Sweep:
         """Bring sessions up to date: all, those at some paths, or the one with this id."""
+        from wakebook.capture.discover import named
+
         self.home.require()
+        self.models.insist = retry_failed
         found = self.sessions(paths)
         if session:
-            found = self._named(found, session)
+            found = named(found, session)
         done = 0
 
         def finished(session: Session) -> None:
@@ -176,39 +194,59 @@ class Memory:
             finished=finished,
         )
 
-    def _named(self, found: Sequence[Session], name: str) -> list[Session]:
-        exact = [item for item in found if name in (item.id, item.ref)]
-        matching = exact or [item for item in found if item.id.startswith(name)]
-        if not matching:
-            raise NotFound(
-                f"No session {name!r} in the hosts' folders. `wakebook audit` lists all; a file "
-                "elsewhere is caught up on with `wakebook catch-up PATH`."
-            )
-        if len({item.id for item in matching}) > 1:
-            names = ", ".join(sorted(item.id for item in matching)[:5])
-            raise NotFound(f"{name!r} fits several sessions: {names}. Give more of the id.")
-        return matching
-
     def _sweep(self, found: Sequence[Session], **options: Any) -> Sweep:
-        from wakebook.derive.catch_up import Work
         from wakebook.lifecycle.sweep import sweep
 
-        now = clock.now()
         history = self.history()
 
         def told(session: Session, report: Report) -> None:
             for path in report.closed:
                 history.conversation(path)
 
-        work = Work(self.home, self.config, self._ledger, self.extractor, now)
-        done = sweep(work, found, told=told, **options)
-        if done.entries:
+        done = sweep(self._work(), found, told=told, **options)
+        self._afterwards(bool(done.entries))
+        return done
+
+    def _afterwards(self, learned: bool) -> None:
+        """What follows from new entries, so that nobody has to wait for it later."""
+        if self._dry:
+            return
+        history = self.history()
+        if learned:
             self._brief_quietly()
         history.leftovers()
-        history.batch(now)
-        self.wake()  # so that the next session does not wait for it
+        history.batch(clock.now())
+        self.wake()
         self._index_quietly()
+
+    def upgrade(
+        self, session: str = "", progress: Progress = lambda what, done, total: None
+    ) -> Upgraded:
+        """Have the model read again what rules have read, because there was no model or it
+        failed. New entries replace the old ones."""
+        from wakebook.lifecycle.upgrade import upgrade
+
+        self.home.require()
+        done = upgrade(self._work(), session, progress)
+        self._afterwards(bool(done.entries))
         return done
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[Memory]:
+        """A copy of this memory on which anything can be done, and no model is asked: its
+        `models.planned` says what would have been."""
+        from wakebook.lifecycle.rehearse import rehearsal
+
+        self.home.require()
+        with rehearsal(self.home, self.config) as (home, config):
+            yield Memory(home.root, lend=self._lend, config=config, dry=True)
+
+    def costs(self, by: str = "operation", since: datetime | None = None) -> Costs:
+        """What the models have cost, by operation, model or day."""
+        from wakebook.lifecycle.costs import costs
+
+        self.home.require()
+        return costs(self.home, self.models, by, since, clock.now())
 
     def _index_quietly(self) -> None:
         """So that the next search does not wait for it, either."""
@@ -219,7 +257,7 @@ class Memory:
 
     def _brief_quietly(self) -> None:
         try:
-            self.brief()
+            self.brief(ask=False)
         except (WakebookError, OSError) as error:
             self.home.trace("failure", where="brief", error=str(error))
 
@@ -235,35 +273,19 @@ class Memory:
         pinned: bool = False,
     ) -> Entry:
         """Keep something that was not said in a conversation."""
-        from wakebook.capture import redact
-        from wakebook.log import log, subjects
-        from wakebook.log.entry import TYPES, Entry, new_id, validate
+        from wakebook.lifecycle.remember import remember
 
-        if type_ not in TYPES:
-            raise WakebookError(f"type {type_!r} is not one of {', '.join(TYPES)}.")
         with self._writing():
-            registry = self.registry()
-            if subject:
-                subject = subjects.slug_of(subject)
-                registry = registry.ensure([registry.for_entry(subject) or _deleted(subject)])
-            old = tuple(self.entry(name).id for name in replaces)
-            entry = validate(
-                Entry(
-                    id=new_id(),
-                    timestamp=clock.now(),
-                    type=type_,  # type: ignore[arg-type]
-                    content=redact.redact(text.strip())[0],
-                    detail=redact.redact(detail.strip())[0],
-                    session="manual",
-                    subject=registry.for_entry(subject) if subject else "",
-                    replaces=old,
-                    status=(status or "open") if type_ == "task" else None,  # type: ignore[arg-type]
-                    pinned=pinned,
-                )
+            entry = remember(
+                self.home,
+                text,
+                type_=type_,
+                subject=subject,
+                detail=detail,
+                replaces=[self.entry(name).id for name in replaces],
+                status=status,
+                pinned=pinned,
             )
-            if registry != self.registry():  # first: a subject without entries harms nobody
-                subjects.save(self.home, registry)
-            log.append(self.home, [entry])
         self.history().batch(clock.now())
         return entry
 
@@ -275,6 +297,7 @@ class Memory:
         kept = cache.read(str(self.home.root), "wake.md")
         if kept is not None:
             return kept
+        from wakebook.derive import prose
         from wakebook.derive.wake import wake
 
         key = cache.key(str(self.home.root))
@@ -284,24 +307,25 @@ class Memory:
             self.state().sessions.values(),
             clock.now(),
             self.config.briefing,
+            prose.load(self.home),
         )
         with suppress(OSError):  # a read-only home still wakes, only slower
             self.home.replace(self.home.cache / "wake.md", f"{key}\n{text}")
         return text
 
-    def brief(self) -> Brief:
-        """Write the briefing between its markers in MEMORY.md."""
-        from wakebook.derive.briefing import briefing
-        from wakebook.lifecycle.brief import write
+    def brief(self, *, ask: bool = True) -> Brief:
+        """Write the briefing between its markers in MEMORY.md.
 
+        With `ask`, a model puts what is active into words and looks for contradictions;
+        without, what it said the last time is used where it still holds.
+        """
+        from wakebook.lifecycle import brief
+
+        self.home.require()
+        now, settings = clock.now(), self.config.briefing
+        said = brief.prose(self.home, self.models, self._ledger, now, settings, ask)
         with self._writing():
-            lines = briefing(self.chains(), self.registry(), clock.now(), self.config.briefing)
-            return write(self.home, self.history(), self._memory_file(), lines)
-
-    def _memory_file(self) -> Path:
-        chosen = self.config.briefing.memory_file
-        path = self.home.root / configs.expand(chosen) if chosen else self.home.memory
-        return path.resolve()  # a link stays a link
+            return brief.write(self.home, self.history(), self._ledger, now, settings, said)
 
     # --- looking ---------------------------------------------------------------------
 
@@ -368,24 +392,15 @@ class Memory:
 
     def subjects(self) -> list[tuple[Subject, int]]:
         """Every subject with the number of its current entries."""
-        registry = self.registry()
-        counts: dict[str, int] = {}
-        for entry in self.chains().current():
-            if entry.subject:
-                slug = registry.canonical(entry.subject)
-                counts[slug] = counts.get(slug, 0) + 1
-        return [(item, counts.get(item.slug, 0)) for item in registry.known()]
+        return self.registry().counted(self.chains().current())
 
     def add_subject(self, name: str, type_: str = "project", display: str = "") -> Subject:
         from wakebook.log import subjects
 
         with self._writing():
-            before = self.registry()
-            after = subjects.add(before, name, type_, display)
+            after = subjects.add(self.registry(), name, type_, display)
             subjects.save(self.home, after)
-        return next(
-            item for slug, item in after.subjects.items() if item != before.subjects.get(slug)
-        )
+        return after.get(subjects.slug_of(name))
 
     def rename_subject(self, old: str, new: str, *, merge: bool = False) -> tuple[str, int]:
         """Rename in registry and log, or merge into an existing subject. Entries changed."""
@@ -421,6 +436,7 @@ class Memory:
             self.history(),
             self.audit(),
             self.extractor.name,
+            self.models,
             self._index.status(),
             clock.now(),
         )
@@ -428,12 +444,23 @@ class Memory:
     def commit(self, summary: str = "") -> str | None:
         """Commit every change now, except transcripts that are still being written."""
         with self._writing():
-            return self.history().now(clock.now(), summary)
+            pass  # what a crash left half done is finished first
+        return self.history().now(clock.now(), summary)
+
+    def plan_commit(self) -> list[Planned]:
+        """What a model would be asked for the message of a commit now."""
+        from wakebook.lifecycle.history import History
+        from wakebook.models.chat import Models
+
+        models = Models(self.home, self.config, os.environ, lend=self._lend, dry=True)
+        history = History(self.home, self.config, models)
+        history.message(history.waiting())
+        return models.planned
 
     def history(self) -> History:
         from wakebook.lifecycle.history import History
 
-        return History(self.home, self.config)
+        return History(self.home, self.config, self.models)
 
     # --- watching --------------------------------------------------------------------
 
@@ -448,12 +475,6 @@ class Memory:
 
         self.home.require()
 
-        def roots() -> list[Path]:
-            hosts = self.config.hosts
-            named = hosts.values().values()
-            folders = [configs.expand(path) for paths in named for path in paths]
-            return [folder for folder in folders if folder.is_dir()]
-
         def go(found: list[Session] | None) -> None:
             try:
                 sessions = self.sessions() if found is None else found
@@ -463,27 +484,26 @@ class Memory:
                 with suppress(OSError):
                     self.home.trace("failure", where="watch", error=str(error))
 
-        watch(self.config, roots, self.state, go, stop)
-
-
-def _deleted(subject: str) -> str:
-    raise WakebookError(f"The subject {subject!r} was deleted. Add it again, or use another one.")
+        watch(self.config, self.state, go, stop)
 
 
 __all__ = [
     "UNACCOUNTED",
     "Account",
     "Brief",
+    "Costs",
     "Entry",
     "Found",
     "Hit",
     "IndexStatus",
     "Memory",
+    "Planned",
     "Query",
     "Shown",
     "Status",
     "Subject",
     "Sweep",
     "Synced",
+    "Upgraded",
     "as_dict",
 ]

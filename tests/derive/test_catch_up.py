@@ -18,7 +18,7 @@ from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory, Query, markdown
 from wakebook.capture import state as states
 from wakebook.capture.transcript import Message
-from wakebook.derive.extract import Draft, Scene
+from wakebook.derive.extract import Draft, Extraction, Scene
 
 
 class Verbatim:
@@ -26,17 +26,18 @@ class Verbatim:
 
     name = "verbatim"
 
-    def extract(self, messages: Sequence[Message], scene: Scene) -> list[Draft]:
-        return [
+    def read(self, fresh: Sequence[Message], scene: Scene) -> Extraction:
+        drafts = [
             Draft(type="fact", content=one.text, source=one.id, evidence=(one.turn,))
-            for one in messages
+            for one in fresh
             if one.role == "user" and not one.branch
         ]
-
-    def close(self, messages: Sequence[Message], scene: Scene) -> list[Draft]:
-        last = messages[-1]
-        text = f"{len(messages)} turns"
-        return [Draft(type="handoff", content=text, source=last.id, evidence=(last.turn,))]
+        if scene.ends:
+            said = [*scene.earlier, *fresh]
+            text, last = f"{len(said)} turns", said[-1]
+            handoff = Draft(type="handoff", content=text, source=last.id, evidence=(last.turn,))
+            drafts.append(handoff)
+        return Extraction(drafts=drafts, taken=len(fresh))
 
 
 def verbatim(memory: Memory) -> Memory:

@@ -7,7 +7,7 @@ from threading import Event, Thread
 from tests.story import Claude
 from wakebook import Memory
 from wakebook.capture.session import Session
-from wakebook.config import Config, Watch
+from wakebook.config import Config, Hosts, Watch
 from wakebook.lifecycle.watch import Watcher, watch
 
 
@@ -47,11 +47,17 @@ def test_files_that_are_no_sessions_and_files_that_are_gone_are_nothing(
     assert Watcher(Config()).due(paths, memory.state(), 0) == []
 
 
+def at(*folders: Path) -> Hosts:
+    """These folders of Claude Code's, and no other host."""
+    none = dict.fromkeys(Hosts.settings, ())
+    return Hosts(**none | {"claude_code": tuple(map(str, folders))})
+
+
 def test_the_baseline_catches_up_on_everything_again_and_again(
     memory: Memory, projects: Path
 ) -> None:
     """With a baseline of no minutes: at the start, and then at every look."""
-    config = Config(watch=Watch(baseline_minutes=0))
+    config = Config(watch=Watch(baseline_minutes=0), hosts=at(projects))
     calls: list[list[Session] | None] = []
     stop = Event()
 
@@ -60,7 +66,7 @@ def test_the_baseline_catches_up_on_everything_again_and_again(
         if len(calls) == 3:
             stop.set()
 
-    thread = Thread(target=watch, args=(config, lambda: [projects], memory.state, catch_up, stop))
+    thread = Thread(target=watch, args=(config, memory.state, catch_up, stop))
     thread.start()
     thread.join(30)
     assert not thread.is_alive()
@@ -71,10 +77,8 @@ def test_without_any_folder_it_waits_for_one(memory: Memory) -> None:
     stop = Event()
     calls: list[object] = []
 
-    def no_folders() -> list[Path]:
-        return []
-
-    thread = Thread(target=watch, args=(Config(), no_folders, memory.state, calls.append, stop))
+    config = Config(hosts=at())
+    thread = Thread(target=watch, args=(config, memory.state, calls.append, stop))
     thread.start()
     time.sleep(0.2)
     assert thread.is_alive() and calls == [None]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,7 @@ from wakebook.capture.hosts.plain import Plain
 from wakebook.capture.session import Session
 from wakebook.capture.state import State
 from wakebook.config import Hosts, expand
-from wakebook.errors import TranscriptError
+from wakebook.errors import NotFound, TranscriptError
 
 _OPENCLAW = OpenClaw()
 
@@ -149,3 +150,34 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except OSError:
         return False
+
+
+def sessions(hosts: Hosts, state: State, paths: Sequence[Path] = ()) -> list[Session]:
+    """Every session that can be found: in the hosts' folders and where any was before, or at
+    the given paths."""
+    if paths:
+        return distinct([session for path in paths for session in sessions_at(path)], state)
+    found = list(discover(hosts))
+    there = {session.path for session in found}
+    for known in state.sessions.values():
+        path = Path(known.path)
+        if path not in there and path.exists():
+            there.add(path)
+            with suppress(TranscriptError):  # the audit reports it
+                found += sessions_at(path)
+    return distinct(found, state)
+
+
+def named(found: Sequence[Session], name: str) -> list[Session]:
+    """The sessions that an id, or the beginning of one, stands for."""
+    exact = [item for item in found if name in (item.id, item.ref)]
+    matching = exact or [item for item in found if item.id.startswith(name)]
+    if not matching:
+        raise NotFound(
+            f"No session {name!r} in the hosts' folders. `wakebook audit` lists all; a file "
+            "elsewhere is caught up on with `wakebook catch-up PATH`."
+        )
+    if len({item.id for item in matching}) > 1:
+        names = ", ".join(sorted(item.id for item in matching)[:5])
+        raise NotFound(f"{name!r} fits several sessions: {names}. Give more of the id.")
+    return matching

@@ -44,16 +44,18 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     draft: str = ""  # the handoff as it would be now
     draft_detail: str = ""
     size: int = 0  # bytes of the body: what follows in the file is from a crash
+    ended: str = ""  # why it has ended, while its last entries are still to be extracted
 
 
 class Failure(msgspec.Struct, frozen=True):
     at: datetime
     error: str
     retries: int = 0
+    model: bool = False  # it was the model: the next time, rules take its place
 
     @property
     def final(self) -> bool:
-        return self.retries >= RETRIES
+        return self.retries >= RETRIES and not self.model
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -90,7 +92,7 @@ class Pending(msgspec.Struct, frozen=True):
     ref: str
     log_size: int
     entries: list[dict[str, Any]]
-    progress: Progress
+    progress: Progress | None
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):

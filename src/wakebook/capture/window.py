@@ -156,7 +156,7 @@ def advance(progress: Progress, step: Portion, now: datetime) -> Progress:
         model=step.model,
         channel=step.channel,
         touched_at=now if moved or progress.touched_at is None else progress.touched_at,
-        failure=None,
+        failure=progress.failure if progress.failure and progress.failure.model else None,
     )
 
 
@@ -189,9 +189,9 @@ def body(home: Home, window: Window) -> str | None:
 
 
 def front(
-    session: Session, step: Portion, window: Window, origin: dict[str, object], ends: bool
+    session: Session, step: Portion, window: Window, origin: dict[str, object]
 ) -> dict[str, object]:
-    """The frontmatter of a transcript."""
+    """The frontmatter of a transcript that is still open."""
     found: dict[str, object] = {
         "format": archive.FORMAT,
         "session_id": session.id,
@@ -199,7 +199,7 @@ def front(
         "window": window.number,
         "started": clock.iso(window.started_at.replace(microsecond=0)),
         "ended": clock.iso(window.last_at.replace(microsecond=0)),
-        "closed": ends,
+        "closed": False,
         "model": step.model,
         "channel": step.channel or session.host,
         "topic": window.title,
@@ -212,10 +212,14 @@ def front(
         "source": origin,
     }
     if window.entries:
-        summary = f"{len(window.entries)} entries"
-        change = {"path": "log.jsonl", "action": "appended", "summary": summary}
-        found["knowledge_changes"] = [change]
+        found["knowledge_changes"] = changes(window)
     return found
+
+
+def changes(window: Window) -> list[dict[str, str]]:
+    """What came out of a window, for its frontmatter."""
+    summary = f"{len(window.entries)} entries"
+    return [{"path": "log.jsonl", "action": "appended", "summary": summary}]
 
 
 def origin(session: Session, window: Window, position: int, head: str) -> dict[str, object]:
@@ -233,8 +237,3 @@ def origin(session: Session, window: Window, position: int, head: str) -> dict[s
     if session.part:
         found["part"] = session.part
     return found
-
-
-def known_origin(home: Home, window: Window) -> dict[str, object]:
-    """The same as it was last written: for a window whose source is gone."""
-    return dict(archive.read(home, window.path).front.get("source") or {})

@@ -1,45 +1,63 @@
 """The briefing: the state of the world, derived from the log, on at most 80 lines.
 
-A pure function of entries, subjects, the date and the settings. Six sections, each a
-window on the log: what is active, what was decided, what is to be done, what is unsettled,
-what went quiet and came back, and what seems to contradict itself. Long sections give up
-their oldest lines first, and say how many.
+A pure function of entries, subjects, the date, the settings, and what a model has said about
+them (`prose`), if anything. Six sections, each a window on the log: what is active, what was
+decided, what is to be done, what is unsettled, what went quiet and came back, and what seems to
+contradict itself. Long sections give up their oldest lines first, and say how many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from wakebook.capture.transcript import one_line
 from wakebook.config import Briefing
 from wakebook.derive.contradict import contradictions
+from wakebook.derive.prose import Prose
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.subjects import Registry
 
 WIDTH = 180
+RULES = Prose()
 EMPTY = "Nothing yet: the log holds no entries."
 QUIET = "Nothing recent, and nothing open."
 
 
-def briefing(chains: Chains, registry: Registry, now: datetime, settings: Briefing) -> list[str]:
+def briefing(
+    chains: Chains, registry: Registry, now: datetime, settings: Briefing, prose: Prose = RULES
+) -> list[str]:
     """The lines between the markers."""
     current = [entry for entry in chains.current() if entry.type != "handoff"]
     handoffs = [entry for entry in chains.current() if entry.type == "handoff"]
     aliases = registry.aliases()
     sections = [
-        ("Active", _active(current, handoffs, aliases, now, settings)),
+        ("Active", _active(current, handoffs, aliases, now, settings, prose)),
         ("Recent Decisions", _decisions(current, now, settings)),
         ("Pending", _pending(current, chains)),
         ("Open Questions", _questions(current, chains)),
         ("Stale", _stale(chains, aliases, now, settings)),
-        ("Contradictions", _contradictions(current, now, settings)),
+        ("Contradictions", _contradictions(current, now, settings, prose)),
     ]
     filled = [(name, lines) for name, lines in sections if lines]
     if not filled:
         return [QUIET if chains.by_id else EMPTY]
     return _fit(filled, settings.max_lines)
+
+
+def active(
+    entries: Iterable[Entry], aliases: dict[str, str], now: datetime, settings: Briefing
+) -> dict[str, list[Entry]]:
+    """The subjects with an entry in the window, newest first, each with all its entries."""
+    since = now - timedelta(days=settings.active_days)
+    by_subject: dict[str, list[Entry]] = {}
+    for entry in sorted(entries, key=lambda entry: (entry.timestamp, entry.type == "handoff")):
+        subject = aliases.get(entry.subject, entry.subject)
+        if subject and entry.timestamp <= now:
+            by_subject.setdefault(subject, []).append(entry)
+    recent = {slug: found for slug, found in by_subject.items() if found[-1].timestamp >= since}
+    return dict(sorted(recent.items(), key=lambda pair: pair[1][-1].timestamp, reverse=True))
 
 
 def _active(
@@ -48,8 +66,9 @@ def _active(
     aliases: dict[str, str],
     now: datetime,
     settings: Briefing,
+    prose: Prose,
 ) -> list[str]:
-    """A line for each subject with an entry in the window: its most recent one.
+    """A line for each active subject: the model's, or else its most recent entry.
 
     A handoff says where a subject stands better than any single entry, so the newest
     handoff of the subject is preferred when nothing was learned after it. What is pinned
@@ -57,12 +76,6 @@ def _active(
     a subject would be active.
     """
     since = now - timedelta(days=settings.active_days)
-    newest: dict[str, Entry] = {}
-    for entry in sorted((*current, *handoffs), key=lambda entry: entry.timestamp):
-        subject = aliases.get(entry.subject, entry.subject)
-        if subject and since <= entry.timestamp <= now:
-            newest[subject] = entry
-    ranked = sorted(newest.items(), key=lambda pair: pair[1].timestamp, reverse=True)
     pinned = [entry for entry in current if entry.pinned and entry.type in ("fact", "decision")]
     noted = [
         entry
@@ -71,7 +84,9 @@ def _active(
         if since <= entry.timestamp <= now and not entry.pinned
     ]
     lines = [f"- pinned — {one_line(entry.content, WIDTH)}" for entry in pinned]
-    lines += [f"- {subject} — {one_line(entry.content, WIDTH)}" for subject, entry in ranked]
+    for subject, found in active((*current, *handoffs), aliases, now, settings).items():
+        line = prose.line(subject, found[-1]) or found[-1].content
+        lines.append(f"- {subject} — {one_line(line, WIDTH)}")
     return lines + [f"- noted — {one_line(entry.content, WIDTH)}" for entry in reversed(noted)]
 
 
@@ -125,12 +140,20 @@ def _stale(chains: Chains, aliases: dict[str, str], now: datetime, settings: Bri
     return lines
 
 
-def _contradictions(current: Sequence[Entry], now: datetime, settings: Briefing) -> list[str]:
+def _contradictions(
+    current: Sequence[Entry], now: datetime, settings: Briefing, prose: Prose
+) -> list[str]:
     since = now - timedelta(days=settings.active_days)
+    by_id = {entry.id: entry for entry in current}
+    pairs = [(by_id[old], by_id[new]) for old, new in prose.pairs if {old, new} <= by_id.keys()]
+    pairs = [(old, new) for old, new in pairs if new.timestamp >= since]
+    for old, new in contradictions(current, since):  # what no model has looked at yet
+        if not prose.compared(old.id, new.id):
+            pairs.append((old, new))
     return [
         f'- {new.subject}: "{one_line(old.content, 90)}" ({old.timestamp:%Y-%m-%d}) may conflict '
         f'with "{one_line(new.content, 90)}" ({new.timestamp:%Y-%m-%d})'
-        for old, new in contradictions(current, since)[: settings.max_contradictions]
+        for old, new in pairs[: settings.max_contradictions]
     ]
 
 

@@ -1,20 +1,24 @@
 """The seam of extraction: messages in, drafts of entries out.
 
-An extractor reads the new messages of one window, with some earlier ones as context, and
-returns drafts. It never sets an entry's timestamp or session: `catch_up` does, from the
-message that the draft came from. Extraction must not depend on how a conversation was cut
-into deltas: reading it in two steps gives what reading it at once gives.
+An extractor reads the new messages of one window, with the earlier ones as context, and
+returns drafts. It never sets an entry's id, timestamp or session: those come from the message
+that a draft came from. It may take fewer messages than it was given, and is asked again about
+the rest. The rules do not depend on how a conversation was cut into deltas: reading it in two
+steps gives what reading it at once gives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 
 import msgspec
 
 from wakebook.capture.transcript import Message
 from wakebook.log.entry import Entry, EntryKind, Status, Type, derived_id
+
+RULES = "rules"
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,10 +33,28 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     status: Status | None = None
     kind: EntryKind | None = None
     replaces: tuple[str, ...] = ()
+    by: str = RULES
 
     @property
     def id(self) -> str:
         return derived_id(self.source, self.type, self.content)
+
+    def entry(self, session: str, timestamp: datetime) -> Entry:
+        """The draft as an entry of the log, as far as it says itself."""
+        return Entry(
+            id=self.id,
+            timestamp=timestamp,
+            type=self.type,
+            content=self.content,
+            session=session,
+            detail=self.detail,
+            subject=self.subject,
+            replaces=tuple(old for old in self.replaces if old != self.id),
+            status=self.status,
+            kind=self.kind,
+            evidence=self.evidence,
+            by=self.by,
+        )
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,19 +64,30 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     current: Sequence[Entry] = ()  # the log's current (unreplaced) entries, oldest first
     subjects: Mapping[str, str] = {}  # every name and alias, lower-case -> slug
     subject: str = ""  # the session's own project, if it has one
+    ends: bool = False  # the window ends with these messages: a handoff is due
+
+
+class Extraction(msgspec.Struct, frozen=True, kw_only=True):
+    drafts: list[Draft]
+    taken: int  # of the new messages, from the first one on
+    title: str = ""  # of the conversation, if the extractor has found one
 
 
 class Extractor(Protocol):
-    name: str
+    @property
+    def name(self) -> str: ...
 
-    def extract(self, messages: Sequence[Message], scene: Scene) -> list[Draft]:
-        """Drafts from the new messages: tasks, facts and decisions."""
-        ...
+    def read(self, fresh: Sequence[Message], scene: Scene) -> Extraction:
+        """Drafts from the new messages: tasks, facts, decisions, questions.
 
-    def close(self, messages: Sequence[Message], scene: Scene) -> list[Draft]:
-        """Drafts from a whole finished window: the questions left open, and the handoff.
-
-        `scene.current` already holds what `extract` found in this window. The handoff is
-        the last draft; there is exactly one unless the window has no human words in it.
+        When the window ends and all messages were taken, the last draft is the handoff;
+        there is exactly one unless the window has no human words in it.
         """
         ...
+
+
+def after(current: Iterable[Entry], new: Sequence[Entry]) -> list[Entry]:
+    """The current entries once some new ones are in the log."""
+    replaced = {old for entry in new for old in entry.replaces}
+    known = {entry.id: entry for entry in (*current, *new)}
+    return [entry for entry in known.values() if entry.id not in replaced]

@@ -14,7 +14,8 @@ from wakebook import clock
 from wakebook.capture.echo import wrap
 from wakebook.capture.state import Progress
 from wakebook.config import Briefing
-from wakebook.derive.briefing import briefing
+from wakebook.derive.briefing import RULES, briefing
+from wakebook.derive.prose import Prose
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.query import status
@@ -39,13 +40,14 @@ def wake(
     sessions: Iterable[Progress],
     now: datetime,
     settings: Briefing,
+    prose: Prose = RULES,
 ) -> str:
     handoff = last_handoff(chains)
     parts = [_handoff(handoff, chains)] if handoff else []
     parts += [_open(progress) for progress in _still_open(sessions, handoff)]
     if not parts:
         parts = ["No session has been closed yet, so there is no handoff."]
-    parts.append("\n".join(briefing(chains, registry, now, settings)))
+    parts.append("\n".join(briefing(chains, registry, now, settings, prose)))
     parts.append(FURTHER)
     return wrap("\n\n".join(parts))
 

@@ -121,6 +121,8 @@ def _account(session: Session, state: State, config: Config) -> Account:
         )
         if progress.failure:
             again = "run catch-up --retry-failed" if progress.failure.final else "will be retried"
+            if progress.failure.model:
+                again = "the next catch-up tries again, then rules read it"
             return msgspec.structs.replace(
                 base, status="failed", note=f"{progress.failure.error} ({again})"
             )

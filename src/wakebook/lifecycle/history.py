@@ -1,15 +1,18 @@
 """History: what goes into git, and when.
 
-A closed conversation is committed at once. Everything else waits for the next batch. The
-user's own text is committed before anything near it changes. Git failing never stops the
-memory: the failure is traced, shown in `status`, and the next batch tries again.
+A closed conversation is committed at once. Everything else waits for the next batch, whose
+message a model writes from the changes if there is one. The user's own text is committed before
+anything near it changes. Git failing never stops the memory: the failure is traced, shown in
+`status`, and the next batch tries again.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,14 +20,21 @@ from wakebook import git
 from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.config import Config
-from wakebook.errors import GitError, TranscriptError
+from wakebook.errors import GitError, ModelError, TranscriptError
 from wakebook.home import TRACKED, Home
+from wakebook.models import text as tokens
+
+if TYPE_CHECKING:
+    from wakebook.models.chat import Models
+
+DIFF_TOKENS = 1500
 
 
 class History:
-    def __init__(self, home: Home, config: Config) -> None:
+    def __init__(self, home: Home, config: Config, models: Models) -> None:
         self._home = home
         self._config = config
+        self._models = models
         self.repository = git.Repository.find(home.root) if config.git.enabled else None
 
     def note(self) -> str:
@@ -50,26 +60,53 @@ class History:
         """Commit what is waiting because somebody asked. Raises GitError if git refuses."""
         if self.repository is None:
             raise GitError(f"Nothing can be committed: {self.note()}.")
+        text, body = (summary, "") if summary else self.message(self.waiting())
         with self._home.locked():
             paths = self.waiting()
-            done = self.repository.commit(self._kind(paths), summary or _summary(paths), paths)
+            done = self.repository.commit(self._kind(paths), text or _summary(paths), paths, body)
             self._note_commit(now)
             return done
 
     def batch(self, now: datetime) -> str | None:
         """Commit what is waiting, if the last batch is long enough ago."""
-        if self.repository is None:
+        if self.repository is None or not self._due(now):
             return None
+        text, body = self.message(self.waiting())  # a model takes its time: not under the lock
         with self._home.locked():
-            state = states.load(self._home)
-            pause = timedelta(minutes=self._config.git.batch_minutes)
-            last = state.committed_at
-            if last is not None and last <= now < last + pause:
+            if not self._due(now):
                 return None
             paths = self.waiting()
-            done = self._commit(self._kind(paths), _summary(paths), paths)
+            done = self._commit(self._kind(paths), text or _summary(paths), paths, body)
             self._note_commit(now)
             return done
+
+    def message(self, paths: Sequence[Path]) -> tuple[str, str]:
+        """A summary of the changes and what else there is to say."""
+        if self.repository is None or not paths or not self._models.has("commit"):
+            return _summary(paths), ""
+        try:
+            files = "\n".join(self._home.relative(path) for path in paths)
+            diff = tokens.cut(self.repository.diff(self._telling(paths)), DIFF_TOKENS)
+            said = self._models.ask("commit", files=files, diff=diff)
+        except (ModelError, GitError):
+            return _summary(paths), ""
+        return _formed(said) or (_summary(paths), "")
+
+    def _telling(self, paths: Sequence[Path]) -> list[Path]:
+        """What a message can be made from: the log first, and no conversations."""
+        root = self._home.root
+        kept = [
+            path
+            for path in paths
+            if not path.is_relative_to(root / "raw")
+            and not path.is_relative_to(root / "attachments")
+        ]
+        return sorted(kept, key=lambda path: (path != self._home.log, path == self._home.memory))
+
+    def _due(self, now: datetime) -> bool:
+        pause = timedelta(minutes=self._config.git.batch_minutes)
+        last = states.load(self._home).committed_at
+        return last is None or not last <= now < last + pause
 
     def _note_commit(self, now: datetime) -> None:
         state = states.load(self._home)
@@ -126,3 +163,14 @@ class History:
 def _summary(paths: Sequence[Path]) -> str:
     names = sorted({path.name for path in paths})
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _formed(said: str) -> tuple[str, str] | None:
+    """A model's words as a commit message: a summary, and at most three lines more."""
+    plain = "".join(sign if sign.isprintable() else "\n" if sign == "\n" else " " for sign in said)
+    lines = [line.strip() for line in plain.splitlines()]
+    lines = [line.strip("`\"'* ") for line in lines if not line.startswith("```")]
+    lines = [line for line in lines if line]
+    prefix = rf"^(?:{'|'.join(git.KINDS)})(?:\([^)]*\))?:\s*"
+    first = re.sub(prefix, "", lines[0], flags=re.IGNORECASE) if lines else ""
+    return (first, "\n".join(line[:100] for line in lines[1:4])) if first else None

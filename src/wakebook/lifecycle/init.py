@@ -69,7 +69,7 @@ def _fill(home: Home, fresh: bool) -> Made:
     notes += _markers(home)
     if "state.json" not in (home.root / ".gitignore").read_text(encoding="utf-8", errors="replace"):
         notes.append(
-            "your .gitignore stays as it is: add state.json trace*.jsonl .lock .cache/ to it."
+            "your .gitignore stays as it is: add state.json trace*.jsonl costs/ .lock .cache/."
         )
     repository = _repository(home, notes, fresh)
     if fresh and os.stat(home.root).st_mode & 0o077:  # noqa: PTH116

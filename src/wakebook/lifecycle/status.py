@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from wakebook import clock
+from wakebook.derive.reread import candidates
 from wakebook.errors import GitError
 from wakebook.home import Home
 from wakebook.index.health import IndexStatus
@@ -18,11 +19,14 @@ from wakebook.log.chains import Chains
 from wakebook.log.entry import TYPES
 from wakebook.log.ledger import Ledger
 from wakebook.log.subjects import Registry
+from wakebook.models.chat import Models
 
 RECENT_DAYS = 7
 NOTABLE = {
     "failure": "",
     "rejected": "an entry broke the schema and was left out: ",
+    "refused": "a model proposed what was not to be kept: ",
+    "covered": "rules read what the model should have (`catch-up --upgrade` reads it again): ",
     "archive-lost": "the open transcript was removed by somebody and written again: ",
     "source-replaced": "the host replaced the file; reading went on after the last known message: ",
 }
@@ -31,6 +35,10 @@ NOTABLE = {
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     home: str
     extractor: str
+    models: dict[str, str]  # role -> provider/model
+    spent: float  # dollars on models, this month
+    budget: float  # dollars a month; 0: none
+    by_rules: int  # transcripts that the model could read again: catch-up --upgrade
     log_bytes: int
     counts: dict[str, int]  # current entries by type
     open_tasks: int
@@ -54,6 +62,7 @@ def status(
     history: History,
     accounts: Sequence[Account],
     extractor: str,
+    models: Models,
     index: IndexStatus,
     now: datetime,
 ) -> Status:
@@ -75,6 +84,10 @@ def status(
     return Status(
         home=str(home.root),
         extractor=extractor,
+        models={role: models.name(role) for role in ("main", "cheap") if models.name(role)},
+        spent=round(models.calls.spent(now), 6),
+        budget=models.limit,
+        by_rules=len(candidates(chains)) if models.has("extract") else 0,
         log_bytes=ledger.size(),
         counts=counts,
         open_tasks=sum(entry.type == "task" and chains.is_open(entry) for entry in current),
@@ -88,7 +101,12 @@ def status(
         git=history.note(),
         uncommitted=len(waiting),
         index=index,
-        problems=(*problems, *_problems(home, ledger, chains, now), *index.problems),
+        problems=(
+            *problems,
+            *models.problems(),
+            *_problems(home, ledger, chains, now),
+            *index.problems,
+        ),
     )
 
 

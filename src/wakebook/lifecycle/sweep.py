@@ -4,7 +4,8 @@ It recovers what a crash, a missed hook or a long absence left behind. Windows a
 the order in which they were said, across all sessions, so that a correction finds what it
 corrects, and a sweep that was killed goes on exactly where it was. A session that fails is
 noted with its error and tried once more by the next sweep; after that it is shown as failed
-until somebody asks for a retry.
+until somebody asks for a retry. Where it was the model that failed, the second time rules read
+the words instead.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from wakebook.capture.discover import host_of
 from wakebook.capture.session import Session, why_skipped
 from wakebook.capture.state import Failure, Progress, State
 from wakebook.capture.transcript import Said
-from wakebook.derive.catch_up import Report, Work, close_absent, settle, step
+from wakebook.derive.batch import settle
+from wakebook.derive.catch_up import close_absent, step
+from wakebook.derive.distil import Report, Work
 from wakebook.errors import TranscriptError, WakebookError
 from wakebook.home import Home
 from wakebook.log import subjects
@@ -34,6 +37,7 @@ Told = Callable[[Session, Report], None]
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     reports: tuple[Report, ...] = ()
     failed: dict[str, str] = {}  # session -> error, in this sweep
+    held: dict[str, str] = {}  # session -> why the model failed; the next sweep tries again
     given_up: tuple[str, ...] = ()  # failed before, and not tried again
     skipped: dict[str, str] = {}  # session -> why
     pruned: tuple[str, ...] = ()
@@ -45,6 +49,11 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def entries(self) -> int:
         return sum(report.entries for report in self.reports)
+
+    @property
+    def covered(self) -> int:
+        """Times that rules read what the model should have."""
+        return sum(report.covered for report in self.reports)
 
     @property
     def closed(self) -> tuple[str, ...]:
@@ -73,12 +82,13 @@ def sweep(
         subjects.load(work.home)  # broken, it would make every session fail
         state = _follow_rotations(work.home, settle(work.home), found)
     queue, skipped, given_up = _queued(work, found, state, retry_failed, finished)
+    covered = {ref for ref, known in state.sessions.items() if _model_failed(known)}
     reports: dict[str, Report] = {}
     failed: dict[str, str] = {}
     while queue and not stopped():
         _, ref, session = heapq.heappop(queue)
         try:
-            report, more = step(work, session, closing)
+            report, more = step(work, session, closing, ref in covered)
         except WakebookError as error:
             if not isinstance(error, TranscriptError):
                 raise  # not this session's fault: a locked home, a broken registry
@@ -97,11 +107,12 @@ def sweep(
             _note_failure(work, session, failed[ref])
         finished(session)
     if absent:
-        for report in _close_absent(work, found, closing):
+        for report in _close_absent(work, found, closing, covered):
             reports[report.ref] = report
     return Sweep(
         reports=tuple(reports.values()),
         failed=failed,
+        held={report.ref: report.held for report in reports.values() if report.held},
         given_up=tuple(given_up),
         skipped=skipped,
         pruned=tuple(_prune(work)),
@@ -127,7 +138,9 @@ def _queued(
         elif known and known.failure and known.failure.final and not retry_failed:
             given_up.append(session.ref)
         elif known is None or not _is_settled(session, known):
-            since = _unread_since(work, session, known.position if known else 0)
+            window = known.window if known else None
+            since = window.last_at if window and window.ended else None
+            since = since or _unread_since(work, session, known.position if known else 0)
             queue.append((since, session.ref, session))
             continue
         finished(session)
@@ -150,6 +163,10 @@ def _unread_since(work: Work, session: Session, position: int | None = None) -> 
     return LATEST
 
 
+def _model_failed(known: Progress) -> bool:
+    return known.failure is not None and known.failure.model
+
+
 def _is_settled(session: Session, known: Progress) -> bool:
     """Read to the end, closed, and not grown since: most sessions, most of the time."""
     if known.window is not None or known.failure is not None or not known.position:
@@ -160,12 +177,14 @@ def _is_settled(session: Session, known: Progress) -> bool:
         return False
 
 
-def _close_absent(work: Work, found: Iterable[Session], closing: bool) -> list[Report]:
+def _close_absent(
+    work: Work, found: Iterable[Session], closing: bool, covered: set[str]
+) -> list[Report]:
     present = {session.ref for session in found}
     reports: list[Report] = []
     for ref, progress in states.load(work.home).sessions.items():
         if progress.window and ref not in present and not Path(progress.path).exists():
-            reports.append(close_absent(work, ref, closing))
+            reports.append(close_absent(work, ref, closing, ref in covered))
     return reports
 
 

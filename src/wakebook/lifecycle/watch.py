@@ -15,7 +15,7 @@ from wakebook import clock
 from wakebook.capture.discover import host_of, sessions_at
 from wakebook.capture.session import Session, why_skipped
 from wakebook.capture.state import State
-from wakebook.config import Config
+from wakebook.config import Config, expand
 from wakebook.errors import TranscriptError
 
 POLL_MS = 1000
@@ -76,7 +76,6 @@ def _sessions(path: Path) -> list[Session]:
 
 def watch(
     config: Config,
-    roots: Callable[[], list[Path]],
     load_state: Callable[[], State],
     catch_up: Callable[[list[Session] | None], None],
     stop: Event,
@@ -88,7 +87,7 @@ def watch(
     while not stop.is_set():
         catch_up(None)
         baseline = clock.monotonic() + config.watch.baseline_minutes * 60
-        folders = roots()
+        folders = _roots(config)
         if not folders:
             _wait(stop, baseline)
             continue
@@ -110,6 +109,12 @@ def watch(
                     catch_up(due)
             if clock.monotonic() >= baseline:
                 break
+
+
+def _roots(config: Config) -> list[Path]:
+    named = config.hosts.values().values()
+    folders = [expand(path) for paths in named for path in paths]
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def _wait(stop: Event, until: float) -> None:

@@ -47,6 +47,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     kind: EntryKind | None = None
     evidence: tuple[int, ...] = ()  # turns of the archived transcript
     transcript: str = ""  # that transcript, relative to the home
+    by: str = ""  # what extracted it: "rules", or a model and its prompt
     pinned: bool = False
     extra: dict[str, Any] = {}
 
@@ -159,6 +160,7 @@ def from_dict(raw: Mapping[str, Any]) -> Entry:
             kind=cast("EntryKind | None", raw.get("kind")),
             evidence=tuple(int(number) for number in raw.get("evidence") or ()),
             transcript=_text(raw, "transcript"),
+            by=_text(raw, "by"),
             pinned=raw.get("pinned") is True,
             extra={key: value for key, value in raw.items() if key not in _FIELDS},
         )
@@ -199,6 +201,8 @@ def as_dict(entry: Entry) -> dict[str, Any]:
         raw["evidence"] = list(entry.evidence)
     if entry.transcript:
         raw["transcript"] = entry.transcript
+    if entry.by:
+        raw["by"] = entry.by
     return raw | entry.extra
 
 

@@ -19,7 +19,7 @@ import msgspec
 from wakebook.errors import InvalidEntry, NotFound, WakebookError
 from wakebook.home import Home
 from wakebook.log import log
-from wakebook.log.entry import SLUG, slugify
+from wakebook.log.entry import SLUG, Entry, slugify
 
 Type = Literal["project", "person", "system", "tool", "place", "other"]
 TYPES = ("project", "person", "system", "tool", "place", "other")
@@ -65,6 +65,14 @@ class Registry(msgspec.Struct, frozen=True):
 
     def known(self) -> list[Subject]:
         return [item for item in self.subjects.values() if not item.deleted]
+
+    def counted(self, entries: Iterable[Entry]) -> list[tuple[Subject, int]]:
+        """Every subject with the number of its entries among these."""
+        counts: dict[str, int] = {}
+        for entry in entries:
+            slug = self.canonical(entry.subject)
+            counts[slug] = counts.get(slug, 0) + 1
+        return [(item, counts.get(item.slug, 0)) for item in self.known()]
 
     def get(self, name: str) -> Subject:
         found = self.subjects.get(self.canonical(name))

@@ -28,6 +28,7 @@ COMMANDS = {
     "subjects": "What entries are about: list, add, rename, merge, delete.",
     "brief": "Write the briefing into MEMORY.md.",
     "status": "How the memory is doing.",
+    "costs": "What the models have cost.",
     "commit": "Commit what is waiting to git, now.",
     "demo": "Three weeks of somebody's work, remembered.",
     "completion": "Shell completion for bash, zsh or fish.",

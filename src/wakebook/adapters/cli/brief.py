@@ -6,16 +6,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, emit, options
+from wakebook.adapters.cli.shared import console, emit, options, show_planned
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 
 @click.command()
+@click.option("--dry-run", is_flag=True, help="Show what a model would be sent, and its price.")
 @options
-def command(memory: Memory, as_json: bool) -> None:
-    """Write the briefing between its markers in MEMORY.md. The rest is not touched."""
+def command(memory: Memory, dry_run: bool, as_json: bool) -> None:
+    """Write the briefing between its markers in MEMORY.md. The rest is not touched.
+
+    With a model in config.toml, it puts what is active into words and looks for
+    contradictions; what it said is kept and used until something changes.
+    """
+    if dry_run:
+        with memory.rehearsal() as copy:
+            copy.brief()
+            show_planned(copy.models.planned, as_json)
+        return
     done = memory.brief()
     if as_json:
         emit(done)

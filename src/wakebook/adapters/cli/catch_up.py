@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import Progress, console, emit, options
+from wakebook.adapters.cli.shared import Progress, console, emit, options, show_planned
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 @click.option("--session", default="", metavar="ID", help="Only this session.")
 @click.option("--close", is_flag=True, help="End the sessions' windows now, with a handoff.")
 @click.option("--retry-failed", is_flag=True, help="Try again what was given up on.")
+@click.option(
+    "--upgrade", is_flag=True, help="Have the model read again what rules have read so far."
+)
+@click.option("--dry-run", is_flag=True, help="Show what a model would be sent, and its price.")
 @options
 def command(
     memory: Memory,
@@ -30,24 +35,66 @@ def command(
     session: str,
     close: bool,
     retry_failed: bool,
+    upgrade: bool,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Read what was said since the last time, and remember it.
 
     Without arguments: every session in the hosts' folders. PATHS can be session files or
     folders from anywhere; the format is recognised. Running it twice changes nothing.
+
+    With a model in config.toml ([models] main) it reads the conversations; without one, or
+    where it fails twice, rules do. --upgrade has it read those again: what it finds replaces
+    what the rules found.
     """
     if everything and (paths or session):
         raise click.UsageError("--all takes neither PATHS nor --session.")
-    with Progress(quiet=as_json) as shown:
-        done = memory.catch_up(
+    if upgrade and (paths or close or retry_failed):
+        raise click.UsageError("--upgrade goes with --session and --dry-run only.")
+    if upgrade:
+        _upgrade(memory, session, dry_run, as_json)
+        return
+    with Progress(quiet=as_json) as shown, _stage(memory, dry_run) as chosen:
+        done = chosen.catch_up(
             paths, session, closing=close, retry_failed=retry_failed, progress=shown
         )
+    if dry_run:
+        show_planned(chosen.models.planned, as_json)
+        return
     if as_json:
         emit({"messages": done.messages, "entries": done.entries, "sweep": done})
     else:
         report(done)
-    if done.failed or done.given_up:
+    if done.failed or done.given_up or done.held:
+        sys.exit(1)
+
+
+def _stage(memory: Memory, dry_run: bool) -> AbstractContextManager[Memory]:
+    return memory.rehearsal() if dry_run else nullcontext(memory)
+
+
+def _upgrade(memory: Memory, session: str, dry_run: bool, as_json: bool) -> None:
+    from rich.markup import escape
+
+    with Progress(quiet=as_json) as shown, _stage(memory, dry_run) as chosen:
+        done = chosen.upgrade(session, shown)
+    if dry_run or as_json:
+        show_planned(chosen.models.planned, as_json) if dry_run else emit(done)
+        sys.exit(1 if done.failed and not dry_run else 0)
+    out = console()
+    if not done.transcripts and not done.failed:
+        out.print("[green]●[/green] Nothing to upgrade: rules have read nothing by themselves.")
+    else:
+        out.print(
+            f"[green]●[/green] {done.transcripts} conversations read again, "
+            f"[bold]{done.entries} entries[/bold] in the place of what rules had found"
+        )
+    for path, error in done.failed.items():
+        out.print(f"  [red]failed[/red] {escape(path)}: {escape(error)}")
+    if done.left:
+        out.print(f"  [red]{done.left} not tried[/red]: the model failed too often in a row")
+    if done.failed:
         sys.exit(1)
 
 
@@ -58,7 +105,7 @@ def report(done: Sweep, out: Console | None = None) -> None:
     out = out or console()
     busy = [item for item in done.reports if item.messages or item.closed]
     redacted = sum(item.redacted for item in done.reports)
-    if not busy and not done.failed:
+    if not busy and not done.failed and not done.held and not done.entries:
         out.print("[green]●[/green] Nothing new: everything is up to date.")
     else:
         out.print(
@@ -74,6 +121,18 @@ def report(done: Sweep, out: Console | None = None) -> None:
             kinds[reason] = kinds.get(reason, 0) + 1
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         out.print(f"  [dim]skipped: {listed} (no human in them)[/dim]")
+    if done.covered:
+        out.print(
+            f"  [yellow]rules read {done.covered} times what the model should have[/yellow]: "
+            "`wakebook status` says why, `wakebook catch-up --upgrade` reads it again"
+        )
+    for reference, error in done.held.items():
+        out.print(f"  [red]the model failed[/red] at {escape(reference)}: {escape(error)}")
+    if done.held:
+        out.print(
+            "  [dim]What was said is archived; the next catch-up tries again, then rules "
+            "read it.[/dim]"
+        )
     for reference, error in done.failed.items():
         out.print(f"  [red]failed[/red] {escape(reference)}: {escape(error)}")
     if done.given_up:

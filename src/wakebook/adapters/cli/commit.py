@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, emit, options
+from wakebook.adapters.cli.shared import console, emit, options, show_planned
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
@@ -14,9 +14,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--message", "-m", default="", help="The summary line.")
+@click.option("--dry-run", is_flag=True, help="Show what a model would be sent, and its price.")
 @options
-def command(memory: Memory, message: str, as_json: bool) -> None:
-    """Commit what is waiting now, instead of with the next half-hourly batch."""
+def command(memory: Memory, message: str, dry_run: bool, as_json: bool) -> None:
+    """Commit what is waiting now, instead of with the next half-hourly batch.
+
+    Without --message, a model in config.toml ([models] cheap) writes it from the changes.
+    """
+    if dry_run:
+        show_planned([] if message else memory.plan_commit(), as_json)
+        return
     done = memory.commit(message)
     if as_json:
         emit({"commit": done})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from wakebook import clock
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wakebook.memory import Entry, Memory
+    from wakebook.memory import Entry, Memory, Planned
 
 COLOURS = {
     "task": "yellow",
@@ -190,6 +190,36 @@ class Progress:
             self._bar.start()
             self._task = self._bar.add_task(what)
         self._bar.update(self._task, description=what[:40], completed=done, total=total)
+
+
+def show_planned(planned: Sequence[Planned], as_json: bool) -> None:
+    """What a dry run would have asked the models, word for word, and what it would cost."""
+    cost = sum(one.cost or 0.0 for one in planned)
+    unpriced = sorted({one.model for one in planned if one.cost is None})
+    if as_json:
+        emit({"calls": planned, "cost": round(cost, 6), "unpriced": unpriced})
+        return
+    from rich.markup import escape
+
+    out = console()
+    for one in planned:
+        head = f"{one.operation} · {one.model} · {one.prompt} · {one.tokens_in:,} tokens"
+        out.print(f"[bold]── {escape(head)}[/bold]")
+        out.print(f"[dim]{escape(one.system)}[/dim]\n\n{escape(one.message)}\n")
+    if not planned:
+        out.print("[green]●[/green] Nothing would be sent to a model.")
+        return
+    asked = sum(one.tokens_in for one in planned)
+    said = sum(one.tokens_out for one in planned)
+    out.print(
+        f"[green]●[/green] {len(planned)} calls, about {asked:,} tokens in and {said:,} out, "
+        f"[bold]about ${cost:,.4f}[/bold]. Nothing was sent, nothing was changed."
+    )
+    out.print(
+        "  [dim]The answers' length is a guess; questions that build on answers differ.[/dim]"
+    )
+    for name in unpriced:
+        out.print(f"  [yellow]the price of {escape(name)} is not known[/yellow]")
 
 
 def filters(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -68,9 +68,9 @@ def show(memory: Memory, shown: Shown, out: Console | None = None) -> None:
         if entry.detail:
             out.print(f"  {escape(entry.detail)}")
         about = f"about {entry.subject}, " if entry.subject else ""
-        out.print(
-            f"  [dim]{about}{entry.timestamp:%Y-%m-%d %H:%M}, session {escape(entry.session)}[/dim]"
-        )
+        found = f", found by {escape(entry.by)}" if entry.by else ""
+        when = f"{entry.timestamp:%Y-%m-%d %H:%M}"
+        out.print(f"  [dim]{about}{when}, session {escape(entry.session)}{found}[/dim]")
         if len(shown.history) > 1:
             out.print("\n[bold]How it came to this[/bold] (oldest first)")
             print_entries(memory, shown.history, out=out)

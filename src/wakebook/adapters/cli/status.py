@@ -10,7 +10,7 @@ import click
 from wakebook.adapters.cli.shared import console, emit, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import IndexStatus, Memory
+    from wakebook.memory import IndexStatus, Memory, Status
 
 
 @click.command()
@@ -38,7 +38,7 @@ def command(memory: Memory, as_json: bool) -> None:
         ("sessions", sessions or "none found: see [hosts] in config.toml"),
         ("transcripts", str(found.transcripts)),
         ("last handoff", found.last_handoff or "none yet"),
-        ("extractor", f"{found.extractor} (no model needed)"),
+        ("reads", _reads(found)),
         ("search", _search(found.index)),
         ("git", f"{found.git}; {_many(found.uncommitted, 'change')} to commit"),
     ]
@@ -51,6 +51,20 @@ def command(memory: Memory, as_json: bool) -> None:
     if not wrong:
         out.print("[green]● all well[/green]")
     sys.exit(1 if wrong else 0)
+
+
+def _reads(found: Status) -> str:
+    """Who reads the conversations, and what that costs."""
+    if not found.models:
+        return "rules, on this machine (no model is configured)"
+    names = ", ".join(f"{name} ({role})" for role, name in found.models.items())
+    if len(set(found.models.values())) == 1:
+        names = next(iter(found.models.values()))
+    budget = f" of ${found.budget:,.2f}" if found.budget else ""
+    text = f"{names}; ${found.spent:,.4f}{budget} this month"
+    if found.by_rules:
+        text += f"; {_many(found.by_rules, 'conversation')} read by rules (catch-up --upgrade)"
+    return text
 
 
 def _search(index: IndexStatus) -> str:

@@ -8,9 +8,10 @@ matter where a window was cut.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 
 from wakebook.capture.transcript import Message
-from wakebook.derive.extract import Draft, Scene
+from wakebook.derive.extract import RULES, Draft, Extraction, Scene, after
 from wakebook.derive.rules import questions, reading, subjects, task_cues, tasks, words
 from wakebook.derive.rules.finding import Finding
 from wakebook.derive.rules.handoff import handoff
@@ -21,13 +22,26 @@ from wakebook.derive.rules.vocabulary import pattern
 from wakebook.log.entry import Entry, derived_id
 
 _BARE = r"(?:the|a|an|this|that|it|these|those|here|there)\b"
+_EPOCH = datetime.fromtimestamp(0, UTC)  # rules do not look at the time of an entry
 _RECENT = 3  # user messages that "scratch that" may mean
 
 
 class RuleExtractor:
-    name = "rules"
+    name = RULES
+
+    def read(self, fresh: Sequence[Message], scene: Scene) -> Extraction:
+        drafts = self.extract(fresh, scene)
+        if scene.ends:
+            said = [*scene.earlier, *fresh]
+            new = [draft.entry(RULES, _EPOCH) for draft in drafts]
+            whole = Scene(
+                current=after(scene.current, new), subjects=scene.subjects, subject=scene.subject
+            )
+            drafts += self.close(said, whole)
+        return Extraction(drafts=drafts, taken=len(fresh))
 
     def extract(self, messages: Sequence[Message], scene: Scene) -> list[Draft]:
+        """Drafts from the new messages: tasks, facts and decisions."""
         ledger = Ledger(scene.current)
         agent: tuple[Message, ...] = ()
         recent: tuple[Message, ...] = ()
@@ -45,6 +59,10 @@ class RuleExtractor:
         return drafts
 
     def close(self, messages: Sequence[Message], scene: Scene) -> list[Draft]:
+        """Drafts from a whole finished window: the questions left open, and the handoff.
+
+        `scene.current` already holds what `extract` found in this window.
+        """
         window = list(_live(messages))
         ledger = Ledger(scene.current)
         drafts: list[Draft] = []

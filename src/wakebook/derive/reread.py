@@ -1,0 +1,170 @@
+"""Reread: what rules have read is read again by a model.
+
+A closed transcript is read anew as a whole, with the log as it is now but for what came out of
+this transcript. The new entries take the place of the old ones: each of those that say the same,
+in its own chain; the others are replaced by the new handoff. Nothing is there twice, and nothing
+is lost: the old entries stay in the log, replaced. What later entries have replaced already stays
+replaced, and is not brought back; what only this transcript's old entries had replaced, and the
+new ones do not, holds again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from wakebook import clock
+from wakebook.capture import archive
+from wakebook.derive import batch
+from wakebook.derive.distil import Report, Work
+from wakebook.derive.entries import Source, admitted, related
+from wakebook.derive.extract import RULES, Draft, Scene
+from wakebook.derive.rules import words
+from wakebook.errors import ModelError
+from wakebook.log import subjects
+from wakebook.log.chains import Chains, resolve
+from wakebook.log.entry import Entry, derived_id
+
+AGAIN = "upgrade"  # `by` of what holds again
+ALIKE = 0.3  # of the terms: enough to be the successor if it was said at the same place
+
+
+def candidates(chains: Chains, session: str = "") -> list[str]:
+    """The transcripts that rules have read, in whole or in part, oldest first."""
+    found: dict[str, datetime] = {}
+    for entry in chains.current():
+        if entry.transcript and entry.by in ("", RULES) and entry.session.startswith(session):
+            found.setdefault(entry.transcript, entry.timestamp)
+    return sorted(found, key=lambda path: (found[path], path))
+
+
+def reread(work: Work, path: str) -> Report:
+    """Read one transcript again with the work's extractor."""
+    transcript = archive.read(work.home, path)
+    front = transcript.front
+    session = str(front.get("session_id") or "")
+    ref = f"{front.get('host')}/{session}"
+    if not front.get("closed"):
+        return Report(ref=ref)  # it is still being read
+    source = Source(
+        ref=ref,
+        session=session,
+        path=path,
+        number=int(front.get("window") or 1),
+        last_at=clock.parse(front.get("ended")) or work.now,
+        turns=transcript.turns,
+    )
+    with work.home.reading():
+        chains = work.ledger.chains()
+        old = [entry for entry in chains.entries if entry.transcript == path]
+        try:
+            drafts = _read(work, source, chains, old)
+        except ModelError as error:
+            return Report(ref=ref, held=str(error))
+        return _replace(work, source, drafts, {entry.id for entry in old})
+
+
+def _read(work: Work, source: Source, chains: Chains, old: Sequence[Entry]) -> list[Draft]:
+    registry = subjects.load(work.home)
+    tags = [entry.subject for entry in old if entry.type == "handoff" and entry.subject]
+    current = related(_without(chains, source.path))
+    said = source.messages()
+    drafts: list[Draft] = []
+    first = 0
+    while first < len(said):
+        scene = Scene(
+            earlier=said[:first],
+            current=[*current, *(draft.entry(source.session, source.last_at) for draft in drafts)],
+            subjects=registry.names(),
+            subject=tags[-1] if tags else "",
+            ends=True,
+        )
+        found = work.extractor.read(said[first:], scene)
+        drafts += found.drafts
+        first += max(found.taken, 1)
+    return drafts
+
+
+def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[str]) -> Report:
+    with work.home.locked():
+        state = batch.settle(work.home)
+        chains = work.ledger.chains()
+        old = [entry for entry in chains.entries if entry.transcript == source.path]
+        if {entry.id for entry in old} != expected:
+            return Report(ref=source.ref)  # another process has read it meanwhile
+        registry = subjects.load(work.home)
+        new = _chained(drafts, old, chains)
+        entries = admitted(work.home, new, source, chains, registry, work.now)
+        entries += _revived(chains, source.path, entries)
+        known = next(
+            (ref for ref, item in state.sessions.items() if item.id == source.session), source.ref
+        )
+        progress = state.sessions.get(known)
+        if progress:
+            ours = sum(entry.session == source.session for entry in entries)
+            progress = msgspec.structs.replace(progress, entries=progress.entries + ours)
+        batch.append(work.home, state, known, progress, entries)
+    return Report(ref=source.ref, entries=len(entries))
+
+
+def _chained(drafts: Sequence[Draft], old: Sequence[Entry], chains: Chains) -> list[Draft]:
+    """The drafts with what they replace; without those that something newer has replaced."""
+    left = {entry.id: entry for entry in old}
+    found: list[Draft] = []
+    for draft in drafts:
+        if draft.type == "handoff":
+            continue
+        match = _match(draft, left.values())
+        if match is None:
+            found.append(draft)
+            continue
+        del left[match.id]
+        if match.id == draft.id:
+            continue  # the very same
+        later = chains.replaced_by.get(match.id)
+        if later is None or chains.by_id[later].transcript == match.transcript:
+            replaces = tuple(dict.fromkeys((*draft.replaces, match.id)))
+            found.append(msgspec.structs.replace(draft, replaces=replaces))
+    stale = [entry.id for entry in left.values() if entry.id not in chains.replaced_by]
+    for draft in drafts:
+        if draft.type == "handoff":
+            replaces = tuple(one for one in stale if one != draft.id)
+            found.append(msgspec.structs.replace(draft, replaces=replaces))
+    return found
+
+
+def _without(chains: Chains, path: str) -> Chains:
+    """The log as if a transcript had never been read."""
+    return resolve(entry for entry in chains.entries if entry.transcript != path)
+
+
+def _revived(chains: Chains, path: str, new: Sequence[Entry]) -> list[Entry]:
+    """Entries of other transcripts that the old reading had replaced, and the new one does not."""
+    replaced = {old for entry in new for old in entry.replaces}
+    found: list[Entry] = []
+    for entry in _without(chains, path).current():
+        by = chains.replaced_by.get(entry.id)
+        again = derived_id(entry.id, AGAIN, path)
+        if by and entry.id not in replaced and again not in chains.by_id:
+            found.append(entry.with_(id=again, replaces=(by,), by=AGAIN))
+    return found
+
+
+def _match(draft: Draft, old: Iterable[Entry]) -> Entry | None:
+    """The old entry that says what the draft says: near in place, and most alike."""
+    terms = words.terms(f"{draft.content} {draft.detail}")
+    best: tuple[float, Entry] | None = None
+    for entry in old:
+        if entry.type == "handoff" or not _near(draft.evidence, entry.evidence):
+            continue
+        alike = words.alike(terms, words.terms(f"{entry.content} {entry.detail}"))
+        alike += 0.1 * (entry.type == draft.type)
+        if alike >= ALIKE and (best is None or alike > best[0]):
+            best = (alike, entry)
+    return best[1] if best else None
+
+
+def _near(one: Sequence[int], other: Sequence[int]) -> bool:
+    return any(abs(a - b) <= 1 for a in one for b in other)

@@ -1,0 +1,204 @@
+"""The verdict on a draft: the rules of the sift, in the order of their weight."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from wakebook.capture.transcript import Message
+from wakebook.derive.extract import Draft
+from wakebook.derive.rules.names import names
+from wakebook.derive.sift.grounds import PERSON, Ground, ground, specifics, squeeze, telling, tongue
+from wakebook.derive.sift.harm import harm
+from wakebook.derive.sift.passages import Parted, parted
+from wakebook.derive.sift.worth import generic, meta
+
+Kind = Literal["ungrounded", "generic", "poisoned", "meta"]
+NEAR = 2  # messages before and after the evidence that belong to it
+SHARE = 1 / 3  # of a draft's telling words that must have been said nearby
+LOOSE = 0.2  # ... if half of them were said anywhere; and of a handoff's
+TAINT = 0.3  # of the words that only a suspect passage has
+SAID = 0.6  # of the words of a harmful draft that the user must have said
+
+
+class Refusal(NamedTuple):
+    kind: Kind
+    reason: str  # short, for a trace and a human
+
+
+def why_refused(
+    draft: Draft, messages: Sequence[Message], anchors: Collection[str] = ()
+) -> Refusal | None:
+    """Why a draft is not to be kept, or None.
+
+    `messages` are all that the model was shown, `anchors` the names of known subjects.
+    """
+    scene = _Scene(draft, messages)
+    reason = scene.harmful() or scene.tainted()
+    if reason:
+        return Refusal("poisoned", reason)
+    reason = meta(draft, messages)
+    if reason:
+        return Refusal("meta", reason)
+    reason = scene.ungrounded()
+    if reason:
+        return Refusal("poisoned" if scene.near_suspects() else "ungrounded", reason)
+    reason = generic(draft, scene.evidence, messages, anchors)
+    return Refusal("generic", reason) if reason else None
+
+
+class _Scene:
+    """A draft with the ground that it may stand on."""
+
+    def __init__(self, draft: Draft, messages: Sequence[Message]) -> None:
+        self.draft = draft
+        self.words = telling(draft.content)
+        places = [at for at, message in enumerate(messages) if message.turn in draft.evidence]
+        near = {other for at in places for other in range(at - NEAR, at + NEAR + 1)}
+        if draft.type == "handoff":
+            near = set(range(len(messages)))
+        parts = [_parted(message) for message in messages]
+        self.evidence = [messages[at] for at in places]
+        self.all = _grounds(parts)
+        self.near = _grounds(part for at, part in enumerate(parts) if at in near)
+        self.suspects = [ground(block) for part in parts for block in part.suspect]
+        self.told = [block for at in places for block in parts[at].trusted]
+        self.own = [
+            block
+            for part, message in zip(parts, messages, strict=True)
+            if message.role == "user"
+            for block in part.trusted
+        ]
+        self.mixed = any(parts[at].suspect for at in places)
+
+    def harmful(self) -> str:
+        """What harm the draft would do, unless the user may and does ask for it."""
+        for text in (self.draft.content, self.draft.detail):
+            reason, always = harm(text)
+            if reason and (always or not self._said_by_user(text)):
+                return reason
+        return ""
+
+    def tainted(self) -> str:
+        """Whether the draft says what only a suspect passage says."""
+        if not self.suspects:
+            return ""
+        for text in (self.draft.content, self.draft.detail):
+            reason = self._specific_taint(text) or self._worded_taint(text)
+            if reason:
+                return reason
+        if self.draft.type == "handoff" or len(self.words) < 3:
+            return ""
+        worst = max(_covered(self.words, [one]) for one in self.suspects)
+        best = max((_covered(self.words, [one]) for one in self.all), default=0.0)
+        return "a suspect passage says it" if worst > 0.6 and worst - best >= 0.3 else ""
+
+    def ungrounded(self) -> str:
+        """What of the draft nobody said."""
+        if self.draft.type == "handoff":
+            return "" if self._worded(LOOSE) else "the messages do not say it"
+        if not self.evidence:
+            return "its evidence was not among the messages"
+        foreign = self._foreign()
+        if foreign and self.mixed and not any(_has(self.near, word) for word in self.words):
+            return "its evidence holds a suspect passage"
+        if not foreign:
+            every = _covered(self.words, self.all)
+            if not self._worded(LOOSE if every >= 0.5 else SHARE):
+                return "its evidence does not say it"
+        return self._invented(foreign)
+
+    def near_suspects(self) -> bool:
+        """Whether what nobody said may come from a suspect passage."""
+        return self.mixed or _covered(self.words, self.suspects) >= SHARE
+
+    def _specific_taint(self, text: str) -> str:
+        identifiers, values = specifics(text)
+        for one in identifiers:
+            if not _holds(self.all, one) and _holds(self.suspects, one):
+                return f"only a suspect passage has {one}"
+        for value in values:
+            if not _counts(self.all, value) and _counts(self.suspects, value):
+                return f"only a suspect passage has {max(value):g}"
+        for name in names(text[1:]):
+            word = name.lower()
+            if word not in PERSON and not _has(self.all, word) and _has(self.suspects, word):
+                return f"only a suspect passage names {name}"
+        return ""
+
+    def _worded_taint(self, text: str) -> str:
+        words = telling(text)
+        bad = sum(not _has(self.all, word) and _has(self.suspects, word) for word in words)
+        share = bad / len(words) if words else 0.0
+        if share >= 0.5 or (bad > 1 and share >= TAINT):
+            return "only a suspect passage says it"
+        return ""
+
+    def _worded(self, least: float) -> bool:
+        """Whether enough of the draft's words were said. Of two, one is enough."""
+        if not self.words:
+            return True
+        share = _covered(self.words, self.near)
+        return share >= least or (share > 0 and len(self.words) < 3)
+
+    def _invented(self, foreign: bool) -> str:
+        """An identifier or number that nobody said. Few of another language's are digits."""
+        identifiers, values = specifics(f"{self.draft.content}\n{self.draft.detail}")
+        for one in identifiers:
+            if not _holds(self.all, one):
+                return f"nobody said {one}"
+        for value in values:
+            if not _counts(self.all, value) and not (foreign and max(value) < 100):
+                return f"nobody said {max(value):g}"
+        words = telling(self.draft.detail)
+        if len(words) > 3 and not foreign and not _covered(words, self.all):
+            return "nobody said what its detail says"
+        return ""
+
+    def _said_by_user(self, text: str) -> bool:
+        grounds = [ground(block) for block in self.own]
+        identifiers, _ = specifics(text)
+        return _covered(telling(text), grounds) >= SAID and all(
+            _holds(grounds, one) for one in identifiers
+        )
+
+    def _foreign(self) -> bool:
+        """Whether the draft is in another language than its evidence."""
+        said = tongue(" ".join(self.told)) or tongue(" ".join(self.own))
+        written = tongue(self.draft.content)
+        return bool(said) and said != written and (bool(written) or said != "en")
+
+
+@lru_cache(maxsize=1024)
+def _parted(message: Message) -> Parted:
+    """A message with its tool calls, which are shown by a line each, in two parts."""
+    found = parted(message.text, message.role == "user")
+    for tool in message.tools:
+        for text in (tool.summary, tool.result or ""):
+            more = parted(text, False)
+            found = Parted(found.trusted + more.trusted, found.suspect + more.suspect)
+    return found
+
+
+def _grounds(parts: Iterable[Parted]) -> list[Ground]:
+    return [ground(block) for part in parts for block in part.trusted]
+
+
+def _covered(words: Collection[str], grounds: Sequence[Ground]) -> float:
+    return sum(_has(grounds, word) for word in words) / len(words) if words else 0.0
+
+
+def _has(grounds: Sequence[Ground], word: str) -> bool:
+    return any(one.has(word) for one in grounds)
+
+
+def _holds(grounds: Sequence[Ground], identifier: str) -> bool:
+    return any(one.holds(identifier) for one in grounds)
+
+
+def _counts(grounds: Sequence[Ground], values: frozenset[float]) -> bool:
+    if any(values & one.numbers for one in grounds):
+        return True
+    digits = squeeze(f"{max(values):.0f}")
+    return len(digits) > 3 and _holds(grounds, digits)
