@@ -71,6 +71,9 @@ class Question:
     sessions: frozenset[str] = frozenset()
     kind: str = ""
     tuned: bool = True  # in the half that was tuned on
+    id: str = ""
+    answer: str = ""
+    unknown: bool = False  # the right answer is that it was never said
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,8 @@ def _half(halves: dict[str, list[list[float]]], which: int) -> dict[str, float]:
 # --- data ----------------------------------------------------------------------------------
 
 
-def locomo(path: Path) -> list[Store]:
+def locomo(path: Path, every: bool = False) -> list[Store]:
+    """The conversations. With `every`, also questions whose evidence is not known."""
     stores = []
     samples = json.loads(path.read_text(encoding="utf-8"))
     for number, sample in enumerate(samples):
@@ -135,15 +139,29 @@ def locomo(path: Path) -> list[Store]:
         where = {turn.id: session.id for session in sessions for turn in session.turns}
         last = max(session.at for session in sessions) + timedelta(days=1)
         tuned = number < (len(samples) + 1) // 2
+        name = str(sample.get("sample_id", number))
         questions = []
-        for item in sample["qa"]:
+        for place, item in enumerate(sample["qa"]):
             found = re.findall(r"D\d+:\d+", " ".join(map(str, item.get("evidence", []))))
             turns_ = frozenset(name for name in found if name in where)
-            if turns_:
+            if turns_ or every:
                 kind = str(item["category"])
-                gold = frozenset(where[name] for name in turns_)
-                questions.append(Question(item["question"], last, turns_, gold, kind, tuned))
-        name = str(sample.get("sample_id", number))
+                gold = frozenset(where[turn] for turn in turns_)
+                answer = str(item.get("answer", ""))
+                unknown = kind == ADVERSARIAL and not answer
+                questions.append(
+                    Question(
+                        item["question"],
+                        last,
+                        turns_,
+                        gold,
+                        kind,
+                        tuned,
+                        f"{name}/{place}",
+                        answer,
+                        unknown,
+                    )
+                )
         stores.append(Store(name, tuple(sessions), tuple(questions)))
     return stores
 
@@ -154,14 +172,16 @@ def _locomo_turn(turn: dict[str, Any]) -> Turn:
     return Turn(turn["dia_id"], text, "user")
 
 
-def longmemeval(path: Path) -> list[Store]:
+def longmemeval(path: Path, every: bool = False) -> list[Store]:
+    """Every question with its haystack. With `every`, also the abstention questions."""
     data = path.read_bytes()
     raw = json.loads(lzma.decompress(data) if path.suffix == ".xz" else data)
     stores = []
     items = raw["questions"] if isinstance(raw, dict) else raw
     for number, item in enumerate(items):
         name = str(item["question_id"] if "question_id" in item else item.get("id", number))
-        if name.endswith("_abs"):
+        unknown = name.endswith("_abs")
+        if unknown and not every:
             continue
         if "haystack" in item:
             listed = [
@@ -181,6 +201,9 @@ def longmemeval(path: Path) -> list[Store]:
             sessions=frozenset(item["answer_session_ids"]),
             kind=item["question_type"],
             tuned=number % 2 == 0,
+            id=name,
+            answer=str(item["answer"]) if every else "",
+            unknown=unknown,
         )
         stores.append(Store(name, sessions, (question,)))
     return stores
@@ -266,11 +289,15 @@ class Home:
 
     def add(self, sessions: Sequence[Session]) -> float:
         """Write the transcripts, then index them. Seconds that the indexing took."""
-        for session in sessions:
-            self._write(session)
+        self.write(sessions)
         start = perf_counter()
         self.memory.index()
         return perf_counter() - start
+
+    def write(self, sessions: Sequence[Session]) -> None:
+        """Write the transcripts as closed windows."""
+        for session in sessions:
+            self._write(session)
 
     def _write(self, session: Session) -> None:
         home = self.memory.home
@@ -290,7 +317,15 @@ class Home:
                 starts.append(turn.id)
             parts.append(text)
             tail = after
-        front = {"format": 1, "session_id": session.id, "host": "bench", "window": 1, "topic": ""}
+        front = {
+            "format": 1,
+            "session_id": session.id,
+            "host": "bench",
+            "window": 1,
+            "topic": "",
+            "ended": (at + timedelta(minutes=len(messages))).isoformat(),
+            "closed": True,
+        }
         home.replace(home.root / path, archive.compose(front, session.id, "".join(parts)))
         for number, turn_ in enumerate(archive.read(home, path).turns):
             self._turns[f"{path}#{turn_.line}-{turn_.last_line}"] = starts[number]

@@ -15,16 +15,18 @@ from wakebook.errors import ConfigError
 
 
 class Setting:
-    """A default, and what it means. `most`: the upper limit of a number with a fraction."""
+    """A default, and what it means. `most`: the upper limit of a number with a fraction;
+    `only`: what a list may hold."""
 
-    def __init__(self, default: Any, doc: str, most: float) -> None:
+    def __init__(self, default: Any, doc: str, most: float, only: tuple[str, ...]) -> None:
         self.default = default
         self.doc = doc
         self.most = most
+        self.only = only
 
 
-def _setting(default: Any, doc: str = "", most: float = 1) -> Any:
-    return Setting(default, doc, most)
+def _setting(default: Any, doc: str = "", most: float = 1, only: tuple[str, ...] = ()) -> Any:
+    return Setting(default, doc, most, only)
 
 
 class Section:
@@ -155,6 +157,9 @@ class Embedding(Section):
     document_prefix: str = _setting("", "the same for what is searched")
 
 
+OPERATIONS = ("extract", "briefing", "contradictions", "commit")
+
+
 class Models(Section):
     """Which chat models read the conversations. None by default: rules do, on this machine."""
 
@@ -163,7 +168,7 @@ class Models(Section):
     )
     cheap: str = _setting("", "the same for small jobs; empty: as main")
     off: tuple[str, ...] = _setting(
-        (), "jobs that never ask a model: extract, briefing, contradictions, commit"
+        (), f"jobs that never ask a model: {', '.join(OPERATIONS)}", only=OPERATIONS
     )
     monthly_budget: float = _setting(
         0.0, "dollars; `status` warns at 80 %, then rules take over; 0: no limit", most=1_000_000
@@ -290,6 +295,9 @@ def _checked(value: Any, setting: Setting, where: str) -> Any:
     default = setting.default
     if isinstance(default, tuple):
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            for item in value if setting.only else ():
+                if item not in setting.only:
+                    raise ConfigError(f"{where}: unknown {item!r}{_nearest(item, setting.only)}")
             return tuple(value)
         raise ConfigError(f'{where}: expected a list of strings, like ["a", "b"].')
     if isinstance(default, float):

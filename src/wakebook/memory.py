@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from wakebook.log.subjects import Registry, Subject
     from wakebook.models.chat import Models, Planned
     from wakebook.models.model import Lend
+    from wakebook.models.prompt import Known
     from wakebook.recall.show import Shown
 
 _PUBLIC = {  # what adapters get from here -> where it is
@@ -247,6 +248,13 @@ class Memory:
 
         self.home.require()
         return costs(self.home, self.models, by, since, clock.now())
+
+    def prompts(self) -> list[Known]:
+        """The questions that models are asked, with your own texts where there are any."""
+        from wakebook.models.prompt import known
+
+        self.home.require()
+        return known(self.home)
 
     def _index_quietly(self) -> None:
         """So that the next search does not wait for it, either."""
@@ -447,15 +455,16 @@ class Memory:
             pass  # what a crash left half done is finished first
         return self.history().now(clock.now(), summary)
 
-    def plan_commit(self) -> list[Planned]:
-        """What a model would be asked for the message of a commit now."""
+    def plan_commit(self, summary: str = "") -> Models:
+        """The models, not asked, with what they would be asked for a commit's message."""
         from wakebook.lifecycle.history import History
         from wakebook.models.chat import Models
 
         models = Models(self.home, self.config, os.environ, lend=self._lend, dry=True)
         history = History(self.home, self.config, models)
-        history.message(history.waiting())
-        return models.planned
+        if not summary:
+            history.message(history.waiting())
+        return models
 
     def history(self) -> History:
         from wakebook.lifecycle.history import History
@@ -497,6 +506,7 @@ __all__ = [
     "Hit",
     "IndexStatus",
     "Memory",
+    "Models",
     "Planned",
     "Query",
     "Shown",

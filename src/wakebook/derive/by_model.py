@@ -14,13 +14,13 @@ from typing import Any
 
 import msgspec
 
-from wakebook.capture.transcript import Message
+from wakebook.capture.transcript import Message, one_line
 from wakebook.config import Config
 from wakebook.derive import view
 from wakebook.derive.extract import Draft, Extraction, Extractor, Scene
 from wakebook.derive.rules import RuleExtractor, words
 from wakebook.derive.rules.ledger import Ledger
-from wakebook.derive.sift import why_refused
+from wakebook.derive.sift import believed, tainted, why_refused
 from wakebook.errors import BadModelOutput, NotAsked
 from wakebook.home import Home
 from wakebook.log.entry import KINDS, SLUG, STATUSES, TYPES, Entry, slugify
@@ -32,6 +32,7 @@ LEAST = 400  # tokens: a question that is too long even so cannot be asked
 ENDS = "The conversation ends with these messages: write exactly one handoff, as the last line."
 GOES_ON = "The conversation goes on after these messages: write no handoff."
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # nothing for a log or a terminal
+UNTOLD = "Where this session stopped was not written down: see its transcript"
 # what may take the place of what
 _SUCCESSORS = {
     "task": ("task", "decision", "fact"),
@@ -70,13 +71,16 @@ class ModelExtractor:
         human = any(one.role == "user" and not one.branch for one in (*scene.earlier, *fresh))
         if not human or not (live or scene.ends):
             return Extraction(drafts=[], taken=len(fresh))  # nothing that could be remembered
-        limit = self._limit
+        limit, most = self._limit, len(fresh)
         while True:
-            taken = view.fitting(fresh, limit)
+            taken = view.fitting(fresh[:most], limit)
             try:
                 return self._ask(fresh[:taken], fresh, scene, limit)
             except TooLong as error:
-                limit = min(limit, view.size(fresh[:taken])) // 2
+                if taken > 1:
+                    most = taken // 2
+                    continue
+                limit = min(limit, view.size(fresh[:1])) // 2
                 if limit < LEAST:
                     raise BadModelOutput(str(error)) from None
 
@@ -106,14 +110,15 @@ class ModelExtractor:
         if lines.cut and len(taken) > 1:
             raise TooLong("The answer was cut off")
         if not lines.kept:
-            raise BadModelOutput(f"{self.name}: its answer was cut off before the first line ended")
+            raise BadModelOutput(f"{self.name} was cut off before its first line ended (extract).")
         drafts = [msgspec.structs.replace(one, by=lines.by) for one in _drafts(lines.kept)]
         kept = self._sifted(drafts, [*earlier, *taken], scene)
         if not ends:
             return Extraction(drafts=kept, taken=len(taken))
         handoff = next((one for one in reversed(lines.kept) if isinstance(one, Handoff)), None)
         last = self._handoff(handoff, taken, scene, lines.by)
-        title = handoff.title if handoff else ""
+        title = handoff.title if handoff and last and last[0].content == handoff.content else ""
+        title = "" if tainted(title, [*scene.earlier, *taken]) else title
         return Extraction(drafts=[*kept, *last], taken=len(taken), title=title)
 
     def _sifted(
@@ -124,7 +129,7 @@ class ModelExtractor:
         by_id = {entry.id: entry for entry in scene.current}
         kept: list[Draft] = []
         for draft in drafts:
-            draft = _linked(draft, by_id, ledger)
+            draft = _linked(_named(draft, shown, scene), by_id, ledger)
             # what it replaces may lend it words: "on the 21st, no longer on the 14th"
             before = [_remark(by_id[old]) for old in draft.replaces if old in by_id]
             if self._refused(draft, [*before, *shown], scene):
@@ -137,9 +142,8 @@ class ModelExtractor:
     def _refused(self, draft: Draft, shown: Sequence[Message], scene: Scene) -> bool:
         refusal = why_refused(draft, shown, tuple(scene.subjects))
         if refusal:
-            self._home.trace(
-                "refused", kind=refusal.kind, reason=refusal.reason, content=draft.content
-            )
+            reason = f"{refusal.reason} ({refusal.kind}): {one_line(draft.content, 100)!r}"
+            self._home.trace("refused", where="extract", kind=refusal.kind, reason=reason)
         return refusal is not None
 
     def _handoff(
@@ -158,10 +162,12 @@ class ModelExtractor:
                 by=by,
             )
             if not self._refused(draft, said, scene):
-                return [draft]
-        found = RuleExtractor().close(said, msgspec.structs.replace(scene, earlier=()))
-        by += ", rules"
-        return [msgspec.structs.replace(one, by=by) for one in found if one.type == "handoff"]
+                return [_named(draft, said, scene)]
+        found = RuleExtractor().close(believed(said), msgspec.structs.replace(scene, earlier=()))
+        ours = [one for one in found if one.type == "handoff"]
+        if ours and why_refused(ours[0], said, tuple(scene.subjects)):  # it quotes what is harmful
+            ours = [msgspec.structs.replace(ours[0], content=UNTOLD, detail="")]
+        return [msgspec.structs.replace(one, by=f"{by}, rules") for one in ours]
 
 
 def choose(models: Models, home: Home, config: Config) -> Extractor:
@@ -267,6 +273,13 @@ def _text(raw: dict[str, Any], name: str, most: int, cut: bool = False) -> str:
 
 def _remark(entry: Entry) -> Message:
     return Message("system", f"{entry.content}\n{entry.detail}", entry.id, entry.timestamp)
+
+
+def _named(draft: Draft, shown: Sequence[Message], scene: Scene) -> Draft:
+    """Without a new subject that only a suspect passage names."""
+    new = draft.subject and draft.subject not in scene.subjects.values()
+    poison = new and tainted(draft.subject, shown)
+    return msgspec.structs.replace(draft, subject="") if poison else draft
 
 
 def _drafts(lines: Sequence[Line]) -> list[Draft]:

@@ -27,6 +27,7 @@ from wakebook.derive import batch
 from wakebook.derive.entries import Source, admitted, complete, project, related
 from wakebook.derive.extract import RULES, Draft, Extraction, Extractor, Scene, after
 from wakebook.derive.rules import RuleExtractor
+from wakebook.derive.sift import believed
 from wakebook.errors import ModelError, NotAsked
 from wakebook.home import Home
 from wakebook.log import subjects
@@ -151,13 +152,21 @@ def _extracted(
     work: Work, fresh: Sequence[Message], view: _View, cover: bool
 ) -> tuple[Extraction, int]:
     """What was found, and whether rules had to stand in."""
+    if work.extractor.name == RULES:
+        return _by_rules(fresh, view.scene), 0
     try:
         return work.extractor.read(fresh, view.scene), 0
     except ModelError as error:
         if not cover and not isinstance(error, NotAsked):
             raise
         work.home.trace("covered", session=view.source.ref, reason=str(error))
-        return RuleExtractor().read(fresh, view.scene), 1
+        return _by_rules(fresh, view.scene), 1
+
+
+def _by_rules(fresh: Sequence[Message], scene: Scene) -> Extraction:
+    """What rules find, in what is not an order to whoever reads along."""
+    scene = msgspec.structs.replace(scene, earlier=believed(scene.earlier))
+    return RuleExtractor().read(believed(fresh), scene)
 
 
 def _held(work: Work, ref: str, view: _View, error: str) -> Report:
@@ -255,7 +264,7 @@ def _sketch(view: _View, entries: Sequence[Entry]) -> Draft | None:
     scene = msgspec.structs.replace(
         view.scene, earlier=(), current=after(view.scene.current, entries)
     )
-    drafts = RuleExtractor().close(view.source.messages(), scene)
+    drafts = RuleExtractor().close(believed(view.source.messages()), scene)
     return next((draft for draft in drafts if draft.type == "handoff"), None)
 
 

@@ -131,7 +131,7 @@ def _lines(models: Models, active: Mapping[str, Sequence[Entry]], now: datetime)
         if len(text) > 180 or "<!--" in text:
             raise ValueError(f"line has {len(text)} characters; at most 160, plain text")
         entries = " ".join(f"{one.content} {one.detail}" for one in shown[slug])
-        said = words.terms(f"{entries} {slug.replace('-', ' ')}")
+        said = words.terms(f"{entries} {slug} {slug.replace('-', ' ')}")
         told = words.terms(text)
         if told and len(told & said) < GROUNDED * len(told):
             raise ValueError("line says what the entries do not say")

@@ -17,10 +17,11 @@ import msgspec
 
 from wakebook import clock
 from wakebook.capture import archive
+from wakebook.capture.state import State
 from wakebook.derive import batch
 from wakebook.derive.distil import Report, Work
 from wakebook.derive.entries import Source, admitted, related
-from wakebook.derive.extract import RULES, Draft, Scene
+from wakebook.derive.extract import RULES, Draft, Scene, after
 from wakebook.derive.rules import words
 from wakebook.errors import ModelError
 from wakebook.log import subjects
@@ -31,12 +32,15 @@ AGAIN = "upgrade"  # `by` of what holds again
 ALIKE = 0.3  # of the terms: enough to be the successor if it was said at the same place
 
 
-def candidates(chains: Chains, session: str = "") -> list[str]:
-    """The transcripts that rules have read, in whole or in part, oldest first."""
+def candidates(chains: Chains, state: State, session: str = "") -> list[str]:
+    """The closed transcripts that rules have read, in whole or in part, oldest first."""
+    still_open = {item.window.path for item in state.sessions.values() if item.window}
     found: dict[str, datetime] = {}
     for entry in chains.current():
-        if entry.transcript and entry.by in ("", RULES) and entry.session.startswith(session):
-            found.setdefault(entry.transcript, entry.timestamp)
+        path = entry.transcript
+        by_rules = entry.by in ("", RULES) and entry.session.startswith(session)
+        if path and by_rules and path not in still_open:
+            found.setdefault(path, entry.timestamp)
     return sorted(found, key=lambda path: (found[path], path))
 
 
@@ -76,7 +80,9 @@ def _read(work: Work, source: Source, chains: Chains, old: Sequence[Entry]) -> l
     while first < len(said):
         scene = Scene(
             earlier=said[:first],
-            current=[*current, *(draft.entry(source.session, source.last_at) for draft in drafts)],
+            current=after(
+                current, [draft.entry(source.session, source.last_at) for draft in drafts]
+            ),
             subjects=registry.names(),
             subject=tags[-1] if tags else "",
             ends=True,
@@ -121,18 +127,22 @@ def _chained(drafts: Sequence[Draft], old: Sequence[Entry], chains: Chains) -> l
             found.append(draft)
             continue
         del left[match.id]
-        if match.id == draft.id:
-            continue  # the very same
-        later = chains.replaced_by.get(match.id)
-        if later is None or chains.by_id[later].transcript == match.transcript:
+        if chains.by_id[chains.latest(match.id)].transcript == match.transcript:
             replaces = tuple(dict.fromkeys((*draft.replaces, match.id)))
-            found.append(msgspec.structs.replace(draft, replaces=replaces))
+            found.append(_apart(msgspec.structs.replace(draft, replaces=replaces), chains))
     stale = [entry.id for entry in left.values() if entry.id not in chains.replaced_by]
     for draft in drafts:
         if draft.type == "handoff":
-            replaces = tuple(one for one in stale if one != draft.id)
-            found.append(msgspec.structs.replace(draft, replaces=replaces))
+            draft = msgspec.structs.replace(draft, replaces=tuple(stale))
+            found.append(_apart(draft, chains))
     return found
+
+
+def _apart(draft: Draft, chains: Chains) -> Draft:
+    """A draft in the very words of an old entry, with an id of its own."""
+    if draft.id not in chains.by_id:
+        return draft
+    return msgspec.structs.replace(draft, source=f"{draft.source}/{AGAIN}/{draft.by}")
 
 
 def _without(chains: Chains, path: str) -> Chains:
@@ -143,11 +153,14 @@ def _without(chains: Chains, path: str) -> Chains:
 def _revived(chains: Chains, path: str, new: Sequence[Entry]) -> list[Entry]:
     """Entries of other transcripts that the old reading had replaced, and the new one does not."""
     replaced = {old for entry in new for old in entry.replaces}
+    succeeded = {old for entry in new if entry.type != "handoff" for old in entry.replaces}
     found: list[Entry] = []
     for entry in _without(chains, path).current():
         by = chains.replaced_by.get(entry.id)
         again = derived_id(entry.id, AGAIN, path)
-        if by and entry.id not in replaced and again not in chains.by_id:
+        if not by or entry.id in replaced or by in succeeded or again in chains.by_id:
+            continue
+        if chains.by_id[chains.latest(by)].transcript == path:  # nothing newer has its place
             found.append(entry.with_(id=again, replaces=(by,), by=AGAIN))
     return found
 

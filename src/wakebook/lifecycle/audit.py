@@ -22,7 +22,7 @@ from wakebook.capture import archive
 from wakebook.capture.discover import host_of
 from wakebook.capture.read import Reader
 from wakebook.capture.session import Session, why_skipped
-from wakebook.capture.state import Progress, State
+from wakebook.capture.state import Failure, Progress, State
 from wakebook.capture.transcript import Boundary
 from wakebook.config import Config
 from wakebook.derive.catch_up import session_of
@@ -120,18 +120,20 @@ def _account(session: Session, state: State, config: Config) -> Account:
             unread=progress.unread,
         )
         if progress.failure:
-            again = "run catch-up --retry-failed" if progress.failure.final else "will be retried"
-            if progress.failure.model:
-                again = "the next catch-up tries again, then rules read it"
-            return msgspec.structs.replace(
-                base, status="failed", note=f"{progress.failure.error} ({again})"
-            )
+            return msgspec.structs.replace(base, status="failed", note=_what_next(progress.failure))
     try:
         status, note = _remaining(session, progress, config)
         size = host.size(session)
     except TranscriptError as error:
         return msgspec.structs.replace(base, status="failed", note=str(error))
     return msgspec.structs.replace(base, status=status, note=note, size=size)
+
+
+def _what_next(failure: Failure) -> str:
+    again = "run catch-up --retry-failed" if failure.final else "will be retried"
+    if failure.model:
+        again = "the next catch-up tries again, then rules read it"
+    return f"{failure.error} ({again})"
 
 
 def _remaining(session: Session, progress: Progress | None, config: Config) -> tuple[str, str]:
@@ -170,6 +172,9 @@ def _absent(ref: str, progress: Progress, config: Config) -> Account:
         entries=progress.entries,
         unread=progress.unread,
     )
+    if progress.failure and progress.failure.model and left <= 0:  # archived to the end
+        note = _what_next(progress.failure)
+        return msgspec.structs.replace(account, status="failed", note=note)
     if progress.failure or left > 0:
         note = progress.failure.error if progress.failure else f"{left:,} unread"
         return msgspec.structs.replace(account, status="lost", note=note)

@@ -20,7 +20,7 @@ from wakebook import git
 from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.config import Config
-from wakebook.errors import GitError, ModelError, TranscriptError
+from wakebook.errors import GitError, ModelError, TranscriptError, WakebookError
 from wakebook.home import TRACKED, Home
 from wakebook.models import text as tokens
 
@@ -88,7 +88,10 @@ class History:
             files = "\n".join(self._home.relative(path) for path in paths)
             diff = tokens.cut(self.repository.diff(self._telling(paths)), DIFF_TOKENS)
             said = self._models.ask("commit", files=files, diff=diff)
-        except (ModelError, GitError):
+        except ModelError:
+            return _summary(paths), ""  # traced where it happened
+        except WakebookError as error:
+            self._home.trace("failure", where="commit message", error=str(error))
             return _summary(paths), ""
         return _formed(said) or (_summary(paths), "")
 

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from wakebook.cache import PROSE
 from wakebook.config import Config
 from wakebook.home import Home
 
-COPIED = ("config.toml", "log.jsonl", "subjects.json", "state.json", "prices.toml")
+COPIED = ("config.toml", "log.jsonl", "subjects.json", "state.json", "prices.toml", PROSE)
 
 
 @contextmanager
@@ -28,6 +29,7 @@ def rehearsal(home: Home, config: Config) -> Iterator[tuple[Home, Config]]:
         with home.locked():
             for name in COPIED:
                 if (home.root / name).exists():
+                    copy.folder((copy.root / name).parent)
                     shutil.copy2(home.root / name, copy.root / name)
             for name in ("prompts", "knowledge/memory"):
                 if (home.root / name).is_dir():

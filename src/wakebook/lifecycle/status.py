@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from wakebook import clock
+from wakebook.capture import state as states
 from wakebook.derive.reread import candidates
 from wakebook.errors import GitError
 from wakebook.home import Home
@@ -24,8 +25,8 @@ from wakebook.models.chat import Models
 RECENT_DAYS = 7
 NOTABLE = {
     "failure": "",
-    "rejected": "an entry broke the schema and was left out: ",
-    "refused": "a model proposed what was not to be kept: ",
+    "rejected": "a line broke the rules and was left out: ",
+    "refused": "a model proposed what is not to be kept: ",
     "covered": "rules read what the model should have (`catch-up --upgrade` reads it again): ",
     "archive-lost": "the open transcript was removed by somebody and written again: ",
     "source-replaced": "the host replaced the file; reading went on after the last known message: ",
@@ -87,7 +88,7 @@ def status(
         models={role: models.name(role) for role in ("main", "cheap") if models.name(role)},
         spent=round(models.calls.spent(now), 6),
         budget=models.limit,
-        by_rules=len(candidates(chains)) if models.has("extract") else 0,
+        by_rules=len(candidates(chains, states.load(home))) if models.has("extract") else 0,
         log_bytes=ledger.size(),
         counts=counts,
         open_tasks=sum(entry.type == "task" and chains.is_open(entry) for entry in current),
@@ -130,6 +131,7 @@ def _events(home: Home, since: str) -> Iterator[str]:
     for event, what in NOTABLE.items():
         for record in home.traces(event):
             where = str(record.get("where") or record.get("session") or "")
+            where = "extract" if event == "covered" else where  # once for all sessions
             of_a_session = event == "failure" and "/" in where  # that stands in its account
             if of_a_session or str(record.get("at", "")) < since:
                 continue

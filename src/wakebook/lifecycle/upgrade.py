@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import msgspec
 
+from wakebook.capture import state as states
 from wakebook.derive.distil import Work
 from wakebook.derive.extract import RULES
 from wakebook.derive.reread import candidates, reread
-from wakebook.errors import ConfigError, TranscriptError
+from wakebook.errors import ConfigError, NotFound, TranscriptError
 
 PATIENCE = 3  # failures in a row
 
@@ -27,7 +28,10 @@ def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None])
             "No model reads conversations: name one as main in [models] of config.toml, "
             "and leave extract out of off."
         )
-    waiting = candidates(work.ledger.chains(), session)
+    state = states.load(work.home)
+    if session and not any(item.id.startswith(session) for item in state.sessions.values()):
+        raise NotFound(f"No session {session!r} has been read. `wakebook audit` lists all.")
+    waiting = candidates(work.ledger.chains(), state, session)
     failed: dict[str, str] = {}
     entries = done = streak = 0
     for number, path in enumerate(waiting, 1):

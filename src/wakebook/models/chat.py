@@ -52,6 +52,10 @@ Answer with the corrected lines only: one JSON object a line, nothing else. Leav
 be corrected."""
 
 
+class LeftAlone(ModelUnavailable):
+    """It has failed too often of late."""
+
+
 class TooLong(ModelError):
     """The question is more than the model takes: ask about less."""
 
@@ -91,7 +95,8 @@ class Models:
         self._made: dict[str, Model] = {}
         self._slots = BoundedSemaphore(config.models.concurrency)
         self.calls = Calls(home)
-        self.planned: list[Planned] = []
+        self.planned: list[Planned] = []  # in a dry run
+        self.troubles: list[str] = []  # likewise
 
     # --- which -----------------------------------------------------------------------
 
@@ -164,7 +169,7 @@ class Models:
             found.rejected.append(parse.Rejected("", lack))
         if found.rejected and not reply.cut:
             found = self._repaired(asked, question, reply, found, check, most)
-        for bad in found.rejected:
+        for bad in [] if reply.cut else found.rejected:  # half a line at the end is no entry
             self._home.trace("rejected", where=operation, reason=bad.reason, content=bad.line)
         if not found.kept and not reply.cut:
             reason = found.rejected[0].reason
@@ -185,10 +190,13 @@ class Models:
         """A failure is traced, so that `status` shows it whatever the caller does instead."""
         try:
             yield
-        except (NotAsked, TooLong):
+        except (NotAsked, TooLong, LeftAlone):
             raise
         except ModelError as error:
-            self._home.trace("failure", where=f"model for {operation}", error=str(error))
+            if self.dry:
+                self.troubles.append(str(error))
+            else:
+                self._home.trace("failure", where=f"model for {operation}", error=str(error))
             raise
 
     def _repaired(
@@ -272,12 +280,12 @@ class Models:
             ahead = price.cost(question.size(), 0) if price else 0.0
             spent = self.calls.spent(now)
             if spent + ahead > settings.monthly_budget:
-                message = _used_up(settings.monthly_budget, spent, ahead)
+                message = _used_up(settings.monthly_budget, spent)
                 self._home.trace("failure", where="budget", error=message)
                 raise NotAsked(message)
         failed = self._failed(name)
         if failed and not self.insist:
-            raise ModelUnavailable(self._pause(failed))
+            raise LeftAlone(self._pause(failed))
 
     def _failed(self, name: str) -> Call | None:
         settings = self._config.models
@@ -339,7 +347,7 @@ class Models:
         if not limit or spent < WARN * limit:
             return ""
         if spent >= limit:
-            return _used_up(limit, spent, 0.0)
+            return _used_up(limit, spent)
         return (
             f"{_dollars(spent)} of the monthly budget of {_dollars(limit)} is spent "
             f"({spent / limit:.0%}). When it is used up, rules take over until the next month."
@@ -362,6 +370,8 @@ class Models:
                     f"The price of {name} is not known, so the monthly budget does not see it. "
                     f"Write it into {self._home.root / 'prices.toml'} (docs/models.md)."
                 )
+        if self.name("main"):
+            found += [one.problem for one in prompt.known(self._home) if one.problem]
         warning = self.budget()
         return found + ([warning] if warning else [])
 
@@ -371,18 +381,16 @@ def _question(asked: prompt.Prompt, inputs: dict[str, str]) -> Question:
     return Question("", system, (message,), asked.max_tokens, asked.temperature)
 
 
-def _used_up(limit: float, spent: float, ahead: float) -> str:
-    state = f"is used up ({_dollars(spent)} spent)"
-    if spent < limit:
-        state = f"does not reach for the next question (about {_dollars(ahead)})"
+def _used_up(limit: float, spent: float) -> str:
+    state = "is used up" if spent >= limit else "does not reach for the next question"
     return (
-        f"The monthly budget of {_dollars(limit)} {state}: rules take over until the next month. "
-        "Raise monthly_budget in [models] to go on."
+        f"The monthly budget of {_dollars(limit)} {state} ({_dollars(spent)} spent): rules take "
+        "over until the next month. Raise monthly_budget in [models] to go on."
     )
 
 
 def _dollars(amount: float) -> str:
-    return f"${amount:,.2f}" if amount >= 0.01 or not amount else f"${amount:.2g}"
+    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
 
 
 def _outcome(error: ModelError | TooLarge) -> str:

@@ -53,6 +53,17 @@ def finder(
     return find
 
 
+def place(
+    provider: str, settings: config.Embedding | config.Provider, environ: Mapping[str, str]
+) -> str:
+    """Where the key was found, for a message that it was refused."""
+    if settings.key_variable:
+        return settings.key_variable
+    if settings.key_file:
+        return str(config.expand(settings.key_file))
+    return next((name for name in USUAL.get(provider, ()) if environ.get(name, "").strip()), "")
+
+
 def _from_file(name: str, provider: str, section: str) -> str:
     path = config.expand(name)
     try:

@@ -71,6 +71,7 @@ class Served:
         url: str,
         form: Format,
         key: Callable[[], str],
+        place: str,
         patience: Patience,
     ) -> None:
         self.name = name
@@ -80,6 +81,7 @@ class Served:
         self._url = url
         self._form = form
         self._key = key
+        self._place = place
         self._patience = patience
         self._cold = False  # it takes no temperature
 
@@ -93,7 +95,8 @@ class Served:
     def ask(self, question: Question) -> Reply:
         key = self._key()
         headers = {"Content-Type": "application/json", "User-Agent": "wakebook"}
-        server = Server(self._who, self._url, headers | self._form.header(key), key, self._section)
+        headers |= self._form.header(key)
+        server = Server(self._who, self._url, headers, key, self._section, self._place)
         model = self._model.removeprefix("models/") if self.provider == "gemini" else self._model
         question = replace(question, model=model)
         if self._cold:
@@ -160,4 +163,5 @@ def make(
     patience = patience or Patience(
         limits.attempts, limits.timeout_seconds, delay=1.0, total=3.0 * limits.timeout_seconds
     )
-    return Served(name, who, base.rstrip("/") + path, form, find, patience)
+    place = keys.place(provider, own, environ)
+    return Served(name, who, base.rstrip("/") + path, form, find, place, patience)

@@ -86,6 +86,47 @@ def load(operation: str, home: Home | None, inputs: set[str]) -> Prompt:
     return _parse(operation, changed, own, inputs, text or changed)
 
 
+@dataclass(frozen=True)
+class Known:
+    """A prompt as `wakebook prompts` lists it."""
+
+    name: str
+    version: str
+    role: str
+    inputs: dict[str, str]
+    output: str
+    own: bool  # the text is the user's
+    text: str
+    problem: str = ""
+
+
+def known(home: Home) -> list[Known]:
+    """Every prompt that there is, shipped or in the home's prompts/."""
+    shipped = {
+        file.name.removesuffix(".md"): file.read_text(encoding="utf-8")
+        for file in (resources.files("wakebook") / "prompts").iterdir()
+        if file.name.endswith(".md")
+    }
+    own = {path.stem for path in (home.root / "prompts").glob("*.md")}
+    found: list[Known] = []
+    for name in sorted(shipped.keys() | own):
+        text = shipped.get(name, "")
+        front = markdown.split(text)[0]
+        inputs = {key: str(about) for key, about in (front.get("inputs") or {}).items()}
+        version, role, output, problem = "", "", "", ""
+        try:
+            used = load(name, home, set(inputs))
+            version, role, output = used.version, used.role, used.output
+        except ModelUnavailable as error:
+            problem = str(error)
+        if name in own:
+            text = (home.root / "prompts" / f"{name}.md").read_bytes().decode("utf-8", "replace")
+        if name not in shipped:
+            problem = f"{home.root / 'prompts' / name}.md: nothing asks a prompt of this name."
+        found.append(Known(name, version, role, inputs, output, name in own, text, problem))
+    return found
+
+
 def _parse(operation: str, text: str, path: str | Path, inputs: set[str], shipped: str) -> Prompt:
     front, body = markdown.split(text)
     problem = _problem(front, body, inputs)

@@ -48,6 +48,7 @@ class Server:
     headers: dict[str, str]
     secret: str
     section: str  # of config.toml, where it is chosen
+    place: str = ""  # of the key
 
     def __repr__(self) -> str:
         return f"Server({self.who!r})"
@@ -194,7 +195,8 @@ def _verdict(server: Server, status: int, after: str | None, body: bytes) -> Exc
     if (status in (408, 429) or status >= 500) and b"insufficient_quota" not in body:
         return _Again(f"answers {status}{said}", _seconds(after))
     if status in (401, 403):
-        why, remedy = "refuses the key", "Correct the key, or what it is allowed to do."
+        where = f" in {server.place}" if server.place else ""
+        why, remedy = "refuses the key", f"Correct the key{where}, or what it is allowed to do."
     elif status == 404:
         why = "knows no such model or address"
         remedy = f"Correct the model's name, or base_url in {server.section}."

@@ -29,6 +29,7 @@ COMMANDS = {
     "brief": "Write the briefing into MEMORY.md.",
     "status": "How the memory is doing.",
     "costs": "What the models have cost.",
+    "prompts": "The questions that models are asked.",
     "commit": "Commit what is waiting to git, now.",
     "demo": "Three weeks of somebody's work, remembered.",
     "completion": "Shell completion for bash, zsh or fish.",

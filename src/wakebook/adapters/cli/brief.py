@@ -24,7 +24,7 @@ def command(memory: Memory, dry_run: bool, as_json: bool) -> None:
     if dry_run:
         with memory.rehearsal() as copy:
             copy.brief()
-            show_planned(copy.models.planned, as_json)
+            show_planned(memory, copy.models, as_json)
         return
     done = memory.brief()
     if as_json:

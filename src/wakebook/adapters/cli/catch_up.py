@@ -60,7 +60,7 @@ def command(
             paths, session, closing=close, retry_failed=retry_failed, progress=shown
         )
     if dry_run:
-        show_planned(chosen.models.planned, as_json)
+        show_planned(memory, chosen.models, as_json)
         return
     if as_json:
         emit({"messages": done.messages, "entries": done.entries, "sweep": done})
@@ -79,15 +79,19 @@ def _upgrade(memory: Memory, session: str, dry_run: bool, as_json: bool) -> None
 
     with Progress(quiet=as_json) as shown, _stage(memory, dry_run) as chosen:
         done = chosen.upgrade(session, shown)
-    if dry_run or as_json:
-        show_planned(chosen.models.planned, as_json) if dry_run else emit(done)
-        sys.exit(1 if done.failed and not dry_run else 0)
+    if dry_run:
+        show_planned(memory, chosen.models, as_json)
+        return
+    if as_json:
+        emit(done)
+        sys.exit(1 if done.failed else 0)
     out = console()
     if not done.transcripts and not done.failed:
         out.print("[green]●[/green] Nothing to upgrade: rules have read nothing by themselves.")
-    else:
+    elif done.transcripts:
+        many = "conversation" if done.transcripts == 1 else "conversations"
         out.print(
-            f"[green]●[/green] {done.transcripts} conversations read again, "
+            f"[green]●[/green] {done.transcripts} {many} read again, "
             f"[bold]{done.entries} entries[/bold] in the place of what rules had found"
         )
     for path, error in done.failed.items():

@@ -22,7 +22,7 @@ def command(memory: Memory, message: str, dry_run: bool, as_json: bool) -> None:
     Without --message, a model in config.toml ([models] cheap) writes it from the changes.
     """
     if dry_run:
-        show_planned([] if message else memory.plan_commit(), as_json)
+        show_planned(memory, memory.plan_commit(message), as_json)
         return
     done = memory.commit(message)
     if as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import When, console, emit, options
+from wakebook.adapters.cli.shared import When, console, dollars, emit, options
 
 if TYPE_CHECKING:
     from wakebook.memory import Costs, Memory
@@ -71,9 +71,8 @@ def _show(found: Costs, since: datetime | None) -> None:
             f"{one.cost:,.4f}" + (" ?" if one.unpriced else ""),
         )
     out.print(table)
-    budget = f" of a budget of ${found.budget:,.2f}" if found.budget else ""
-    out.print(
-        f"\n[green]●[/green] ${found.month:,.4f}{budget} this month; prices of {found.prices}"
-    )
+    budget = f" of a budget of {dollars(found.budget)}" if found.budget else ""
+    month = f"{dollars(found.month)}{budget} this month"
+    out.print(f"\n[green]●[/green] {month}; prices of {found.prices}")
     if total.unpriced:
         out.print(f"  [yellow]? calls without a known price: {total.unpriced}[/yellow]")

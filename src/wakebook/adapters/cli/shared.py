@@ -16,7 +16,7 @@ from wakebook import clock
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wakebook.memory import Entry, Memory, Planned
+    from wakebook.memory import Entry, Memory, Models, Planned
 
 COLOURS = {
     "task": "yellow",
@@ -192,13 +192,30 @@ class Progress:
         self._bar.update(self._task, description=what[:40], completed=done, total=total)
 
 
-def show_planned(planned: Sequence[Planned], as_json: bool) -> None:
-    """What a dry run would have asked the models, word for word, and what it would cost."""
+def dollars(amount: float) -> str:
+    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
+
+
+def show_planned(memory: Memory, dry: Models, as_json: bool) -> None:
+    """What a dry run would have asked the models, word for word, and what it would cost.
+
+    `dry` are the models that were not asked; `memory` knows what would stop them.
+    """
+    planned = dry.planned
     cost = sum(one.cost or 0.0 for one in planned)
     unpriced = sorted({one.model for one in planned if one.cost is None})
+    wrong = list(dict.fromkeys((*dry.troubles, *memory.models.problems())))
     if as_json:
-        emit({"calls": planned, "cost": round(cost, 6), "unpriced": unpriced})
-        return
+        emit({"calls": planned, "cost": round(cost, 6), "unpriced": unpriced, "problems": wrong})
+    else:
+        _print_planned(planned, cost, unpriced, wrong)
+    if dry.troubles:
+        sys.exit(1)
+
+
+def _print_planned(
+    planned: Sequence[Planned], cost: float, unpriced: Sequence[str], wrong: Sequence[str]
+) -> None:
     from rich.markup import escape
 
     out = console()
@@ -206,20 +223,23 @@ def show_planned(planned: Sequence[Planned], as_json: bool) -> None:
         head = f"{one.operation} · {one.model} · {one.prompt} · {one.tokens_in:,} tokens"
         out.print(f"[bold]── {escape(head)}[/bold]")
         out.print(f"[dim]{escape(one.system)}[/dim]\n\n{escape(one.message)}\n")
-    if not planned:
+    if planned:
+        asked = sum(one.tokens_in for one in planned)
+        said = sum(one.tokens_out for one in planned)
+        out.print(
+            f"[green]●[/green] {len(planned)} calls, about {asked:,} tokens in and {said:,} out, "
+            f"[bold]about {dollars(cost)}[/bold]. Nothing was sent, nothing was changed."
+        )
+        out.print(
+            "  [dim]The answers' length is a guess, questions that build on answers differ, and a "
+            "catch-up may also ask for a commit's message.[/dim]"
+        )
+    else:
         out.print("[green]●[/green] Nothing would be sent to a model.")
-        return
-    asked = sum(one.tokens_in for one in planned)
-    said = sum(one.tokens_out for one in planned)
-    out.print(
-        f"[green]●[/green] {len(planned)} calls, about {asked:,} tokens in and {said:,} out, "
-        f"[bold]about ${cost:,.4f}[/bold]. Nothing was sent, nothing was changed."
-    )
-    out.print(
-        "  [dim]The answers' length is a guess; questions that build on answers differ.[/dim]"
-    )
     for name in unpriced:
         out.print(f"  [yellow]the price of {escape(name)} is not known[/yellow]")
+    for problem in wrong:
+        out.print(f"  [yellow]{escape(problem)}[/yellow]")
 
 
 def filters(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, emit, options
+from wakebook.adapters.cli.shared import console, dollars, emit, options
 
 if TYPE_CHECKING:
     from wakebook.memory import IndexStatus, Memory, Status
@@ -60,8 +60,8 @@ def _reads(found: Status) -> str:
     names = ", ".join(f"{name} ({role})" for role, name in found.models.items())
     if len(set(found.models.values())) == 1:
         names = next(iter(found.models.values()))
-    budget = f" of ${found.budget:,.2f}" if found.budget else ""
-    text = f"{names}; ${found.spent:,.4f}{budget} this month"
+    budget = f" of {dollars(found.budget)}" if found.budget else ""
+    text = f"{names}; {dollars(found.spent)}{budget} this month"
     if found.by_rules:
         text += f"; {_many(found.by_rules, 'conversation')} read by rules (catch-up --upgrade)"
     return text

@@ -13,7 +13,8 @@ ABROAD: tuple[Cue, ...] = (
         r"(?:bitte )?nicht)(?:\W+\w+){0,4}?\W+(?:anweisung\w*|instruktion\w*|vorgaben|befehle?"
         r"|systemprompt|richtlinien)\b",
         r"\b(?:ignore[rz]?|oublie[rz]?|n[ée]glige[rz]?|ne (?:tiens|tenez) pas compte)\b"
-        r"(?:\W+\w+){0,4}?\W+(?:instructions?|consignes?|directives?|ordres)\b",
+        r"(?:\W+\w+){0,2}?\W+(?:toutes|tous|les?|la|l|tes|vos|ces|des|aux?)(?:\W+\w+){0,3}?\W+"
+        r"(?:instructions?|consignes?|directives?|ordres)\b",
         r"\b(?:ignor[ae]n?|olvid[ae]n?|descart[ae]n?|(?:haz|hagan?) caso omiso)\b"
         r"(?:\W+\w+){0,4}?\W+(?:instrucci(?:ones|ón)|indicaciones|directrices|órdenes)\b",
         r"\b(?:ignor[aei]\w*|dimentica|esque[çc]a)\b(?:\W+\w+){0,4}?\W+(?:istruzioni"

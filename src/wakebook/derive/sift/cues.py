@@ -33,13 +33,14 @@ _MACHINE = (
     rf"(?:(?:a\.?i\.?|llm|language|memory|automated|autonomous|coding)[ -](?:{_KINDS})s?|ais?"
     r"|llms?|gpts?|chatgpt|claude|gemini|copilot|chat ?bots|assistants|(?:extraction"
     r"|memory) agents?|(?:extractor|summari[sz]er|note[- ]?taker|web crawler)s?|agents (?:with"
-    r"|that|who|which)|whoever (?:reads|records|summari[sz]es|processes))"
+    r"|that|who|which)|whoever (?:reads|records|reviews|summari[sz]es|processes))"
 )
 _ALL = r"(?:the |any |all |every |an? |this |our |other |future )*"
 _SINGLE = rf"(?:{_MACHINE}|(?:\w+ )?(?:assistant|agent|bot|chatbot|model))"
 _EARLIER = (
     "previous|prior|above|earlier|preceding|foregoing|existing|initial|original|former|past|system"
 )
+_EVERY = "all|any|every|your|these|those|safety|such"
 _ORDERS = (
     "instructions?|prompts?|guidelines?|guidance|directives?|programming|guardrails?|your training"
     "|orders"
@@ -123,7 +124,10 @@ ENGLISH: tuple[Cue, ...] = (
     cue(
         "override",
         "ignor|disregard|forget|overrid|bypass|overlook|discard|follow",
-        rf"\b(?:{_VERB})\b(?:[\W_]+\w+){{0,4}}?[\W_]+(?:{_ORDERS})\b",
+        rf"\b(?:{_VERB})\b(?:[\W_]+\w+){{0,2}}?[\W_]+(?:{_EARLIER}|{_EVERY})"
+        rf"(?:[\W_]+\w+){{0,3}}?[\W_]+(?:{_ORDERS})\b",
+        rf"\b(?:{_VERB})\b(?:[\W_]+\w+){{0,2}}?[\W_]+(?:{_ORDERS}) (?:above|before|so far"
+        r"|you were given)\b",
         rf"\b(?:{_VERB})\b(?:[\W_]+\w+){{0,3}}?[\W_]+(?:(?:{_EARLIER}|your)[\W_]+){{1,2}}(?:rules"
         r"|commands|constraints|context|text|content|messages|conversation|policies|tasks?)\b",
         r"\b(?:ignore|disregard|forget) (?:everything|all|anything)(?: (?:that|you|was|is|been"
@@ -133,8 +137,14 @@ ENGLISH: tuple[Cue, ...] = (
         points=(2, 2, 2),
     ),
     cue(
+        "loose override",
+        "ignor|disregard|forget|overrid|bypass|overlook|discard|follow",
+        rf"\b(?:{_VERB})\b(?:[\W_]+\w+){{0,4}}?[\W_]+(?:{_ORDERS})\b",
+        points=(0, 1, 2),
+    ),
+    cue(
         "orders",
-        "instruction|directive|prompt|objective| mode|admin|operator|override| task| goal| job",
+        "instruction|directive|prompt|objective| mode|admin|operator|override| task| note",
         r"\b(?:new|updated|revised|real|actual|true|special|hidden|secret)(?: (?:system|admin"
         r"|agent|developer|operator))* (?:instructions?|directives?|prompt"
         r"|objective)(?: \([^)\n]*\))?\s*:",
@@ -145,7 +155,7 @@ ENGLISH: tuple[Cue, ...] = (
         r"|maintenance) mode\b|\b(?:developer|dan|god|admin|unrestricted"
         r"|maintenance) mode (?:is )?(?:activated|enabled|on)\b",
         r"\b(?:admin(?:istrator)?|operator) (?:notice|note|message|override|directive)\b",
-        r"\b(?:security|priority|safety|memory) override\b",
+        r"\b(?:security|priority|safety|memory) override\b|\bsystem note\s*:",
         r"\b(?:your|the) (?:new|real|actual|true) (?:task|objective|instructions?) (?:is|are)\b",
         points=(1, 2, 2),
     ),
@@ -232,10 +242,11 @@ ENGLISH: tuple[Cue, ...] = (
     ),
     cue(
         "machine's name",
-        "instruction|directive|note|prompt|processor|memor|message|memo|ps |p.s",
+        "instruction|directive|note|prompt|processor|memo|message|ps |p.s|todo|fixme|xxx",
         r"(?<![a-z])(?:ai|agent|llm|assistant|bot)[_ -](?:instructions?|directives?|notes?"
         r"|prompts?|processor)",
         r"\b(?:modify|update|save|add|store|write|set|delete)_?memor(?:y|ies) ?\(",
+        r"\b(?:todo|fixme|note|xxx) ?\((?:llms?|ai|agents?|assistant|claude|copilot)\)",
         r"\b(?:note|notice|message|instructions?|p\.?s\.?|memo) (?:for|to) (?:the |any "
         r"|all )?(?:(?:ai |language )?(?:assistants?|agents?|models?|bots?))(?! (?:coach|manager"
         r"|professor|teacher|editor|director))\b",
@@ -305,9 +316,17 @@ ENGLISH: tuple[Cue, ...] = (
         "machines must",
         _NAMES,
         rf"\b{_MACHINE}\b(?:(?!,? i\b){IN}){{0,80}}?\b(?:must|should|shall|are (?:required"
-        r"|instructed|asked|to)|need to|have to|(?:is|be) (?:required|instructed|asked) to"
+        r"|instructed|asked|to)|need to|ha(?:ve|s) to|(?:is|be) (?:required|instructed|asked) to"
         r"|please|kindly)\b",
         points=(1, 1, 1),
+    ),
+    cue(
+        "machines record",
+        _NAMES,
+        rf"\b{_MACHINE}\b(?:(?!,? i\b){IN}){{0,60}}?(?:\b(?:must|should|shall|to|please|kindly)"
+        rf"|:)\s+(?:always |now |also )?(?:{_STORE}|remember|note|treat|recommend|assume|believe"
+        r"|keep|file)\b",
+        points=(1, 2, 2),
     ),
     # Forged memories.
     cue(

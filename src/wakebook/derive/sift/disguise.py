@@ -29,18 +29,27 @@ def normal(text: str) -> str:
 
 
 def uncovered(text: str) -> tuple[str, list[str]]:
-    """Text in normal form, and what was hidden in it."""
+    """Text in normal form without what was hidden in it, and that."""
     hidden = ["".join(chr(ord(tag) - 0xE0000) for tag in run) for run in _TAGS.findall(text)]
-    text = normal(_TAGS.sub("", text) if hidden else text)
-    for match in _BLOB.finditer(text):
-        blob = match.group().rstrip("=").replace("-", "+").replace("_", "/")
-        try:
-            plain = base64.b64decode(blob + "=" * (-len(blob) % 4), validate=True).decode()
-        except (binascii.Error, UnicodeDecodeError):
-            continue
-        if plain.isprintable() and " " in plain:
-            hidden.append(plain)
-    return text, hidden
+
+    def read(match: re.Match[str]) -> str:
+        plain = _decoded(match.group())
+        if not plain:
+            return match.group()
+        hidden.append(plain)
+        return " "
+
+    return _BLOB.sub(read, normal(_TAGS.sub("", text))), hidden
+
+
+def _decoded(blob: str) -> str:
+    """The text that base64 stands for, or "" if it is none."""
+    blob = blob.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        plain = base64.b64decode(blob + "=" * (-len(blob) % 4), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
+    return plain if plain.isprintable() and " " in plain else ""
 
 
 def unmasked(text: str) -> str:

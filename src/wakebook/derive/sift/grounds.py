@@ -114,8 +114,8 @@ class Ground(NamedTuple):
     def has(self, word: str) -> bool:
         if word in self.words or (len(word) > 5 and word[:5] in self.heads):
             return True
-        if word[0].isdigit():
-            return bool(numbers(word) & self.numbers)
+        if word[0].isdigit() and numbers(word) & self.numbers:
+            return True
         plain = squeeze(word)
         return len(plain) > 4 and plain in self.squeezed
 

@@ -23,7 +23,7 @@ CUES = ENGLISH + ABROAD
 REACH = 400  # characters within which cues add up
 ENOUGH = 2
 LONG = 800  # characters of a user's message that may well be a paste
-LIMIT = 60_000  # characters of a message that are read
+LIMIT = 200_000  # characters of a message that are read
 MOST = 50  # marks of one cue in a block
 MENTION = 7  # words of a quote that a user may mention without being suspect
 
@@ -65,8 +65,6 @@ _ACTOR = re.compile(
     r"|then |just )?(?:must|should|need to|have to|has to|can|will|do|could)?\s*$",
     re.IGNORECASE,
 )
-
-
 _THIRD = re.compile(r"\b(?:the|this) (?:user|human|person|customer)\b", re.IGNORECASE)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from wakebook.capture.transcript import Message
 from wakebook.derive.extract import Draft
 from wakebook.derive.rules.names import names
@@ -32,7 +34,8 @@ def why_refused(
 ) -> Refusal | None:
     """Why a draft is not to be kept, or None.
 
-    `messages` are all that the model was shown, `anchors` the names of known subjects.
+    `messages` are all that the model was shown, `anchors` the names of known subjects. What has
+    no turn (an entry that the draft replaces) lends words to it, but does not vouch for it.
     """
     scene = _Scene(draft, messages)
     reason = scene.harmful() or scene.tainted()
@@ -48,6 +51,31 @@ def why_refused(
     return Refusal("generic", reason) if reason else None
 
 
+def tainted(text: str, messages: Sequence[Message]) -> str:
+    """Why a subject or a title comes out of a suspect passage, or ""."""
+    text = text.replace("-", " ")
+    draft = Draft(type="handoff", content=text, source="", evidence=())
+    scene = _Scene(draft, messages)
+    return scene.harmful() or scene.tainted()
+
+
+def believed(messages: Iterable[Message]) -> list[Message]:
+    """Messages without their suspect passages, for whoever quotes them."""
+    found = []
+    for message in messages:
+        part = parted(message.text, message.role == "user")
+        tools = tuple(
+            tool
+            for tool in message.tools
+            if not parted(f"{tool.summary}\n\n{tool.result or ''}", False).suspect
+        )
+        if part.suspect or tools != message.tools:
+            text = "\n\n".join(part.trusted) if part.suspect else message.text
+            message = msgspec.structs.replace(message, text=text, tools=tools)
+        found.append(message)
+    return found
+
+
 class _Scene:
     """A draft with the ground that it may stand on."""
 
@@ -59,9 +87,11 @@ class _Scene:
         if draft.type == "handoff":
             near = set(range(len(messages)))
         parts = [_parted(message) for message in messages]
+        lent = {at for at, message in enumerate(messages) if not message.turn}
         self.evidence = [messages[at] for at in places]
-        self.all = _grounds(parts)
-        self.near = _grounds(part for at, part in enumerate(parts) if at in near)
+        self.said = _grounds(part for at, part in enumerate(parts) if at not in lent)
+        self.lent = _grounds(parts[at] for at in lent)
+        self.around = _grounds(part for at, part in enumerate(parts) if at in near - lent)
         self.suspects = [ground(block) for part in parts for block in part.suspect]
         self.told = [block for at in places for block in parts[at].trusted]
         self.own = [
@@ -71,6 +101,14 @@ class _Scene:
             for block in part.trusted
         ]
         self.mixed = any(parts[at].suspect for at in places)
+
+    @property
+    def all(self) -> list[Ground]:
+        return self.said + self.lent
+
+    @property
+    def near(self) -> list[Ground]:
+        return self.around + self.lent
 
     def harmful(self) -> str:
         """What harm the draft would do, unless the user may and does ask for it."""
@@ -91,7 +129,7 @@ class _Scene:
         if self.draft.type == "handoff" or len(self.words) < 3:
             return ""
         worst = max(_covered(self.words, [one]) for one in self.suspects)
-        best = max((_covered(self.words, [one]) for one in self.all), default=0.0)
+        best = max((_covered(self.words, [one]) for one in self.said), default=0.0)
         return "a suspect passage says it" if worst > 0.6 and worst - best >= 0.3 else ""
 
     def ungrounded(self) -> str:
@@ -101,7 +139,7 @@ class _Scene:
         if not self.evidence:
             return "its evidence was not among the messages"
         foreign = self._foreign()
-        if foreign and self.mixed and not any(_has(self.near, word) for word in self.words):
+        if self.mixed and (foreign or self.lent) and not _covered(self.words, self.around):
             return "its evidence holds a suspect passage"
         if not foreign:
             every = _covered(self.words, self.all)
@@ -116,23 +154,24 @@ class _Scene:
     def _specific_taint(self, text: str) -> str:
         identifiers, values = specifics(text)
         for one in identifiers:
-            if not _holds(self.all, one) and _holds(self.suspects, one):
+            if not _holds(self.said, one) and _holds(self.suspects, one):
                 return f"only a suspect passage has {one}"
         for value in values:
-            if not _counts(self.all, value) and _counts(self.suspects, value):
+            if not _counts(self.said, value) and _counts(self.suspects, value):
                 return f"only a suspect passage has {max(value):g}"
         for name in names(text[1:]):
             word = name.lower()
-            if word not in PERSON and not _has(self.all, word) and _has(self.suspects, word):
+            if word not in PERSON and not _has(self.said, word) and _has(self.suspects, word):
                 return f"only a suspect passage names {name}"
         return ""
 
     def _worded_taint(self, text: str) -> str:
         words = telling(text)
-        bad = sum(not _has(self.all, word) and _has(self.suspects, word) for word in words)
-        share = bad / len(words) if words else 0.0
-        if share >= 0.5 or (bad > 1 and share >= TAINT):
-            return "only a suspect passage says it"
+        new = {word for word in words if not _has(self.lent, word)}
+        for some in (words, new):
+            bad = sum(not _has(self.said, word) and _has(self.suspects, word) for word in some)
+            if bad and (bad >= len(some) / 2 or (bad > 1 and bad >= TAINT * len(some))):
+                return "only a suspect passage says it"
         return ""
 
     def _worded(self, least: float) -> bool:

@@ -1,0 +1,48 @@
+"""wakebook prompts"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from wakebook.adapters.cli.shared import console, emit, options
+
+if TYPE_CHECKING:
+    from wakebook.memory import Memory
+
+
+@click.command()
+@click.argument("name", default="")
+@options
+def command(memory: Memory, name: str, as_json: bool) -> None:
+    """The questions that models are asked. With NAME: the text of one.
+
+    To change one, put your text into the home; it takes the place of the shipped one:
+
+    \b
+      wakebook prompts extract > ~/.wakebook/prompts/extract.md
+    """
+    known = memory.prompts()
+    if name:
+        found = next((one for one in known if one.name == name), None)
+        if found is None:
+            names = ", ".join(one.name for one in known)
+            raise click.UsageError(f"There is no prompt {name!r}; there are {names}.")
+        if as_json:
+            emit(found)
+        else:
+            click.echo(found.text, nl=not found.text.endswith("\n"))
+        return
+    if as_json:
+        emit(known)
+        return
+    from rich.markup import escape
+
+    out = console()
+    for one in known:
+        whose = "[cyan]yours[/cyan]" if one.own else "[dim]shipped[/dim]"
+        about = f"version {one.version}, {one.role} model, gives {one.output}"
+        out.print(f"[bold]{one.name:15}[/bold] {whose}  {escape(about if one.version else '')}")
+        if one.problem:
+            out.print(f"  [red]{escape(one.problem)}[/red]")
