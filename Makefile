@@ -1,4 +1,5 @@
 # make demo   set up, then three weeks of somebody's work, remembered (offline)
+# make demo-model   the same conversations read by a scripted model, with what it costs (offline)
 # make test   set up, then every test
 # make check  linters, formatting, types and the layer order
 # make bench  the benchmarks of docs/benchmarks.md
@@ -8,10 +9,13 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 UV     := $(shell command -v uv)
 BIN    := .venv/bin
 
-.PHONY: demo test check bench lock clean
+.PHONY: demo demo-model test check bench lock clean
 
 demo: .venv/.runtime
 	@$(BIN)/python -m wakebook demo
+
+demo-model: .venv/.dev
+	@$(BIN)/python -m tests.demo
 
 test: .venv/.dev
 	$(BIN)/python -m pytest
