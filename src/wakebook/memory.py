@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from wakebook.log.subjects import Registry, Subject
     from wakebook.models.chat import Models, Planned
     from wakebook.models.model import Lend
-    from wakebook.models.prompt import Known
     from wakebook.recall.show import Shown
 
 _PUBLIC = {  # what adapters get from here -> where it is
@@ -214,11 +213,11 @@ class Memory:
             return
         history = self.history()
         if learned:
-            self._brief_quietly()
+            self._quietly("brief", lambda: self.brief(ask=False))
         history.leftovers()
         history.batch(clock.now())
         self.wake()
-        self._index_quietly()
+        self._quietly("index", self._index.sync)
 
     def upgrade(
         self, session: str = "", progress: Progress = lambda what, done, total: None
@@ -249,25 +248,12 @@ class Memory:
         self.home.require()
         return costs(self.home, self.models, by, since, clock.now())
 
-    def prompts(self) -> list[Known]:
-        """The questions that models are asked, with your own texts where there are any."""
-        from wakebook.models.prompt import known
-
-        self.home.require()
-        return known(self.home)
-
-    def _index_quietly(self) -> None:
-        """So that the next search does not wait for it, either."""
+    def _quietly(self, where: str, work: Callable[[], object]) -> None:
+        """What went wrong is in `status`; nothing else depends on it."""
         try:
-            self._index.sync()
+            work()
         except (WakebookError, OSError) as error:
-            self.home.trace("failure", where="index", error=str(error))
-
-    def _brief_quietly(self) -> None:
-        try:
-            self.brief(ask=False)
-        except (WakebookError, OSError) as error:
-            self.home.trace("failure", where="brief", error=str(error))
+            self.home.trace("failure", where=where, error=str(error))
 
     def remember(
         self,
@@ -457,19 +443,15 @@ class Memory:
 
     def plan_commit(self, summary: str = "") -> Models:
         """The models, not asked, with what they would be asked for a commit's message."""
-        from wakebook.lifecycle.history import History
-        from wakebook.models.chat import Models
-
-        models = Models(self.home, self.config, os.environ, lend=self._lend, dry=True)
-        history = History(self.home, self.config, models)
+        models = self.models.unasked()
         if not summary:
-            history.message(history.waiting())
+            self.history(models).proposal()
         return models
 
-    def history(self) -> History:
+    def history(self, models: Models | None = None) -> History:
         from wakebook.lifecycle.history import History
 
-        return History(self.home, self.config, self.models)
+        return History(self.home, self.config, models or self.models)
 
     # --- watching --------------------------------------------------------------------
 

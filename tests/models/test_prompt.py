@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from importlib import resources
 from pathlib import Path
@@ -267,3 +268,21 @@ def test_the_repair_of_an_answer_keeps_the_fence(server: ModelServer, tmp_path: 
     lines(chatting(server, tmp_path), numbered)
     first, second = server.chats
     assert second.messages[0] == first.messages[0] and second.system == first.system
+
+
+TEXTS = {  # a released version never changes its text: raise it, then write the new digest here
+    "briefing": ("1", "39a90be1d629"),
+    "commit": ("1", "98c2bee0041b"),
+    "contradictions": ("1", "f4dd11015b39"),
+    "extract": ("1", "5d3564c6461d"),
+}
+
+
+def test_a_version_stands_for_one_text() -> None:
+    """The version is written down with every call, so it has to say what was asked."""
+    folder = Path(prompt.__file__).parents[1] / "prompts"
+    for path in folder.glob("*.md"):
+        text = path.read_text()
+        version = markdown.split(text)[0]["version"]
+        digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+        assert TEXTS[path.stem] == (str(version), digest), path.name

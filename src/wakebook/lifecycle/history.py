@@ -60,7 +60,7 @@ class History:
         """Commit what is waiting because somebody asked. Raises GitError if git refuses."""
         if self.repository is None:
             raise GitError(f"Nothing can be committed: {self.note()}.")
-        text, body = (summary, "") if summary else self.message(self.waiting())
+        text, body = (summary, "") if summary else self.proposal()
         with self._home.locked():
             paths = self.waiting()
             done = self.repository.commit(self._kind(paths), text or _summary(paths), paths, body)
@@ -71,7 +71,7 @@ class History:
         """Commit what is waiting, if the last batch is long enough ago."""
         if self.repository is None or not self._due(now):
             return None
-        text, body = self.message(self.waiting())  # a model takes its time: not under the lock
+        text, body = self.proposal()  # a model takes its time: not under the lock
         with self._home.locked():
             if not self._due(now):
                 return None
@@ -80,8 +80,9 @@ class History:
             self._note_commit(now)
             return done
 
-    def message(self, paths: Sequence[Path]) -> tuple[str, str]:
-        """A summary of the changes and what else there is to say."""
+    def proposal(self) -> tuple[str, str]:
+        """A summary of what is waiting, and what else there is to say."""
+        paths = self.waiting()
         if self.repository is None or not paths or not self._models.has("commit"):
             return _summary(paths), ""
         try:

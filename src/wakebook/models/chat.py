@@ -98,6 +98,10 @@ class Models:
         self.planned: list[Planned] = []  # in a dry run
         self.troubles: list[str] = []  # likewise
 
+    def unasked(self) -> Models:
+        """The same models, for a dry run."""
+        return Models(self._home, self._config, self._environ, lend=self._lend, dry=True)
+
     # --- which -----------------------------------------------------------------------
 
     def name(self, role: str) -> str:
@@ -335,6 +339,10 @@ class Models:
 
     # --- how it goes -----------------------------------------------------------------
 
+    def prompts(self) -> list[prompt.Known]:
+        """What models are asked, with the user's own texts where there are any."""
+        return prompt.known(self._home)
+
     @property
     def limit(self) -> float:
         """Dollars a month; 0: none."""
@@ -371,7 +379,7 @@ class Models:
                     f"Write it into {self._home.root / 'prices.toml'} (docs/models.md)."
                 )
         if self.name("main"):
-            found += [one.problem for one in prompt.known(self._home) if one.problem]
+            found += [one.problem for one in self.prompts() if one.problem]
         warning = self.budget()
         return found + ([warning] if warning else [])
 

@@ -23,7 +23,7 @@ def command(memory: Memory, name: str, as_json: bool) -> None:
     \b
       wakebook prompts extract > ~/.wakebook/prompts/extract.md
     """
-    known = memory.prompts()
+    known = memory.models.prompts()
     if name:
         found = next((one for one in known if one.name == name), None)
         if found is None:
