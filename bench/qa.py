@@ -292,7 +292,7 @@ def extract(folder: Path, store: Store, config: Config, dry: bool) -> Extracted:
     work = Work(memory.home, memory.config, Ledger(memory.home), memory.extractor, now)
     done = Extracted(store.name)
     for path in sorted(map(memory.home.relative, memory.home.conversations.glob("*/*/*/*.md"))):
-        report = reread(work, path)
+        report = reread(work, path, whatever=True)
         done.sessions += 1
         done.entries += report.entries
         if report.held:

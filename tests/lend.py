@@ -77,14 +77,16 @@ def listened(prompt: str) -> str:
     """An answer to "extract": what the user said, a line each, and a handoff where one is due."""
     said = re.findall(r"^\[(\d+)\] user.*\n    (.*)$", block(prompt, "messages"), re.MULTILINE)
     told = [(int(number), text.partition(". ")[0][:200]) for number, text in said]
+    own = re.search(r"^(\S+).* \(the subject of this session\)$", prompt, re.MULTILINE)
+    about = {"subject": own[1]} if own else {}
     found: list[dict[str, Any]] = [
-        {"type": "fact", "content": text, "evidence": [number]}
+        {"type": "fact", "content": text, "evidence": [number]} | about
         for number, text in told
         if len(text) > 25 and "?" not in text
     ][:4]
     if "write exactly one handoff" in prompt:
         last = told[-1][1] if told else "Nothing is in flight"
-        found.append({"type": "handoff", "content": last, "title": last[:40]})
+        found.append({"type": "handoff", "content": last, "title": last[:40]} | about)
     return lines(*found or [{"type": "nothing"}])
 
 

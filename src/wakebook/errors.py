@@ -8,10 +8,13 @@
     ├── InvalidEntry       an entry breaks the schema
     ├── GitError           git refused
     ├── NotFound           no such entry, session, subject or file
-    └── ModelError         a model that we asked
-        ├── ModelUnavailable   does not answer, or refuses to
-        │   └── NotAsked       on purpose: no model, a spent budget, a dry run
-        └── BadModelOutput     answers what cannot be used
+    ├── ModelError         a model that we asked
+    │   ├── ModelUnavailable   does not answer, or refuses to
+    │   │   ├── NotAsked       on purpose: no model, a spent budget, a dry run
+    │   │   └── LeftAlone      not now: it failed too often, or its host is not here
+    │   ├── TooLong            takes less at once
+    │   └── BadModelOutput     answers what cannot be used
+    └── IndexUnavailable   index.db cannot be used
 
 A message says what, where, and what to do next. Text for people is made once,
 at the adapter's edge; each class carries the exit code that the command line uses.
@@ -61,6 +64,14 @@ class ModelUnavailable(ModelError):
 
 
 class NotAsked(ModelUnavailable):
+    pass
+
+
+class LeftAlone(ModelUnavailable):
+    pass
+
+
+class TooLong(ModelError):
     pass
 
 

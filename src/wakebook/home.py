@@ -40,7 +40,7 @@ TRACKED = (
 ).split()
 TRACE_BYTES = 4 << 20  # two files of this size at most
 LOCK_SECONDS = 60.0
-READING_SECONDS = 1800.0
+READING_SECONDS = 1.0
 PREFIX = ".wakebook-"  # of temporary files
 
 
@@ -88,15 +88,29 @@ class Home:
     # --- writing -------------------------------------------------------------------
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Held by whoever has a model read conversations: one at a time. Others wait."""
+    def reading(self, what: str) -> Iterator[bool]:
+        """Whether we are the only ones who have a model read this. Nobody waits for long."""
+        import hashlib
+
+        digest = hashlib.blake2b(what.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        path = self.cache / f"reading-{digest}.lock"
         self.folder(self.cache)
-        path = self.cache / "reading.lock"
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = -1
+        while descriptor < 0:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                _acquire(descriptor, READING_SECONDS, path)
+            except Locked:
+                os.close(descriptor)
+                yield False
+                return
+            if not _is(path, descriptor):  # whoever had it has removed it since
+                os.close(descriptor)
+                descriptor = -1
         try:
-            _acquire(descriptor, READING_SECONDS, path)
-            yield
+            yield True
         finally:
+            path.unlink(missing_ok=True)
             os.close(descriptor)
 
     @contextmanager
@@ -211,6 +225,13 @@ def _acquire(descriptor: int, seconds: float, path: Path) -> None:
                 ) from None
             clock.sleep(pause)
             pause = min(pause * 1.5, 0.1)
+
+
+def _is(path: Path, descriptor: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False
 
 
 def _sync_folder(path: Path) -> None:

@@ -51,12 +51,14 @@ if TYPE_CHECKING:
     from wakebook.log.subjects import Registry, Subject
     from wakebook.models.chat import Models, Planned
     from wakebook.models.model import Lend
+    from wakebook.models.prices import dollars
     from wakebook.recall.show import Shown
 
 _PUBLIC = {  # what adapters get from here -> where it is
     "Entry": "log.entry",
     "as_dict": "log.entry",
     "UNACCOUNTED": "lifecycle.audit",
+    "dollars": "models.prices",
 }
 
 
@@ -124,7 +126,7 @@ class Memory:
     def _work(self) -> Work:
         from wakebook.derive.distil import Work
 
-        return Work(self.home, self.config, self._ledger, self.extractor, clock.now())
+        return Work(self.home, self.config, self._ledger, self.extractor)
 
     def chains(self) -> Chains:
         self.home.require()
@@ -280,7 +282,7 @@ class Memory:
                 status=status,
                 pinned=pinned,
             )
-        self.history().batch(clock.now())
+        self.history().batch(clock.now(), ask=False)  # somebody waits
         return entry
 
     def wake(self) -> str:
@@ -498,4 +500,5 @@ __all__ = [
     "Synced",
     "Upgraded",
     "as_dict",
+    "dollars",
 ]

@@ -98,6 +98,11 @@ class Tale:
         found = self.memory.home.traces(event)
         return [str(one.get("reason") or one.get("error")) for one in found]
 
+    def told(self) -> list[str]:
+        """What `status` has to say: what is wrong, and what is worth knowing."""
+        status = self.memory.status()
+        return [*status.problems, *status.notes]
+
     def valid(self) -> bool:
         """Whether the log is whole: no bad line, nothing twice, nothing dangling."""
         chains = self.memory.chains()

@@ -134,12 +134,10 @@ def test_what_is_too_long_is_halved_and_asked_again(tale: Tale, short: Step) -> 
     assert [n for part in asked[1:] for n in part] == asked[0] and len(asked[1]) < 8
     assert tale.learned() == [" ".join(text.split()) for text in texts[::2]]
     assert len(tale.contents("handoff")) == 1
-    # bug: the line that was cut off is told of as left out, though it was asked for again
     assert not tale.traced("rejected")
 
 
 def test_a_short_conversation_with_a_long_answer_is_halved_as_well(tale: Tale) -> None:
-    # bug: below 800 tokens nothing is halved, and the error names neither model nor remedy
     texts = [f"Shelf {100 + n} holds jars of kind {n}." for n in range(12)]
     tale.talk(*texts)
     tale.server.reply = per_message()
@@ -228,7 +226,6 @@ def test_a_session_with_several_windows_is_covered_whole(tale: Tale) -> None:
 
 
 def test_a_session_that_the_host_deleted_while_the_model_failed_is_not_lost(tale: Tale) -> None:
-    # bug: the audit says "lost: ... before it was read to the end", but all of it is archived
     claude = tale.talk("Let's use Postgres for the bookings.", "Fine.")
     tale.server.script(Status(401))
     tale.memory.catch_up()

@@ -136,7 +136,6 @@ def test_twice_is_once_and_asks_nobody(tale: Tale) -> None:
 
 
 def test_the_very_words_of_the_rules_do_not_wait_for_a_model_for_ever(tale: Tale) -> None:
-    # bug: an entry with the same words has the same id; the old one stays, by rules
     workday(tale)
     old = by_rules(tale)
     [same] = [entry for entry in old if "launch" in entry.content and entry.type == "fact"]
@@ -152,7 +151,6 @@ def test_the_very_words_of_the_rules_do_not_wait_for_a_model_for_ever(tale: Tale
 
 
 def test_a_model_without_a_handoff_leaves_nothing_of_the_rules_either(tale: Tale) -> None:
-    # bug: the rules' handoff has the id of the old one, so nothing takes the old entries' place
     tale.talk(WORKDAY[0][1], "Fine.", "I prefer uv over pip.", "Noted.")
     assert len(by_rules(tale)) == 3
     tale.server.reply = lambda chat: POSTGRES
@@ -167,7 +165,6 @@ def test_a_model_without_a_handoff_leaves_nothing_of_the_rules_either(tale: Tale
 
 
 def test_what_a_later_session_has_corrected_is_not_brought_back(tale: Tale) -> None:
-    # bug: the middle one is dropped with what it replaced, which therefore holds again
     launch(tale, "7", "14", "21")
     by_rules(tale)
     assert [one.content.split()[-2] for one in tale.current("fact")] == ["21"]
@@ -191,7 +188,6 @@ def test_what_a_model_has_corrected_since_is_not_brought_back(tale: Tale) -> Non
 
 
 def test_what_was_corrected_within_and_later_is_not_brought_back(tale: Tale) -> None:
-    # bug: only the direct successor is looked at, and that one is of the same transcript
     tale.talk(
         "The launch is on 7 November.",
         "Noted.",
@@ -243,7 +239,6 @@ def test_the_model_knows_all_but_what_came_out_of_the_same_conversation(tale: Ta
 
 
 def test_a_later_part_corrects_an_earlier_part(tale: Tale) -> None:
-    # bug: what a part replaced is still shown as known to the parts after it
     texts = ["The launch is on 7 November.", "No, the launch is on 14 November.", "Maja has a key."]
     tale.talk(*(f"{text} {'And so on. ' * 60}" for one in texts for text in (one, "Ok.")))
     by_rules(tale)
@@ -312,7 +307,6 @@ def test_a_transcript_that_somebody_removed_stops_nobody(tale: Tale) -> None:
 
 
 def test_a_conversation_that_goes_on_is_not_read_again(tale: Tale) -> None:
-    # bug: it is counted as read again
     chat(tale.session(1, RECENT), WORKDAY)
     by_rules(tale)
     done = tale.memory.upgrade()

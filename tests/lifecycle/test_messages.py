@@ -64,10 +64,19 @@ def test_a_batch_is_named_by_the_model(
     memory.remember("The launch is on 21 November")
     assert server.requests == []  # it is not time for it yet
     monkeypatch.setenv("WAKEBOOK_NOW", LATER)
-    memory.remember("The berth has a fuse of 10 A")
+    memory.catch_up()
     assert last(memory) == "memory: the launch moved to 21 november"
     assert asked(server) == ["commit"]
     assert memory.status().uncommitted == 0
+
+
+def test_whoever_remembers_something_does_not_wait_for_a_message(
+    memory: Memory, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("The launch is on 21 November")
+    monkeypatch.setenv("WAKEBOOK_NOW", LATER)
+    memory.remember("The berth has a fuse of 10 A")
+    assert server.requests == [] and last(memory) == "memory: log.jsonl"
 
 
 @pytest.mark.parametrize(

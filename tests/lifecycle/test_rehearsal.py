@@ -232,13 +232,18 @@ def test_a_lent_model_reads_without_any_settings(spoken: Memory) -> None:
     assert memory.costs("model").groups[0].name == "host"
 
 
-def test_a_host_that_lends_nothing_is_told_of_and_then_rules_read(spoken: Memory) -> None:
+def test_a_host_that_lends_nothing_is_waited_for_an_hour(
+    spoken: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spoken.home.config.write_text('[models]\nmain = "host"\n')
     memory = Memory(spoken.home.root)
     first = memory.catch_up()
     assert first.entries == 0
     assert all("nothing has lent its model" in error for error in first.held.values())
     assert len(first.held) == 2
+    assert len(memory.catch_up().held) == 2  # its own process may read it yet
+    assert all("nothing has lent" in one.note for one in memory.status().accounts)
+    monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T09:30:00Z")
     second = memory.catch_up()
     assert second.covered and second.entries and not second.held
     assert {one.by for one in memory.chains().current()} == {"rules"}

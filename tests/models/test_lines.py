@@ -240,7 +240,8 @@ def test_when_nothing_can_be_used(server: ModelServer, tmp_path: Path, answer: s
         lines(chatting(server, tmp_path), numbered)
     assert len(server.requests) == 2
     assert len(rejected(tmp_path)) == 1 and len(failures(tmp_path)) == 1
-    assert outcomes(tmp_path) == ["ok" if answer else "empty"] * 2
+    outcome = "ok" if "{" in answer else "unusable" if answer else "empty"
+    assert outcomes(tmp_path) == [outcome] * 2
 
 
 @pytest.mark.parametrize(

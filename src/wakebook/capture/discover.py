@@ -138,7 +138,7 @@ def host_of(session: Session) -> Host:
 def _head(path: Path) -> bytes:
     try:
         with path.open("rb") as stream:
-            return stream.read(jsonl.HEAD)
+            return jsonl.beginning(stream)
     except OSError as error:
         raise TranscriptError(
             f"{path}: cannot be read ({error.strerror}). Check its permissions."

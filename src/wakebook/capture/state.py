@@ -44,13 +44,14 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     draft: str = ""  # the handoff as it would be now
     draft_detail: str = ""
     size: int = 0  # bytes of the body: what follows in the file is from a crash
+    covered: bool = False  # rules have read a part that a model should have
     ended: str = ""  # why it has ended, while its last entries are still to be extracted
 
 
 class Failure(msgspec.Struct, frozen=True):
     at: datetime
     error: str
-    retries: int = 0
+    retries: int = 0  # -1: it was not even tried, because the model was left alone
     model: bool = False  # it was the model: the next time, rules take its place
 
     @property

@@ -8,7 +8,6 @@ It never names an entry by its id, only by a reference that was made up for this
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,23 +15,23 @@ import msgspec
 
 from wakebook.capture.transcript import Message, one_line
 from wakebook.config import Config
-from wakebook.derive import view
+from wakebook.derive import by_rules, view
 from wakebook.derive.extract import Draft, Extraction, Extractor, Scene
 from wakebook.derive.rules import RuleExtractor, words
 from wakebook.derive.rules.ledger import Ledger
-from wakebook.derive.sift import believed, tainted, why_refused
-from wakebook.errors import BadModelOutput, NotAsked
+from wakebook.derive.sift import tainted, why_refused
+from wakebook.errors import BadModelOutput, NotAsked, TooLong
 from wakebook.home import Home
 from wakebook.log.entry import KINDS, SLUG, STATUSES, TYPES, Entry, slugify
-from wakebook.models.chat import Models, TooLong
+from wakebook.models import text
+from wakebook.models.chat import Models
 
 CONTENT = 600  # characters of an entry, at most
 DETAIL = 2000
 LEAST = 400  # tokens: a question that is too long even so cannot be asked
 ENDS = "The conversation ends with these messages: write exactly one handoff, as the last line."
 GOES_ON = "The conversation goes on after these messages: write no handoff."
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # nothing for a log or a terminal
-UNTOLD = "Where this session stopped was not written down: see its transcript"
+MERGED = 4  # entries that one line may replace
 # what may take the place of what
 _SUCCESSORS = {
     "task": ("task", "decision", "fact"),
@@ -106,11 +105,17 @@ class ModelExtractor:
         except NotAsked:
             if not self._models.dry:
                 raise
-            return RuleExtractor().read(taken, msgspec.structs.replace(scene, ends=ends))
+            scene = msgspec.structs.replace(scene, ends=ends)
+            return by_rules.read(self._home, taken, scene)
         if lines.cut and len(taken) > 1:
             raise TooLong("The answer was cut off")
         if not lines.kept:
             raise BadModelOutput(f"{self.name} was cut off before its first line ended (extract).")
+        if lines.cut:
+            reason = (
+                f"{self.name} was cut off: what it had to say on message {taken[0].turn} is kept"
+            )
+            self._home.trace("rejected", where="extract", reason=f"{reason} in part")
         drafts = [msgspec.structs.replace(one, by=lines.by) for one in _drafts(lines.kept)]
         kept = self._sifted(drafts, [*earlier, *taken], scene)
         if not ends:
@@ -163,11 +168,10 @@ class ModelExtractor:
             )
             if not self._refused(draft, said, scene):
                 return [_named(draft, said, scene)]
-        found = RuleExtractor().close(believed(said), msgspec.structs.replace(scene, earlier=()))
-        ours = [one for one in found if one.type == "handoff"]
-        if ours and why_refused(ours[0], said, tuple(scene.subjects)):  # it quotes what is harmful
-            ours = [msgspec.structs.replace(ours[0], content=UNTOLD, detail="")]
-        return [msgspec.structs.replace(one, by=f"{by}, rules") for one in ours]
+        ours = by_rules.handoff(said, scene)
+        if ours and why_refused(ours, said, tuple(scene.subjects)):  # it quotes what is harmful
+            ours = msgspec.structs.replace(ours, content=by_rules.UNTOLD, detail="")
+        return [msgspec.structs.replace(ours, by=f"{by}, rules")] if ours else []
 
 
 def choose(models: Models, home: Home, config: Config) -> Extractor:
@@ -265,7 +269,7 @@ def _text(raw: dict[str, Any], name: str, most: int, cut: bool = False) -> str:
         return ""
     if not isinstance(value, str):
         raise ValueError(f"{name} must be text")
-    value = " ".join(_CONTROL.sub(" ", value).split())
+    value = text.printable(value)
     if len(value) > most and not cut:
         raise ValueError(f"{name} has {len(value)} characters; at most {most}")
     return value[:most].rstrip()
@@ -288,18 +292,34 @@ def _drafts(lines: Sequence[Line]) -> list[Draft]:
 
 def _linked(draft: Draft, known: Mapping[str, Entry], ledger: Ledger) -> Draft:
     """With what it replaces put right: related things only, and the task that it finishes."""
-    replaces = tuple(old for old in draft.replaces if _succeeds(draft, known[old]))
+    old = [known[name] for name in draft.replaces]
+    alike = sorted(old, key=lambda entry: _shared(draft, entry), reverse=True)
+    fit = [entry for entry in alike if _succeeds(draft, entry, len(old) == 1)][:MERGED]
+    replaces = tuple(entry.id for entry in old if entry in fit)
     if draft.type == "task" and draft.status == "done" and not replaces:
-        task = ledger.best(words.terms(draft.content), ("task",), status="open")
-        replaces = (task.id,) if task else ()
+        terms = words.terms(draft.content)
+        task = ledger.best(terms, ("task",), status="open")
+        clear = task and (len(terms & task.terms) > 1 or task.terms <= terms)
+        replaces = (task.id,) if task and clear else ()
     return msgspec.structs.replace(draft, replaces=replaces)
 
 
-def _succeeds(draft: Draft, old: Entry) -> bool:
-    """Whether a draft can take an entry's place: of a type that may, about the same thing."""
+def _succeeds(draft: Draft, old: Entry, alone: bool) -> bool:
+    """Whether a draft can take an entry's place: of a type that may, about the same thing.
+
+    The same subject will do where it replaces nothing else; what a person has pinned or
+    written has to be what most of the draft is about.
+    """
     if draft.type not in _SUCCESSORS.get(old.type, ()):
         return False
-    if draft.subject and draft.subject == old.subject:
-        return True
+    shared = _shared(draft, old)
+    if old.pinned or old.session == "manual":
+        return shared >= 0.5
+    return shared > 0 or (alone and bool(draft.subject) and draft.subject == old.subject)
+
+
+def _shared(draft: Draft, old: Entry) -> float:
+    """The share of an entry's terms that a draft has as well."""
+    terms = words.terms(old.content)
     said = words.terms(f"{draft.content} {draft.detail}")
-    return bool(said & words.terms(f"{old.content} {old.detail}"))
+    return len(terms & said) / len(terms) if terms else 0.0

@@ -24,7 +24,7 @@ from wakebook.capture import archive, cursor
 from wakebook.capture import state as states
 from wakebook.capture import window as windows
 from wakebook.capture.session import Session
-from wakebook.capture.state import RECENT, Progress, State, Window
+from wakebook.capture.state import RECENT, Failure, Progress, State, Window
 from wakebook.capture.transcript import Message
 from wakebook.capture.window import Portion
 from wakebook.derive.batch import settle
@@ -32,18 +32,17 @@ from wakebook.derive.distil import Report, Work, distil
 
 
 def step(
-    work: Work, session: Session, closing: bool = False, cover: bool = False
+    work: Work, session: Session, closing: bool = False, earlier: Failure | None = None
 ) -> tuple[Report, bool]:
     """Take the next portion of a session: at most to the end of its current window.
 
     Returns whether there may be more. A window ends at a reset, after a long pause, and at
     a size limit. With `closing`, or when the last words are older than that pause, it ends
-    where the source ends, and gets its handoff. `cover`: a model that fails is not waited
-    for any longer.
+    where the source ends, and gets its handoff. `earlier`: how a model has failed at it.
     """
     with work.home.locked():
         report, more = _archive(work, session, closing)
-    done = distil(work, session.ref, cover)
+    done = distil(work, session.ref, earlier)
     return report.plus(done), more and not done.held
 
 
@@ -76,20 +75,22 @@ def _archive(work: Work, session: Session, closing: bool) -> tuple[Report, bool]
     return Report(ref=session.ref), bool(portion.cut)
 
 
-def close_absent(work: Work, ref: str, closing: bool, cover: bool = False) -> Report:
+def close_absent(work: Work, ref: str, closing: bool, earlier: Failure | None = None) -> Report:
     """End the open window of a session whose source is gone, from its transcript alone."""
     with work.home.locked():
         state = settle(work.home)
-        progress = state.sessions[ref]
+        progress = state.sessions.get(ref)
         idle = timedelta(minutes=work.config.capture.idle_minutes)
-        window = progress.window
-        if window is None or not (window.ended or closing or work.now - window.last_at > idle):
+        window = progress.window if progress else None
+        if progress is None or window is None:
+            return Report(ref=ref)
+        if not (window.ended or closing or work.now - window.last_at > idle):
             return Report(ref=ref)
         if not window.ended:
             gone = msgspec.structs.replace(window, ended="gone")
             after = msgspec.structs.replace(progress, window=gone)
             states.save(work.home, state.with_session(ref, after))
-    return distil(work, ref, cover)
+    return distil(work, ref, earlier)
 
 
 def session_of(progress: Progress) -> Session:

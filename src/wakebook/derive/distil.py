@@ -5,36 +5,35 @@ is written under the lock, if the window is still as it was; otherwise it is rea
 window has its own cursor, `extracted`, so that a failure costs nothing but the attempt:
 
 - the model fails: the cursor stays, the failure is noted, and the next trigger tries again;
-- it fails again (`cover`), or must not be asked: rules read the words instead, and the
-  entries say so, for `catch-up --upgrade`.
+- it fails again, is left alone for too long, or must not be asked: rules read the words
+  instead, and the entries say so, for `catch-up --upgrade`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
+from wakebook import clock
 from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.capture import window as windows
 from wakebook.capture.state import Failure, Window
 from wakebook.capture.transcript import Message
 from wakebook.config import Config
-from wakebook.derive import batch
+from wakebook.derive import batch, by_rules
 from wakebook.derive.entries import Source, admitted, complete, project, related
-from wakebook.derive.extract import RULES, Draft, Extraction, Extractor, Scene, after
-from wakebook.derive.rules import RuleExtractor
-from wakebook.derive.sift import believed
-from wakebook.errors import ModelError, NotAsked
+from wakebook.derive.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
+from wakebook.errors import LeftAlone, ModelError, NotAsked
 from wakebook.home import Home
 from wakebook.log import subjects
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.ledger import Ledger
-from wakebook.log.subjects import Registry
+
+HOLD = timedelta(hours=1)  # for a model that is left alone
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -44,7 +43,12 @@ class Work(msgspec.Struct, frozen=True):
     config: Config
     ledger: Ledger
     extractor: Extractor
-    now: datetime
+    at: datetime | None = None  # a time to pretend, for a benchmark
+
+    @property
+    def now(self) -> datetime:
+        """Not the same all the time: with a model, a sweep may take an hour."""
+        return self.at or clock.now()
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,47 +74,51 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class _View(msgspec.Struct, frozen=True):
+class _Before(msgspec.Struct, frozen=True):
     """A window and the log, as they are before an extraction."""
 
     window: Window
     source: Source
     body: str
-    chains: Chains
-    registry: Registry
     scene: Scene
     first: int  # turns that have been extracted
+    fresh: list[Message]  # what is to be extracted now
 
 
-def distil(work: Work, ref: str, cover: bool = False) -> Report:
-    """Extract what is new in the window of a session, and close it if it has ended."""
-    report = Report(ref=ref)
-    alone = nullcontext() if work.extractor.name == RULES else work.home.reading()
-    with alone:  # so that two processes do not pay for the same words
-        more = True
-        while more:
-            done, more = _once(work, ref, cover)
-            report = report.plus(done)
+def distil(work: Work, ref: str, earlier: Failure | None = None) -> Report:
+    """Extract what is new in the window of a session, and close it if it has ended.
+
+    `earlier`: how the model has failed at it before.
+    """
+    before = _before(work, ref)
+    if work.extractor.name == RULES or before is None or not _due(before):
+        return _all(work, ref, earlier)
+    with work.home.reading(ref) as alone:  # two processes do not pay for the same words
+        return _all(work, ref, earlier) if alone else Report(ref=ref)
+
+
+def _all(work: Work, ref: str, earlier: Failure | None) -> Report:
+    report, more = Report(ref=ref), True
+    while more:
+        done, more = _once(work, ref, earlier)
+        report = report.plus(done)
     return report
 
 
-def _once(work: Work, ref: str, cover: bool) -> tuple[Report, bool]:
-    view = _view(work, ref)
-    if view is None:
+def _once(work: Work, ref: str, earlier: Failure | None) -> tuple[Report, bool]:
+    before = _before(work, ref)
+    if before is None:
         return Report(ref=ref), False
-    said = view.source.messages()
-    last = len(said) if view.window.ended else complete(view.source.turns)
-    fresh = said[view.first : last]
-    if not fresh and not view.window.ended:
-        return _sketched(work, ref, view), False
+    if not _due(before):
+        return _sketched(work, ref, before), False
     try:
-        found, covered = _extracted(work, fresh, view, cover)
+        found, covered = _extracted(work, before, earlier)
     except ModelError as error:
-        return _held(work, ref, view, str(error)), False
-    return _kept(work, ref, view, found, covered)
+        return _held(work, ref, before, error), False
+    return _kept(work, ref, before, found, covered)
 
 
-def _view(work: Work, ref: str) -> _View | None:
+def _before(work: Work, ref: str) -> _Before | None:
     progress = states.load(work.home).sessions.get(ref)
     window = progress.window if progress else None
     body = windows.body(work.home, window) if window else None
@@ -126,15 +134,21 @@ def _view(work: Work, ref: str) -> _View | None:
     )
     chains = work.ledger.chains()
     registry = subjects.load(work.home)
-    first = max(window.extracted, _known(window, chains))
+    said = source.messages()
+    first = min(max(window.extracted, _known(window, chains)), len(said))
+    last = len(said) if window.ended else complete(source.turns)
     scene = Scene(
-        earlier=source.messages()[:first],
+        earlier=said[:first],
         current=related(chains),
         subjects=registry.names(),
         subject=registry.for_entry(project(progress.cwd)),
         ends=bool(window.ended),
     )
-    return _View(window, source, body, chains, registry, scene, first)
+    return _Before(window, source, body, scene, first, said[first:last])
+
+
+def _due(before: _Before) -> bool:
+    return bool(before.fresh or before.window.ended)
 
 
 def _known(window: Window, chains: Chains) -> int:
@@ -148,78 +162,86 @@ def _known(window: Window, chains: Chains) -> int:
     return max((number for entry in ours for number in entry.evidence), default=0)
 
 
-def _extracted(
-    work: Work, fresh: Sequence[Message], view: _View, cover: bool
-) -> tuple[Extraction, int]:
+def _extracted(work: Work, before: _Before, earlier: Failure | None) -> tuple[Extraction, int]:
     """What was found, and whether rules had to stand in."""
     if work.extractor.name == RULES:
-        return _by_rules(fresh, view.scene), 0
+        return by_rules.read(work.home, before.fresh, before.scene, work.extractor), 0
     try:
-        return work.extractor.read(fresh, view.scene), 0
+        return work.extractor.read(before.fresh, before.scene), 0
     except ModelError as error:
-        if not cover and not isinstance(error, NotAsked):
+        if not _enough(error, earlier, work.now):
             raise
-        work.home.trace("covered", session=view.source.ref, reason=str(error))
-        return _by_rules(fresh, view.scene), 1
+        work.home.trace("covered", session=before.source.ref, reason=str(error))
+        return by_rules.read(work.home, before.fresh, before.scene), 1
 
 
-def _by_rules(fresh: Sequence[Message], scene: Scene) -> Extraction:
-    """What rules find, in what is not an order to whoever reads along."""
-    scene = msgspec.structs.replace(scene, earlier=believed(scene.earlier))
-    return RuleExtractor().read(believed(fresh), scene)
+def _enough(error: ModelError, earlier: Failure | None, now: datetime) -> bool:
+    """Whether rules have to stand in now."""
+    if isinstance(error, NotAsked):
+        return True
+    if isinstance(error, LeftAlone):  # it was not tried: that can wait, but not for ever
+        return earlier is not None and now - earlier.at > HOLD
+    return earlier is not None and earlier.retries >= 0
 
 
-def _held(work: Work, ref: str, view: _View, error: str) -> Report:
+def _held(work: Work, ref: str, before: _Before, error: ModelError) -> Report:
     """Note that the model failed. The words stay unread; what rules make of them is shown."""
-    sketch = _sketch(view, [])
+    sketch = _sketch(before, [])
     with work.home.locked():
         state = batch.settle(work.home)
-        progress = state.sessions[ref]
-        retries = progress.failure.retries + 1 if progress.failure else 0
+        progress = state.sessions.get(ref)
+        if progress is None:
+            return Report(ref=ref)  # it goes by another name now
+        last = progress.failure if progress.failure and progress.failure.model else None
+        tried = (last.retries if last else -1) + (not isinstance(error, LeftAlone))
+        failure = Failure(last.at if last else work.now, str(error), tried, model=True)
         window = progress.window
-        if window and window.path == view.window.path:
+        if window and window.path == before.window.path:
             window = _drawn(window, sketch)
-        held = msgspec.structs.replace(
-            progress, window=window, failure=Failure(work.now, error, retries, model=True)
-        )
+        held = msgspec.structs.replace(progress, window=window, failure=failure)
         states.save(work.home, state.with_session(ref, held))
-    return Report(ref=ref, held=error)
+    return Report(ref=ref, held=str(error))
 
 
-def _sketched(work: Work, ref: str, view: _View) -> Report:
+def _sketched(work: Work, ref: str, before: _Before) -> Report:
     """Nothing is complete enough to be extracted, but the handoff may look different now."""
-    sketch = _sketch(view, [])
-    if _drawn(view.window, sketch) != view.window:
+    drawn = _drawn(before.window, _sketch(before, []))
+    if drawn != before.window:
         with work.home.locked():
             state = batch.settle(work.home)
-            progress = state.sessions[ref]
-            if progress.window == view.window:
-                drawn = msgspec.structs.replace(progress, window=_drawn(view.window, sketch))
-                states.save(work.home, state.with_session(ref, drawn))
+            progress = state.sessions.get(ref)
+            if progress and progress.window == before.window:
+                progress = msgspec.structs.replace(progress, window=drawn)
+                states.save(work.home, state.with_session(ref, progress))
     return Report(ref=ref)
 
 
 def _kept(
-    work: Work, ref: str, view: _View, found: Extraction, covered: int
+    work: Work, ref: str, before: _Before, found: Extraction, covered: int
 ) -> tuple[Report, bool]:
     """Write what was found. Returns whether there is more to extract."""
     with work.home.locked():
         state = batch.settle(work.home)
-        progress = state.sessions[ref]
-        window = progress.window
-        before = (view.window.path, view.window.extracted)
-        if window is None or (window.path, window.extracted) != before:
+        progress = state.sessions.get(ref)
+        window = progress.window if progress else None
+        if progress is None or window is None:
+            return Report(ref=ref), False  # it goes by another name now, or is done
+        if (window.path, window.extracted) != (before.window.path, before.window.extracted):
             return Report(ref=ref), True  # another process was faster
+        registry = subjects.load(work.home)
+        drafts = _marked(found.drafts) if window.covered else found.drafts
         entries = admitted(
-            work.home, found.drafts, view.source, work.ledger.chains(), view.registry, work.now
+            work.home, drafts, before.source, work.ledger.chains(), registry, work.now
         )
-        window = _grown(window, view.first + found.taken, entries, found.title)
-        grew = window.size != view.window.size  # while we were reading
-        ends = bool(window.ended) and not grew and window.extracted == len(view.source.turns)
+        window = _grown(window, before.first + found.taken, entries, found.title)
+        window = msgspec.structs.replace(window, covered=window.covered or bool(covered))
+        grew = window.size != before.window.size  # while we were reading
+        whole = window.extracted >= len(before.source.turns)
+        ends = before.scene.ends and whole and not grew
         if ends:
-            _close(work.home, window, view.body)
+            _close(work.home, window, before.body)
         else:
-            window = _drawn(window, _sketch(view, entries))
+            window = _drawn(window, _sketch(before, entries))
         progress = msgspec.structs.replace(
             progress,
             window=None if ends else window,
@@ -231,8 +253,18 @@ def _kept(
     report = Report(
         ref=ref, entries=len(entries), closed=(window.path,) if ends else (), covered=covered
     )
-    left = complete(view.source.turns) > window.extracted
+    left = complete(before.source.turns) > window.extracted
     return report, not ends and (bool(window.ended) or left)
+
+
+def _marked(drafts: Sequence[Draft]) -> list[Draft]:
+    """With a note on the handoff that rules have read a part of the window, found or not."""
+    return [
+        msgspec.structs.replace(draft, by=f"{draft.by}{PARTLY}")
+        if draft.type == "handoff" and draft.by != RULES
+        else draft
+        for draft in drafts
+    ]
 
 
 def _grown(window: Window, extracted: int, entries: Sequence[Entry], title: str) -> Window:
@@ -259,13 +291,11 @@ def _close(home: Home, window: Window, body: str) -> None:
     home.replace(home.root / window.path, text, mode=0o400)
 
 
-def _sketch(view: _View, entries: Sequence[Entry]) -> Draft | None:
+def _sketch(before: _Before, entries: Sequence[Entry]) -> Draft | None:
     """The handoff as it would be now, by rules: for whoever wakes before the window ends."""
-    scene = msgspec.structs.replace(
-        view.scene, earlier=(), current=after(view.scene.current, entries)
-    )
-    drafts = RuleExtractor().close(believed(view.source.messages()), scene)
-    return next((draft for draft in drafts if draft.type == "handoff"), None)
+    current = after(before.scene.current, entries)
+    scene = msgspec.structs.replace(before.scene, current=current)
+    return by_rules.handoff(before.source.messages(), scene)
 
 
 def _drawn(window: Window, sketch: Draft | None) -> Window:

@@ -19,6 +19,7 @@ from wakebook.capture.transcript import Message
 from wakebook.log.entry import Entry, EntryKind, Status, Type, derived_id
 
 RULES = "rules"
+PARTLY = ", after rules"  # `by` of a handoff: rules have read a part of its window
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from wakebook.capture.transcript import one_line
 from wakebook.config import Briefing
 from wakebook.derive import view
 from wakebook.derive.rules import words
+from wakebook.derive.sift import suspicious
 from wakebook.errors import ModelError
 from wakebook.home import Home
 from wakebook.log.entry import Entry
@@ -127,9 +128,11 @@ def _lines(models: Models, active: Mapping[str, Sequence[Entry]], now: datetime)
             raise ValueError(f"subject {slug!r} is not one of {', '.join(shown)}")
         if not isinstance(text, str) or not text.strip():
             raise ValueError("line is empty")
-        text = " ".join(text.split())
-        if len(text) > 180 or "<!--" in text:
-            raise ValueError(f"line has {len(text)} characters; at most 160, plain text")
+        text = tokens.printable(text)
+        if len(text) > 180:
+            raise ValueError(f"line has {len(text)} characters; at most 160")
+        if "<" in text or suspicious(text, False):
+            raise ValueError("line is to be plain text that gives no orders")
         entries = " ".join(f"{one.content} {one.detail}" for one in shown[slug])
         said = words.terms(f"{entries} {slug} {slug.replace('-', ' ')}")
         told = words.terms(text)

@@ -10,18 +10,19 @@ new ones do not, holds again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
 from wakebook import clock
 from wakebook.capture import archive
+from wakebook.capture import state as states
 from wakebook.capture.state import State
 from wakebook.derive import batch
 from wakebook.derive.distil import Report, Work
 from wakebook.derive.entries import Source, admitted, related
-from wakebook.derive.extract import RULES, Draft, Scene, after
+from wakebook.derive.extract import PARTLY, RULES, Draft, Scene, after
 from wakebook.derive.rules import words
 from wakebook.errors import ModelError
 from wakebook.log import subjects
@@ -29,6 +30,7 @@ from wakebook.log.chains import Chains, resolve
 from wakebook.log.entry import Entry, derived_id
 
 AGAIN = "upgrade"  # `by` of what holds again
+MUCH_ALIKE = 0.6
 ALIKE = 0.3  # of the terms: enough to be the successor if it was said at the same place
 
 
@@ -38,14 +40,15 @@ def candidates(chains: Chains, state: State, session: str = "") -> list[str]:
     found: dict[str, datetime] = {}
     for entry in chains.current():
         path = entry.transcript
-        by_rules = entry.by in ("", RULES) and entry.session.startswith(session)
+        by_rules = entry.by in ("", RULES) or entry.by.endswith(PARTLY)
+        by_rules = by_rules and entry.session.startswith(session)
         if path and by_rules and path not in still_open:
             found.setdefault(path, entry.timestamp)
     return sorted(found, key=lambda path: (found[path], path))
 
 
-def reread(work: Work, path: str) -> Report:
-    """Read one transcript again with the work's extractor."""
+def reread(work: Work, path: str, whatever: bool = False) -> Report:
+    """Read one transcript again with the work's extractor, if rules have read it; or `whatever`."""
     transcript = archive.read(work.home, path)
     front = transcript.front
     session = str(front.get("session_id") or "")
@@ -60,13 +63,19 @@ def reread(work: Work, path: str) -> Report:
         last_at=clock.parse(front.get("ended")) or work.now,
         turns=transcript.turns,
     )
-    with work.home.reading():
+    with work.home.reading(ref) as alone:
+        if not alone:
+            return Report(ref=ref)  # another process is reading it
         chains = work.ledger.chains()
+        if not whatever and path not in candidates(chains, states.load(work.home)):
+            return Report(ref=ref)  # another process has read it meanwhile
         old = [entry for entry in chains.entries if entry.transcript == path]
         try:
             drafts = _read(work, source, chains, old)
         except ModelError as error:
             return Report(ref=ref, held=str(error))
+        if all(draft.by.endswith(RULES) for draft in drafts):
+            return Report(ref=ref, held=f"{work.extractor.name} found nothing, not even a handoff.")
         return _replace(work, source, drafts, {entry.id for entry in old})
 
 
@@ -117,25 +126,45 @@ def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[
 
 def _chained(drafts: Sequence[Draft], old: Sequence[Entry], chains: Chains) -> list[Draft]:
     """The drafts with what they replace; without those that something newer has replaced."""
-    left = {entry.id: entry for entry in old}
+    matches = _matches(drafts, old)
+    left = [entry.id for entry in old if entry.id not in {one.id for one in matches.values()}]
+    renamed: dict[str, str] = {}  # drafts whose id was taken
+    dropped: set[str] = set()
     found: list[Draft] = []
     for draft in drafts:
         if draft.type == "handoff":
+            stale = [identity for identity in left if _by_rules(chains, identity)]
+            found.append(_apart(msgspec.structs.replace(draft, replaces=tuple(stale)), chains))
             continue
-        match = _match(draft, left.values())
-        if match is None:
-            found.append(draft)
+        match = matches.get(draft.id)
+        replaces = [renamed.get(one, one) for one in draft.replaces]
+        replaces += [match.id] if match else []
+        if dropped.intersection(replaces) or _overtaken(draft, match, old, chains):
+            dropped.add(draft.id)
             continue
-        del left[match.id]
-        if chains.by_id[chains.latest(match.id)].transcript == match.transcript:
-            replaces = tuple(dict.fromkeys((*draft.replaces, match.id)))
-            found.append(_apart(msgspec.structs.replace(draft, replaces=replaces), chains))
-    stale = [entry.id for entry in left.values() if entry.id not in chains.replaced_by]
-    for draft in drafts:
-        if draft.type == "handoff":
-            draft = msgspec.structs.replace(draft, replaces=tuple(stale))
-            found.append(_apart(draft, chains))
+        replaced = tuple(dict.fromkeys(replaces))
+        apart = _apart(msgspec.structs.replace(draft, replaces=replaced), chains)
+        renamed[draft.id] = apart.id
+        found.append(apart)
     return found
+
+
+def _overtaken(draft: Draft, match: Entry | None, old: Sequence[Entry], chains: Chains) -> bool:
+    """Whether somebody else has had a later word on what a draft says."""
+    if match is not None:
+        return _elsewhere(match, chains)
+    return any(_alike(draft, one) >= MUCH_ALIKE and _elsewhere(one, chains) for one in old)
+
+
+def _elsewhere(entry: Entry, chains: Chains) -> bool:
+    """Whether another conversation has replaced an entry."""
+    return chains.by_id[chains.latest(entry.id)].transcript != entry.transcript
+
+
+def _by_rules(chains: Chains, identity: str) -> bool:
+    """Whether an entry holds, or only rules say that it does not: they may be read again, too."""
+    later = chains.replaced_by.get(identity)
+    return later is None or chains.by_id[later].by in ("", RULES)
 
 
 def _apart(draft: Draft, chains: Chains) -> Draft:
@@ -165,18 +194,29 @@ def _revived(chains: Chains, path: str, new: Sequence[Entry]) -> list[Entry]:
     return found
 
 
-def _match(draft: Draft, old: Iterable[Entry]) -> Entry | None:
-    """The old entry that says what the draft says: near in place, and most alike."""
+def _matches(drafts: Sequence[Draft], old: Sequence[Entry]) -> dict[str, Entry]:
+    """Draft -> the old entry that says the same, each at most once, the most alike first."""
+    pairs = [
+        (alike, -number, draft, entry)
+        for draft in drafts
+        for number, entry in enumerate(old)
+        if (alike := _alike(draft, entry)) >= ALIKE
+    ]
+    pairs.sort(key=lambda pair: pair[:2], reverse=True)
+    found: dict[str, Entry] = {}
+    for _, _, draft, entry in pairs:
+        if draft.id not in found and entry not in found.values():
+            found[draft.id] = entry
+    return found
+
+
+def _alike(draft: Draft, entry: Entry) -> float:
+    """How much an old entry says what a draft says, at the same place of the conversation."""
+    if "handoff" in (draft.type, entry.type) or not _near(draft.evidence, entry.evidence):
+        return 0.0
     terms = words.terms(f"{draft.content} {draft.detail}")
-    best: tuple[float, Entry] | None = None
-    for entry in old:
-        if entry.type == "handoff" or not _near(draft.evidence, entry.evidence):
-            continue
-        alike = words.alike(terms, words.terms(f"{entry.content} {entry.detail}"))
-        alike += 0.1 * (entry.type == draft.type)
-        if alike >= ALIKE and (best is None or alike > best[0]):
-            best = (alike, entry)
-    return best[1] if best else None
+    alike = words.alike(terms, words.terms(f"{entry.content} {entry.detail}"))
+    return alike + 0.1 * (entry.type == draft.type)
 
 
 def _near(one: Sequence[int], other: Sequence[int]) -> bool:

@@ -64,6 +64,7 @@ def _handoff(handoff: Entry, chains: Chains) -> str:
         entry
         for entry in chains.entries
         if entry.session == handoff.session and entry.transcript == handoff.transcript
+        if not _overtaken(entry, chains)
     ]
     decided = [entry for entry in window if entry.type == "decision"]
     tasks = [entry for entry in window if entry.type == "task"]
@@ -72,6 +73,12 @@ def _handoff(handoff: Entry, chains: Chains) -> str:
         "Its tasks:", [f"[{status(entry, chains)}] {_marked(entry, chains)}" for entry in tasks]
     )
     return "\n".join(lines)
+
+
+def _overtaken(entry: Entry, chains: Chains) -> bool:
+    """Whether the same conversation itself has the better word on it."""
+    by = chains.replaced_by.get(entry.id)
+    return by is not None and chains.by_id[by].transcript == entry.transcript
 
 
 def _marked(entry: Entry, chains: Chains) -> str:

@@ -153,7 +153,10 @@ def _remaining(session: Session, progress: Progress | None, config: Config) -> t
             return "held", "waits for a tool's answer or the end of the session"
         if host.unit == "bytes" and reader.position < host.size(session):
             return "torn", f"{host.size(session) - reader.position:,} bytes of an unfinished line"
-    return ("open", "") if progress and progress.window else ("ok", "")
+    window = progress.window if progress else None
+    if window and window.ended:
+        return "behind", "archived, and still to be read: run catch-up"
+    return ("open", "") if window else ("ok", "")
 
 
 def _absent(ref: str, progress: Progress, config: Config) -> Account:

@@ -42,7 +42,11 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def costs(home: Home, models: Models, by: str, since: datetime | None, now: datetime) -> Costs:
-    chosen = [call for call in models.calls.all() if since is None or call.at >= clock.iso(since)]
+    chosen = [
+        call
+        for call in models.calls.all()
+        if since is None or (clock.parse(call.at) or since) >= since
+    ]
     groups: dict[str, list[Call]] = {}
     for call in chosen:
         groups.setdefault(GROUPS[by](call), []).append(call)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from wakebook import git
-from wakebook.capture import archive
+from wakebook.capture import archive, redact
 from wakebook.capture import state as states
 from wakebook.config import Config
 from wakebook.errors import GitError, ModelError, TranscriptError, WakebookError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from wakebook.models.chat import Models
 
 DIFF_TOKENS = 1500
+FILES = 40
 
 
 class History:
@@ -67,11 +68,11 @@ class History:
             self._note_commit(now)
             return done
 
-    def batch(self, now: datetime) -> str | None:
+    def batch(self, now: datetime, ask: bool = True) -> str | None:
         """Commit what is waiting, if the last batch is long enough ago."""
         if self.repository is None or not self._due(now):
             return None
-        text, body = self.proposal()  # a model takes its time: not under the lock
+        text, body = self.proposal() if ask else ("", "")  # not under the lock: it takes its time
         with self._home.locked():
             if not self._due(now):
                 return None
@@ -86,8 +87,9 @@ class History:
         if self.repository is None or not paths or not self._models.has("commit"):
             return _summary(paths), ""
         try:
-            files = "\n".join(self._home.relative(path) for path in paths)
-            diff = tokens.cut(self.repository.diff(self._telling(paths)), DIFF_TOKENS)
+            files = "\n".join(self._home.relative(path) for path in paths[:FILES])
+            changes, _ = redact.redact(self.repository.diff(self._telling(paths)))
+            diff = tokens.cut(changes, DIFF_TOKENS)
             said = self._models.ask("commit", files=files, diff=diff)
         except ModelError:
             return _summary(paths), ""  # traced where it happened
@@ -171,8 +173,7 @@ def _summary(paths: Sequence[Path]) -> str:
 
 def _formed(said: str) -> tuple[str, str] | None:
     """A model's words as a commit message: a summary, and at most three lines more."""
-    plain = "".join(sign if sign.isprintable() else "\n" if sign == "\n" else " " for sign in said)
-    lines = [line.strip() for line in plain.splitlines()]
+    lines = [tokens.printable(line) for line in said.split("\n")]
     lines = [line.strip("`\"'* ") for line in lines if not line.startswith("```")]
     lines = [line for line in lines if line]
     prefix = rf"^(?:{'|'.join(git.KINDS)})(?:\([^)]*\))?:\s*"

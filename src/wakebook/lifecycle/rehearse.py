@@ -13,10 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from wakebook import clock
 from wakebook.cache import PROSE
 from wakebook.config import Config
 from wakebook.home import Home
 
+NAME = "rehearsal-"
+LEFT_SECONDS = 3600.0
 COPIED = ("config.toml", "log.jsonl", "subjects.json", "state.json", "prices.toml", PROSE)
 
 
@@ -24,7 +27,8 @@ COPIED = ("config.toml", "log.jsonl", "subjects.json", "state.json", "prices.tom
 def rehearsal(home: Home, config: Config) -> Iterator[tuple[Home, Config]]:
     """A copy of a home, without git and without an index, and the settings for it."""
     home.folder(home.cache)
-    with tempfile.TemporaryDirectory(prefix="rehearsal-", dir=home.cache) as folder:
+    _clear(home)
+    with tempfile.TemporaryDirectory(prefix=NAME, dir=home.cache) as folder:
         copy = Home(folder)
         with home.locked():
             for name in COPIED:
@@ -41,6 +45,13 @@ def rehearsal(home: Home, config: Config) -> Iterator[tuple[Home, Config]]:
             briefing=config.briefing.with_(memory_file=""),
         )
         yield copy, quiet
+
+
+def _clear(home: Home) -> None:
+    """Remove what a killed rehearsal left behind."""
+    for left in home.cache.glob(f"{NAME}*"):
+        if clock.now().timestamp() - left.stat().st_mtime > LEFT_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _link(path: Path, to: Path) -> None:

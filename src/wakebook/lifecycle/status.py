@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -25,11 +25,14 @@ from wakebook.models.chat import Models
 RECENT_DAYS = 7
 NOTABLE = {
     "failure": "",
-    "rejected": "a line broke the rules and was left out: ",
-    "refused": "a model proposed what is not to be kept: ",
     "covered": "rules read what the model should have (`catch-up --upgrade` reads it again): ",
     "archive-lost": "the open transcript was removed by somebody and written again: ",
     "source-replaced": "the host replaced the file; reading went on after the last known message: ",
+}
+
+WORTH_KNOWING = {  # and nothing to worry about
+    "rejected": "a line broke the rules and was left out: ",
+    "refused": "a model proposed what is not to be kept: ",
 }
 
 
@@ -54,6 +57,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     uncommitted: int
     index: IndexStatus
     problems: tuple[str, ...]
+    notes: tuple[str, ...]  # what was left out of the models' answers
 
 
 def status(
@@ -81,6 +85,9 @@ def status(
         waiting = history.waiting()
     except GitError as error:
         problems.append(str(error))
+    by_rules = candidates(chains, states.load(home)) if models.has("extract") else []
+    since = clock.iso(now - timedelta(days=RECENT_DAYS))
+    notable = NOTABLE if by_rules else {k: v for k, v in NOTABLE.items() if k != "covered"}
     handoffs = [entry.timestamp for entry in current if entry.type == "handoff"]
     return Status(
         home=str(home.root),
@@ -88,7 +95,7 @@ def status(
         models={role: models.name(role) for role in ("main", "cheap") if models.name(role)},
         spent=round(models.calls.spent(now), 6),
         budget=models.limit,
-        by_rules=len(candidates(chains, states.load(home))) if models.has("extract") else 0,
+        by_rules=len(by_rules),
         log_bytes=ledger.size(),
         counts=counts,
         open_tasks=sum(entry.type == "task" and chains.is_open(entry) for entry in current),
@@ -105,13 +112,15 @@ def status(
         problems=(
             *problems,
             *models.problems(),
-            *_problems(home, ledger, chains, now),
+            *_problems(home, ledger, chains),
+            *_events(home, notable, since, _over(models, now)),
             *index.problems,
         ),
+        notes=tuple(_events(home, WORTH_KNOWING, since, {})),
     )
 
 
-def _problems(home: Home, ledger: Ledger, chains: Chains, now: datetime) -> Iterator[str]:
+def _problems(home: Home, ledger: Ledger, chains: Chains) -> Iterator[str]:
     for bad in ledger.bad():
         yield f"log.jsonl line {bad.number}: {bad.reason}. Correct or remove that line."
     for entry, missing in chains.dangling:
@@ -122,18 +131,28 @@ def _problems(home: Home, ledger: Ledger, chains: Chains, now: datetime) -> Iter
         yield f"entry {identity} stands in the log more than once; the first one counts"
     if (home.root / "log.torn").exists():
         yield "log.torn holds half-written lines that a crash left; the log itself is whole"
-    yield from _events(home, clock.iso(now - timedelta(days=RECENT_DAYS)))
 
 
-def _events(home: Home, since: str) -> Iterator[str]:
+def _over(models: Models, now: datetime) -> dict[str, str]:
+    """When a model last did well at an operation: earlier failures at it are over."""
+    return {
+        f"model for {call.operation}": call.at
+        for call in models.calls.of_month(now)
+        if call.outcome == "ok"
+    }
+
+
+def _events(
+    home: Home, notable: Mapping[str, str], since: str, over: Mapping[str, str]
+) -> Iterator[str]:
     """The notable events since then; what happened again and again is told once."""
     told: dict[tuple[str, str], tuple[str, int]] = {}
-    for event, what in NOTABLE.items():
+    for event, what in notable.items():
         for record in home.traces(event):
             where = str(record.get("where") or record.get("session") or "")
             where = "extract" if event == "covered" else where  # once for all sessions
             of_a_session = event == "failure" and "/" in where  # that stands in its account
-            if of_a_session or str(record.get("at", "")) < since:
+            if of_a_session or str(record.get("at", "")) < max(since, over.get(where, "")):
                 continue
             reason = record.get("error") or record.get("reason") or record.get("path") or ""
             said = (where, f"{what}{reason}")

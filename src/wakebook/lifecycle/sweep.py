@@ -11,7 +11,7 @@ the words instead.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -82,13 +82,13 @@ def sweep(
         subjects.load(work.home)  # broken, it would make every session fail
         state = _follow_rotations(work.home, settle(work.home), found)
     queue, skipped, given_up = _queued(work, found, state, retry_failed, finished)
-    covered = {ref for ref, known in state.sessions.items() if _model_failed(known)}
+    earlier = {ref: known.failure for ref, known in state.sessions.items() if _held(known)}
     reports: dict[str, Report] = {}
     failed: dict[str, str] = {}
     while queue and not stopped():
         _, ref, session = heapq.heappop(queue)
         try:
-            report, more = step(work, session, closing, ref in covered)
+            report, more = step(work, session, closing, earlier.get(ref))
         except WakebookError as error:
             if not isinstance(error, TranscriptError):
                 raise  # not this session's fault: a locked home, a broken registry
@@ -107,7 +107,7 @@ def sweep(
             _note_failure(work, session, failed[ref])
         finished(session)
     if absent:
-        for report in _close_absent(work, found, closing, covered):
+        for report in _close_absent(work, found, closing, earlier):
             reports[report.ref] = report
     return Sweep(
         reports=tuple(reports.values()),
@@ -163,7 +163,7 @@ def _unread_since(work: Work, session: Session, position: int | None = None) -> 
     return LATEST
 
 
-def _model_failed(known: Progress) -> bool:
+def _held(known: Progress) -> bool:
     return known.failure is not None and known.failure.model
 
 
@@ -178,13 +178,13 @@ def _is_settled(session: Session, known: Progress) -> bool:
 
 
 def _close_absent(
-    work: Work, found: Iterable[Session], closing: bool, covered: set[str]
+    work: Work, found: Iterable[Session], closing: bool, earlier: Mapping[str, Failure | None]
 ) -> list[Report]:
     present = {session.ref for session in found}
     reports: list[Report] = []
     for ref, progress in states.load(work.home).sessions.items():
         if progress.window and ref not in present and not Path(progress.path).exists():
-            reports.append(close_absent(work, ref, closing, ref in covered))
+            reports.append(close_absent(work, ref, closing, earlier.get(ref)))
     return reports
 
 
@@ -194,7 +194,8 @@ def _note_failure(work: Work, session: Session, error: str) -> None:
         known = state.sessions.get(session.ref) or Progress(
             host=session.host, id=session.id, path=str(session.path), part=session.part
         )
-        retries = known.failure.retries + 1 if known.failure else 0
+        again = known.failure is not None and not known.failure.model
+        retries = known.failure.retries + 1 if known.failure and again else 0
         noted = msgspec.structs.replace(known, failure=Failure(work.now, error, retries))
         states.save(work.home, state.with_session(session.ref, noted))
     work.home.trace("failure", where=session.ref, error=error)

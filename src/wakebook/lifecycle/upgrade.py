@@ -28,10 +28,10 @@ def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None])
             "No model reads conversations: name one as main in [models] of config.toml, "
             "and leave extract out of off."
         )
-    state = states.load(work.home)
-    if session and not any(item.id.startswith(session) for item in state.sessions.values()):
-        raise NotFound(f"No session {session!r} has been read. `wakebook audit` lists all.")
-    waiting = candidates(work.ledger.chains(), state, session)
+    chains = work.ledger.chains()
+    if session and not any(entry.session.startswith(session) for entry in chains.entries):
+        raise NotFound(f"No session {session!r} is in the log. `wakebook log` shows what is.")
+    waiting = candidates(chains, states.load(work.home), session)
     failed: dict[str, str] = {}
     entries = done = streak = 0
     for number, path in enumerate(waiting, 1):

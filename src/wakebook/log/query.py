@@ -73,12 +73,15 @@ def _has_words(entry: Entry, words: list[str]) -> bool:
 
 
 def status(entry: Entry, chains: Chains) -> str:
-    """open, done, answered, or nothing where a status makes no sense."""
+    """open, done, answered, replaced, or nothing where a status makes no sense."""
     if entry.type == "task":
         if entry.status == "open" and entry.id in chains.replaced_by:
-            end = chains.by_id[chains.latest(entry.id)]  # reworded, or finished?
-            return "replaced" if chains.is_open(end) else "done"
+            end = chains.by_id[chains.latest(entry.id)]  # reworded, withdrawn, or finished?
+            return "replaced" if chains.is_open(end) or end.type == "handoff" else "done"
         return entry.status or ""
     if entry.type == "question":
-        return "answered" if entry.id in chains.replaced_by else "open"
+        if entry.id not in chains.replaced_by:
+            return "open"
+        withdrawn = chains.by_id[chains.latest(entry.id)].type == "handoff"
+        return "replaced" if withdrawn else "answered"
     return ""

@@ -18,7 +18,7 @@ import msgspec
 from wakebook import clock
 from wakebook.home import Home
 
-FAILED = ("unavailable", "bad")  # outcomes that are the provider's fault
+FAILED = ("unavailable", "bad", "unusable", "empty")  # a model that goes on like this is left alone
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -26,7 +26,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     operation: str
     model: str
     prompt: str  # with its version
-    outcome: str  # ok, cut, refused, empty, too large, unavailable, bad
+    outcome: str  # ok, cut, refused, empty, unusable, too large, unavailable, bad
     tokens_in: int = 0  # cached ones included
     tokens_out: int = 0
     cached: int = 0
@@ -44,12 +44,26 @@ class Calls:
         self._month = ""
         self._size = 0
         self._read: list[Call] = []
+        self._unwritten: list[Call] = []
+
+    def ready(self, now: datetime) -> None:
+        """Raises OSError if a call could not be written down: then none must be made."""
+        path = self._path(clock.iso(now))
+        self._home.folder(path.parent)
+        self._home.append(path, b"")
 
     def add(self, call: Call) -> None:
-        path = self._home.root / "costs" / f"{call.at[:7]}.jsonl"
-        self._home.folder(path.parent)
+        path = self._path(call.at)
         line = msgspec.json.encode(call) + b"\n"
-        self._home.append(path, line if _ends_whole(path) else b"\n" + line)
+        try:
+            self._home.folder(path.parent)
+            self._home.append(path, line if _ends_whole(path) else b"\n" + line)
+        except OSError:  # it was paid for: at least we know
+            self._unwritten.append(call)
+            raise
+
+    def _path(self, at: str) -> Path:
+        return self._home.root / "costs" / f"{at[:7]}.jsonl"
 
     def all(self) -> Iterator[Call]:
         for path in sorted((self._home.root / "costs").glob("????-??.jsonl")):
@@ -70,11 +84,11 @@ class Calls:
                     data = stream.read()
             except FileNotFoundError:
                 self._size, self._read = 0, []
-                return []
+                return list(self._unwritten)
             whole = data[: data.rfind(b"\n") + 1]
             self._size += len(whole)
             self._read += _decoded(whole)
-            return list(self._read)
+            return self._read + self._unwritten
 
     def spent(self, now: datetime) -> float:
         """Dollars, this month."""

@@ -16,9 +16,10 @@ does without.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any, TypeVar
 
@@ -27,9 +28,11 @@ from wakebook.config import Config
 from wakebook.errors import (
     BadModelOutput,
     ConfigError,
+    LeftAlone,
     ModelError,
     ModelUnavailable,
     NotAsked,
+    TooLong,
 )
 from wakebook.home import Home
 from wakebook.models import lines as parse
@@ -50,14 +53,6 @@ These lines of your answer cannot be used:
 
 Answer with the corrected lines only: one JSON object a line, nothing else. Leave out what cannot \
 be corrected."""
-
-
-class LeftAlone(ModelUnavailable):
-    """It has failed too often of late."""
-
-
-class TooLong(ModelError):
-    """The question is more than the model takes: ask about less."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +91,7 @@ class Models:
         self._slots = BoundedSemaphore(config.models.concurrency)
         self.calls = Calls(home)
         self.planned: list[Planned] = []  # in a dry run
-        self.troubles: list[str] = []  # likewise
+        self.troubles: list[str] = []  # why there was no answer
 
     def unasked(self) -> Models:
         """The same models, for a dry run."""
@@ -191,16 +186,20 @@ class Models:
 
     @contextmanager
     def _told(self, operation: str) -> Iterator[None]:
-        """A failure is traced, so that `status` shows it whatever the caller does instead."""
+        """A failure is traced, so that `status` shows it whatever the caller does instead.
+
+        Wrong settings are one more reason to do without a model: nothing else has to stop.
+        """
         try:
             yield
-        except (NotAsked, TooLong, LeftAlone):
+        except (TooLong, NotAsked):
             raise
-        except ModelError as error:
-            if self.dry:
-                self.troubles.append(str(error))
-            else:
+        except (ModelError, ConfigError) as error:
+            self.troubles.append(str(error))
+            if not self.dry and not isinstance(error, LeftAlone):
                 self._home.trace("failure", where=f"model for {operation}", error=str(error))
+            if isinstance(error, ConfigError):
+                raise ModelUnavailable(str(error)) from error
             raise
 
     def _repaired(
@@ -218,13 +217,15 @@ class Models:
         room = most - len(found.kept)
         try:
             second = parse.sort(self._call(asked, again, repair=True).text, check, room)
-        except ModelError:
-            if found.kept:
+        except ModelError as error:
+            if found.kept or isinstance(error, LeftAlone):
                 return found
             raise
         better = [one for one in second.kept if one not in found.kept]
         if not better:
             return found  # it gave up: what was wrong at first is what is traced
+        if len(better) + len(second.rejected) < len(found.rejected):  # some were passed over
+            second.rejected.extend(found.rejected)
         return replace(second, kept=found.kept + better)
 
     def _call(self, asked: prompt.Prompt, question: Question, repair: bool = False) -> Reply:
@@ -245,14 +246,14 @@ class Models:
         )
         with self._slots:
             self._allow(name, question)
-            reply = self._answer(model, question, call)
+            reply = self._answer(model, question, call, asked.output)
         if reply.refused:
             raise BadModelOutput(f"{name} refuses to answer ({asked.label}): {reply.refused[:200]}")
         if not reply.text.strip() and asked.output == "text":
             raise BadModelOutput(f"{name} gave an empty answer ({asked.label}).")
         return reply
 
-    def _answer(self, model: Model, question: Question, call: Call) -> Reply:
+    def _answer(self, model: Model, question: Question, call: Call, output: str) -> Reply:
         began = clock.monotonic()
         try:
             reply = model.ask(question)
@@ -261,10 +262,8 @@ class Models:
             if isinstance(error, TooLarge):
                 raise TooLong(f"{error}. Set request_tokens in [models] lower.") from None
             raise
-        outcome = "refused" if reply.refused else "cut" if reply.cut else "ok"
-        if outcome == "ok" and not reply.text.strip():
-            outcome = "empty"
         counted = self._counted(model.name, question, reply)
+        outcome = _worth(reply, output)
         self._note(call, began, outcome=outcome, error=reply.refused, **counted)
         return reply
 
@@ -280,12 +279,21 @@ class Models:
         now = clock.now()
         settings = self._config.models
         price = self.price(name)
+        try:
+            self.calls.ready(now)
+        except OSError as error:
+            message = f"No model is asked: its cost could not be written down ({error})."
+            self.troubles.append(message)
+            with suppress(OSError):
+                self._home.trace("failure", where="costs", error=message)
+            raise LeftAlone(message) from None
         if settings.monthly_budget:
             ahead = price.cost(question.size(), 0) if price else 0.0
             spent = self.calls.spent(now)
             if spent + ahead > settings.monthly_budget:
                 message = _used_up(settings.monthly_budget, spent)
                 self._home.trace("failure", where="budget", error=message)
+                self.troubles.append(message)
                 raise NotAsked(message)
         failed = self._failed(name)
         if failed and not self.insist:
@@ -325,7 +333,10 @@ class Models:
         import msgspec
 
         seconds = round(clock.monotonic() - began, 3)
-        self.calls.add(msgspec.structs.replace(call, seconds=seconds, **known))
+        try:
+            self.calls.add(msgspec.structs.replace(call, seconds=seconds, **known))
+        except OSError as error:  # the answer is there and paid for: it is used
+            self.troubles.append(f"What a call cost could not be written down: {error}")
 
     def _plan(self, asked: prompt.Prompt, name: str, question: Question) -> Planned:
         price = self.price(name)
@@ -343,6 +354,10 @@ class Models:
         """What models are asked, with the user's own texts where there are any."""
         return prompt.known(self._home)
 
+    def copy_prompt(self, name: str) -> Path:
+        """Put a shipped prompt into the home, to be changed there."""
+        return prompt.copy(self._home, name)
+
     @property
     def limit(self) -> float:
         """Dollars a month; 0: none."""
@@ -357,7 +372,7 @@ class Models:
         if spent >= limit:
             return _used_up(limit, spent)
         return (
-            f"{_dollars(spent)} of the monthly budget of {_dollars(limit)} is spent "
+            f"{prices.dollars(spent)} of the monthly budget of {prices.dollars(limit)} is spent "
             f"({spent / limit:.0%}). When it is used up, rules take over until the next month."
         )
 
@@ -365,14 +380,14 @@ class Models:
         """What `status` should say: a model left alone, a budget, a price that is not known."""
         found = []
         for name in dict.fromkeys(filter(None, (self.name("main"), self.name("cheap")))):
+            failed = self._failed(name)
+            found += [self._pause(failed)] if failed else []
             try:
                 self._model(name)
+                self.price(name)
             except (ConfigError, ModelUnavailable) as error:
                 found += [str(error)] if isinstance(error, ConfigError) else []
                 continue
-            failed = self._failed(name)
-            if failed:
-                found.append(self._pause(failed))
             if self.limit and name != HOST and self.price(name) is None:
                 found.append(
                     f"The price of {name} is not known, so the monthly budget does not see it. "
@@ -392,13 +407,22 @@ def _question(asked: prompt.Prompt, inputs: dict[str, str]) -> Question:
 def _used_up(limit: float, spent: float) -> str:
     state = "is used up" if spent >= limit else "does not reach for the next question"
     return (
-        f"The monthly budget of {_dollars(limit)} {state} ({_dollars(spent)} spent): rules take "
-        "over until the next month. Raise monthly_budget in [models] to go on."
+        f"The monthly budget of {prices.dollars(limit)} {state} ({prices.dollars(spent)} spent): "
+        "rules take over until the next month. Raise monthly_budget in [models] to go on."
     )
 
 
-def _dollars(amount: float) -> str:
-    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
+def _worth(reply: Reply, output: str) -> str:
+    """What became of a call that was answered."""
+    if reply.refused:
+        return "refused"
+    if reply.cut:
+        return "cut"
+    if not reply.text.strip():
+        return "empty"
+    if output == "lines" and not any(isinstance(one, dict) for one in parse.objects(reply.text)):
+        return "unusable"
+    return "ok"
 
 
 def _outcome(error: ModelError | TooLarge) -> str:

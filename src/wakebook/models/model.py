@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from wakebook import config
-from wakebook.errors import BadModelOutput, ConfigError, ModelError, ModelUnavailable
+from wakebook.errors import (
+    BadModelOutput,
+    ConfigError,
+    LeftAlone,
+    ModelError,
+    ModelUnavailable,
+)
 from wakebook.models import address, keys, text
 from wakebook.models.transport import Patience, Server, allow, post, quoted
 from wakebook.models.wire import FORMATS, Format, Question, Reply
@@ -114,16 +120,17 @@ class Served:
     def _read(self, answer: Any, key: str) -> Reply:
         try:
             reply = self._form.reads(answer)
+            refused = text.printable(text.whole(reply.refused))
+            reply = replace(reply, text=text.whole(reply.text), refused=refused)
         except (KeyError, TypeError, AttributeError, IndexError):
             raise BadModelOutput(
                 f"{self._who} answers in a form that we do not know{quoted(answer, key)}. "
                 f"Is base_url in {self._section} right?"
             ) from None
-        if not all(
-            isinstance(n, int) and n >= 0 for n in (reply.tokens_in, reply.tokens_out, reply.cached)
-        ):
+        counted = (reply.tokens_in, reply.tokens_out, reply.cached)
+        if not all(isinstance(number, int) and number >= 0 for number in counted):
             reply = replace(reply, tokens_in=0, tokens_out=0, cached=0, written=0)
-        return replace(reply, text=text.whole(reply.text), refused=text.whole(reply.refused))
+        return reply
 
 
 def make(
@@ -138,7 +145,7 @@ def make(
 
     if name == HOST:
         if lend is None:
-            raise ModelUnavailable(
+            raise LeftAlone(
                 "[models] says host, but nothing has lent its model: it works inside of a host "
                 "(docs/hosts.md). Name a provider/model to use Wakebook by itself."
             )

@@ -27,6 +27,10 @@ _VENDORS = {"google": "gemini"}  # what a router calls a provider that we call o
 _FORM = '"name" = { input = 1.00, output = 5.00, cached = 0.10, written = 1.25 }'
 
 
+def dollars(amount: float) -> str:
+    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
+
+
 class Price(NamedTuple):
     """US dollars per million tokens."""
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from wakebook import markdown
-from wakebook.errors import ModelUnavailable
+from wakebook.errors import ConfigError, ModelUnavailable
 from wakebook.home import Home
 
 ROLES = ("main", "cheap")
@@ -97,6 +98,7 @@ class Known:
     output: str
     own: bool  # the text is the user's
     text: str
+    shipped: str  # "" for one that only the home has
     problem: str = ""
 
 
@@ -119,12 +121,27 @@ def known(home: Home) -> list[Known]:
             version, role, output = used.version, used.role, used.output
         except ModelUnavailable as error:
             problem = str(error)
+        shipped_text = text
         if name in own:
-            text = (home.root / "prompts" / f"{name}.md").read_bytes().decode("utf-8", "replace")
+            with suppress(OSError):
+                path = home.root / "prompts" / f"{name}.md"
+                text = path.read_bytes().decode("utf-8", "replace")
         if name not in shipped:
             problem = f"{home.root / 'prompts' / name}.md: nothing asks a prompt of this name."
-        found.append(Known(name, version, role, inputs, output, name in own, text, problem))
+        found.append(
+            Known(name, version, role, inputs, output, name in own, text, shipped_text, problem)
+        )
     return found
+
+
+def copy(home: Home, name: str) -> Path:
+    """Put a shipped prompt into the home, to be changed there. Never over another text."""
+    path = home.root / "prompts" / f"{name}.md"
+    if os.path.lexists(path):
+        raise ConfigError(f"{path} is there already. Change it, or remove it first.")
+    shipped = resources.files("wakebook") / "prompts" / f"{name}.md"
+    home.replace(path, shipped.read_text(encoding="utf-8"))
+    return path
 
 
 def _parse(operation: str, text: str, path: str | Path, inputs: set[str], shipped: str) -> Prompt:

@@ -10,6 +10,7 @@ from wakebook import config
 
 # About a token each, rather too many than too few: a tokenizer merges more than this does.
 _TOKEN = re.compile(r"[A-Za-z]{1,4}|\d{1,3}|[^\sA-Za-z\d]")
+_UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Co", "Cn")
 # What a model was trained with, where that is known: before a question, before a document.
 _TRAINED = {"nomic-embed-text": ("search_query: ", "search_document: ")}
 
@@ -32,6 +33,15 @@ def cut(text: str, limit: int) -> str:
 def whole(text: str) -> str:
     """Without halves of characters, which cannot be written anywhere."""
     return text.encode("utf-8", "replace").decode()
+
+
+def printable(text: str) -> str:
+    """One line without control and format characters: nothing that moves a terminal's cursor,
+    hides, or turns the direction of what follows."""
+    import unicodedata
+
+    kept = (" " if unicodedata.category(sign) in _UNSEEN else sign for sign in text)
+    return " ".join("".join(kept).split())
 
 
 def clean(text: str) -> str:

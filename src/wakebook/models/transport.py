@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from wakebook import clock
 from wakebook.errors import BadModelOutput, ModelUnavailable
-from wakebook.models.text import whole
+from wakebook.models.text import printable, whole
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -212,7 +212,7 @@ def quoted(answer: Any, secret: str) -> str:
     for name in ("error", "message", "detail"):
         if isinstance(answer, dict) and name in answer:
             answer = answer[name]
-    text = " ".join(whole(answer).split()) if isinstance(answer, str) else ""
+    text = printable(whole(answer)) if isinstance(answer, str) else ""
     text = text.replace(secret, "[key]") if secret else text
     return f': "{text[:200]}"' if text else ""
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, emit, options, show_planned
+from wakebook.adapters.cli.shared import console, emit, options, show_planned, tell_troubles
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
@@ -27,6 +27,7 @@ def command(memory: Memory, dry_run: bool, as_json: bool) -> None:
             show_planned(memory, copy.models, as_json)
         return
     done = memory.brief()
+    tell_troubles(memory)
     if as_json:
         emit(done)
         return

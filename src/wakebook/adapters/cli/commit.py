@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, emit, options, show_planned
+from wakebook.adapters.cli.shared import console, emit, options, show_planned, tell_troubles
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
@@ -25,6 +25,7 @@ def command(memory: Memory, message: str, dry_run: bool, as_json: bool) -> None:
         show_planned(memory, memory.plan_commit(message), as_json)
         return
     done = memory.commit(message)
+    tell_troubles(memory)
     if as_json:
         emit({"commit": done})
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import When, console, dollars, emit, options
+from wakebook.adapters.cli.shared import When, console, emit, options
 
 if TYPE_CHECKING:
     from wakebook.memory import Costs, Memory
@@ -39,6 +39,8 @@ def command(memory: Memory, by: str, since: datetime | None, as_json: bool) -> N
 def _show(found: Costs, since: datetime | None) -> None:
     from rich.markup import escape
     from rich.table import Table
+
+    from wakebook.memory import dollars
 
     out = console()
     if not found.groups:

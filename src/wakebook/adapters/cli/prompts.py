@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", default="")
+@click.option("--copy", is_flag=True, help="Put a copy into the home's prompts/, to be changed.")
 @options
-def command(memory: Memory, name: str, as_json: bool) -> None:
+def command(memory: Memory, name: str, copy: bool, as_json: bool) -> None:
     """The questions that models are asked. With NAME: the text of one.
 
-    To change one, put your text into the home; it takes the place of the shipped one:
+    To change one, copy it and edit the copy: it takes the place of the shipped one.
 
     \b
-      wakebook prompts extract > ~/.wakebook/prompts/extract.md
+      wakebook prompts extract --copy
     """
     known = memory.models.prompts()
     if name:
@@ -29,11 +30,15 @@ def command(memory: Memory, name: str, as_json: bool) -> None:
         if found is None:
             names = ", ".join(one.name for one in known)
             raise click.UsageError(f"There is no prompt {name!r}; there are {names}.")
-        if as_json:
-            emit(found)
-        else:
-            click.echo(found.text, nl=not found.text.endswith("\n"))
+        if copy:
+            path = memory.models.copy_prompt(name)
+            emit({"path": path}) if as_json else click.echo(f"Copied to {path}")
+            return
+        text = found.text if found.text.strip() else found.shipped
+        emit(found) if as_json else click.echo(text, nl=not text.endswith("\n"))
         return
+    if copy:
+        raise click.UsageError("--copy needs the NAME of a prompt.")
     if as_json:
         emit(known)
         return

@@ -192,8 +192,12 @@ class Progress:
         self._bar.update(self._task, description=what[:40], completed=done, total=total)
 
 
-def dollars(amount: float) -> str:
-    return f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
+def tell_troubles(memory: Memory) -> None:
+    """Why a model did not do what was done without it, on standard error."""
+    from rich.markup import escape
+
+    for trouble in dict.fromkeys(memory.models.troubles):
+        console(stderr=True).print(f"[yellow]without a model:[/yellow] {escape(trouble)}")
 
 
 def show_planned(memory: Memory, dry: Models, as_json: bool) -> None:
@@ -217,6 +221,8 @@ def _print_planned(
     planned: Sequence[Planned], cost: float, unpriced: Sequence[str], wrong: Sequence[str]
 ) -> None:
     from rich.markup import escape
+
+    from wakebook.memory import dollars
 
     out = console()
     for one in planned:

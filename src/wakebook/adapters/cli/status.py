@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, dollars, emit, options
+from wakebook.adapters.cli.shared import console, emit, options
 
 if TYPE_CHECKING:
     from wakebook.memory import IndexStatus, Memory, Status
@@ -48,6 +48,8 @@ def command(memory: Memory, as_json: bool) -> None:
         out.print(f"[red]{account.status:13}[/red] {escape(account.ref)}: {escape(account.note)}")
     for problem in found.problems:
         out.print(f"[yellow]{'problem':13}[/yellow] {escape(problem)}")
+    for note in found.notes:
+        out.print(f"[dim]{'note':13} {escape(note)}[/dim]")
     if not wrong:
         out.print("[green]● all well[/green]")
     sys.exit(1 if wrong else 0)
@@ -55,6 +57,8 @@ def command(memory: Memory, as_json: bool) -> None:
 
 def _reads(found: Status) -> str:
     """Who reads the conversations, and what that costs."""
+    from wakebook.memory import dollars
+
     if not found.models:
         return "rules, on this machine (no model is configured)"
     names = ", ".join(f"{name} ({role})" for role, name in found.models.items())

@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ from wakebook.capture.transcript import Event, Ignored
 
 T = TypeVar("T")
 HEAD = 1 << 16  # how much of a file is looked at to recognise it
+LONGEST = 64 << 20  # of a first line, say a log file that somebody pasted
 
 UNREADABLE = (Ignored("unreadable", unknown=True),)
 OVERSIZED = (Ignored("oversized", unknown=True),)
@@ -97,10 +98,18 @@ def files(root: Path, *suffixes: str) -> Iterator[tuple[Path, int]]:
 def head(path: Path, length: int = HEAD) -> bytes:
     """The beginning of a file, or nothing when it cannot be read."""
     try:
-        with path.open("rb", buffering=0) as stream:
-            return stream.read(length)
+        with path.open("rb") as stream:
+            return beginning(stream, length)
     except OSError:
         return b""
+
+
+def beginning(stream: IO[bytes], length: int = HEAD) -> bytes:
+    """So much of a file, and on to the end of the first line if that is longer."""
+    found = stream.read(length)
+    if len(found) == length == HEAD and b"\n" not in found:
+        found += stream.readline(LONGEST)
+    return found
 
 
 def first(decoder: msgspec.json.Decoder[T], beginning: bytes, count: int = 10) -> Iterator[T]:

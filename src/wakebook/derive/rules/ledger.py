@@ -6,6 +6,7 @@ once. So a later message sees the same ledger however the window was cut into de
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from wakebook.derive.extract import Draft
 from wakebook.derive.rules import words
 from wakebook.log.entry import Entry, Status, Type
 
+_POINT = re.compile(r"\d+|\b(?:not?|never|without|cannot)\b|n't\b")
 SAME = 0.8  # this alike, two entries of a type say the same
 
 
@@ -41,7 +43,9 @@ class Ledger:
                 continue
             if known.content == draft.content:
                 return True
-            if words.alike(terms, known.terms) >= SAME and known.id not in draft.replaces:
+            if known.id in draft.replaces or _points(draft.content) != _points(known.content):
+                continue  # another number or a "not" says something else
+            if words.alike(terms, known.terms) >= SAME:
                 return True
             if draft.status == "open" and terms <= known.terms:
                 return True  # "the load test" is the load test of the voucher burst
@@ -123,3 +127,7 @@ class Ledger:
         known = self._all().pop(identity, None)
         for term in known.terms if known else ():
             self._by_term[term].pop(identity, None)
+
+
+def _points(text: str) -> list[str]:
+    return sorted(_POINT.findall(text.lower()))

@@ -7,6 +7,13 @@ it without knowing this person, and when it tells of the talk and not of its mat
 The sift is pure and never asks a model. In doubt a draft passes, unless poison is about.
 """
 
-from wakebook.derive.sift.verdict import Kind, Refusal, believed, tainted, why_refused
+from wakebook.derive.sift.verdict import (
+    Kind,
+    Refusal,
+    believed,
+    suspicious,
+    tainted,
+    why_refused,
+)
 
-__all__ = ["Kind", "Refusal", "believed", "tainted", "why_refused"]
+__all__ = ["Kind", "Refusal", "believed", "suspicious", "tainted", "why_refused"]

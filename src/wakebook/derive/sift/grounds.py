@@ -19,7 +19,7 @@ from wakebook.derive.sift.disguise import normal
 _HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _OTHER = re.compile(r"[\u0370-\u1fff]{2,}")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-_MONTH = (
+MONTH = (
     "jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|février|enero|febrero|mar(?:ch|s|zo)?|märz|apr(?:il)?|avril"
     "|abril|may|mai|mayo|june?|juni|juin|junio|july?|juli|juillet|julio|aug(?:ust)?|août|agosto"
     "|sep(?:t(?:ember|embre|iembre)?)?|o[ck]t(?:ober|obre|ubre)?|nov(?:ember|embre|iembre)?"
@@ -28,7 +28,7 @@ _MONTH = (
 _DATE = re.compile(
     r"\d{4}-\d{1,2}(?:-\d{1,2})?(?:[T ]\d{2}:\d{2}\S*)?|\d{4}-W\d{1,2}"
     r"|\b\d{1,2}(?:st|nd|rd|th|\.)?(?:\s?[-–]\s?\d{1,2}(?:st|nd|rd|th|\.)?)?\s(?:of\s"
-    rf"|de\s)?(?:{_MONTH})\b\.?(?:,?\s(?:de\s)?\d{{4}})?|\b(?:{_MONTH})\b\.?\s\d{{1,2}}(?:st|nd"
+    rf"|de\s)?(?:{MONTH})\b\.?(?:,?\s(?:de\s)?\d{{4}})?|\b(?:{MONTH})\b\.?\s\d{{1,2}}(?:st|nd"
     r"|rd|th)?(?:\s?[-–]\s?\d{1,2})?(?!\d|:)(?:,?\s\d{4})?|\b\d{1,2}[./]\d{1,2}[./]"
     r"(?:\d{2,4})?(?!\d)|\d{1,4}年|\d{1,2}月(?:\d{1,2}[日号])?|\b(?:19|20)\d\d\b(?![.,:]\d)"
     r"|\b(?:week|kw|cw)\s?\d{1,2}\b"
@@ -137,8 +137,11 @@ def squeeze(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def telling(text: str) -> frozenset[str]:
-    """The words that say something: stems, and pairs of characters of unspaced scripts."""
-    text = normal(text)
+    """The words that say something: stems, and pairs of characters of unspaced scripts.
+
+    Dates are no words: they are looked at by themselves, and may be put otherwise.
+    """
+    text = _DATE.sub(" ", normal(text))
     found = set(terms(_HAN.sub(" ", text))) - PERSON
     for run in _HAN.findall(text):
         run = run.replace("用户", "")

@@ -180,6 +180,8 @@ def _suspicion(block: _Block, by_user: bool, first: bool) -> tuple[int | None, b
     starts = [0, *(match.end() for match in _SENTENCE.finditer(text))] if found else []
     if own:
         found = [_owned(mark, text, starts, first) for mark in found]
+        if not block.level and _FIRST.search(text) and not _THIRD.search(text):
+            found = [mark for mark in found if mark.spreads]  # a user may give orders
     for index, mark in enumerate(found):
         near: dict[str, int] = {}
         for one in found[index:]:

@@ -11,6 +11,7 @@ import msgspec
 from wakebook.capture.transcript import Message
 from wakebook.derive.extract import Draft
 from wakebook.derive.rules.names import names
+from wakebook.derive.sift.days import days, spoken_of, spoken_on
 from wakebook.derive.sift.grounds import PERSON, Ground, ground, specifics, squeeze, telling, tongue
 from wakebook.derive.sift.harm import harm
 from wakebook.derive.sift.passages import Parted, parted
@@ -57,6 +58,14 @@ def tainted(text: str, messages: Sequence[Message]) -> str:
     draft = Draft(type="handoff", content=text, source="", evidence=())
     scene = _Scene(draft, messages)
     return scene.harmful() or scene.tainted()
+
+
+def suspicious(text: str, by_user: bool) -> str:
+    """Why a text should not be quoted: it gives orders to whoever reads it, or does harm."""
+    reason, always = harm(text)
+    if reason and (always or not by_user):
+        return reason
+    return "it gives orders to whoever reads it" if parted(text, by_user).suspect else ""
 
 
 def believed(messages: Iterable[Message]) -> list[Message]:
@@ -190,10 +199,21 @@ class _Scene:
         for value in values:
             if not _counts(self.all, value) and not (foreign and max(value) < 100):
                 return f"nobody said {max(value):g}"
+        if self._undated():
+            return "nobody named that day"
         words = telling(self.draft.detail)
         if len(words) > 3 and not foreign and not _covered(words, self.all):
             return "nobody said what its detail says"
         return ""
+
+    def _undated(self) -> bool:
+        """Whether it names a day out of nowhere. Known for English only."""
+        named = [day for day in days(self.draft.content) if not _counts(self.all, frozenset({day}))]
+        if not named or tongue(" ".join(self.told)) not in ("", "en"):
+            return False
+        if spoken_of(self.told) or spoken_of(one.text for one in self.evidence):
+            return False
+        return any(not spoken_on(day, self.evidence) for day in named)
 
     def _said_by_user(self, text: str) -> bool:
         grounds = [ground(block) for block in self.own]
