@@ -35,7 +35,7 @@ FOLDERS = (
 )
 # What of a home goes into git; anything else in the folder is the user's own business.
 TRACKED = (
-    "config.toml log.jsonl log.torn subjects.json .gitignore .gitattributes "
+    "config.toml prices.toml log.jsonl log.torn subjects.json .gitignore .gitattributes "
     "raw knowledge topics archive attachments prompts"
 ).split()
 TRACE_BYTES = 4 << 20  # two files of this size at most

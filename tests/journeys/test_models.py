@@ -196,7 +196,7 @@ def test_a_model_that_is_left_alone_for_an_hour_is_not_waited_for(
     server.script(Status(500, "out of order"))
     run("catch-up", code=1)
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T09:10:00Z")
-    assert "rules read 2 times what the model should have" in run("catch-up")
+    assert "rules read 2 parts that the model should have" in run("catch-up")
     assert len(server.chats) == 1
 
 
@@ -286,7 +286,7 @@ def test_costs_are_among_the_commands_that_speak_json(home: Path) -> None:
     assert "No model has been asked" in run("costs")
     assert run_json("catch-up", "--dry-run")["calls"]
     assert run_json("catch-up", "--upgrade")["transcripts"] == 0
-    assert "--upgrade goes with" in run("catch-up", "--upgrade", "--close", code=2)
+    assert "--upgrade takes neither" in run("catch-up", "--upgrade", "--close", code=2)
     assert "is not one of 'operation'" in run("costs", "--by", "week", code=2)
 
 

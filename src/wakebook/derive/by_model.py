@@ -112,10 +112,8 @@ class ModelExtractor:
         if not lines.kept:
             raise BadModelOutput(f"{self.name} was cut off before its first line ended (extract).")
         if lines.cut:
-            reason = (
-                f"{self.name} was cut off: what it had to say on message {taken[0].turn} is kept"
-            )
-            self._home.trace("rejected", where="extract", reason=f"{reason} in part")
+            reason = f"{self.name} was cut off: the end of its answer is missing"
+            self._home.trace("rejected", where="extract", reason=reason)
         drafts = [msgspec.structs.replace(one, by=lines.by) for one in _drafts(lines.kept)]
         kept = self._sifted(drafts, [*earlier, *taken], scene)
         if not ends:

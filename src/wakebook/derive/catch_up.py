@@ -43,7 +43,7 @@ def step(
     with work.home.locked():
         report, more = _archive(work, session, closing)
     done = distil(work, session.ref, earlier)
-    return report.plus(done), more and not done.held
+    return report.plus(done), more and not (done.held or done.busy)
 
 
 def _archive(work: Work, session: Session, closing: bool) -> tuple[Report, bool]:

@@ -61,6 +61,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     closed: tuple[str, ...] = ()  # transcripts that are now final
     covered: int = 0  # times that rules read what the model should have
     held: str = ""  # why the model failed: the next trigger tries again
+    busy: bool = False  # another process is reading it
 
     def plus(self, other: Report) -> Report:
         return Report(
@@ -71,6 +72,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             closed=self.closed + other.closed,
             covered=self.covered + other.covered,
             held=self.held or other.held,
+            busy=self.busy or other.busy,
         )
 
 
@@ -94,7 +96,7 @@ def distil(work: Work, ref: str, earlier: Failure | None = None) -> Report:
     if work.extractor.name == RULES or before is None or not _due(before):
         return _all(work, ref, earlier)
     with work.home.reading(ref) as alone:  # two processes do not pay for the same words
-        return _all(work, ref, earlier) if alone else Report(ref=ref)
+        return _all(work, ref, earlier) if alone else Report(ref=ref, busy=True)
 
 
 def _all(work: Work, ref: str, earlier: Failure | None) -> Report:

@@ -65,10 +65,10 @@ def reread(work: Work, path: str, whatever: bool = False) -> Report:
     )
     with work.home.reading(ref) as alone:
         if not alone:
-            return Report(ref=ref)  # another process is reading it
+            return Report(ref=ref, busy=True)
         chains = work.ledger.chains()
         if not whatever and path not in candidates(chains, states.load(work.home)):
-            return Report(ref=ref)  # another process has read it meanwhile
+            return Report(ref=ref, busy=True)  # another process has read it meanwhile
         old = [entry for entry in chains.entries if entry.transcript == path]
         try:
             drafts = _read(work, source, chains, old)

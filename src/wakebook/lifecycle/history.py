@@ -27,6 +27,7 @@ from wakebook.models import text as tokens
 if TYPE_CHECKING:
     from wakebook.models.chat import Models
 
+_TRAILER = re.compile(r"[A-Za-z]+(?:-[a-z]+)*-by:", re.IGNORECASE)  # nobody's word but git's
 DIFF_TOKENS = 1500
 FILES = 40
 
@@ -175,7 +176,9 @@ def _formed(said: str) -> tuple[str, str] | None:
     """A model's words as a commit message: a summary, and at most three lines more."""
     lines = [tokens.printable(line) for line in said.split("\n")]
     lines = [line.strip("`\"'* ") for line in lines if not line.startswith("```")]
-    lines = [line for line in lines if line]
+    lines = [line for line in lines if line and not _TRAILER.match(line)]
+    if not lines or lines[0][0] in "{[<":
+        return None  # not a sentence
     prefix = rf"^(?:{'|'.join(git.KINDS)})(?:\([^)]*\))?:\s*"
-    first = re.sub(prefix, "", lines[0], flags=re.IGNORECASE) if lines else ""
+    first = re.sub(prefix, "", lines[0], flags=re.IGNORECASE)
     return (first, "\n".join(line[:100] for line in lines[1:4])) if first else None

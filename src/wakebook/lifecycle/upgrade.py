@@ -46,7 +46,7 @@ def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None])
             if streak == PATIENCE:
                 left = len(waiting) - number
                 return Upgraded(transcripts=done, entries=entries, failed=failed, left=left)
-        else:
+        elif not report.busy:
             streak = 0
             done += 1
             entries += report.entries

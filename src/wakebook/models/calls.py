@@ -82,7 +82,7 @@ class Calls:
                         self._size, self._read = 0, []
                     stream.seek(self._size)
                     data = stream.read()
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
                 self._size, self._read = 0, []
                 return list(self._unwritten)
             whole = data[: data.rfind(b"\n") + 1]

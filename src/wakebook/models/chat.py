@@ -383,10 +383,10 @@ class Models:
             failed = self._failed(name)
             found += [self._pause(failed)] if failed else []
             try:
-                self._model(name)
                 self.price(name)
+                self._model(name).ready()
             except (ConfigError, ModelUnavailable) as error:
-                found += [str(error)] if isinstance(error, ConfigError) else []
+                found += [] if isinstance(error, LeftAlone) else [str(error)]
                 continue
             if self.limit and name != HOST and self.price(name) is None:
                 found.append(

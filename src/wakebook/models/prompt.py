@@ -126,8 +126,6 @@ def known(home: Home) -> list[Known]:
             with suppress(OSError):
                 path = home.root / "prompts" / f"{name}.md"
                 text = path.read_bytes().decode("utf-8", "replace")
-        if name not in shipped:
-            problem = f"{home.root / 'prompts' / name}.md: nothing asks a prompt of this name."
         found.append(
             Known(name, version, role, inputs, output, name in own, text, shipped_text, problem)
         )

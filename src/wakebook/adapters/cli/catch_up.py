@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import Progress, console, emit, options, show_planned
+from wakebook.adapters.cli.shared import Progress, console, emit, many, options, show_planned
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 @click.option("--all", "everything", is_flag=True, help="Every session of every host (default).")
 @click.option("--session", default="", metavar="ID", help="Only this session.")
 @click.option("--close", is_flag=True, help="End the sessions' windows now, with a handoff.")
-@click.option("--retry-failed", is_flag=True, help="Try again what was given up on.")
+@click.option(
+    "--retry-failed",
+    is_flag=True,
+    help="Try again what was given up on, and a model that is left alone.",
+)
 @click.option(
     "--upgrade", is_flag=True, help="Have the model read again what rules have read so far."
 )
@@ -50,9 +54,10 @@ def command(
     """
     if everything and (paths or session):
         raise click.UsageError("--all takes neither PATHS nor --session.")
-    if upgrade and (paths or close or retry_failed):
-        raise click.UsageError("--upgrade goes with --session and --dry-run only.")
+    if upgrade and (paths or close):
+        raise click.UsageError("--upgrade takes neither PATHS nor --close.")
     if upgrade:
+        memory.models.insist = retry_failed
         _upgrade(memory, session, dry_run, as_json)
         return
     with Progress(quiet=as_json) as shown, _stage(memory, dry_run) as chosen:
@@ -89,10 +94,9 @@ def _upgrade(memory: Memory, session: str, dry_run: bool, as_json: bool) -> None
     if not done.transcripts and not done.failed:
         out.print("[green]●[/green] Nothing to upgrade: rules have read nothing by themselves.")
     elif done.transcripts:
-        many = "conversation" if done.transcripts == 1 else "conversations"
         out.print(
-            f"[green]●[/green] {done.transcripts} {many} read again, "
-            f"[bold]{done.entries} entries[/bold] in the place of what rules had found"
+            f"[green]●[/green] {many(done.transcripts, 'conversation')} read again, "
+            f"[bold]{many(done.entries, 'entry')}[/bold] in the place of what rules had found"
         )
     for path, error in done.failed.items():
         out.print(f"  [red]failed[/red] {escape(path)}: {escape(error)}")
@@ -113,12 +117,13 @@ def report(done: Sweep, out: Console | None = None) -> None:
         out.print("[green]●[/green] Nothing new: everything is up to date.")
     else:
         out.print(
-            f"[green]●[/green] {done.messages} messages read, "
-            f"[bold]{done.entries} entries[/bold] remembered, "
-            f"{len(done.closed)} conversations closed"
+            f"[green]●[/green] {many(done.messages, 'message')} read, "
+            f"[bold]{many(done.entries, 'entry')}[/bold] remembered, "
+            f"{many(len(done.closed), 'conversation')} closed"
         )
     if redacted:
-        out.print(f"  {redacted} secrets were redacted before anything was written")
+        was = "was" if redacted == 1 else "were"
+        out.print(f"  {many(redacted, 'secret')} {was} redacted before anything was written")
     if done.skipped:
         kinds: dict[str, int] = {}
         for reason in done.skipped.values():
@@ -126,8 +131,9 @@ def report(done: Sweep, out: Console | None = None) -> None:
         listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
         out.print(f"  [dim]skipped: {listed} (no human in them)[/dim]")
     if done.covered:
+        parts = many(done.covered, "part")
         out.print(
-            f"  [yellow]rules read {done.covered} times what the model should have[/yellow]: "
+            f"  [yellow]rules read {parts} that the model should have[/yellow]: "
             "`wakebook status` says why, `wakebook catch-up --upgrade` reads it again"
         )
     for reference, error in done.held.items():

@@ -46,7 +46,8 @@ def command(memory: Memory, name: str, copy: bool, as_json: bool) -> None:
 
     out = console()
     for one in known:
-        whose = "[cyan]yours[/cyan]" if one.own else "[dim]shipped[/dim]"
+        whose = "[cyan]yours[/cyan]  " if one.own else "[dim]shipped[/dim]"
+        whose += "" if one.shipped else " [dim](nothing of Wakebook's asks it)[/dim]"
         about = f"version {one.version}, {one.role} model, gives {one.output}"
         out.print(f"[bold]{one.name:15}[/bold] {whose}  {escape(about if one.version else '')}")
         if one.problem:

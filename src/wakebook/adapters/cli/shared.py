@@ -192,6 +192,13 @@ class Progress:
         self._bar.update(self._task, description=what[:40], completed=done, total=total)
 
 
+def many(count: int, noun: str) -> str:
+    """3 entries, 1 entry."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun[:-1]}ies" if noun.endswith("y") else f"{count:,} {noun}s"
+
+
 def tell_troubles(memory: Memory) -> None:
     """Why a model did not do what was done without it, on standard error."""
     from rich.markup import escape
@@ -232,8 +239,9 @@ def _print_planned(
     if planned:
         asked = sum(one.tokens_in for one in planned)
         said = sum(one.tokens_out for one in planned)
+        calls = many(len(planned), "call")
         out.print(
-            f"[green]●[/green] {len(planned)} calls, about {asked:,} tokens in and {said:,} out, "
+            f"[green]●[/green] {calls}, about {asked:,} tokens in and {said:,} out, "
             f"[bold]about {dollars(cost)}[/bold]. Nothing was sent, nothing was changed."
         )
         out.print(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, emit, options
+from wakebook.adapters.cli.shared import console, emit, many, options
 
 if TYPE_CHECKING:
     from wakebook.memory import IndexStatus, Memory, Status
@@ -28,19 +28,19 @@ def command(memory: Memory, as_json: bool) -> None:
     from rich.markup import escape
 
     out = console()
-    counts = ", ".join(_many(count, name) for name, count in found.counts.items() if count)
+    counts = ", ".join(many(count, name) for name, count in found.counts.items() if count)
     sessions = ", ".join(f"{count} {name}" for name, count in sorted(found.sessions.items()))
     rows = [
         ("home", found.home),
         ("log", f"{counts or 'no entries'}; {found.replaced} replaced; {found.log_bytes:,} bytes"),
-        ("open", f"{_many(found.open_tasks, 'task')}, {_many(found.open_questions, 'question')}"),
+        ("open", f"{many(found.open_tasks, 'task')}, {many(found.open_questions, 'question')}"),
         ("subjects", str(found.subjects)),
         ("sessions", sessions or "none found: see [hosts] in config.toml"),
         ("transcripts", str(found.transcripts)),
         ("last handoff", found.last_handoff or "none yet"),
         ("reads", _reads(found)),
         ("search", _search(found.index)),
-        ("git", f"{found.git}; {_many(found.uncommitted, 'change')} to commit"),
+        ("git", f"{found.git}; {many(found.uncommitted, 'change')} to commit"),
     ]
     for name, value in rows:
         out.print(f"[dim]{name:13}[/dim] {escape(value)}")
@@ -67,15 +67,11 @@ def _reads(found: Status) -> str:
     budget = f" of {dollars(found.budget)}" if found.budget else ""
     text = f"{names}; {dollars(found.spent)}{budget} this month"
     if found.by_rules:
-        text += f"; {_many(found.by_rules, 'conversation')} read by rules (catch-up --upgrade)"
+        text += f"; {many(found.by_rules, 'conversation')} read by rules (catch-up --upgrade)"
     return text
 
 
 def _search(index: IndexStatus) -> str:
     chunks = sum(index.chunks.values())
     waiting = f", {index.pending:,} wait for a vector" if index.pending else ""
-    return f"{_many(chunks, 'chunk')} indexed{waiting}; embedder {index.why}"
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{many(chunks, 'chunk')} indexed{waiting}; embedder {index.why}"
