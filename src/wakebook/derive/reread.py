@@ -54,7 +54,7 @@ def reread(work: Work, path: str, whatever: bool = False) -> Report:
     session = str(front.get("session_id") or "")
     ref = f"{front.get('host')}/{session}"
     if not front.get("closed"):
-        return Report(ref=ref)  # it is still being read
+        return Report(ref=ref, busy=True)  # it is still being written
     source = Source(
         ref=ref,
         session=session,
@@ -108,7 +108,7 @@ def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[
         chains = work.ledger.chains()
         old = [entry for entry in chains.entries if entry.transcript == source.path]
         if {entry.id for entry in old} != expected:
-            return Report(ref=source.ref)  # another process has read it meanwhile
+            return Report(ref=source.ref, busy=True)  # another process was faster
         registry = subjects.load(work.home)
         new = _chained(drafts, old, chains)
         entries = admitted(work.home, new, source, chains, registry, work.now)

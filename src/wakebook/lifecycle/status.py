@@ -152,7 +152,8 @@ def _events(
             where = str(record.get("where") or record.get("session") or "")
             where = "extract" if event == "covered" else where  # once for all sessions
             of_a_session = event == "failure" and "/" in where  # that stands in its account
-            if of_a_session or str(record.get("at", "")) < max(since, over.get(where, "")):
+            at = str(record.get("at", ""))
+            if of_a_session or at < since or at <= over.get(where, ""):
                 continue
             reason = record.get("error") or record.get("reason") or record.get("path") or ""
             said = (where, f"{what}{reason}")
