@@ -7,6 +7,7 @@ that is too long for a question by itself loses its middle, and says so.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from wakebook.capture.transcript import Message, one_line
@@ -21,6 +22,7 @@ KNOWN_TOKENS = 3000
 KNOWN = 80  # entries
 SUBJECTS = 200
 HEADING = 12  # tokens
+AGENT = 0.3  # what an agent's words count for, against a user's
 
 
 def size(messages: Sequence[Message]) -> int:
@@ -96,28 +98,29 @@ def subjects(shown: Sequence[Message], scene: Scene) -> str:
 def related(shown: Sequence[Message], earlier: Sequence[Message], scene: Scene) -> dict[str, Entry]:
     """The known entries that the messages may be about, by reference, oldest first.
 
-    What counts: rare words in common, a subject that is named, being open, being recent.
+    What counts: rare words in common with one of the messages, an agent's less than a
+    user's; a subject that is named; being open; being recent.
     """
     current = [entry for entry in scene.current if entry.type != "handoff"]
-    said = " ".join(message.text for message in (*earlier, *shown))
-    spoken = words.terms(said)
-    lower = said.lower()
+    said = [(1.0 if one.role == "user" else AGENT, words.terms(one.text)) for one in shown]
+    said += [(AGENT, words.terms(one.text)) for one in earlier]
+    lower = " ".join(message.text for message in (*earlier, *shown)).lower()
     named = {slug for name, slug in scene.subjects.items() if name in lower} | {scene.subject}
-    terms = {entry.id: words.terms(f"{entry.content} {entry.detail}") for entry in current}
-    frequency: dict[str, int] = {}
-    for found in terms.values():
-        for term in found & spoken:
-            frequency[term] = frequency.get(term, 0) + 1
+    terms = [words.terms(f"{entry.content} {entry.detail}") for entry in current]
+    counts = Counter(term for found in terms for term in found)
     total = len(current)
+    rarity = {term: math.log(1 + total / count) for term, count in counts.items()}
 
-    def score(position: int, entry: Entry) -> float:
-        shared = sum(math.log(1 + total / frequency[term]) for term in terms[entry.id] & spoken)
-        about = 2.0 if entry.subject and entry.subject in named else 0.0
+    def score(position: int) -> float:
+        entry, own = current[position], terms[position]
+        fits = (weight * sum(rarity[term] for term in own & spoken) for weight, spoken in said)
+        fit = max(fits, default=0.0) / math.sqrt(len(own) or 1)
+        about = 1.0 if entry.subject and entry.subject in named else 0.0
         still_open = entry.type == "question" or entry.status == "open"
-        recent = 1.0 - min(1.0, (total - 1 - position) / 200)
-        return shared + about + (1.5 if still_open else 0.0) + recent
+        recent = 0.4 * (1.0 - min(1.0, (total - 1 - position) / 200))
+        return fit + about + (0.75 if still_open else 0.0) + recent
 
-    ranked = sorted(range(total), key=lambda position: score(position, current[position]))
+    ranked = sorted(range(total), key=score)
     chosen: list[int] = []
     room = KNOWN_TOKENS
     for position in reversed(ranked[-KNOWN:]):
