@@ -47,6 +47,11 @@ def handoff(said: Sequence[Message], scene: Scene) -> Draft | None:
 
 
 def _quotable(draft: Draft) -> Draft:
-    lines = [line for line in draft.detail.split("\n") if not suspicious(line, False)]
-    content = UNTOLD if suspicious(draft.content, False) else draft.content
+    """Without lines that give orders. What a user said last may: it is quoted whole."""
+    lines = [
+        line
+        for line in draft.detail.split("\n")
+        if not suspicious(line.partition(": ")[2] or line, line.startswith("User last: "))
+    ]
+    content = UNTOLD if suspicious(draft.content, True) else draft.content
     return msgspec.structs.replace(draft, content=content, detail="\n".join(lines))
