@@ -153,7 +153,7 @@ def _events(
             where = "extract" if event == "covered" else where  # once for all sessions
             of_a_session = event == "failure" and "/" in where  # that stands in its account
             at = str(record.get("at", ""))
-            if of_a_session or at < since or at <= over.get(where, ""):
+            if of_a_session or at < max(since, over.get(where, "")):
                 continue
             reason = record.get("error") or record.get("reason") or record.get("path") or ""
             said = (where, f"{what}{reason}")

@@ -43,12 +43,11 @@ class Ledger:
                 continue
             if known.content == draft.content:
                 return True
-            if known.id in draft.replaces or _points(draft.content) != _points(known.content):
-                continue  # another number or a "not" says something else
-            if words.alike(terms, known.terms) >= SAME:
-                return True
             if draft.status == "open" and terms <= known.terms:
                 return True  # "the load test" is the load test of the voucher burst
+            same = words.alike(terms, known.terms) >= SAME and known.id not in draft.replaces
+            if same and _points(draft.content) == _points(known.content):
+                return True  # another number or a "not" would say something else
         return False
 
     def add(self, draft: Draft) -> None:
