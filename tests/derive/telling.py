@@ -185,3 +185,11 @@ def per_message(*also: str) -> Callable[[Chat], str]:
         return answer(*lines, *also, *([handoff()] if ends(chat) else [])) or '{"type":"nothing"}'
 
     return reply
+
+
+def by_rules(tale: Tale) -> list[Entry]:
+    """Catch up without a model; then there is one. What rules have found."""
+    tale.settings(main="")
+    tale.memory.catch_up()
+    tale.settings()
+    return [entry for entry in tale.log() if entry.by == "rules"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +18,6 @@ from tests.derive.telling import (
     question,
     ref,
     task,
-    telling,
 )
 from tests.server import Chat, Say
 from wakebook.log.entry import derived_id
@@ -44,12 +41,6 @@ SQLITE = decision("Use SQLite for the bookings of the harbour app", 1, subject="
 RENEW = task("Renew the certificate of the relay", 3, subject="relay")
 PROJECTOR = fact("Mira brings the projector to the workshop", 3)
 ASKED = question(PORT, 4, 5, subject="relay")
-
-
-@pytest.fixture
-def tale(tmp_path: Path, projects: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tale]:
-    with telling(tmp_path, projects, monkeypatch) as tale:
-        yield tale
 
 
 def known(tale: Tale) -> None:

@@ -6,7 +6,6 @@ import json
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from tests.derive.telling import (
     numbers,
     per_message,
     task,
-    telling,
 )
 from tests.server import Chat, Hang, ModelServer, Raw, Say, Slow, Status, Step
 from wakebook import Memory
@@ -36,12 +34,6 @@ from wakebook.models import text as tokens
 
 LUND = fact("The meeting is in Lund", 1)
 NOWHERE = "http://127.0.0.1:9/v1"  # nothing listens
-
-
-@pytest.fixture
-def tale(tmp_path: Path, projects: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tale]:
-    with telling(tmp_path, projects, monkeypatch) as tale:
-        yield tale
 
 
 def window(tale: Tale) -> Window:

@@ -6,9 +6,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -23,7 +22,6 @@ from tests.derive.telling import (
     handoff,
     numbers,
     per_message,
-    telling,
 )
 from tests.server import Chat, Hang
 from wakebook.capture import state as states
@@ -32,12 +30,6 @@ from wakebook.lifecycle.upgrade import Upgraded
 
 LUND = "The meeting is in Lund."
 NOTHING = '{"type":"nothing"}'
-
-
-@pytest.fixture
-def tale(tmp_path: Path, projects: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tale]:
-    with telling(tmp_path, projects, monkeypatch) as tale:
-        yield tale
 
 
 def quiet(chat: Chat) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,6 +15,7 @@ from tests.derive.telling import (
     Tale,
     answer,
     block,
+    by_rules,
     decision,
     fact,
     handoff,
@@ -23,7 +23,6 @@ from tests.derive.telling import (
     per_message,
     ref,
     task,
-    telling,
 )
 from tests.server import Chat, Status
 from tests.story import WORKDAY, Claude, chat
@@ -38,21 +37,6 @@ POSTGRES = decision("Use Postgres for the bookings", 1, detail="SQLite locks up"
 UV = fact("The user prefers uv over pip", 3, kind="preference")
 FORM = task("Send Ankerpolice the insurance form", 3)
 LAUNCH = fact("The launch of the bookings is on 14 November 2026", 5)
-
-
-@pytest.fixture
-def tale(tmp_path: Path, projects: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tale]:
-    with telling(tmp_path, projects, monkeypatch) as tale:
-        yield tale
-
-
-def by_rules(tale: Tale) -> list[Entry]:
-    """Catch up without a model; then there is one."""
-    tale.settings(main="")
-    tale.memory.catch_up()
-    assert {entry.by for entry in tale.log()} <= {"rules", "", BY}
-    tale.settings()
-    return [entry for entry in tale.log() if entry.by == "rules"]
 
 
 def workday(tale: Tale, number: int = 1) -> Claude:

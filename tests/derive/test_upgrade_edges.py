@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -14,17 +13,16 @@ from tests.derive.telling import (
     Tale,
     answer,
     block,
+    by_rules,
     decision,
     ends,
     fact,
     handoff,
     per_message,
     task,
-    telling,
 )
 from tests.server import Chat, Status
 from wakebook.capture import state as states
-from wakebook.log.entry import Entry
 
 PAD = "This is a long winded aside about nothing at all that fills the page. " * 30
 POSTGRES = "We decided to use Postgres for the billing service."
@@ -32,20 +30,6 @@ SIXTEEN = "Make that Postgres 16 for the billing service."
 NOT_FOUND = "Sixteen of Postgres, on the big host, is what billing gets, I guess?"  # by rules
 NOTHING = '{"type":"nothing"}'
 LATER = "2026-11-09T12:00:00Z"
-
-
-@pytest.fixture
-def tale(tmp_path: Path, projects: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tale]:
-    with telling(tmp_path, projects, monkeypatch) as tale:
-        yield tale
-
-
-def by_rules(tale: Tale) -> list[Entry]:
-    """Catch up without a model; then there is one."""
-    tale.settings(main="")
-    tale.memory.catch_up()
-    tale.settings()
-    return tale.log()
 
 
 def held(tale: Tale, *types: str) -> list[str]:

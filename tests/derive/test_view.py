@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,6 @@ from tests.derive.telling import (
     handoff,
     numbers,
     per_message,
-    telling,
 )
 from tests.server import Chat
 from wakebook.capture.transcript import Message, Role
@@ -29,12 +27,6 @@ from wakebook.log.entry import Entry, Status, Type
 from wakebook.models import text as tokens
 
 AT = datetime(2026, 11, 8, 10, 0, tzinfo=UTC)
-
-
-@pytest.fixture
-def tale(tmp_path: Path, projects: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tale]:
-    with telling(tmp_path, projects, monkeypatch) as tale:
-        yield tale
 
 
 def said(*texts: str, first: int = 1, branch: Sequence[int] = ()) -> list[Message]:

@@ -11,30 +11,13 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.journeys.command import run, run_json
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.adapters.cli import COMMANDS
-
-
-def run(*arguments: str, code: int = 0, stdin: str = "") -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "wakebook", *arguments],
-        capture_output=True,
-        text=True,
-        input=stdin,
-        env=os.environ | {"COLUMNS": "100"},
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout + (done.stderr if code else "")
-
-
-def run_json(*arguments: str, code: int = 0) -> Any:
-    return json.loads(run(*arguments, "--json", code=code))
 
 
 def test_a_first_day(projects: Path) -> None:

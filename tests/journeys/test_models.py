@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,27 +12,12 @@ from typing import Any
 
 import pytest
 
+from tests.journeys.command import run, run_json
 from tests.lend import MODEL, answers, asked, goes_on, listened, settings
 from tests.server import ModelServer, Say, Status
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 
 COMMIT = "mira prepares the launch\n\nThe launch is on 21 November."
-
-
-def run(*arguments: str, code: int = 0) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "wakebook", *arguments],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"COLUMNS": "100"},
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout + (done.stderr if code else "")
-
-
-def run_json(*arguments: str, code: int = 0) -> Any:
-    return json.loads(run(*arguments, "--json", code=code))
 
 
 @pytest.fixture
