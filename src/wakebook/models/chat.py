@@ -41,7 +41,7 @@ from wakebook.models import prices, prompt, text
 from wakebook.models.calls import Call, Calls
 from wakebook.models.lines import Lines
 from wakebook.models.model import HOST, Lend, Model
-from wakebook.models.transport import Patience, TooLarge
+from wakebook.models.transport import Patience, TooLarge, on_this_machine
 from wakebook.models.wire import Question, Reply
 
 T = TypeVar("T")
@@ -112,13 +112,10 @@ class Models:
 
     def price(self, name: str) -> prices.Price | None:
         provider, _, model = name.partition("/")
-        table = prices.load(self._home.root / "prices.toml")
-        if provider == "compatible" and not table.find(provider, model):
-            from wakebook.models.transport import on_this_machine
-
-            here = on_this_machine(self._config.compatible.base_url)
-            return prices.Price(0.0, 0.0, 0.0, 0.0) if here else None
-        return table.find(provider, model)
+        found = prices.load(self._home.root / "prices.toml").find(provider, model)
+        if found is None and provider == "compatible":
+            return prices.FREE if on_this_machine(self._config.compatible.base_url) else None
+        return found
 
     # --- asking ----------------------------------------------------------------------
 
@@ -277,7 +274,6 @@ class Models:
     def _allow(self, name: str, question: Question) -> None:
         """Raises if the budget is spent, or the model is being left alone."""
         now = clock.now()
-        settings = self._config.models
         price = self.price(name)
         try:
             self.calls.ready(now)
@@ -287,11 +283,11 @@ class Models:
             with suppress(OSError):
                 self._home.trace("failure", where="costs", error=message)
             raise LeftAlone(message) from None
-        if settings.monthly_budget:
+        if self.limit:
             ahead = price.cost(question.size(), 0) if price else 0.0
             spent = self.calls.spent(now)
-            if spent + ahead > settings.monthly_budget:
-                message = _used_up(settings.monthly_budget, spent)
+            if spent + ahead > self.limit:
+                message = _used_up(self.limit, spent)
                 self._home.trace("failure", where="budget", error=message)
                 self.troubles.append(message)
                 raise NotAsked(message)
@@ -365,7 +361,7 @@ class Models:
 
     def budget(self) -> str:
         """A warning about the budget, if one is due."""
-        limit = self._config.models.monthly_budget
+        limit = self.limit
         spent = self.calls.spent(clock.now()) if limit else 0.0
         if not limit or spent < WARN * limit:
             return ""

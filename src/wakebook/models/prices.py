@@ -46,6 +46,9 @@ class Price(NamedTuple):
         return (asked + tokens_out * self.output) / 1_000_000
 
 
+FREE = Price(0.0, 0.0, 0.0, 0.0)
+
+
 class Table(NamedTuple):
     date: str  # of the shipped prices
     rows: Mapping[tuple[str, str], Price]  # by provider and model
@@ -56,7 +59,7 @@ class Table(NamedTuple):
             model = model.removeprefix("models/")
         found = self._at(provider, model)
         if found is None and provider == "ollama":
-            return Price(0.0, 0.0, 0.0, 0.0)  # it runs on the user's own machine
+            return FREE  # it runs on the user's own machine
         if found is None and provider == "compatible":
             vendor, _, name = model.partition("/")
             return self._at(_VENDORS.get(vendor, vendor), name, _dashed)

@@ -10,10 +10,9 @@ The sift is pure and never asks a model. In doubt a draft passes, unless poison 
 from wakebook.derive.sift.verdict import (
     Kind,
     Refusal,
-    believed,
     suspicious,
     tainted,
     why_refused,
 )
 
-__all__ = ["Kind", "Refusal", "believed", "suspicious", "tainted", "why_refused"]
+__all__ = ["Kind", "Refusal", "suspicious", "tainted", "why_refused"]

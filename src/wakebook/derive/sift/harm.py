@@ -14,6 +14,8 @@ from wakebook.derive.sift.abroad import ABROAD
 from wakebook.derive.sift.cues import ENGLISH
 from wakebook.derive.sift.disguise import normal
 
+OVERRIDES = "it overrides instructions"
+
 
 class Harm(NamedTuple):
     reason: str
@@ -98,5 +100,5 @@ def harm(text: str) -> tuple[str, bool]:
             return one.reason, one.always
     plain = _QUOTED.sub(" ", text)
     if not _TALKED.search(plain) and any(found.search(plain) for found in _OVERRIDES):
-        return "it overrides instructions", True
+        return OVERRIDES, True
     return "", False

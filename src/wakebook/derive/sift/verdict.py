@@ -6,14 +6,12 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-import msgspec
-
 from wakebook.capture.transcript import Message
 from wakebook.derive.extract import Draft
 from wakebook.derive.rules.names import names
 from wakebook.derive.sift.days import days, spoken_of, spoken_on
 from wakebook.derive.sift.grounds import PERSON, Ground, ground, specifics, squeeze, telling, tongue
-from wakebook.derive.sift.harm import harm
+from wakebook.derive.sift.harm import OVERRIDES, harm
 from wakebook.derive.sift.passages import Parted, parted
 from wakebook.derive.sift.worth import generic, meta
 
@@ -63,26 +61,9 @@ def tainted(text: str, messages: Sequence[Message]) -> str:
 def suspicious(text: str, by_user: bool) -> str:
     """Why a text should not be quoted: it gives orders to whoever reads it, or does harm."""
     reason, always = harm(text)
-    if reason and (always or not by_user):
-        return reason
+    if reason and (always or not by_user) and not (by_user and reason == OVERRIDES):
+        return reason  # a user may take back what they have said
     return "it gives orders to whoever reads it" if parted(text, by_user).suspect else ""
-
-
-def believed(messages: Iterable[Message]) -> list[Message]:
-    """Messages without their suspect passages, for whoever quotes them."""
-    found = []
-    for message in messages:
-        part = parted(message.text, message.role == "user")
-        tools = tuple(
-            tool
-            for tool in message.tools
-            if not parted(f"{tool.summary}\n\n{tool.result or ''}", False).suspect
-        )
-        if part.suspect or tools != message.tools:
-            text = "\n\n".join(part.trusted) if part.suspect else message.text
-            message = msgspec.structs.replace(message, text=text, tools=tools)
-        found.append(message)
-    return found
 
 
 class _Scene:
