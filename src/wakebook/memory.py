@@ -178,9 +178,7 @@ class Memory:
 
         self.home.require()
         self.models.insist = retry_failed
-        found = self.sessions(paths)
-        if session:
-            found = named(found, session)
+        found = named(self.sessions(paths), session)
         done = 0
 
         def finished(session: Session) -> None:
@@ -224,8 +222,7 @@ class Memory:
     def upgrade(
         self, session: str = "", progress: Progress = lambda what, done, total: None
     ) -> Upgraded:
-        """Have the model read again what rules have read, because there was no model or it
-        failed. New entries replace the old ones."""
+        """Have the model read again what rules have read. New entries replace the old ones."""
         from wakebook.lifecycle.upgrade import upgrade
 
         self.home.require()
@@ -235,8 +232,7 @@ class Memory:
 
     @contextmanager
     def rehearsal(self) -> Iterator[Memory]:
-        """A copy of this memory on which anything can be done, and no model is asked: its
-        `models.planned` says what would have been."""
+        """A copy of this memory. No model is asked: its `models.planned` says what would be."""
         from wakebook.lifecycle.rehearse import rehearsal
 
         self.home.require()

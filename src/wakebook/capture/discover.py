@@ -169,7 +169,9 @@ def sessions(hosts: Hosts, state: State, paths: Sequence[Path] = ()) -> list[Ses
 
 
 def named(found: Sequence[Session], name: str) -> list[Session]:
-    """The sessions that an id, or the beginning of one, stands for."""
+    """The sessions that an id, or the beginning of one, stands for. No name: all."""
+    if not name:
+        return list(found)
     exact = [item for item in found if name in (item.id, item.ref)]
     matching = exact or [item for item in found if item.id.startswith(name)]
     if not matching:
