@@ -45,10 +45,11 @@ def test_other_changes_wait_for_their_batch(
     before = len(subjects(memory.home.root))
     memory.remember("one")
     assert len(subjects(memory.home.root)) == before
-    assert memory.status().uncommitted == 1
+    assert memory.home.log in memory.history().waiting()
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T08:31:00Z")
     memory.remember("two")
-    assert subjects(memory.home.root)[0] == "memory: log.jsonl"
+    assert subjects(memory.home.root)[0].startswith("memory: ")
+    assert "two" in git(memory.home.root, "show", "HEAD:log.jsonl")
     memory.remember("three")
     assert memory.commit("by hand")
     assert subjects(memory.home.root)[0] == "memory: by hand"
@@ -222,3 +223,142 @@ def test_a_lock_that_a_killed_git_left_is_cleared_when_it_is_old(
     memory.commit()
     assert not lock.exists()
     assert "one" in git(memory.home.root, "show", "HEAD:log.jsonl")
+
+
+def test_on_a_detached_head_commits_go_on_and_status_says_so(memory: Memory) -> None:
+    memory.commit()
+    git(memory.home.root, "checkout", "--quiet", "--detach")
+    memory.remember("one")
+    assert memory.commit()
+    assert "one" in git(memory.home.root, "show", "HEAD:log.jsonl")
+    assert "detached HEAD" in memory.status().git and "switch -c NAME" in memory.status().git
+
+
+def conflicted(folder: Path, name: str) -> None:
+    """Leave a merge with a conflict in a file, in the middle of it."""
+    (folder / name).write_text("base\n")
+    git(folder, "add", "--force", name)
+    git(folder, "commit", "--quiet", "--no-verify", "-m", "base")
+    git(folder, "checkout", "--quiet", "-b", "side")
+    for branch, text in (("side", "theirs\n"), ("main", "ours\n")):
+        git(folder, "checkout", "--quiet", branch)
+        (folder / name).write_text(text)
+        git(folder, "commit", "--quiet", "--no-verify", "-am", branch)
+    with pytest.raises(subprocess.CalledProcessError):
+        git(folder, "merge", "side")
+
+
+@pytest.mark.parametrize("name", ["knowledge/people/ada.md", "code.py"])
+def test_in_the_middle_of_a_merge_nothing_is_committed_and_the_index_stays(
+    memory: Memory, name: str
+) -> None:
+    root = memory.home.root
+    memory.commit()
+    conflicted(root, name)
+    before, head = git(root, "ls-files", "--stage"), git(root, "rev-parse", "HEAD")
+    memory.remember("one")
+    with pytest.raises(GitError, match=r"middle of a merge.*git merge --abort"):
+        memory.commit()
+    assert "merging" in memory.status().git
+    assert any("middle of a merge" in problem for problem in memory.history().problems())
+    assert git(root, "ls-files", "--stage") == before and git(root, "rev-parse", "HEAD") == head
+    git(root, "merge", "--abort")
+    assert memory.commit()
+    assert memory.history().problems() == []
+
+
+def test_a_batch_in_the_middle_of_a_merge_is_traced_and_made_up_for(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.commit()
+    conflicted(memory.home.root, "code.py")
+    monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T09:00:00Z")
+    memory.remember("one")
+    assert any("middle of a merge" in problem for problem in memory.status().problems)
+    git(memory.home.root, "merge", "--abort")
+    monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T10:00:00Z")
+    memory.remember("two")
+    assert "one" in git(memory.home.root, "show", "HEAD:log.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("command", "state"), [("rebase", "rebasing"), ("cherry-pick", "cherry-picking")]
+)
+def test_a_rebase_and_a_cherry_pick_are_left_alone_too(
+    memory: Memory, command: str, state: str
+) -> None:
+    root = memory.home.root
+    conflicted(root, "code.py")
+    git(root, "merge", "--abort")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(root, command, "side")
+    repository = memory.history().required()
+    assert repository.state() == state
+    memory.remember("one")
+    with pytest.raises(GitError, match=f"git {command} --abort"):
+        memory.commit()
+    git(root, command, "--abort")
+    assert repository.state() == "clean"
+
+
+def test_conflicts_without_a_merge_are_seen(memory: Memory) -> None:
+    root = memory.home.root
+    conflicted(root, "code.py")
+    (root / ".git" / "MERGE_HEAD").unlink()  # as a `stash pop` leaves it
+    assert memory.history().required().state() == "unmerged"
+    memory.remember("one")
+    with pytest.raises(GitError, match=r"conflicts in code\.py"):
+        memory.commit()
+
+
+@pytest.mark.parametrize(
+    ("paths", "kind"),
+    [
+        (["knowledge/identity/SOUL.md"], "identity"),
+        (["knowledge/identity/SOUL.md", "knowledge/people/ada.md"], "memory"),
+        (["config.toml", "prompts/extract.md"], "maintenance"),
+        (["archive/journal/2026-01-01.md"], "maintenance"),
+        (["archive/people/ada.md", "-topics/release-day.md"], "maintenance"),
+        (["topics/release-day.md"], "memory"),
+    ],
+)
+def test_a_commit_is_called_after_what_is_in_it(
+    memory: Memory, paths: list[str], kind: str
+) -> None:
+    memory.commit()
+    for name in paths:
+        path = memory.home.root / name.removeprefix("-")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("---\ntriggers: [a]\n---\nnew\n")
+        if name.startswith("-"):
+            path.unlink()
+    memory.commit()
+    assert subjects(memory.home.root)[0].startswith(f"{kind}: ")
+
+
+def test_a_name_with_brackets_is_only_itself(memory: Memory) -> None:
+    memory.commit()
+    people = memory.home.root / "knowledge" / "people"
+    (people / "[ab].md").write_text("one")
+    (people / "a.md").write_text("two")
+    repository = memory.history().required()
+    repository.commit("memory", "one", [people / "[ab].md"])
+    assert git(memory.home.root, "show", "--name-only", "--format=") == "knowledge/people/[ab].md"
+
+
+def test_commits_carry_the_time_of_the_clock(memory: Memory) -> None:
+    assert git(memory.home.root, "log", "-1", "--format=%at %ct") == "1794211200 1794211200"
+
+
+def test_attachments_are_committed_without_lfs(memory: Memory) -> None:
+    attributes = (memory.home.root / ".gitattributes").read_text()
+    for kind in "png jpg jpeg gif webp pdf mp4 mov mp3 wav zip".split():
+        path = memory.home.root / "attachments" / f"file.{kind}"
+        path.write_bytes(b"\x00\x01" + kind.encode())
+        assert f"*.{kind} filter=lfs" in attributes
+    assert memory.commit()
+    repository = memory.history().required()
+    assert repository.show("HEAD", "attachments/file.webp") == b"\x00\x01webp"
+    assert "filter: lfs" in git(
+        memory.home.root, "check-attr", "filter", "attachments/2026/deep/file.webp"
+    )

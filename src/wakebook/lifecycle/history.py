@@ -2,46 +2,67 @@
 
 A closed conversation is committed at once. Everything else waits for the next batch, whose
 message a model writes from the changes if there is one. The user's own text is committed before
-anything near it changes. Git failing never stops the memory: the failure is traced, shown in
-`status`, and the next batch tries again.
+anything near it changes, and a rewrite stands between two commits. Git failing never stops the
+memory: the failure is traced, shown in `status`, and the next batch tries again. While the user
+is in the middle of a merge nothing is committed and nothing of theirs is touched.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from wakebook import git
+from wakebook import clock, git
 from wakebook.capture import archive, redact
 from wakebook.capture import state as states
 from wakebook.config import Config
 from wakebook.errors import GitError, ModelError, TranscriptError, WakebookError
 from wakebook.home import TRACKED, Home
+from wakebook.lifecycle import checks, push
 from wakebook.models import text as tokens
 
 if TYPE_CHECKING:
     from wakebook.models.chat import Models
 
-_TRAILER = re.compile(r"[A-Za-z]+(?:-[a-z]+)*-by:", re.IGNORECASE)  # nobody's word but git's
+_TRAILER = re.compile(r"(?:[A-Za-z]+(?:-[a-z]+)*-by|rewrite|reverts):", re.IGNORECASE)  # not theirs
 DIFF_TOKENS = 1500
 FILES = 40
+REWRITE = "Rewrite"  # the line of a message that `undo` looks for
+SETTINGS = ("config.toml", "prices.toml", ".gitignore", ".gitattributes", "prompts")
 
 
 class History:
-    def __init__(self, home: Home, config: Config, models: Models) -> None:
-        self._home = home
-        self._config = config
+    def __init__(
+        self,
+        home: Home,
+        config: Config,
+        models: Models,
+        repository: git.Repository | None = None,
+    ) -> None:
+        """`repository`: the home's, if somebody has found it already."""
+        self.home = home
+        self.config = config
         self._models = models
-        self.repository = git.Repository.find(home.root) if config.git.enabled else None
+        self.repository = repository
+        if repository is None and config.git.enabled:
+            self.repository = git.Repository.find(home.root)
+
+    def required(self) -> git.Repository:
+        """The repository, for what cannot be done without one."""
+        if self.repository is None:
+            raise GitError(f"That needs the home's history in git: {self.note()}.")
+        return self.repository
 
     def note(self) -> str:
         """One line on how things stand, for `status`."""
-        if not self._config.git.enabled:
+        if not self.config.git.enabled:
             return "switched off in config.toml"
         if not git.installed():
             return "git is not installed: no history is kept"
@@ -49,7 +70,29 @@ class History:
             return "not a repository: run `wakebook init` again"
         last = self.repository.last_commit()
         where = "" if self.repository.own else f" (in your repository {self.repository.top})"
+        state = self.repository.state()
+        if state == "detached":
+            where += (
+                f"; on no branch (detached HEAD): `git -C {self.repository.top} switch -c NAME` "
+                "keeps what is committed here"
+            )
+        elif state != "clean":
+            where += f"; {state}: nothing is committed until that is over"
         return (f"{last[2]} [{last[0]}]" if last else "no commit yet") + where
+
+    def problems(self) -> list[str]:
+        """What keeps the history from being written or pushed right now."""
+        if self.repository is None:
+            return []
+        found = [self.repository.obstacle(), push.problem(self.home, self.config, self.repository)]
+        found += [f"not committed: {reason}" for reason in self._sorted(self.waiting())[1]]
+        return [problem for problem in found if problem]
+
+    def over(self) -> dict[str, str]:
+        """When git last did well: its earlier failures are over."""
+        last = self.repository.last_commit() if self.repository else None
+        at = clock.parse(last[1]) if last else None
+        return {"git": clock.iso(at)} if at else {}
 
     def waiting(self) -> list[Path]:
         """Changed files that the next batch will take: all but transcripts still written to."""
@@ -58,23 +101,38 @@ class History:
         still_open = self._still_open()
         return [path for path in self.repository.changed(*TRACKED) if path not in still_open]
 
-    def now(self, now: datetime, summary: str = "") -> str | None:
-        """Commit what is waiting because somebody asked. Raises GitError if git refuses."""
+    def now(self, now: datetime, summary: str = "", ask: bool = True) -> str | None:
+        """Commit what is waiting because somebody asked. Raises GitError if git refuses.
+
+        What the checks refuse stays out; the rest is committed all the same.
+        """
         if self.repository is None:
             raise GitError(f"Nothing can be committed: {self.note()}.")
-        text, body = (summary, "") if summary else self.proposal()
-        with self._home.locked():
-            paths = self.waiting()
+        if obstacle := self.repository.obstacle():
+            raise GitError(obstacle)
+        text, body = (summary, "") if summary or not ask else self.proposal()
+        with self.home.locked():
+            paths, refused = self._sorted(self.waiting())
             done = self.repository.commit(self._kind(paths), text or _summary(paths), paths, body)
             self._note_commit(now)
-            return done
+        push.start(self.home, self.config, self.repository, now)
+        if refused:
+            rest = f" Everything else is committed ({done})." if done else ""
+            raise GitError("Not committed: " + " ".join(refused) + rest)
+        return done
 
     def batch(self, now: datetime, ask: bool = True) -> str | None:
         """Commit what is waiting, if the last batch is long enough ago."""
-        if self.repository is None or not self._due(now):
+        if self.repository is None:
             return None
+        done = self._batch(self.repository, now, ask) if self._due(now) else None
+        push.start(self.home, self.config, self.repository, now)
+        return done
+
+    def _batch(self, repository: git.Repository, now: datetime, ask: bool) -> str | None:
+        ask = ask and not repository.obstacle()
         text, body = self.proposal() if ask else ("", "")  # not under the lock: it takes its time
-        with self._home.locked():
+        with self.home.locked():
             if not self._due(now):
                 return None
             paths = self.waiting()
@@ -88,47 +146,47 @@ class History:
         if self.repository is None or not paths or not self._models.has("commit"):
             return _summary(paths), ""
         try:
-            files = "\n".join(self._home.relative(path) for path in paths[:FILES])
+            files = "\n".join(self.home.relative(path) for path in paths[:FILES])
             changes, _ = redact.redact(self.repository.diff(self._telling(paths)))
             diff = tokens.cut(changes, DIFF_TOKENS)
             said = self._models.ask("commit", files=files, diff=diff)
         except ModelError:
             return _summary(paths), ""  # traced where it happened
         except WakebookError as error:
-            self._home.trace("failure", where="commit message", error=str(error))
+            self.home.trace("failure", where="commit message", error=str(error))
             return _summary(paths), ""
         return _formed(said) or (_summary(paths), "")
 
     def _telling(self, paths: Sequence[Path]) -> list[Path]:
         """What a message can be made from: the log first, and no conversations."""
-        root = self._home.root
+        root = self.home.root
         kept = [
             path
             for path in paths
             if not path.is_relative_to(root / "raw")
             and not path.is_relative_to(root / "attachments")
         ]
-        return sorted(kept, key=lambda path: (path != self._home.log, path == self._home.memory))
+        return sorted(kept, key=lambda path: (path != self.home.log, path == self.home.memory))
 
     def _due(self, now: datetime) -> bool:
-        pause = timedelta(minutes=self._config.git.batch_minutes)
-        last = states.load(self._home).committed_at
+        pause = timedelta(minutes=self.config.git.batch_minutes)
+        last = states.load(self.home).committed_at
         return last is None or not last <= now < last + pause
 
     def _note_commit(self, now: datetime) -> None:
-        state = states.load(self._home)
-        states.save(self._home, msgspec.structs.replace(state, committed_at=now))
+        state = states.load(self.home)
+        states.save(self.home, msgspec.structs.replace(state, committed_at=now))
 
     def conversation(self, path: str) -> None:
         """Commit a transcript that has just been closed."""
         if self.repository is None:
             return
         try:
-            topic = str(archive.read(self._home, path).front.get("topic") or path)
+            topic = str(archive.read(self.home, path).front.get("topic") or path)
         except TranscriptError:
             topic = path
-        with self._home.locked():
-            self._commit("conversation", topic, [self._home.root / path], f"Session: {path}")
+        with self.home.locked():
+            self._commit("conversation", topic, [self.home.root / path], f"Session: {path}")
 
     def leftovers(self) -> None:
         """Commit closed transcripts that a crash kept from being committed."""
@@ -137,38 +195,106 @@ class History:
         still_open = self._still_open()
         for path in self.repository.changed("raw/conversations"):
             if path.suffix == ".md" and path.exists() and path not in still_open:
-                self.conversation(self._home.relative(path))
+                self.conversation(self.home.relative(path))
 
     def before_touching(self, path: Path) -> None:
         """The user's own words are in git before anything near them changes."""
-        if path.is_relative_to(self._home.root) and path.exists():
-            self._commit("memory", f"{path.name} as it was", [path])
+        if path.is_relative_to(self.home.root) and path.exists():
+            self._commit("memory", f"{path.name} as it was", [path], checked=False)
 
     def log(self, summary: str) -> None:
         """Commit the log and the registry, around a rewrite of both."""
-        self._commit("maintenance", summary, [self._home.log, self._home.subjects])
+        self._commit("maintenance", summary, [self.home.log, self.home.subjects])
 
-    def _commit(self, kind: str, summary: str, paths: Sequence[Path], body: str = "") -> str | None:
+    @contextmanager
+    def rewrite(
+        self, kind: str, summary: str, paths: Sequence[Path], name: str = ""
+    ) -> Iterator[list[Path]]:
+        """Around a rewrite of some files, under the writer lock.
+
+        They are committed as they are before the block, and as they became after it, with a
+        line that `undo` looks for. The block may add further paths to the list. If the first
+        commit fails, GitError comes before anything was rewritten. Without git, only the block.
+        """
+        touched = list(paths)
+        self.backup(f"before {summary}", touched)
+        yield touched
+        body = f"{REWRITE}: {' '.join((name or summary).split())}"
+        self._commit(self._on_branch(kind), summary, touched, body, checked=False)
+
+    def backup(self, summary: str, paths: Sequence[Path]) -> str | None:
+        """Commit files as they are, whatever the checks say. Raises GitError if that fails."""
+        if self.repository is None or not paths:
+            return None
+        return self.repository.commit(self._kind(paths), summary, paths)
+
+    def _commit(
+        self, kind: str, summary: str, paths: Sequence[Path], body: str = "", checked: bool = True
+    ) -> str | None:
         if self.repository is None or not paths:
             return None
         try:
-            return self.repository.commit(kind, summary, paths, body)
+            fine, refused = self._sorted(paths) if checked else (list(paths), [])
+            for reason in refused:
+                self.home.trace("failure", where="git", error=f"not committed: {reason}")
+            return self.repository.commit(kind, summary, fine, body)
         except GitError as error:
-            self._home.trace("failure", where="git", error=str(error))
+            self.home.trace("failure", where="git", error=str(error))
             return None
 
+    def _sorted(self, paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+        """Those that may be committed, and why the others may not."""
+        repository = self.required()
+
+        def change(path: Path) -> checks.Change:
+            name = self.home.relative(path)
+            return checks.Change(name, lambda: _bytes(path), lambda: repository.show("HEAD", name))
+
+        rewrite = bool(os.environ.get(checks.REWRITE))
+        found = checks.check([change(path) for path in paths], self.config.notes, rewrite)
+        refused = {problem.path: str(problem) for problem in found if problem.refused}
+        fine = [path for path in paths if self.home.relative(path) not in refused]
+        return fine, list(refused.values())
+
     def _still_open(self) -> set[Path]:
-        sessions = states.load(self._home).sessions.values()
-        return {self._home.root / item.window.path for item in sessions if item.window}
+        sessions = states.load(self.home).sessions.values()
+        return {self.home.root / item.window.path for item in sessions if item.window}
 
     def _kind(self, paths: Sequence[Path]) -> str:
-        identity = self._home.root / "knowledge" / "identity"
-        only = bool(paths) and all(path.is_relative_to(identity) for path in paths)
-        return "identity" if only else "memory"
+        """The type of a commit: what all of its paths have in common."""
+        names = [self.home.relative(path) for path in paths]
+        gone = [name for name, path in zip(names, paths, strict=True) if not path.exists()]
+        moved = [name for name in names if _is_in(name, "archive") or name in gone]
+        if names and all(_is_in(name, "knowledge/identity") for name in names):
+            kind = "identity"
+        elif names and all(_is_in(name, "raw") for name in names):
+            kind = "conversation"
+        elif names and (len(moved) == len(names) or all(_is_in(n, *SETTINGS) for n in names)):
+            kind = "maintenance"
+        else:
+            kind = "memory"
+        return self._on_branch(kind)
+
+    def _on_branch(self, kind: str) -> str:
+        """Whatever is committed on explore/... or extract/... is called after it."""
+        branch = self.repository.branch() if self.repository else ""
+        special = branch.partition("/")[0] if "/" in branch else ""
+        return special if special in ("explore", "extract") else kind
+
+
+def _is_in(name: str, *folders: str) -> bool:
+    return any(name == folder or name.startswith(f"{folder}/") for folder in folders)
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 def _summary(paths: Sequence[Path]) -> str:
-    names = sorted({path.name for path in paths})
+    names = sorted({path.name for path in paths}, key=lambda name: (name != "log.jsonl", name))
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 

@@ -75,7 +75,19 @@ def _fill(home: Home, fresh: bool) -> Made:
     if fresh and os.stat(home.root).st_mode & 0o077:  # noqa: PTH116
         notes.append(f"{home.root} existed already and keeps its permissions (0700 is safer).")
     commit = _start(repository, home, notes)
+    notes += _hooks(repository, home)
     return Made(tuple(created), tuple(kept), tuple(notes), commit)
+
+
+def _hooks(repository: git.Repository | None, home: Home) -> list[str]:
+    from wakebook.lifecycle import githooks
+
+    if repository is None:
+        return []
+    try:
+        return githooks.install(repository, config.load(home.config))
+    except (GitError, OSError) as error:
+        return [f"git hooks were not installed: {error}"]
 
 
 def _start(repository: git.Repository | None, home: Home, notes: list[str]) -> str | None:
@@ -94,9 +106,9 @@ def _start(repository: git.Repository | None, home: Home, notes: list[str]) -> s
 def _markers(home: Home) -> list[str]:
     """A MEMORY.md that was here before gets the briefing's markers at its end."""
     text = home.memory.read_bytes().decode("utf-8", "surrogateescape")
-    if markdown.block(text) is not None:
+    if markdown.block(text, markdown.BRIEFING) is not None:
         return []
-    grown = markdown.replace_block(text, "")
+    grown = markdown.put(text, markdown.BRIEFING, [])
     home.replace(home.memory, grown.encode("utf-8", "surrogateescape"))
     return ["added the briefing markers at the end of knowledge/memory/MEMORY.md"]
 

@@ -1,0 +1,109 @@
+"""Branches with a work tree of their own, so that the user's checkout stays where it is.
+
+In a home that lies inside another repository, only the home's files are checked out; the rest
+of the repository is marked as not wanted in that work tree, without touching any settings.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from wakebook import clock
+from wakebook.errors import GitError
+from wakebook.git.command import run, run_bytes
+from wakebook.git.past import Remembering
+
+
+class Branch(msgspec.Struct, frozen=True):
+    name: str
+    commit: str
+    at: datetime  # of its newest commit
+    path: Path | None = None  # of its work tree, if there is one
+
+
+class Branching(Remembering):
+    def branches(self, pattern: str = "*") -> list[Branch]:
+        """Branches by name, like explore/*, with their newest commit."""
+        form = "--format=%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(worktreepath)"
+        found: list[Branch] = []
+        for line in self._git("for-each-ref", form, f"refs/heads/{pattern}").splitlines():
+            name, commit, date, path = line.split("\0")
+            at = clock.parse(date)
+            assert at is not None
+            where = Path(path) if path else None
+            found.append(Branch(name.removeprefix("refs/heads/"), commit, at, where))
+        return found
+
+    def worktree_add(self, path: Path, branch: str, base: str = "HEAD") -> Path:
+        """Check a branch out at `path`, and make it from `base` if it is new. The home in it.
+
+        A folder that somebody removed by hand is forgotten first.
+        """
+        self._valid(f"refs/heads/{branch}")
+        self._git("worktree", "prune")
+        known = self._try("show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
+        new = ["-b", branch] if known.returncode != 0 else []
+        start = base if new else branch
+        self._git("worktree", "add", "--quiet", "--no-checkout", *new, str(path), start)
+        try:
+            self._fill(path)
+        except GitError:
+            self._try("worktree", "remove", "--force", str(path))
+            raise
+        return path if self.own else path / self._prefix
+
+    def begin(self, message: str, base: str = "HEAD") -> str:
+        """A commit without a change that a branch can begin with: its date is the branch's."""
+        start = self.resolve(base)
+        if start is None:
+            raise GitError(f"There is no commit in {self.top} yet to begin a branch from.")
+        done = run(
+            self.root,
+            ["commit-tree", "-m", message, "-p", start, f"{start}^{{tree}}"],
+            settings=self._identity(),
+            extra=self._stamp(),
+        )
+        return done.stdout.strip()
+
+    def _fill(self, path: Path) -> None:
+        run(path, ["read-tree", "HEAD"])
+        if self.own:
+            run(path, ["checkout-index", "--all", "--quiet"])
+            return
+        names = run_bytes(path, ["ls-files", "-z"]).stdout.split(b"\0")
+        inside = self._prefix.encode() + b"/"
+        ours = [name for name in names if name.startswith(inside)]
+        rest = [name for name in names if name and not name.startswith(inside)]
+        _feed(path, ["update-index", "--skip-worktree"], rest)
+        _feed(path, ["checkout-index", "--quiet"], ours)
+        (path / self._prefix).mkdir(parents=True, exist_ok=True)
+        run(path, ["update-index", "-q", "--refresh"], check=False)
+
+    def worktree_remove(self, path: Path) -> None:
+        """Remove a work tree with all that is in it. One that is gone already is forgotten."""
+        if path.exists():
+            self._git("worktree", "remove", "--force", "--force", str(path))
+            shutil.rmtree(path, ignore_errors=True)
+        self._git("worktree", "prune")
+
+    def branch_remove(self, branch: str) -> str:
+        """Remove a branch, merged or not. The commit that it was at."""
+        commit = self.resolve(f"refs/heads/{branch}")
+        if commit is None:
+            raise GitError(f"There is no branch {branch} in {self.top}.")
+        self._git("branch", "--quiet", "--delete", "--force", branch)
+        return commit
+
+    def ahead(self, branch: str, of: str = "HEAD") -> int:
+        """How many commits a branch has that another one has not."""
+        return int(self._git("rev-list", "--count", f"{of}..{branch}").strip() or 0)
+
+
+def _feed(path: Path, arguments: Sequence[str], names: Sequence[bytes]) -> None:
+    if names:
+        run_bytes(path, [*arguments, "-z", "--stdin"], given=b"\0".join(names) + b"\0")

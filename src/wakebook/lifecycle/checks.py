@@ -1,0 +1,123 @@
+"""Checks: what may not go into the history as it is.
+
+The same rules hold for the pre-commit hook, which looks at what is staged, and for Wakebook's
+own commits, which look at the files. A transcript is never changed once it is closed; a
+MEMORY.md that is too long, or frontmatter that nobody can read, is better mended now than found
+in a year. Everything else about a note is its author's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from wakebook import markdown
+from wakebook.config import Notes
+
+FOLDERS = ("raw/conversations", "knowledge", "topics", "archive")
+MEMORY = "knowledge/memory/MEMORY.md"
+REWRITE = "WAKEBOOK_REWRITE"  # for whoever has to take something out of a closed transcript
+ENCRYPTED = b"\0GITCRYPT"
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A file that is about to be committed. `before` is what the last commit holds."""
+
+    path: str  # relative to the home
+    now: Callable[[], bytes | None]
+    before: Callable[[], bytes | None]
+
+
+class Problem(msgspec.Struct, frozen=True):
+    path: str
+    text: str
+    line: int = 0
+    refused: bool = True  # otherwise a warning
+
+    def __str__(self) -> str:
+        return f"{self.path}{f':{self.line}' if self.line else ''}: {self.text}"
+
+
+def check(changes: Iterable[Change], notes: Notes, rewrite: bool = False) -> list[Problem]:
+    """What is wrong with some changes. `rewrite`: closed transcripts may change, this once."""
+    return [
+        problem
+        for change in changes
+        if change.path.endswith(".md") and change.path.startswith(tuple(f"{f}/" for f in FOLDERS))
+        for problem in _problems(change, notes, rewrite)
+    ]
+
+
+def _problems(change: Change, notes: Notes, rewrite: bool) -> Iterator[Problem]:
+    data = change.now()
+    conversation = change.path.startswith("raw/conversations/")
+    if conversation and not rewrite and _is_closed(before := change.before()) and data != before:
+        done = "changed" if data is not None else "removed or renamed"
+        yield Problem(
+            change.path,
+            f"this conversation is closed and may not be {done}. "
+            f"`git checkout HEAD -- {change.path}` brings it back; {REWRITE}=1 git commit … "
+            "commits it all the same.",
+        )
+    elif data is not None and not data.startswith(ENCRYPTED):
+        text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+        yield from _frontmatter(change.path, text, needed=conversation)
+        if change.path == MEMORY:
+            yield from _length(text, notes)
+
+
+def _is_closed(data: bytes | None) -> bool:
+    if data is None:
+        return False
+    front, _ = markdown.split(data.decode("utf-8", "replace"))
+    return front.get("closed") is True
+
+
+def _frontmatter(path: str, text: str, needed: bool) -> Iterator[Problem]:
+    front, line, reason = parse(text)
+    if reason:
+        yield Problem(path, reason, line)
+    elif front is None and needed:
+        yield Problem(path, "a conversation begins with frontmatter, and this has none.", 1)
+    elif path.startswith("topics/") and not (front or {}).get("triggers"):
+        yield Problem(path, "a topic without triggers never activates.", 1, refused=False)
+
+
+def parse(text: str) -> tuple[dict[str, Any] | None, int, str]:
+    """Frontmatter; where it is broken, the line and the reason. None if there is none."""
+    if not text.startswith("---\n"):
+        return None, 0, ""
+    end = text.find("\n---", 3)
+    while end >= 0 and text[end + 4 : end + 5] not in ("", "\n"):
+        end = text.find("\n---", end + 1)
+    if end < 0:  # a line across the page, or frontmatter without its end
+        looks = ":" in text.split("\n", 2)[1]
+        return None, 1 if looks else 0, "this frontmatter has no end (---)." if looks else ""
+    import yaml
+
+    try:
+        front = yaml.safe_load(text[4 : end + 1])
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "it cannot be read"
+        line = mark.line + 2 if mark else 1
+        return None, line, f"this frontmatter is no YAML: {problem}."
+    except (ValueError, RecursionError) as error:  # of what it takes for a date, say
+        return None, 1, f"this frontmatter is no YAML: {error}."
+    return (front if isinstance(front, dict) else None), 0, ""
+
+
+def _length(text: str, notes: Notes) -> Iterator[Problem]:
+    lines = len(text.splitlines())
+    if lines > notes.memory_refuse:
+        yield Problem(
+            MEMORY,
+            f"{lines} lines, and {notes.memory_refuse} are the most that is committed. Shorten "
+            "your own part of it, or run `wakebook tick prune`.",
+        )
+    elif lines > notes.memory_warn:
+        yield Problem(
+            MEMORY, f"{lines} lines (cap: {notes.memory_cap}). Shorten it soon.", refused=False
+        )

@@ -1,0 +1,165 @@
+"""Undo: the last rewrite taken back, with whatever was written since left in place.
+
+A rewrite is a commit whose message has a line `Rewrite: NAME`. Each of its files is put back to
+what it was before; where it has changed since, the two changes are put together, and if they
+contradict each other nothing at all is changed. Generated blocks do not count: they are written
+anew afterwards. Taking back is a commit like any other.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from wakebook import markdown
+from wakebook.derive.notes import condensed
+from wakebook.errors import GitError, NotFound
+from wakebook.git import Commit, Repository
+from wakebook.lifecycle.history import REWRITE, History
+from wakebook.lifecycle.notes import FRONT
+
+REVERTS = "Reverts"
+_NAME = re.compile(rf"^{REWRITE}: (.+)$", re.MULTILINE)
+_BACK = re.compile(rf"^{REVERTS}: ([0-9a-f]{{40,64}})$", re.MULTILINE)
+
+
+class Rewrite(msgspec.Struct, frozen=True, kw_only=True):
+    """A rewrite that can be, or was, taken back."""
+
+    name: str
+    commit: str
+    at: datetime
+    summary: str
+    undone: bool = False
+
+
+class Undone(msgspec.Struct, frozen=True, kw_only=True):
+    rewrite: Rewrite
+    restored: tuple[str, ...]  # files whose earlier text came back
+    removed: tuple[str, ...]  # files that the rewrite had made
+    commit: str = ""
+
+
+def rewrites(history: History, most: int = 50) -> list[Rewrite]:
+    """The rewrites of the current branch, newest first."""
+    found = history.required().commits(
+        "--extended-regexp", f"--grep=^({REWRITE}|{REVERTS}): ", f"--max-count={most * 2}"
+    )
+    back = {identity for commit in found for identity in _BACK.findall(commit.body)}
+    return [_rewrite(commit, back) for commit in found if _NAME.search(commit.body)][:most]
+
+
+def _rewrite(commit: Commit, back: set[str]) -> Rewrite:
+    named = _NAME.search(commit.body)
+    assert named is not None
+    return Rewrite(
+        name=named[1],
+        commit=commit.id,
+        at=commit.at,
+        summary=commit.summary,
+        undone=commit.id in back,
+    )
+
+
+def undo(history: History, now: datetime) -> Undone:
+    """Take the last rewrite back that still stands. Under the writer lock."""
+    repository = history.required()
+    if obstacle := repository.obstacle():
+        raise GitError(obstacle)
+    standing = [one for one in rewrites(history) if not one.undone]
+    raw = history.home.root / "raw"
+    history.backup("before undo", [p for p in history.waiting() if not p.is_relative_to(raw)])
+    last: Rewrite | None = None
+    after: dict[Path, bytes | None] = {}
+    for last in standing:
+        after = _merged(repository, last)
+        if after:  # otherwise somebody has put it back by hand
+            break
+    if last is None or not after:
+        raise NotFound("There is no rewrite to take back. `wakebook undo --list` shows them all.")
+    for path, data in after.items():
+        if data is None:
+            path.unlink(missing_ok=True)
+        else:
+            history.home.replace(path, data, _mode(path))
+    body = f"{last.summary}\n\n{REVERTS}: {last.commit}"
+    done = repository.commit("maintenance", f"undo {last.name}", list(after), body)
+    return Undone(
+        rewrite=msgspec.structs.replace(last, undone=True),
+        restored=tuple(repository.name(path) for path, data in after.items() if data is not None),
+        removed=tuple(repository.name(path) for path, data in after.items() if data is None),
+        commit=done or "",
+    )
+
+
+def _merged(repository: Repository, rewrite: Rewrite) -> dict[Path, bytes | None]:
+    """What each file of a rewrite becomes; None: it goes. Complains before anything is done."""
+    parent = f"{rewrite.commit}^"
+    after: dict[Path, bytes | None] = {}
+    clashes: list[str] = []
+    for change in repository.changes(parent, rewrite.commit, (".",)):
+        path = repository.root / change.path
+        then = repository.show(rewrite.commit, change.path)
+        before = repository.show(parent, change.path)
+        now = path.read_bytes() if path.exists() else None
+        if now == before:
+            continue  # somebody put it back already
+        if _own(now) == _own(then):  # what is generated is written anew afterwards
+            after[path] = before
+        elif now is not None and then is not None and _own(then) == _own(before):
+            after[path] = now  # somebody's words came since: they stay, the rest is written anew
+        elif change.path == condensed.NAME:
+            after[path] = _records(now, then, before)
+            clashes += [change.path] if after[path] is None else []
+        elif now is None or then is None or before is None:
+            clashes.append(change.path)
+        else:
+            after[path] = repository.merged(now, then, before)
+            clashes += [change.path] if after[path] is None else []
+    if clashes:
+        raise GitError(
+            f"{rewrite.name} ({rewrite.commit[:7]}) cannot be taken back: "
+            f"{', '.join(clashes)} changed in the same places since. Nothing was changed. "
+            f"`git -C {repository.root} show {rewrite.commit[:7]}` shows what it did; put back by "
+            "hand what you miss."
+        )
+    return after
+
+
+def _own(data: bytes | None) -> bytes | None:
+    """What is not generated in a note: everything outside of its blocks, but for its dates."""
+    if data is None:
+        return None
+    text = data.decode("utf-8", "surrogateescape")
+    try:
+        for name in markdown.names(text):
+            text = markdown.put(text, name, [])
+    except markdown.BrokenBlock:
+        return data
+    same = dict.fromkeys(FRONT, "")
+    return markdown.set_front(text, same).encode("utf-8", "surrogateescape")
+
+
+def _records(now: bytes | None, then: bytes | None, before: bytes | None) -> bytes | None:
+    """condensed.json without what a rewrite put down. None if a later rewrite builds on it."""
+    decoder = msgspec.json.Decoder(dict[str, Any])
+    current, made, earlier = (decoder.decode(data or b"{}") for data in (now, then, before))
+    for key, value in made.items():
+        if earlier.get(key) == value:
+            continue
+        if current.get(key) != value:
+            return None
+        if key in earlier:
+            current[key] = earlier[key]
+        else:
+            del current[key]
+    return msgspec.json.format(msgspec.json.encode(current), indent=1) + b"\n"
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
