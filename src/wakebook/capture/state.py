@@ -1,4 +1,4 @@
-"""State: how far every session has been read (state.json).
+"""State: how far every session has been read, and when every job last ran (state.json).
 
 A cursor is a position in the source (a byte offset or a sequence number) plus the id of
 the last message before it, never a time. The pending batch is what makes an append happen
@@ -96,14 +96,31 @@ class Pending(msgspec.Struct, frozen=True):
     progress: Progress | None
 
 
+class JobRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The last run of a job that came to an end. Times are in UTC."""
+
+    slot: datetime  # what it ran for: a moment of its cron expression, or when somebody asked
+    started: datetime
+    ended: datetime
+    outcome: str  # ok, failed
+    said: str = ""  # what it did, in a line
+    error: str = ""  # why it failed
+    failures: int = 0  # in a row
+
+
 class State(msgspec.Struct, frozen=True, kw_only=True):
     version: int = VERSION
     sessions: dict[str, Progress] = {}
     pending: Pending | None = None
     committed_at: datetime | None = None
+    restored: dict[str, datetime] = {}  # note -> when somebody brought it back from the archive
+    jobs: dict[str, JobRun] = {}
 
     def with_session(self, ref: str, progress: Progress, **changes: Any) -> State:
         return msgspec.structs.replace(self, sessions=self.sessions | {ref: progress}, **changes)
+
+    def with_job(self, name: str, run: JobRun) -> State:
+        return msgspec.structs.replace(self, jobs=self.jobs | {name: run})
 
 
 def load(home: Home) -> State:

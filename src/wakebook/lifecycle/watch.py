@@ -1,13 +1,15 @@
-"""Watching: catch up soon after something was said, and at least every so often.
+"""Watching: catch up soon after something was said, and run the jobs when they are due.
 
 A session that gained enough new records is caught up on at once, but not again within its
-cooldown; everything is caught up on at the start and at every baseline. A missed trigger
-therefore costs minutes at most, never a conversation.
+cooldown. Everything else is a job, catching up on all sessions included (`observe`): once a
+minute of the wall clock somebody looks whether one is due, so that a machine that slept or
+a clock that was set is nothing special. A missed trigger costs minutes at most, never a
+conversation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from threading import Event
 
@@ -18,7 +20,8 @@ from wakebook.capture.state import State
 from wakebook.config import Config, expand
 from wakebook.errors import TranscriptError
 
-POLL_MS = 1000
+POLL_SECONDS = 1.0
+ANEW_SECONDS = 900.0  # folders are looked up again: one may have been removed and made again
 
 
 class Watcher:
@@ -77,46 +80,51 @@ def _sessions(path: Path) -> list[Session]:
 def watch(
     config: Config,
     load_state: Callable[[], State],
-    catch_up: Callable[[list[Session] | None], None],
+    catch_up: Callable[[list[Session]], None],
     stop: Event,
+    tick: Callable[[], object] = lambda: None,
 ) -> None:
-    """Run until `stop` is set. `catch_up(None)` means everything."""
+    """Run until `stop` is set. `tick` is called once a minute, and runs what is due."""
+    watcher = Watcher(config)
+    looked = None
+    while not stop.is_set():
+        folders = _roots(config)
+        until = clock.monotonic() + ANEW_SECONDS
+        for changed in _changes(folders, stop):
+            due = watcher.due(changed, load_state(), clock.monotonic()) if changed else []
+            if due:
+                catch_up(due)
+            minute = clock.now().replace(second=0, microsecond=0)
+            if minute != looked and not stop.is_set():
+                looked = minute
+                tick()
+            if clock.monotonic() >= until or _roots(config) != folders:
+                break
+
+
+def _changes(folders: list[Path], stop: Event) -> Iterator[list[Path]]:
+    """The files that change, every second or so; mostly none. Ends with `stop`."""
+    if not folders:
+        while not stop.wait(POLL_SECONDS):
+            yield []
+        return
     import watchfiles
 
-    watcher = Watcher(config)
-    while not stop.is_set():
-        catch_up(None)
-        baseline = clock.monotonic() + config.watch.baseline_minutes * 60
-        folders = _roots(config)
-        if not folders:
-            _wait(stop, baseline)
-            continue
-        changes = watchfiles.watch(
-            *folders,
-            debounce=50,
-            step=10,
-            stop_event=stop,
-            rust_timeout=POLL_MS,
-            yield_on_timeout=True,
-            raise_interrupt=False,
-            watch_filter=None,
-        )
-        for change in changes:
-            if change:
-                changed = [Path(path) for _, path in change]
-                due = watcher.due(changed, load_state(), clock.monotonic())
-                if due:
-                    catch_up(due)
-            if clock.monotonic() >= baseline:
-                break
+    changes = watchfiles.watch(
+        *folders,
+        debounce=50,
+        step=10,
+        stop_event=stop,
+        rust_timeout=int(POLL_SECONDS * 1000),
+        yield_on_timeout=True,
+        raise_interrupt=False,
+        watch_filter=None,
+    )
+    for change in changes:
+        yield [Path(path) for _, path in change]
 
 
 def _roots(config: Config) -> list[Path]:
     named = config.hosts.values().values()
     folders = [expand(path) for paths in named for path in paths]
     return [folder for folder in folders if folder.is_dir()]
-
-
-def _wait(stop: Event, until: float) -> None:
-    while not stop.is_set() and clock.monotonic() < until:
-        stop.wait(1.0)
