@@ -6,18 +6,27 @@ belongs to whoever wrote it and comes back unchanged.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from wakebook.errors import WakebookError
 
 BEGIN = "<!-- BEGIN GENERATED BRIEFING -->"
 END = "<!-- END GENERATED BRIEFING -->"
-
+BRIEFING = "briefing"  # the block with these markers; all others carry their name
 
 _FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
 _BEGINS = re.compile(r"<!-- (?:BEGIN GENERATED BRIEFING|wakebook:begin \S+) -->")
+_NAME = re.compile(r"<!-- wakebook:(?:begin|end) (\S+) -->")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?Z)?")
+_PLAIN = re.compile(r"[A-Za-zÀ-ɏ](?:[\w ./-]*[\w./-])?")  # needs no quotes in YAML
+_WORDS = frozenset("true false yes no on off null y n".split())
+_SUM = re.compile(r"<!-- wakebook:sum ([0-9a-f]+) -->")
 _ENDS = re.compile(r"<!-- (?:END GENERATED BRIEFING|wakebook:end \S+) -->")
 
 
@@ -39,6 +48,25 @@ def split(text: str) -> tuple[dict[str, Any], str]:
     except (yaml.YAMLError, ValueError, RecursionError):  # of what it takes for a number, say
         return {}, text
     return (front, text[end + 5 :]) if isinstance(front, dict) else ({}, text)
+
+
+def front_problem(text: str) -> str:
+    """What is wrong with a text's frontmatter, with its line; nothing if it has none."""
+    if not text.startswith("---\n"):
+        return ""
+    end = text.find("\n---\n", 3)
+    if end < 0:
+        return "line 1: the frontmatter has no end (a line ---)"
+    import yaml
+
+    try:
+        front = yaml.load(text[4 : end + 1], Loader=_loader())  # noqa: S506 - a safe loader
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 2 if error.problem_mark else 1
+        return f"line {line}: the frontmatter is not YAML ({error.problem})"
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return f"line 2: the frontmatter is not YAML ({error})"
+    return "" if front is None or isinstance(front, dict) else "line 2: the frontmatter has no keys"
 
 
 def join(front: dict[str, Any], body: str) -> str:
@@ -69,50 +97,200 @@ def _loader() -> Any:
     return Loader
 
 
-def replace_block(text: str, block: str) -> str:
-    """The text with the generated block put between its markers.
+class Block(msgspec.Struct, frozen=True):
+    """A managed block as it stands in a file."""
+
+    name: str
+    lines: tuple[str, ...]  # without markers and sum
+    first: int  # number of its first line in the file, from 1
+    sum: str  # of the lines that Wakebook wrote; empty if there is none
+
+    @property
+    def edited(self) -> bool:
+        """Whether somebody has changed what Wakebook wrote.
+
+        A briefing without a sum is from an agent or an earlier version, and nobody's own text.
+        """
+        foreign = self.name == BRIEFING and not self.sum
+        return bool(self.lines) and not foreign and self.sum != sum_of(self.lines)
+
+
+def sum_of(lines: Sequence[str]) -> str:
+    """What tells a block that was edited by hand. Spaces at the end of a line do not count."""
+    text = "\n".join(line.rstrip() for line in lines).strip("\n")
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()
+
+
+def markers(name: str) -> tuple[str, str]:
+    if name == BRIEFING:
+        return BEGIN, END
+    return f"<!-- wakebook:begin {name} -->", f"<!-- wakebook:end {name} -->"
+
+
+def put(text: str, name: str, lines: Sequence[str]) -> str:
+    """The text with these lines in its block of that name, and every other byte as it was.
 
     Without markers the block is added at the end. Markers that are doubled or out of order
     are refused: guessing could swallow somebody's words. Markers inside a code fence are an
     example of somebody's, and not looked at.
     """
-    begins, ends = _places(text, BEGIN), _places(text, END)
-    if not begins and not ends:
+    begin, end = markers(name)
+    inside = "".join(f"{line}\n" for line in lines)
+    inside += f"<!-- wakebook:sum {sum_of(lines)} -->\n" if lines else ""
+    place = _span(text, name)
+    if place is None:
         gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        return f"{text}{gap}{BEGIN}\n{block}{END}\n"
-    if len(begins) != 1 or len(ends) != 1 or ends[0] < begins[0]:
-        raise BrokenBlock(
-            f"The briefing markers do not pair up ({len(begins)} x {BEGIN}, {len(ends)} x {END}). "
-            "Leave one of each, in this order, and run `wakebook brief` again."
-        )
-    return f"{text[: begins[0]]}{BEGIN}\n{block}{text[ends[0] :]}"
+        return f"{text}{gap}{begin}\n{inside}{end}\n"
+    return f"{text[: place[0]]}{begin}\n{inside}{text[place[1] :]}"
 
 
-def block(text: str) -> str | None:
-    """What stands between the markers now, or None without markers."""
-    begins, ends = _places(text, BEGIN), _places(text, END)
-    if not begins or not ends or ends[0] < begins[0]:
+def block(text: str, name: str) -> Block | None:
+    """What stands between the markers now, or None without markers. Raises BrokenBlock."""
+    place = _span(text, name)
+    if place is None:
         return None
-    return text[begins[0] + len(BEGIN) : ends[0]].lstrip("\n")
+    inside = [line.rstrip("\r") for line in text[place[0] : place[1]].split("\n")[1:-1]]
+    total, kept = "", list(inside)
+    if kept and (found := _SUM.fullmatch(kept[-1].strip())):
+        total = found[1]
+        kept.pop()
+    while kept and not kept[-1].strip():
+        kept.pop()
+    return Block(name, tuple(kept), text.count("\n", 0, place[0]) + 2, total)
+
+
+def names(text: str) -> list[str]:
+    """The names of the blocks that begin or end in a text."""
+    found = [BRIEFING] if _places(text, BEGIN) or _places(text, END) else []
+    for what in ("begin", "end"):
+        for start in _places(text, f"<!-- wakebook:{what} "):
+            match = _NAME.match(text, start)
+            found += [match[1]] if match else []
+    return list(dict.fromkeys(found))
+
+
+def _span(text: str, name: str) -> tuple[int, int] | None:
+    """Where a block's begin marker and its end marker begin."""
+    begin, end = markers(name)
+    begins, ends = _places(text, begin), _places(text, end)
+    if not begins and not ends:
+        return None
+    if len(begins) == len(ends) == 1 and begins[0] < ends[0]:
+        _alone(text, name, begins[0] + len(begin), ends[0] + len(end))
+        return begins[0], ends[0]
+    lines = sorted(text.count("\n", 0, at) + 1 for at in (*begins, *ends))
+    where = ", ".join(map(str, lines))
+    raise BrokenBlock(
+        f"the markers of the block {name!r} do not pair up (line {where}: {len(begins)} x {begin}, "
+        f"{len(ends)} x {end}). Leave one of each, in this order; what stands between them is "
+        "generated"
+    )
+
+
+def _alone(text: str, name: str, *ends: int) -> None:
+    """Nothing may stand behind a marker: it would be lost."""
+    for end in ends:
+        rest = text[end : text.find("\n", end)] if "\n" in text[end:] else text[end:]
+        if rest.strip():
+            line = text.count("\n", 0, end) + 1
+            raise BrokenBlock(
+                f"line {line}: {rest.strip()[:40]!r} stands behind a marker of the block {name!r}. "
+                "Move it to a line of its own"
+            )
+
+
+def remove(text: str, name: str) -> str:
+    """The text without a block, its markers included."""
+    place = _span(text, name)
+    if place is None:
+        return text
+    end = text.find("\n", place[1])
+    return text[: place[0]] + (text[end + 1 :] if end >= 0 else "")
+
+
+def set_front(text: str, values: Mapping[str, Any]) -> str:
+    """The text with these values in its frontmatter, where their keys stand there already.
+
+    Only those lines change. Text without frontmatter, or with frontmatter that is broken,
+    comes back as it is.
+    """
+    if not text.startswith("---\n"):
+        return text
+    end = text.find("\n---\n", 3)
+    front = text[:end] if end > 0 else ""
+    for key, value in values.items():
+        front = re.sub(
+            rf"(?m)^{re.escape(key)}:(?=[ \t]|$)[^\n]*$(?!\n[ \t-])",
+            lambda _, key=key, value=value: f"{key}: {_scalar(value)}",  # type: ignore[misc]
+            front,
+            count=1,
+        )
+    return front + text[end:] if front else text
+
+
+def front(values: Mapping[str, Any]) -> str:
+    """Frontmatter of plain values and lists of them, a line each."""
+    lines = [f"{key}: {_scalar(value)}" for key, value in values.items()]
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def _scalar(value: Any) -> str:
+    """A value on one line of YAML."""
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_scalar, value)) + "]"
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if _MOMENT.fullmatch(value) or (_PLAIN.fullmatch(value) and value.lower() not in _WORDS):
+        return value
+    quoted = json.dumps(value, ensure_ascii=False)
+    return re.sub(r"[\x7f-\xa0\u2028\u2029\ufeff]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
 def _places(text: str, marker: str) -> list[int]:
     """Where a marker begins a line, outside of code fences and indented code."""
+    if marker not in text:
+        return []
+    if "```" not in text and "~~~" not in text:
+        found = re.finditer(rf"^ {{0,3}}(?={re.escape(marker)})", text, re.MULTILINE)
+        return [match.end() for match in found]
+    return [at for at in _outside_fences(text) if text.startswith(marker, at)]
+
+
+def _outside_fences(text: str) -> list[int]:
+    """Where a line's text begins, of those that are no code. A fence that never ends is none."""
     found: list[int] = []
     position, fence = 0, ""
-    for line in text.splitlines(keepends=True):
+    before: tuple[int, int] = (0, 0)  # where the open fence ends its line, and lines before it
+    lines = text.split("\n")
+    number, never = 0, set[int]()
+    while number < len(lines):
+        line = lines[number]
         bare = line.lstrip(" ")
         indent = len(line) - len(bare)
-        opened = _FENCE.match(bare) if indent < 4 else None
+        opened = _FENCE.match(bare) if indent < 4 and number not in never else None
         if fence:
             closes = opened and opened[1].startswith(fence) and not opened[2].strip()
             fence = "" if closes else fence
         elif opened:
-            fence = opened[1]
-        elif indent < 4 and bare.startswith(marker):
+            fence, before = opened[1], (number, len(found))
+            start = position
+        elif indent < 4:
             found.append(position + indent)
-        position += len(line)
+        position += len(line) + 1
+        number += 1
+        if number == len(lines) and fence:  # go back, and take its line for text
+            number, position, fence = before[0], start, ""
+            never.add(before[0])
+            del found[before[1] :]
     return found
+
+
+def marker_lines(lines: Sequence[str]) -> set[int]:
+    """The indexes of the lines that only mark where a managed block begins and ends."""
+    marks = (_BEGINS, _ENDS, _SUM)
+    return {
+        index for index, line in enumerate(lines) if any(m.fullmatch(line.strip()) for m in marks)
+    }
 
 
 def generated(lines: Sequence[str]) -> set[int]:

@@ -204,9 +204,10 @@ def test_a_read_only_memory_file_is_refused_and_catch_up_goes_on(memory: Memory)
 
 def test_markers_in_a_code_fence_are_an_example() -> None:
     example = f"```\n{markdown.BEGIN}\n{markdown.END}\n```\n"
-    text = markdown.replace_block(example, "new\n")
+    text = markdown.put(example, "briefing", ["new"])
     assert text.startswith(example)
-    assert markdown.block(text) == "new\n"
+    block = markdown.block(text, "briefing")
+    assert block and block.lines == ("new",)
 
 
 @pytest.mark.parametrize(
@@ -218,4 +219,4 @@ def test_markers_in_a_code_fence_are_an_example() -> None:
     ],
 )
 def test_markers_in_nested_fences_and_indented_code_are_examples_too(example: str) -> None:
-    assert markdown.replace_block(example, "new\n").startswith(example)
+    assert markdown.put(example, "briefing", ["new"]).startswith(example)

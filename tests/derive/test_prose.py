@@ -22,7 +22,8 @@ def server() -> Iterator[ModelServer]:
 
 def section(memory: Memory, name: str) -> list[str]:
     """Of MEMORY.md as it is."""
-    text = markdown.block(memory.home.memory.read_text()) or ""
+    block = markdown.block(memory.home.memory.read_text(), "briefing")
+    text = "\n".join(block.lines) if block else ""
     found = re.search(rf"^## {name}\n(.*?)(?:\n\n|\n*\Z)", text, re.DOTALL | re.MULTILINE)
     return found[1].splitlines() if found else []
 

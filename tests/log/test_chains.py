@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.log.test_log import entry
-from wakebook.log.chains import resolve
-from wakebook.log.entry import Entry
+from wakebook import Memory
+from wakebook.log import log
+from wakebook.log.chains import extend, resolve
+from wakebook.log.entry import Entry, encode
+from wakebook.log.ledger import Ledger
 from wakebook.log.query import Query, pick, status
 
 
@@ -109,3 +113,42 @@ def test_filters() -> None:
     moments = [entry.timestamp for entry in chains.entries]
     assert found(since=moments[2]) == [name(3)]
     assert found(until=moments[2]) == [name(2)]
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 14), max_size=3), max_size=15),
+    st.lists(st.integers(0, 14), max_size=4),
+    st.lists(st.integers(0, 15), max_size=3),
+)
+def test_a_log_that_grows_is_resolved_like_a_whole_one(
+    edges: list[list[int]], twice: list[int], cuts: list[int]
+) -> None:
+    kinds = ("task", "question", "fact")
+    entries = []
+    for number, olds in enumerate([*edges, *([] for _ in twice)]):
+        known = number if number < len(edges) else twice[number - len(edges)]
+        kind = kinds[known % 3]
+        status = "open" if kind == "task" else None
+        replaces = [old for old in olds if old != known]
+        entries.append(item(known, replaces, type=kind, status=status))
+    grown = resolve(())
+    for start, stop in pairwise([0, *sorted(cuts), len(entries)]):
+        grown = extend(grown, entries[start:stop])
+    whole = resolve(entries)
+    assert grown == whole
+    assert list(grown.by_id) == list(whole.by_id)
+    assert list(grown.still_open) == list(whole.still_open)
+    assert list(whole.still_open.values()) == [one for one in whole.entries if whole.is_open(one)]
+
+
+def test_a_ledger_reads_only_what_was_added(memory: Memory) -> None:
+    ledger = Ledger(memory.home)
+    first = memory.remember("one")
+    assert list(ledger.chains().by_id) == [first.id]
+    entry_ = ledger.chains().by_id[first.id]
+    second = memory.remember("two", replaces=[first.id])
+    assert [one.id for one in ledger.chains().current()] == [second.id]
+    assert ledger.chains().by_id[first.id] is entry_
+    with memory.home.locked():
+        log.rewrite(memory.home, [encode(second)])
+    assert list(ledger.chains().by_id) == [second.id]

@@ -14,9 +14,10 @@ from datetime import datetime, timedelta
 from wakebook.capture.transcript import one_line
 from wakebook.config import Briefing
 from wakebook.derive.contradict import contradictions
+from wakebook.derive.notes.item import Line, harmless
 from wakebook.derive.prose import Prose
 from wakebook.log.chains import Chains
-from wakebook.log.entry import Entry
+from wakebook.log.entry import RETRACTED, Entry
 from wakebook.log.subjects import Registry
 
 WIDTH = 180
@@ -29,8 +30,16 @@ def briefing(
     chains: Chains, registry: Registry, now: datetime, settings: Briefing, prose: Prose = RULES
 ) -> list[str]:
     """The lines between the markers."""
-    current = [entry for entry in chains.current() if entry.type != "handoff"]
-    handoffs = [entry for entry in chains.current() if entry.type == "handoff"]
+    return [line.text for line in sources(chains, registry, now, settings, prose)]
+
+
+def sources(
+    chains: Chains, registry: Registry, now: datetime, settings: Briefing, prose: Prose = RULES
+) -> list[Line]:
+    """The lines between the markers, each with the entries behind it."""
+    holding = [entry for entry in chains.current() if not entry.extra.get(RETRACTED)]
+    current = [entry for entry in holding if entry.type != "handoff"]
+    handoffs = [entry for entry in holding if entry.type == "handoff"]
     aliases = registry.aliases()
     sections = [
         ("Active", _active(current, handoffs, aliases, now, settings, prose)),
@@ -42,8 +51,8 @@ def briefing(
     ]
     filled = [(name, lines) for name, lines in sections if lines]
     if not filled:
-        return [QUIET if chains.by_id else EMPTY]
-    return _fit(filled, settings.max_lines)
+        return [Line(QUIET if chains.by_id else EMPTY)]
+    return _fit(filled, settings.max_lines - 1)  # one is for the sum
 
 
 def active(
@@ -67,7 +76,7 @@ def _active(
     now: datetime,
     settings: Briefing,
     prose: Prose,
-) -> list[str]:
+) -> list[Line]:
     """A line for each active subject: the model's, or else its most recent entry.
 
     A handoff says where a subject stands better than any single entry, so the newest
@@ -83,66 +92,86 @@ def _active(
         if entry.session == "manual" and entry.type == "fact" and not entry.subject
         if since <= entry.timestamp <= now and not entry.pinned
     ]
-    lines = [f"- pinned — {one_line(entry.content, WIDTH)}" for entry in pinned]
+    lines = [_line(f"pinned — {one_line(entry.content, WIDTH)}", entry) for entry in pinned]
     for subject, found in active((*current, *handoffs), aliases, now, settings).items():
-        line = prose.line(subject, found[-1]) or found[-1].content
-        lines.append(f"- {subject} — {one_line(line, WIDTH)}")
-    return lines + [f"- noted — {one_line(entry.content, WIDTH)}" for entry in reversed(noted)]
+        said = prose.line(subject, found[-1])
+        text = f"{subject} — {one_line(said or found[-1].content, WIDTH)}"
+        lines.append(_line(text, *(found if said else found[-1:]), tells=False))
+    noted.reverse()
+    return lines + [_line(f"noted — {one_line(entry.content, WIDTH)}", entry) for entry in noted]
 
 
-def _decisions(current: Sequence[Entry], now: datetime, settings: Briefing) -> list[str]:
+def _line(text: str, *entries: Entry, tells: bool = True) -> Line:
+    ids = tuple(entry.id for entry in entries)
+    return Line(f"- {harmless(text)}", ids, tells=tells)
+
+
+def _decisions(current: Sequence[Entry], now: datetime, settings: Briefing) -> list[Line]:
     since = now - timedelta(days=settings.decision_days)
     recent = [entry for entry in current if entry.type == "decision" and entry.timestamp >= since]
     return [
-        f"- {entry.timestamp:%Y-%m-%d}: {one_line(_with_reason(entry), WIDTH)}"
+        _line(f"{_day(entry, now)}: {one_line(_with_reason(entry), WIDTH)}", entry)
         for entry in sorted(recent, key=lambda entry: entry.timestamp, reverse=True)
     ]
+
+
+def _day(entry: Entry, now: datetime) -> str:
+    return f"{entry.timestamp.astimezone(now.tzinfo):%Y-%m-%d}"
 
 
 def _with_reason(entry: Entry) -> str:
     return f"{entry.content.rstrip('.')} — {entry.detail}" if entry.detail else entry.content
 
 
-def _pending(current: Sequence[Entry], chains: Chains) -> list[str]:
+def _pending(current: Sequence[Entry], chains: Chains) -> list[Line]:
     tasks = [entry for entry in current if entry.type == "task" and chains.is_open(entry)]
     tasks.sort(key=lambda entry: (entry.pinned, entry.timestamp), reverse=True)
-    return [f"- {one_line(entry.content, WIDTH)}{_about(entry)}" for entry in tasks]
+    return [_line(f"{one_line(entry.content, WIDTH)}{_about(entry)}", entry) for entry in tasks]
 
 
-def _questions(current: Sequence[Entry], chains: Chains) -> list[str]:
+def _questions(current: Sequence[Entry], chains: Chains) -> list[Line]:
     asked = [entry for entry in current if entry.type == "question" and chains.is_open(entry)]
     asked.sort(key=lambda entry: entry.timestamp, reverse=True)
-    return [f"- {one_line(entry.content, WIDTH)}{_about(entry)}" for entry in asked]
+    return [_line(f"{one_line(entry.content, WIDTH)}{_about(entry)}", entry) for entry in asked]
 
 
 def _about(entry: Entry) -> str:
     return f" ({entry.subject})" if entry.subject else ""
 
 
-def _stale(chains: Chains, aliases: dict[str, str], now: datetime, settings: Briefing) -> list[str]:
+def _stale(
+    chains: Chains, aliases: dict[str, str], now: datetime, settings: Briefing
+) -> list[Line]:
     """Subjects that were silent for long and came up again lately.
 
     "Came up" is an entry of the last days; the entry before it is older than the threshold.
     """
     lately = now - timedelta(days=settings.decision_days)
     gap = timedelta(days=settings.stale_days)
-    times: dict[str, list[datetime]] = {}
+    before: dict[str, Entry] = {}
+    after: set[str] = set()
     for entry in chains.entries:
-        if entry.subject:
-            times.setdefault(aliases.get(entry.subject, entry.subject), []).append(entry.timestamp)
-    lines: list[str] = []
-    for subject, moments in sorted(times.items()):
-        before = [moment for moment in moments if moment < lately]
-        if before and max(moments) >= lately and now - max(before) > gap:
-            lines.append(
-                f"- {subject} — last entry {max(before):%Y-%m-%d}, referenced in recent session"
-            )
-    return lines
+        subject = aliases.get(entry.subject, entry.subject)
+        if not subject:
+            continue
+        if entry.timestamp >= lately:
+            after.add(subject)
+        elif subject not in before or entry.timestamp > before[subject].timestamp:
+            before[subject] = entry
+    return [
+        _line(
+            f"{slug} — last entry {_day(before[slug], now)}, referenced in recent session",
+            last,
+            tells=False,
+        )
+        for slug, last in sorted(before.items())
+        if slug in after and now - last.timestamp > gap
+    ]
 
 
 def _contradictions(
     current: Sequence[Entry], now: datetime, settings: Briefing, prose: Prose
-) -> list[str]:
+) -> list[Line]:
     since = now - timedelta(days=settings.active_days)
     by_id = {entry.id: entry for entry in current}
     pairs = [(by_id[old], by_id[new]) for old, new in prose.pairs if {old, new} <= by_id.keys()]
@@ -151,22 +180,31 @@ def _contradictions(
         if not prose.compared(old.id, new.id):
             pairs.append((old, new))
     return [
-        f'- {new.subject}: "{one_line(old.content, 90)}" ({old.timestamp:%Y-%m-%d}) may conflict '
-        f'with "{one_line(new.content, 90)}" ({new.timestamp:%Y-%m-%d})'
+        _line(
+            f'{new.subject}: "{one_line(old.content, 90)}" ({_day(old, now)}) may conflict '
+            f'with "{one_line(new.content, 90)}" ({_day(new, now)})',
+            old,
+            new,
+            tells=False,
+        )
         for old, new in pairs[: settings.max_contradictions]
     ]
 
 
-def _fit(sections: list[tuple[str, list[str]]], limit: int) -> list[str]:
+def _fit(sections: list[tuple[str, list[Line]]], limit: int) -> list[Line]:
     """All sections within the limit: the longest ones lose their last lines, and say so."""
     sizes = [len(lines) for _, lines in sections]
     frame = 3 * len(sections) - 1  # a heading and a blank line each, and room for "… more"
     while sum(sizes) + frame > limit and max(sizes) > 1:
         sizes[sizes.index(max(sizes))] -= 1
-    result: list[str] = []
+    result: list[Line] = []
     for (name, lines), size in zip(sections, sizes, strict=True):
-        result += [""] if result else []
-        result += [f"## {name}", *lines[:size]]
+        result += [Line("")] if result else []
+        result += [Line(f"## {name}", _ids(lines)), *lines[:size]]
         if size < len(lines):
-            result.append(f"- … and {len(lines) - size} more")
+            result.append(Line(f"- … and {len(lines) - size} more", _ids(lines[size:])))
     return result[:limit]
+
+
+def _ids(lines: Sequence[Line]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one for line in lines for one in line.ids))

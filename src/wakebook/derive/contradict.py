@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from wakebook.log.entry import Entry
 
@@ -52,7 +53,7 @@ def contradictions(current: Sequence[Entry], since: datetime) -> list[tuple[Entr
         if entries[-1].timestamp < since:
             continue
         entries = entries[-REACH:]
-        terms = {entry.id: _Terms(entry.content) for entry in entries}
+        terms = {entry.id: _terms(entry.content) for entry in entries}
         for index, new in enumerate(entries):
             if new.timestamp < since:
                 continue
@@ -78,6 +79,11 @@ class _Terms:
             if not token[0].isdigit() and token not in _STOP and len(token) > 2
         }
         self.raw = set(tokens)
+
+
+@lru_cache(maxsize=8192)  # a briefing, a wake and the next briefing compare the same statements
+def _terms(text: str) -> _Terms:
+    return _Terms(text)
 
 
 def _stem(word: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import stat
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -10,13 +13,18 @@ import msgspec
 
 from wakebook import config as configs
 from wakebook import markdown
+from wakebook.config import Config
 from wakebook.derive import prose as proses
-from wakebook.derive.briefing import active, briefing
+from wakebook.derive.briefing import active, sources
+from wakebook.derive.notes.book import key
+from wakebook.derive.notes.item import Line
 from wakebook.derive.prose import Prose
 from wakebook.errors import WakebookError
 from wakebook.home import Home
 from wakebook.lifecycle.history import History
+from wakebook.lifecycle.notes import lines_json, memory_path
 from wakebook.log import subjects
+from wakebook.log.catalogue import Catalogue
 from wakebook.log.ledger import Ledger
 from wakebook.models.chat import Models
 
@@ -28,6 +36,7 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[str, ...]
     changed: bool
     total: int  # lines of the whole file
+    edited: bool = False  # somebody has changed the block, and it was left alone
 
 
 def prose(
@@ -49,23 +58,51 @@ def write(
     history: History,
     ledger: Ledger,
     now: datetime,
-    settings: configs.Briefing,
+    config: Config,
     said: Prose,
+    overwrite: bool = False,
 ) -> Brief:
     """Under the writer lock; what was there is committed first."""
-    lines = briefing(ledger.chains(), subjects.load(home), now, settings, said)
-    path = home.root / configs.expand(settings.memory_file) if settings.memory_file else home.memory
-    path = path.resolve()  # a link stays a link
+    made = sources(ledger.chains(), subjects.load(home), now, config.briefing, said)
+    lines = [line.text for line in made]
+    path = memory_path(home, config)
     try:
         # bytes, not text: line ends belong to whoever wrote them
         old = path.read_bytes().decode("utf-8") if path.exists() else ""
     except UnicodeDecodeError as error:
         raise WakebookError(f"{path} is not UTF-8: {error}. Convert it first.") from error
-    new = markdown.replace_block(old, "\n".join(lines) + "\n")
+    there = _block(path, old)
+    edited = there is not None and there.edited and list(there.lines) != lines and not overwrite
+    new = old if edited else _written(old, lines)
     if new != old:
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
         if not mode & 0o200:
             raise WakebookError(f"{path} is read-only: the briefing was not written.")
         history.before_touching(path)
         home.replace(path, new, mode)
-    return Brief(path=path, lines=tuple(lines), changed=new != old, total=len(new.splitlines()))
+        _note(home, made)
+    return Brief(
+        path=path,
+        lines=tuple(lines),
+        changed=new != old,
+        total=len(new.splitlines()),
+        edited=edited,
+    )
+
+
+def _block(path: Path, text: str) -> markdown.Block | None:
+    try:
+        return markdown.block(text, markdown.BRIEFING)
+    except markdown.BrokenBlock as error:
+        raise markdown.BrokenBlock(f"{path}: {error}. Then run `wakebook brief` again.") from error
+
+
+def _note(home: Home, made: Sequence[Line]) -> None:
+    """Write down what was written, for when somebody edits it."""
+    with suppress(sqlite3.Error), closing(Catalogue(home)) as catalogue:
+        catalogue.note_block(key("memory/MEMORY.md", markdown.BRIEFING), lines_json(made))
+
+
+def _written(text: str, lines: Sequence[str]) -> str:
+    new = markdown.put(text, markdown.BRIEFING, lines)
+    return markdown.set_front(new, {"line_count": new.count("\n")})

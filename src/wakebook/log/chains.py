@@ -7,6 +7,8 @@ the circle holds. Both are reported, and neither is fatal.
 
 A replacement also settles things: a question is closed by what replaces it, and a task is
 done when the entry that replaces it says so, or is no task at all.
+
+A log that grows is not resolved again as a whole: `extend` takes the new entries in.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ class Chains(msgspec.Struct, frozen=True):
     dangling: tuple[tuple[str, str], ...] = ()  # (entry, the id it names in vain)
     cycles: tuple[tuple[str, ...], ...] = ()
     repeated: tuple[str, ...] = ()  # ids that occur more than once: the first counts
+    still_open: dict[str, Entry] = {}  # tasks to do and questions to answer, in log order
 
     @property
     def entries(self) -> Iterable[Entry]:
@@ -35,9 +38,7 @@ class Chains(msgspec.Struct, frozen=True):
 
     def is_open(self, entry: Entry) -> bool:
         """A task still to do, or a question still to answer."""
-        if entry.id in self.replaced_by:
-            return False
-        return entry.type == "question" or (entry.type == "task" and entry.status == "open")
+        return entry.id not in self.replaced_by and _loop(entry)
 
     def latest(self, identity: str) -> str:
         """The end of an entry's chain: what holds today."""
@@ -77,7 +78,65 @@ def resolve(entries: Iterable[Entry]) -> Chains:
             else:
                 dangling.append((entry.id, old))
     cycles = _break_cycles(replaced_by, list(unique))
-    return Chains(unique, replaced_by, tuple(dangling), tuple(cycles), tuple(repeated))
+    loops = {key: one for key, one in unique.items() if _loop(one) and key not in replaced_by}
+    return Chains(unique, replaced_by, tuple(dangling), tuple(cycles), tuple(repeated), loops)
+
+
+def extend(chains: Chains, new: Sequence[Entry]) -> Chains:
+    """The chains of a log that has grown, as `resolve` would find them in all of it.
+
+    The dicts of the given chains grow with it; they must not be used any more. It takes as
+    long as there are new entries, unless one of them was named before it was there: only
+    then can there be a circle, and everything is resolved again.
+    """
+    if not new:
+        return chains
+    named = {old for _, old in chains.dangling}
+    dangling: list[tuple[str, str]] = []
+    repeated: list[str] = []
+    for number, entry in enumerate(new):
+        if entry.id in chains.by_id:
+            repeated.append(entry.id)
+            continue
+        if entry.id in named or chains.cycles:
+            return _anew(chains, repeated, new[number:])
+        missing = _take(chains, entry)
+        dangling += missing
+        named.update(old for _, old in missing)
+    return Chains(
+        chains.by_id,
+        chains.replaced_by,
+        (*chains.dangling, *dangling),
+        chains.cycles,
+        (*chains.repeated, *repeated),
+        chains.still_open,
+    )
+
+
+def _take(chains: Chains, entry: Entry) -> list[tuple[str, str]]:
+    """Put one entry into the dicts. Returns what it names in vain."""
+    chains.by_id[entry.id] = entry
+    if _loop(entry):
+        chains.still_open[entry.id] = entry
+    missing: list[tuple[str, str]] = []
+    for old in entry.replaces:
+        if old in chains.by_id:
+            chains.replaced_by[old] = entry.id
+            chains.still_open.pop(old, None)
+        else:
+            missing.append((entry.id, old))
+    return missing
+
+
+def _anew(chains: Chains, repeated: Sequence[str], rest: Sequence[Entry]) -> Chains:
+    found = resolve((*chains.entries, *rest))
+    again = (*chains.repeated, *repeated, *found.repeated)
+    return msgspec.structs.replace(found, repeated=again)
+
+
+def _loop(entry: Entry) -> bool:
+    """Whether somebody has to do or to answer it, as far as it says itself."""
+    return entry.type == "question" or (entry.type == "task" and entry.status == "open")
 
 
 def _break_cycles(replaced_by: dict[str, str], order: Sequence[str]) -> list[tuple[str, ...]]:

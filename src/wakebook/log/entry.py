@@ -28,6 +28,7 @@ EntryKind = Literal["lesson", "procedure", "preference", "event", "relationship"
 TYPES: tuple[str, ...] = get_args(Type)
 STATUSES: tuple[str, ...] = get_args(Status)
 KINDS: tuple[str, ...] = get_args(EntryKind)
+RETRACTED = "retracted"  # extra field: all that it says is that what it replaces holds no longer
 ID = re.compile(r"[A-Za-z0-9_-]{12}")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
@@ -55,7 +56,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return msgspec.structs.replace(self, **changes)
 
 
+class _OneReplaced(Entry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """As most lines with a replacement have it: one id, not a list."""
+
+    replaces: str  # type: ignore[assignment]
+
+
 _decode = msgspec.json.Decoder(Entry).decode
+_decode_one = msgspec.json.Decoder(_OneReplaced).decode
 _FIELDS = frozenset(Entry.__struct_fields__) - {"extra"}
 
 
@@ -125,7 +133,12 @@ def decode(line: bytes) -> Entry:
     try:  # the common case, all in C: known fields, of the right types
         entry = _decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _decode_slowly(line)
+        try:
+            one = _decode_one(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return _decode_slowly(line)
+        fields = {name: getattr(one, name) for name in Entry.__struct_fields__}
+        entry = Entry(**fields | {"replaces": (one.replaces,)})
     if entry.timestamp.tzinfo is not UTC or entry.extra:
         return _decode_slowly(line)
     return validate(entry)

@@ -1,5 +1,7 @@
 """Ledger: the log in memory, kept current by reading only what was added.
 
+The chains that it gives grow with the log: whoever asks again gets what there is by then.
+
 A rewrite (rename, merge, forget) gives the log a new inode, and a shrunk log was set aside
 by hand: both make the ledger start over.
 """
@@ -10,14 +12,12 @@ import os
 
 from wakebook.home import Home
 from wakebook.log import log
-from wakebook.log.chains import Chains, resolve
-from wakebook.log.entry import Entry
+from wakebook.log.chains import Chains, extend, resolve
 
 
 class Ledger:
     def __init__(self, home: Home) -> None:
         self._home = home
-        self._entries: list[Entry] = []
         self._bad: list[log.BadLine] = []
         self._size = 0
         self._inode = 0
@@ -45,12 +45,11 @@ class Ledger:
         if size == self._size and inode == self._inode:
             return
         if inode != self._inode or size < self._size or self._bad:
-            self._entries, self._bad, self._size = [], [], 0
+            self._chains, self._bad, self._size = resolve(()), [], 0
         reading = log.read(self._home, self._size)
-        if reading.bad and self._entries:  # line numbers count from the file's beginning
-            self._entries = []
+        if reading.bad and self._size:  # line numbers count from the file's beginning
+            self._chains = resolve(())
             reading = log.read(self._home)
-        self._entries += reading.entries
         self._bad += reading.bad
         self._size, self._inode = reading.size, inode
-        self._chains = resolve(self._entries)
+        self._chains = extend(self._chains, reading.entries)

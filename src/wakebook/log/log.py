@@ -17,6 +17,8 @@ from wakebook.errors import InvalidEntry
 from wakebook.home import Home
 from wakebook.log.entry import Entry, decode, encode, validate
 
+REWRITES = "rewrites"  # in the cache
+
 
 class BadLine(msgspec.Struct, frozen=True):
     number: int
@@ -114,5 +116,21 @@ def _line_start(descriptor: int, end: int) -> int:
 
 
 def rewrite(home: Home, change: Iterator[bytes] | Sequence[bytes]) -> None:
-    """Replace the whole log, atomically. Only rename, merge and forget may do this."""
+    """Replace the whole log, atomically. Only rename, merge and forget may do this.
+
+    A new number says so to whoever has read the old one: inode and size may be the same again.
+    """
+    home.replace(home.cache / REWRITES, new_number())
     home.replace(home.log, b"".join(change))
+
+
+def rewrites(home: Home) -> str:
+    """Which log it is: another text after every rewrite."""
+    try:
+        return (home.cache / REWRITES).read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def new_number() -> str:
+    return os.urandom(6).hex()

@@ -1,0 +1,119 @@
+"""Item: one thing that a note says, with the entries that it stands for.
+
+A block is a list of items under headings. What is not text of ours is made harmless first: a
+line break, a marker, a link or a heading in somebody's words must not become one of the note.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime, tzinfo
+
+import msgspec
+
+from wakebook.capture.transcript import one_line
+from wakebook.log.entry import RETRACTED, Entry
+
+CONTENT, DETAIL = 600, 400  # characters, at most
+_HARMLESS = str.maketrans({"\u2028": " ", "\u2029": " ", "\x85": " ", "\x0b": " ", "\x0c": " "})
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line of a block, and the entries behind it."""
+
+    text: str
+    ids: tuple[str, ...] = ()
+    rewritten: bool = False  # the words are not those of an entry
+    tells: bool = False  # it says what its entries say: to change it is to correct them
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    section: str
+    text: str
+    ids: tuple[str, ...]
+    at: datetime
+    held: bool = False  # pinned or open: it must not get lost
+    weight: int = 1  # the lightest items go first when there are too many
+    rewritten: bool = False  # the text is not its entry's own
+    tells: bool = True  # it says what its entries say, and does not only refer to them
+
+    @property
+    def words(self) -> int:
+        return len(self.text.split())
+
+
+def plain(text: str, limit: int = CONTENT) -> str:
+    """Somebody's words on one line that is nothing but words."""
+    return harmless(one_line(text.translate(_HARMLESS), limit))
+
+
+def harmless(line: str) -> str:
+    """Without what would be a marker or a link."""
+    return line.replace("<!--", "<! --").replace("[[", "[ [").replace("]]", "] ]")
+
+
+def linked(text: str) -> str:
+    """A model's words on one line: links to days stay, anything else that is not a word goes."""
+    line = plain(text)
+    return re.sub(r"\[ \[(\d{4}-\d\d-\d\d)\] \]", r"[[\1]]", line)
+
+
+def told(entry: Entry) -> str:
+    """Content and detail of an entry."""
+    content = plain(entry.content)
+    return f"{content.rstrip('.')} — {plain(entry.detail, DETAIL)}" if entry.detail else content
+
+
+def day(moment: datetime, zone: tzinfo | None) -> str:
+    try:
+        return moment.astimezone(zone).date().isoformat()
+    except OverflowError:  # the first and the last day that there are
+        return moment.date().isoformat()
+
+
+def held(entry: Entry) -> bool:
+    """Of an entry that holds: whether it has to stay in view."""
+    open_ = entry.type == "question" or (entry.type == "task" and entry.status == "open")
+    return entry.pinned or open_
+
+
+def weight(entry: Entry) -> int:
+    """How much would be missing without it: a decision, then a lesson and the like, then facts."""
+    if entry.type == "decision":
+        return 3
+    if entry.type == "fact" and entry.kind is not None:
+        return 2
+    return 0 if entry.type == "handoff" or entry.status == "done" else 1
+
+
+def visible(entries: Iterable[Entry]) -> list[Entry]:
+    return [entry for entry in entries if not entry.extra.get(RETRACTED)]
+
+
+def block(items: Sequence[Item], most: dict[str, int] | None = None) -> list[Line]:
+    """The items under their headings, in the order in which the headings first come.
+
+    `most`: how many items of a section are shown; the others are counted.
+    """
+    sections: dict[str, list[Item]] = {}
+    for item in items:
+        sections.setdefault(item.section, []).append(item)
+    lines: list[Line] = []
+    for name, found in sections.items():
+        ids = tuple(one for item in found for one in item.ids)
+        lines += [Line("")] if lines else []
+        lines.append(Line(f"## {name}", ids))
+        shown, rest = _cut(found, (most or {}).get(name, len(found)))
+        lines += [Line(f"- {item.text}", item.ids, item.rewritten, item.tells) for item in shown]
+        if rest:
+            left = tuple(one for item in rest for one in item.ids)
+            lines.append(Line(f"- … and {len(rest)} older", left))
+    return lines
+
+
+def _cut(items: Sequence[Item], most: int) -> tuple[list[Item], list[Item]]:
+    """The first ones and all that must not get lost; and the others."""
+    shown = [item for number, item in enumerate(items) if number < most or item.held]
+    rest = [item for number, item in enumerate(items) if number >= most and not item.held]
+    return shown, rest

@@ -1,0 +1,92 @@
+"""A day's journal: what was learned that day, by subject, and where each session stopped.
+
+It stays a record of the day: what has been corrected since is struck through, with what holds
+instead, unless that was said on the same day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import tzinfo
+
+from wakebook.derive.notes import page as pages
+from wakebook.derive.notes.item import Item, day, held, plain, told, weight
+from wakebook.derive.notes.links import link
+from wakebook.log.entry import RETRACTED, Entry
+from wakebook.log.subjects import Registry, Subject, title
+
+OTHER, SESSIONS = "Other", "Sessions"
+_LEAD = {"decision": "**Decided:** ", "question": "**Open:** ", "task": "[ ] ", "done": "[x] "}
+
+Said = tuple[Entry, Entry | None]  # and what holds instead
+
+
+def items(said: Iterable[Said], registry: Registry, zone: tzinfo | None) -> list[Item]:
+    found: list[Item] = []
+    last: list[Item] = []
+    day_of = list(said)
+    replaced = {old for entry, _ in day_of if entry.type != "handoff" for old in entry.replaces}
+    for entry, instead in day_of:
+        if entry.extra.get(RETRACTED) or (entry.id in replaced and instead):
+            continue  # or it was corrected within the day
+        if entry.type == "handoff":
+            if instead is None:
+                last.append(_session(entry, zone))
+        elif instead is None:
+            section = _section(entry, registry)
+            text = f"{_LEAD.get(pages.role(entry), '')}{'📌 ' * entry.pinned}{told(entry)}"
+            found.append(_item(entry, section, text, held(entry)))
+        else:
+            found.append(_corrected(entry, instead, _section(entry, registry), zone))
+    order = list(dict.fromkeys(item.section for item in found))
+    order.sort(key=lambda section: section == OTHER)
+    return sorted(found, key=lambda item: order.index(item.section)) + last
+
+
+def _section(entry: Entry, registry: Registry) -> str:
+    slug = registry.canonical(entry.subject)
+    known = registry.subjects.get(slug)
+    if not slug or (known and known.deleted):
+        return OTHER
+    return link(known or Subject(slug, title(slug)))
+
+
+def _item(entry: Entry, section: str, text: str, held_: bool) -> Item:
+    return Item(
+        section=section,
+        text=text,
+        ids=(entry.id,),
+        at=entry.timestamp,
+        held=held_,
+        weight=weight(entry),
+    )
+
+
+def _corrected(entry: Entry, instead: Entry, section: str, zone: tzinfo | None) -> Item:
+    date = day(instead.timestamp, zone)
+    if instead.extra.get(RETRACTED):
+        later = f"no longer so, {date}"
+    elif instead.type == "handoff":
+        later = f"not kept, [[{date}]]"
+    elif instead.content == entry.content:
+        later = f"{'done' if instead.status == 'done' else 'again'}, [[{date}]]"
+    else:
+        later = f"[[{date}]]: {plain(instead.content)}"
+    return Item(
+        section=section,
+        text=f"~~{plain(entry.content).replace('~~', '~ ~')}~~ → {later}",
+        ids=(entry.id, instead.id),
+        at=entry.timestamp,
+        weight=0,
+        tells=False,
+    )
+
+
+def _session(entry: Entry, zone: tzinfo | None) -> Item:
+    local = entry.timestamp.astimezone(zone)
+    return _item(entry, SESSIONS, f"{local:%H:%M} {plain(entry.content)}", False)
+
+
+def sessions(said: Iterable[Said]) -> list[str]:
+    """The ids of the conversations of a day, for its frontmatter."""
+    return list(dict.fromkeys(entry.session for entry, _ in said if entry.session != "manual"))
