@@ -35,7 +35,7 @@ Of {{ files }}:
 
 {{ diff }}
 """
-OPERATIONS = ("briefing", "commit", "contradictions", "extract")
+OPERATIONS = ("briefing", "commit", "condense", "contradictions", "extract")
 INPUTS = {"files", "diff"}
 
 
@@ -79,7 +79,7 @@ def test_a_shipped_prompt_says_all_about_itself(operation: str) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_what_others_wrote_is_fenced_in_every_shipped_prompt(operation: str) -> None:
-    ours = {"today", "most_pairs", "ending"}  # one line each
+    ours = {"today", "most_pairs", "ending", "purpose", "limit"}  # one line each
     front, body = markdown.split(shipped(operation))
     alone = set(re.findall(r"^\{\{ (\w+) \}\}$", body, re.MULTILINE))
     assert set(front["inputs"]) - alone <= ours
@@ -273,6 +273,7 @@ def test_the_repair_of_an_answer_keeps_the_fence(server: ModelServer, tmp_path: 
 TEXTS = {  # a released version never changes its text: raise it, then write the new digest here
     "briefing": ("1", "39a90be1d629"),
     "commit": ("1", "98c2bee0041b"),
+    "condense": ("1", "e83c9541e29c"),
     "contradictions": ("1", "f4dd11015b39"),
     "extract": ("1", "5d3564c6461d"),
 }
