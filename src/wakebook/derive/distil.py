@@ -26,9 +26,10 @@ from wakebook.config import Config
 from wakebook.derive import batch, by_rules
 from wakebook.derive.entries import Source, admitted, complete, project, related
 from wakebook.derive.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
+from wakebook.derive.rules import words
 from wakebook.errors import LeftAlone, ModelError, NotAsked
 from wakebook.home import Home
-from wakebook.log import subjects
+from wakebook.log import forgotten, subjects
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.ledger import Ledger
@@ -143,7 +144,7 @@ def _before(work: Work, ref: str) -> _Before | None:
     last = len(said) if window.ended else complete(source.turns)
     scene = Scene(
         earlier=said[:first],
-        current=related(chains),
+        current=related(chains, window.path),
         subjects=registry.names(),
         subject=registry.for_entry(project(progress.cwd)),
         ends=bool(window.ended),
@@ -190,7 +191,7 @@ def _enough(error: ModelError, earlier: Failure | None, now: datetime) -> bool:
 
 def _held(work: Work, ref: str, before: _Before, error: ModelError) -> Report:
     """Note that the model failed. The words stay unread; what rules make of them is shown."""
-    sketch = _sketch(before, [])
+    sketch = _sketch(work.home, before, [])
     with work.home.locked():
         state = batch.settle(work.home)
         progress = state.sessions.get(ref)
@@ -209,7 +210,7 @@ def _held(work: Work, ref: str, before: _Before, error: ModelError) -> Report:
 
 def _sketched(work: Work, ref: str, before: _Before) -> Report:
     """Nothing is complete enough to be extracted, but the handoff may look different now."""
-    drawn = _drawn(before.window, _sketch(before, []))
+    drawn = _drawn(before.window, _sketch(work.home, before, []))
     if drawn != before.window:
         with work.home.locked():
             state = batch.settle(work.home)
@@ -245,7 +246,7 @@ def _kept(
         if ends:
             _close(work.home, window, before.body)
         else:
-            window = _drawn(window, _sketch(before, entries))
+            window = _drawn(window, _sketch(work.home, before, entries))
         progress = msgspec.structs.replace(
             progress,
             window=None if ends else window,
@@ -295,11 +296,19 @@ def _close(home: Home, window: Window, body: str) -> None:
     home.replace(home.root / window.path, text, mode=0o400)
 
 
-def _sketch(before: _Before, entries: Sequence[Entry]) -> Draft | None:
+def _sketch(home: Home, before: _Before, entries: Sequence[Entry]) -> Draft | None:
     """The handoff as it would be now, by rules: for whoever wakes before the window ends."""
+    source = before.source
     current = after(before.scene.current, entries)
     scene = msgspec.structs.replace(before.scene, current=current)
-    return by_rules.handoff(before.source.messages(), scene)
+    draft = by_rules.handoff(source.messages(), scene)
+    if draft is None:
+        return None
+    entry = draft.entry(source.session, source.last_at).with_(transcript=source.path)
+    kept = forgotten.load(home).without(entry, words.terms)
+    if kept is None:
+        return None
+    return msgspec.structs.replace(draft, content=kept.content, detail=kept.detail)
 
 
 def _drawn(window: Window, sketch: Draft | None) -> Window:

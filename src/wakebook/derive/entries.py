@@ -17,13 +17,16 @@ import msgspec
 from wakebook.capture.archive import Turn
 from wakebook.capture.transcript import Message
 from wakebook.derive.extract import Draft
+from wakebook.derive.rules import words
 from wakebook.errors import InvalidEntry
 from wakebook.home import Home
+from wakebook.log import forgotten
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry, slugify, validate
+from wakebook.log.forgotten import Forgotten
 from wakebook.log.subjects import Registry
 
-REACH = 1500  # of the newest entries
+REACH = 2000  # of the newest entries
 # folders that say nothing about what somebody works on
 GENERIC = frozenset("workspace tmp temp home desktop documents downloads root users".split())
 
@@ -53,11 +56,23 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-def related(chains: Chains) -> list[Entry]:
-    """The current entries that new words may be about: all that is open, and the newest."""
-    current = chains.current()
-    older = [entry for entry in current[:-REACH] if chains.is_open(entry)]
-    return older + current[-REACH:]
+def related(chains: Chains, path: str = "") -> list[Entry]:
+    """The current entries that new words may be about: all that is open, and the newest.
+
+    How far it reaches back is counted in entries of other transcripts than this `path`,
+    whether they hold or not: so it is the same in whatever portions a transcript is read.
+    """
+    newest: dict[str, Entry] = {}
+    left = REACH
+    for entry in reversed(chains.by_id.values()):
+        if entry.transcript != path:
+            if not left:
+                break
+            left -= 1
+        if entry.id not in chains.replaced_by:
+            newest[entry.id] = entry
+    older = [entry for entry in chains.still_open.values() if entry.id not in newest]
+    return older + list(reversed(newest.values()))
 
 
 def complete(turns: Sequence[Turn]) -> int:
@@ -76,11 +91,13 @@ def admitted(
     registry: Registry,
     now: datetime,
 ) -> list[Entry]:
-    """The drafts as entries that are new to the log."""
+    """The drafts as entries that are new to the log, and that nobody wanted forgotten."""
     entries: dict[str, Entry] = {}
+    gone = forgotten.load(home)
     for draft in drafts:
         entry = _entry(home, draft, source, registry, now)
         entry = entry and _not_outdated(home, entry, chains)
+        entry = entry and _not_forgotten(home, entry, gone)
         if entry and entry.id not in chains.by_id:
             entries.setdefault(entry.id, entry)
     return list(entries.values())
@@ -122,6 +139,14 @@ def _not_outdated(home: Home, entry: Entry, chains: Chains) -> Entry | None:
         return entry.with_(replaces=kept)
     home.trace("outdated", session=entry.session, content=entry.content)
     return None
+
+
+def _not_forgotten(home: Home, entry: Entry, gone: Forgotten) -> Entry | None:
+    """What somebody took out of the log does not come back, in whatever words."""
+    kept = gone.without(entry, words.terms)
+    if kept != entry:
+        home.trace("forgotten", session=entry.session, entry=entry.id)
+    return kept
 
 
 def project(cwd: str) -> str:

@@ -10,28 +10,24 @@ new ones do not, holds again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
-from wakebook import clock
 from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.capture.state import State
-from wakebook.derive import batch
+from wakebook.derive import batch, likeness, whole
 from wakebook.derive.distil import Report, Work
 from wakebook.derive.entries import Source, admitted, related
-from wakebook.derive.extract import PARTLY, RULES, Draft, Scene, after
-from wakebook.derive.rules import words
+from wakebook.derive.extract import PARTLY, RULES, Draft, Scene
 from wakebook.errors import ModelError
 from wakebook.log import subjects
 from wakebook.log.chains import Chains, resolve
 from wakebook.log.entry import Entry, derived_id
 
 AGAIN = "upgrade"  # `by` of what holds again
-MUCH_ALIKE = 0.6
-ALIKE = 0.3  # of the terms: enough to be the successor if it was said at the same place
 
 
 def candidates(chains: Chains, state: State, session: str = "") -> list[str]:
@@ -50,19 +46,10 @@ def candidates(chains: Chains, state: State, session: str = "") -> list[str]:
 def reread(work: Work, path: str, whatever: bool = False) -> Report:
     """Read one transcript again with the work's extractor, if rules have read it; or `whatever`."""
     transcript = archive.read(work.home, path)
-    front = transcript.front
-    session = str(front.get("session_id") or "")
-    ref = f"{front.get('host')}/{session}"
-    if not front.get("closed"):
+    source = whole.source_of(transcript, work.now)
+    ref = source.ref
+    if not transcript.front.get("closed"):
         return Report(ref=ref, busy=True)  # it is still being written
-    source = Source(
-        ref=ref,
-        session=session,
-        path=path,
-        number=int(front.get("window") or 1),
-        last_at=clock.parse(front.get("ended")) or work.now,
-        turns=transcript.turns,
-    )
     with work.home.reading(ref) as alone:
         if not alone:
             return Report(ref=ref, busy=True)
@@ -71,7 +58,7 @@ def reread(work: Work, path: str, whatever: bool = False) -> Report:
             return Report(ref=ref, busy=True)  # another process has read it meanwhile
         old = [entry for entry in chains.entries if entry.transcript == path]
         try:
-            drafts = _read(work, source, chains, old)
+            drafts = _read(work, source, transcript.front, chains, old)
         except ModelError as error:
             return Report(ref=ref, held=str(error))
         if all(draft.by.endswith(RULES) for draft in drafts):
@@ -79,27 +66,17 @@ def reread(work: Work, path: str, whatever: bool = False) -> Report:
         return _replace(work, source, drafts, {entry.id for entry in old})
 
 
-def _read(work: Work, source: Source, chains: Chains, old: Sequence[Entry]) -> list[Draft]:
+def _read(
+    work: Work, source: Source, front: Mapping[str, object], chains: Chains, old: Sequence[Entry]
+) -> list[Draft]:
     registry = subjects.load(work.home)
-    tags = [entry.subject for entry in old if entry.type == "handoff" and entry.subject]
-    current = related(_without(chains, source.path))
-    said = source.messages()
-    drafts: list[Draft] = []
-    first = 0
-    while first < len(said):
-        scene = Scene(
-            earlier=said[:first],
-            current=after(
-                current, [draft.entry(source.session, source.last_at) for draft in drafts]
-            ),
-            subjects=registry.names(),
-            subject=tags[-1] if tags else "",
-            ends=True,
-        )
-        found = work.extractor.read(said[first:], scene)
-        drafts += found.drafts
-        first += max(found.taken, 1)
-    return drafts
+    scene = Scene(
+        current=related(_without(chains, source.path)),
+        subjects=registry.names(),
+        subject=registry.for_entry(whole.subject_of(front, old)),
+        ends=True,
+    )
+    return whole.read(work.home, work.extractor, source, scene)
 
 
 def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[str]) -> Report:
@@ -126,7 +103,7 @@ def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[
 
 def _chained(drafts: Sequence[Draft], old: Sequence[Entry], chains: Chains) -> list[Draft]:
     """The drafts with what they replace; without those that something newer has replaced."""
-    matches = _matches(drafts, old)
+    matches = likeness.matches(drafts, old)
     left = [entry.id for entry in old if entry.id not in {one.id for one in matches.values()}]
     renamed: dict[str, str] = {}  # drafts whose id was taken
     dropped: set[str] = set()
@@ -153,7 +130,9 @@ def _overtaken(draft: Draft, match: Entry | None, old: Sequence[Entry], chains: 
     """Whether somebody else has had a later word on what a draft says."""
     if match is not None:
         return _elsewhere(match, chains)
-    return any(_alike(draft, one) >= MUCH_ALIKE and _elsewhere(one, chains) for one in old)
+    return any(
+        likeness.likeness(draft, one) >= likeness.MUCH and _elsewhere(one, chains) for one in old
+    )
 
 
 def _elsewhere(entry: Entry, chains: Chains) -> bool:
@@ -192,32 +171,3 @@ def _revived(chains: Chains, path: str, new: Sequence[Entry]) -> list[Entry]:
         if chains.by_id[chains.latest(by)].transcript == path:  # nothing newer has its place
             found.append(entry.with_(id=again, replaces=(by,), by=AGAIN))
     return found
-
-
-def _matches(drafts: Sequence[Draft], old: Sequence[Entry]) -> dict[str, Entry]:
-    """Draft -> the old entry that says the same, each at most once, the most alike first."""
-    pairs = [
-        (alike, -number, draft, entry)
-        for draft in drafts
-        for number, entry in enumerate(old)
-        if (alike := _alike(draft, entry)) >= ALIKE
-    ]
-    pairs.sort(key=lambda pair: pair[:2], reverse=True)
-    found: dict[str, Entry] = {}
-    for _, _, draft, entry in pairs:
-        if draft.id not in found and entry not in found.values():
-            found[draft.id] = entry
-    return found
-
-
-def _alike(draft: Draft, entry: Entry) -> float:
-    """How much an old entry says what a draft says, at the same place of the conversation."""
-    if "handoff" in (draft.type, entry.type) or not _near(draft.evidence, entry.evidence):
-        return 0.0
-    terms = words.terms(f"{draft.content} {draft.detail}")
-    alike = words.alike(terms, words.terms(f"{entry.content} {entry.detail}"))
-    return alike + 0.1 * (entry.type == draft.type)
-
-
-def _near(one: Sequence[int], other: Sequence[int]) -> bool:
-    return any(abs(a - b) <= 1 for a in one for b in other)

@@ -1,0 +1,255 @@
+"""Build: one rebuild from its beginning to its commit, or from where it was killed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from wakebook import clock
+from wakebook.capture import archive
+from wakebook.capture import state as states
+from wakebook.config import Config
+from wakebook.derive import whole
+from wakebook.derive.batch import settle
+from wakebook.derive.extract import RULES, Extractor
+from wakebook.errors import Locked, TranscriptError, WakebookError
+from wakebook.home import TRACKED, Home
+from wakebook.lifecycle import notes
+from wakebook.lifecycle.history import History
+from wakebook.lifecycle.rebuild import plan as plans
+from wakebook.lifecycle.rebuild import start
+from wakebook.lifecycle.rebuild.in_order import InOrder
+from wakebook.lifecycle.rebuild.in_rounds import InRounds
+from wakebook.lifecycle.rebuild.journal import Journal
+from wakebook.lifecycle.rebuild.plan import Done, Listed, Plan
+from wakebook.lifecycle.rebuild.replay import Progress, Replay, Stopped
+from wakebook.lifecycle.rebuild.site import Site
+from wakebook.lifecycle.rebuild.spending import Spending
+from wakebook.log import forgotten, log, subjects
+from wakebook.log.chains import Chains, resolve
+from wakebook.log.entry import Entry, encode
+
+# what the work tree takes from the home as it is, whether it is committed or not
+SHARED = ("config.toml", "prices.toml", "subjects.json", forgotten.FILE)
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked for, besides the extractor."""
+
+    since: datetime | None = None
+
+
+class Built(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    done: Done | None  # None: not complete
+    stopped: Stopped
+    read: int = 0  # transcripts, this time
+    resumed: int = 0  # transcripts that were read before
+
+
+class Builder:
+    def __init__(
+        self,
+        home: Home,
+        config: Config,
+        history: History,
+        extractor: Extractor,
+        spending: Spending,
+        now: datetime,
+    ) -> None:
+        self._home = home
+        self._config = config
+        self._history = history
+        self.extractor = extractor
+        self._spending = spending
+        self._now = now
+
+    def build(self, site: Site, wanted: Wanted, progress: Progress) -> Built:
+        """Begin, or go on. A rebuild that is complete is left as it is."""
+        with self._home.reading(f"rebuild/{site.name}") as alone:
+            if not alone:
+                raise Locked(
+                    f"Another process is at the rebuild {site.name}. Wait for it, or choose "
+                    "another --branch."
+                )
+            if done := self._complete(site, wanted):
+                return Built(
+                    name=site.name, done=done, stopped=Stopped(), resumed=len(done.plan.transcripts)
+                )
+            journal = self._begun(site, wanted)
+            return self._replay(site, journal, progress)
+
+    def _complete(self, site: Site, wanted: Wanted) -> Done | None:
+        done = site.done()
+        if done is None:
+            return None
+        self._same(site, done.plan, wanted)
+        return site.required()
+
+    def _same(self, site: Site, plan: Plan, wanted: Wanted) -> None:
+        """Whether a rebuild of this name is the one that is asked for."""
+        if plan.extractor == self.extractor.name and plan.since == wanted.since:
+            return
+        since = f" since {clock.iso(plan.since)}" if plan.since else ""
+        raise WakebookError(
+            f"The rebuild {site.name} was begun with {plan.extractor}{since}. Go on with that, "
+            f"choose another --branch, or `wakebook rebuild --drop {site.name}`."
+        )
+
+    # --- the beginning -----------------------------------------------------------------
+
+    def _begun(self, site: Site, wanted: Wanted) -> Journal:
+        if site.merged():
+            raise WakebookError(
+                f"A rebuild {site.name} was merged already ({site.merged_tag}). Choose another "
+                "--branch."
+            )
+        if site.there() and site.commit() and site.home.root.is_dir():
+            journal = Journal(site.home)
+            if journal.plan is not None:
+                self._same(site, journal.plan, wanted)
+                return journal
+        items = plans.wanted(plans.listed(self._home), wanted.since)
+        base = self._committed(site)
+        site.make(base)
+        journal = Journal(site.home)
+        journal.begin(
+            Plan(
+                name=site.name,
+                extractor=self.extractor.name,
+                since=wanted.since,
+                began=clock.now(),
+                base=base,
+                transcripts=tuple(item.path for item in items),
+            )
+        )
+        return journal
+
+    def _committed(self, site: Site) -> str:
+        """The newest commit, with everything that was waiting, and notes that are current."""
+        with self._home.locked():
+            settle(self._home)
+            notes.update(self._home, self._config, self._now)
+            self._history.now(clock.now(), f"before the rebuild {site.name}", ask=False)
+        return site.repository.head()
+
+    # --- reading -----------------------------------------------------------------------
+
+    def _replay(self, site: Site, journal: Journal, progress: Progress) -> Built:
+        plan = journal.plan
+        assert plan is not None
+        self._share(site)
+        main = resolve(log.read(self._home).entries)
+        items = _ordered(plans.listed(self._home), plan)
+        replay = self.replaying(site.home, main, items, plan)
+        before = len(journal.read())
+        stopped = replay.run(items, journal, progress)
+        read = len(journal.read())
+        done = None
+        if not stopped.failed and not stopped.left:
+            done = self._finish(site, journal, plan, replay, main)
+        return Built(name=site.name, done=done, stopped=stopped, read=read - before, resumed=before)
+
+    def replaying(self, scratch: Home, main: Chains, items: Sequence[Listed], plan: Plan) -> Replay:
+        registry = subjects.load(self._home)
+        known = start.registry(registry, main, self.extractor.name, _Projects(self._home, items))
+        given = (self._home, scratch, self.extractor, main, known, plan.began, self._spending)
+        if self.extractor.name == RULES:
+            return InOrder(*given)
+        rounds = InRounds(*given)
+        rounds.together = self._config.models.concurrency
+        return rounds
+
+    def _share(self, site: Site) -> None:
+        for name in SHARED:
+            there, here = self._home.root / name, site.home.root / name
+            if there.exists():
+                shutil.copyfile(there, here)
+            else:
+                here.unlink(missing_ok=True)
+
+    # --- the end -----------------------------------------------------------------------
+
+    def _finish(
+        self, site: Site, journal: Journal, plan: Plan, replay: Replay, main: Chains
+    ) -> Done:
+        home = site.home
+        entries = replay.log()
+        done = Done(
+            plan=plan,
+            kept=journal.kept(),
+            entries=len(entries),
+            calls=sum(step.calls for step in journal.steps),
+            cost=round(sum(step.cost for step in journal.steps), 8),
+            unpriced=sum(step.unpriced for step in journal.steps),
+        )
+        before = subjects.load(self._home)
+        with home.locked():
+            log.rewrite(home, [encode(entry) for entry in entries])
+            subjects.save(home, start.completed(
+                replay.registry, before, _subjects(entries), _subjects(main.entries)
+            ))  # fmt: skip
+            notes.update(home, quiet(self._config), self._now, full=True)
+            home.replace(home.root / plans.FILE, plans.encode(done))
+            self._commit(site, done)
+        return done
+
+    def _commit(self, site: Site, done: Done) -> None:
+        repository = type(site.repository).find(site.home.root)
+        assert repository is not None
+        paths = [*repository.changed(*TRACKED), site.home.root / plans.FILE]
+        body = f"Extractor: {done.plan.extractor}\nTranscripts: {len(done.plan.transcripts)}"
+        repository.commit("extract", site.name, paths, body)
+
+
+def quiet(config: Config) -> Config:
+    """Settings for a work tree: nothing of it is written or sent elsewhere."""
+    return config.with_(
+        briefing=config.briefing.with_(memory_file=""), git=config.git.with_(push="")
+    )
+
+
+def _ordered(found: Sequence[Listed], plan: Plan) -> list[Listed]:
+    """The transcripts of the plan, also those that somebody has removed since."""
+    by_path = {one.path: one for one in found}
+    gone = datetime.min.replace(tzinfo=UTC)
+    return [
+        by_path.get(path)
+        or Listed(path=path, session=path, started=gone, key=(gone, path, 0, path))
+        for path in plan.transcripts
+    ]
+
+
+class _Projects:
+    """The working folders' subjects of conversations, read when they are asked for."""
+
+    def __init__(self, home: Home, items: Sequence[Listed]) -> None:
+        self._home = home
+        self._paths = {item.path for item in items}
+        self._folders = {one.id: one.cwd for one in states.load(home).sessions.values()}
+
+    def __call__(self, entry: Entry) -> str:
+        if entry.transcript not in self._paths:
+            return ""
+        try:
+            front = archive.read(self._home, entry.transcript).front
+        except TranscriptError:
+            return ""
+        return whole.subject_of(front, (), self._folders.get(entry.session, ""))
+
+
+def _subjects(entries: Iterable[Entry]) -> set[str]:
+    return {entry.subject for entry in entries}
+
+
+def default_name(home: Home, history: History, extractor: str, now: datetime) -> str:
+    """Extractor and day; with a number if one of that name has been merged."""
+    stem = f"{'rules' if extractor == RULES else 'model'}-{now:%Y-%m-%d}"
+    for number in range(1, 100):
+        name = stem if number == 1 else f"{stem}-{number}"
+        if not Site(home, history, name).merged():
+            return name
+    raise WakebookError(f"A hundred rebuilds are called {stem}. Choose a name with --branch.")
