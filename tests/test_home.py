@@ -28,7 +28,8 @@ def test_init_makes_the_home_of_the_documentation(tmp_path: Path) -> None:
         assert front["type"] == "identity"
     front, _ = markdown.split((root / "topics/release-day.md").read_text())
     assert front["type"] == "topic" and front["triggers"]
-    assert markdown.block((root / "knowledge/memory/MEMORY.md").read_text()) == ""
+    block = markdown.block((root / "knowledge/memory/MEMORY.md").read_text(), "briefing")
+    assert block and not block.lines
     assert made.commit
     assert (root / ".git").is_dir()
     assert "state.json" in (root / ".gitignore").read_text()
@@ -59,7 +60,8 @@ def test_a_memory_file_that_was_there_gets_markers_and_keeps_its_text(tmp_path: 
     Memory(home.root).init()
     text = home.memory.read_text()
     assert text.startswith("# Mine\n\n- a goal")
-    assert markdown.block(text) == ""
+    block = markdown.block(text, "briefing")
+    assert block and not block.lines
 
 
 def test_a_home_is_found_by_option_then_environment_then_default(

@@ -7,13 +7,33 @@ Times are aware and in UTC; on disk they are ISO 8601 with a trailing Z.
 
 import os
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 
 def now() -> datetime:
     fixed = os.environ.get("WAKEBOOK_NOW")
     moment = parse(fixed) if fixed else None
     return moment or datetime.now(UTC)
+
+
+def zone(name: str = "") -> tzinfo:
+    """A time zone by its name; without one, this machine's. Raises ValueError."""
+    from zoneinfo import ZoneInfo
+
+    wanted = name or os.environ.get("TZ", "").lstrip(":") or _machine_zone()
+    try:
+        return ZoneInfo(wanted)
+    except (KeyError, ValueError, OSError) as error:  # not a name of the database
+        if name:
+            raise ValueError(f"there is no time zone {name!r}") from error
+        return datetime.now().astimezone().tzinfo or UTC
+
+
+def _machine_zone() -> str:
+    try:
+        return os.readlink("/etc/localtime").partition("zoneinfo/")[2]  # noqa: PTH115
+    except OSError:
+        return ""
 
 
 def monotonic() -> float:

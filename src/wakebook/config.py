@@ -114,12 +114,33 @@ class Briefing(Section):
     max_contradictions: int = _setting(3, "contradictions shown at once, at most")
 
 
+class Notes(Section):
+    """The notes that are written from the log, and how they stay small."""
+
+    memory_warn: int = _setting(180, "lines of MEMORY.md from which `status` warns")
+    memory_cap: int = _setting(200, "lines of MEMORY.md that its generated parts respect")
+    memory_refuse: int = _setting(220, "a commit with a longer MEMORY.md is refused")
+    rollup_lines: int = _setting(60, "lines of what the weekly rollup keeps in MEMORY.md")
+    journal_lines: int = _setting(40, "a day's journal with more lines is condensed to this")
+    note_lines: int = _setting(120, "the same for every other note, monthly")
+    observations_words: int = _setting(8000, "observations with more words are reflected upon")
+    journal_days: int = _setting(90, "a journal older than this moves to archive/")
+    decay_per_day: float = _setting(0.05, "a note's score is e^(-this x days) x references")
+    retire_score: float = _setting(0.01, "a note that scores less ...")
+    retire_days: int = _setting(30, "... and was silent for longer than this moves to archive/")
+
+
+class Mounts(Section):
+    """Other homes whose knowledge can be found from here. They are only ever read."""
+
+    homes: tuple[str, ...] = _setting((), 'like ["~/team/.wakebook"]')
+
+
 class Watch(Section):
     """When `wakebook watch` catches up."""
 
     writes: int = _setting(40, "new records in a session that trigger a catch-up")
     cooldown_minutes: int = _setting(5, "pause between two triggers of one session")
-    baseline_minutes: int = _setting(15, "everything is caught up at least this often")
 
 
 class Search(Section):
@@ -157,7 +178,7 @@ class Embedding(Section):
     document_prefix: str = _setting("", "the same for what is searched")
 
 
-OPERATIONS = ("extract", "briefing", "contradictions", "commit")
+OPERATIONS = ("extract", "briefing", "contradictions", "commit", "condense")
 
 
 class Models(Section):
@@ -217,6 +238,23 @@ class Git(Section):
     batch_minutes: int = _setting(
         30, "changes other than closed conversations are committed this often"
     )
+    push: str = _setting("", "the remote that commits are pushed to, like origin; empty: none")
+    explore_days: int = _setting(7, "an explore/... branch this old is put away (a tag keeps it)")
+    hooks: bool = _setting(True, "`init` installs git hooks: checks before, index after a commit")
+
+
+class Schedule(Section):
+    """When the jobs run, as cron expressions; empty: never. See `wakebook jobs`."""
+
+    time_zone: str = _setting("", "like Europe/Lisbon; empty: this machine's")
+    observe: str = _setting("*/15 * * * *", "read what was said")
+    commit: str = _setting("*/30 * * * *", "commit what has changed")
+    briefing: str = _setting("0 3 * * *", "write the briefing into MEMORY.md")
+    daily: str = _setting("0 23 * * *", "condense the day's journal; reflect on observations")
+    weekly: str = _setting("30 23 * * 0", "roll the week up into MEMORY.md")
+    monthly: str = _setting("0 4 1 * *", "distil the notes; move what has decayed to archive/")
+    prune: str = _setting("0 0 * * 0", "keep MEMORY.md below its cap; put old branches away")
+    tags: str = _setting("59 23 * * *", "tag the day, and on Sundays the week")
 
 
 class State(Section):
@@ -231,6 +269,8 @@ class Config(Section):
     hosts: Hosts = _setting(Hosts())
     capture: Capture = _setting(Capture())
     briefing: Briefing = _setting(Briefing())
+    notes: Notes = _setting(Notes())
+    mounts: Mounts = _setting(Mounts())
     watch: Watch = _setting(Watch())
     search: Search = _setting(Search())
     embedding: Embedding = _setting(Embedding())
@@ -241,6 +281,7 @@ class Config(Section):
     ollama: Ollama = _setting(Ollama())
     compatible: Compatible = _setting(Compatible())
     git: Git = _setting(Git())
+    schedule: Schedule = _setting(Schedule())
     state: State = _setting(State())
 
 

@@ -35,8 +35,8 @@ FOLDERS = (
 )
 # What of a home goes into git; anything else in the folder is the user's own business.
 TRACKED = (
-    "config.toml prices.toml log.jsonl log.torn subjects.json .gitignore .gitattributes "
-    "raw knowledge topics archive attachments prompts"
+    "config.toml prices.toml log.jsonl condensed.json log.torn forgotten.jsonl subjects.json "
+    ".gitignore .gitattributes raw knowledge topics archive attachments prompts"
 ).split()
 TRACE_BYTES = 4 << 20  # two files of this size at most
 LOCK_SECONDS = 60.0
@@ -177,7 +177,7 @@ class Home:
 
     def sweep_temporary(self) -> None:
         """Remove what a killed `replace` left behind. Only under the lock."""
-        for below in ("", ".cache/", "raw/**/", "knowledge/**/"):
+        for below in ("", ".cache/", "raw/**/", "knowledge/**/", "archive/**/"):
             for leftover in self.root.glob(f"{below}{PREFIX}*.tmp"):
                 leftover.unlink(missing_ok=True)
 

@@ -211,6 +211,8 @@ def front(
         "echo_removed": window.echoes,
         "source": origin,
     }
+    if step.cwd:
+        found["cwd"] = step.cwd  # which project it was about, for whoever reads it again
     if window.entries:
         found["knowledge_changes"] = changes(window)
     return found

@@ -151,8 +151,11 @@ def _speakers(turns: Sequence[Turn]) -> dict[int, str]:
 # --- notes -------------------------------------------------------------------------------
 
 
-def of_note(path: str, text: str, modified: int) -> Iterator[Chunk]:
-    """The sections of a note, and the pieces of its long ones."""
+def of_note(path: str, text: str, modified: int, whole: bool = False) -> Iterator[Chunk]:
+    """The sections of a note, and the pieces of its long ones.
+
+    Generated lines are left out, because their entries are in the log; with `whole` they are in.
+    """
     front, body = markdown.split(text)
     above = text[: len(text) - len(body)].count("\n")
     kind, archived = category(path)
@@ -164,9 +167,11 @@ def of_note(path: str, text: str, modified: int) -> Iterator[Chunk]:
         pinned=front.get("pinned") is True,
         archived=archived,
     )
+    if not whole and _is_generated(body):
+        return  # its entries are found themselves
     name = str(front.get("title") or "") or path.rsplit("/", 1)[-1].removesuffix(".md")
     place = 0
-    sections = list(_sections(body.split("\n")))
+    sections = list(_sections(body.split("\n"), whole))
     for number, (headings, start, lines) in enumerate(sections):
         if headings and not any(map(str.strip, lines)) and _is_last(sections, number):
             lines = [headings[-1], *lines[1:]]  # a heading that says it all
@@ -184,6 +189,14 @@ def of_note(path: str, text: str, modified: int) -> Iterator[Chunk]:
                 line=line + first,
                 last_line=line + last,
             )
+
+
+def _is_generated(body: str) -> bool:
+    """Whether a note has nothing of its own but headings."""
+    lines = body.split("\n")
+    ours = markdown.generated(lines)
+    own = (line for number, line in enumerate(lines) if number not in ours)
+    return bool(ours) and not any(line.strip() and not _HEADING.match(line) for line in own)
 
 
 def _is_last(sections: Sequence[Section], number: int) -> bool:
@@ -218,9 +231,9 @@ def _date(path: str, front: dict[str, Any], modified: int) -> int:
         return modified
 
 
-def _sections(lines: Sequence[str]) -> Iterator[Section]:
+def _sections(lines: Sequence[str], whole: bool = False) -> Iterator[Section]:
     """The headings above, the first line's index and the lines of each section."""
-    hidden = markdown.generated(lines)
+    hidden = markdown.marker_lines(lines) if whole else markdown.generated(lines)
     levels: list[tuple[int, str]] = []
     fence, start = "", 0
     for index, line in enumerate(lines):

@@ -87,15 +87,24 @@ class Index:
             self._home,
             self.embedder,
             extra=self._elsewhere(),
+            mounted=self._mounted(),
             max_file_bytes=self._config.search.max_file_megabytes << 20,
             progress=progress or quiet,
         )
 
     def _elsewhere(self) -> Sequence[Path]:
-        """MEMORY.md, if it lives outside of the home."""
+        """MEMORY.md, if it lives outside of the home, and the notes of mounted homes."""
         chosen = self._config.briefing.memory_file
         path = (self._home.root / expand(chosen)).resolve() if chosen else None
-        return [path] if path and not path.is_relative_to(self._home.root) else []
+        own = [path] if path and not path.is_relative_to(self._home.root) else []
+        return [*own, *self._mounted()]
+
+    def _mounted(self) -> Sequence[Path]:
+        if not self._config.mounts.homes:
+            return ()
+        from wakebook.index import mounts
+
+        return mounts.notes(self._home, self._config)
 
     @contextmanager
     def _mended(self) -> Iterator[None]:
@@ -201,7 +210,8 @@ class Index:
 
         tool, paths = scan.holding(self._home.root, query.text)
         store = Store(Path(":memory:"))
-        Sync(store, self._home, None, extra=self._elsewhere(), only=paths).run()
+        extra, mounted = self._elsewhere(), self._mounted()
+        Sync(store, self._home, None, extra=extra, mounted=mounted, only=paths).run()
         found = self._searcher(store, None, now).search(query, options)
         store.close()
         note = f"Found by reading the files ({tool}), by words alone: {error}"

@@ -62,6 +62,7 @@ class Sync:
         embedder: Embedder | None,
         *,
         extra: Sequence[Path] = (),
+        mounted: Sequence[Path] = (),
         only: set[str] | None = None,
         max_file_bytes: int = 10 << 20,
         progress: Progress = quiet,
@@ -70,6 +71,8 @@ class Sync:
         self.home = home
         self.embedder = embedder
         self.extra = extra  # files outside of the home
+        self._known = frozenset(extra)
+        self._mounted = frozenset(map(str, mounted))  # those of them that are of another home
         self.only = only  # the only files to read, if not all
         self.max_file_bytes = max_file_bytes
         self.progress = progress
@@ -273,18 +276,22 @@ class Sync:
         text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
         category, _ = chunks.category(path)
         if category != "conversation":
-            return digest, list(chunks.of_note(path, text, stat[0] // 10**9)), ""
+            return digest, self._note(path, text, stat), ""
         from wakebook.capture import archive
 
         try:
             transcript = archive.read(self.home, path)
         except (TranscriptError, UnicodeDecodeError):  # somebody's own file
-            return digest, list(chunks.of_note(path, text, stat[0] // 10**9)), ""
+            return digest, self._note(path, text, stat), ""
         return digest, list(chunks.of_transcript(transcript)), ""
+
+    def _note(self, path: str, text: str, stat: tuple[int, int]) -> list[Chunk]:
+        whole = path in self._mounted  # its entries are in another log
+        return list(chunks.of_note(path, text, stat[0] // 10**9, whole))
 
     def _is_ours(self, path: str) -> bool:
         whole = (self.home.root / path).resolve()
-        return whole.is_relative_to(self.home.root.resolve()) or whole in self.extra
+        return whole.is_relative_to(self.home.root.resolve()) or whole in self._known
 
     def _changed(
         self,

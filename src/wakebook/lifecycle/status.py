@@ -10,12 +10,14 @@ import msgspec
 
 from wakebook import clock
 from wakebook.capture import state as states
+from wakebook.derive.notes import condensed
 from wakebook.derive.reread import candidates
-from wakebook.errors import GitError
+from wakebook.errors import GitError, WakebookError
 from wakebook.home import Home
 from wakebook.index.health import IndexStatus
 from wakebook.lifecycle.audit import UNACCOUNTED, Account
 from wakebook.lifecycle.history import History
+from wakebook.lifecycle.knowledge import Knowledge
 from wakebook.log.chains import Chains
 from wakebook.log.entry import TYPES
 from wakebook.log.ledger import Ledger
@@ -56,8 +58,9 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     git: str
     uncommitted: int
     index: IndexStatus
+    knowledge: Knowledge
     problems: tuple[str, ...]
-    notes: tuple[str, ...]  # what was left out of the models' answers
+    notes: tuple[str, ...]  # worth knowing: edits that wait, what models' answers lost
 
 
 def status(
@@ -69,6 +72,7 @@ def status(
     extractor: str,
     models: Models,
     index: IndexStatus,
+    known: Knowledge,
     now: datetime,
 ) -> Status:
     chains = ledger.chains()
@@ -83,10 +87,12 @@ def status(
     problems: list[str] = []
     try:
         waiting = history.waiting()
+        problems += history.problems()
     except GitError as error:
         problems.append(str(error))
     by_rules = candidates(chains, states.load(home)) if models.has("extract") else []
     since = clock.iso(now - timedelta(days=RECENT_DAYS))
+    over = _over(models, now) | _done(states.load(home)) | history.over() | _condensed(home)
     notable = NOTABLE if by_rules else {k: v for k, v in NOTABLE.items() if k != "covered"}
     handoffs = [entry.timestamp for entry in current if entry.type == "handoff"]
     return Status(
@@ -109,14 +115,16 @@ def status(
         git=history.note(),
         uncommitted=len(waiting),
         index=index,
+        knowledge=known,
         problems=(
             *problems,
             *models.problems(),
             *_problems(home, ledger, chains),
-            *_events(home, notable, since, _over(models, now)),
+            *_events(home, notable, since, over),
             *index.problems,
+            *known.problems,
         ),
-        notes=tuple(_events(home, WORTH_KNOWING, since, {})),
+        notes=(*_events(home, WORTH_KNOWING, since, {}), *known.hints),
     )
 
 
@@ -142,16 +150,32 @@ def _over(models: Models, now: datetime) -> dict[str, str]:
     }
 
 
+def _done(state: states.State) -> dict[str, str]:
+    """When a job last did well: its earlier failures are over."""
+    runs = state.jobs.items()
+    return {f"job {name}": clock.iso(run.ended) for name, run in runs if run.outcome == "ok"}
+
+
+def _condensed(home: Home) -> dict[str, str]:
+    """When a block was last condensed: what was refused before is over."""
+    try:
+        blocks = condensed.load(home).blocks.items()
+    except WakebookError:
+        return {}  # which the notes complain about
+    return {f"condense {name}": clock.iso(rewrite.at) for name, rewrite in blocks}
+
+
 def _events(
     home: Home, notable: Mapping[str, str], since: str, over: Mapping[str, str]
 ) -> Iterator[str]:
     """The notable events since then; what happened again and again is told once."""
     told: dict[tuple[str, str], tuple[str, int]] = {}
+    sessions = states.load(home).sessions
     for event, what in notable.items():
         for record in home.traces(event):
             where = str(record.get("where") or record.get("session") or "")
             where = "extract" if event == "covered" else where  # once for all sessions
-            of_a_session = event == "failure" and "/" in where  # that stands in its account
+            of_a_session = event == "failure" and where in sessions  # that stands in its account
             at = str(record.get("at", ""))
             if of_a_session or at < max(since, over.get(where, "")):
                 continue

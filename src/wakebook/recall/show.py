@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 
@@ -44,9 +45,18 @@ def find_entry(chains: Chains, name: str) -> Entry:
 
 
 def show(
-    home: Home, chains: Chains, state: State, text: str, first: int = 0, lines: int = 0
+    home: Home,
+    chains: Chains,
+    state: State,
+    text: str,
+    first: int = 0,
+    lines: int = 0,
+    mounted: Sequence[Path] = (),
 ) -> Shown:
-    """What a reference points at. `first` and `lines` narrow what has lines."""
+    """What a reference points at. `first` and `lines` narrow what has lines.
+
+    `mounted`: files of other homes that may be read as well.
+    """
     wanted = ref.parse(text)
     if first or lines:
         first = max(first, 1)
@@ -54,7 +64,7 @@ def show(
     if wanted.kind == "session":
         return _session(home, chains, state, wanted)
     if wanted.kind == "path":
-        return _path(home, wanted)
+        return _path(home, wanted, mounted)
     return _entry(home, chains, find_entry(chains, wanted.name))
 
 
@@ -124,9 +134,10 @@ def _conversation(home: Home, paths: Sequence[str], wanted: ref.Ref) -> Iterator
                     yield number, line
 
 
-def _path(home: Home, wanted: ref.Ref) -> Shown:
+def _path(home: Home, wanted: ref.Ref, mounted: Sequence[Path]) -> Shown:
     path = (home.root / wanted.name).resolve()
-    if not path.is_relative_to(home.root.resolve()) or not path.is_file():
+    inside = path.is_relative_to(home.root.resolve()) or path in mounted
+    if not inside or not path.is_file():
         raise NotFound(f"There is no file {wanted.name!r} in {home.root}.")
     text = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
     if wanted.first > len(text):

@@ -17,7 +17,9 @@ from wakebook import WakebookError, __version__
 COMMANDS = {
     "init": "Make a home, or complete one.",
     "catch-up": "Read what was said since the last time.",
-    "watch": "Catch up whenever something is said.",
+    "watch": "Catch up whenever something is said, and run the jobs.",
+    "tick": "Run the jobs that are due, once.",
+    "jobs": "The jobs, when they ran and when they run next.",
     "audit": "Account for every session of every host.",
     "wake": "What a new session should be told.",
     "log": "The newest entries.",
@@ -25,8 +27,21 @@ COMMANDS = {
     "index": "Bring the search index up to date.",
     "show": "An entry with its history, a session, or lines of a file.",
     "remember": "Keep something by hand.",
+    "forget": "Take entries out of the log.",
     "subjects": "What entries are about: list, add, rename, merge, delete.",
     "brief": "Write the briefing into MEMORY.md.",
+    "notes": "Bring the notes up to date, and list them.",
+    "review": "What was edited by hand in generated text: accept or reject it.",
+    "why": "Where a line of a note comes from.",
+    "when": "When something was learned.",
+    "diff": "What has changed in the knowledge since then.",
+    "at": "The memory as it was on a day.",
+    "snapshot": "Give this moment a name.",
+    "undo": "Take back the last rewrite.",
+    "explore": "Try something out on a branch of its own.",
+    "restore": "Bring a note back from the archive.",
+    "rebuild": "Read all conversations anew, on a branch, and compare.",
+    "vault": "Write journals and topic pages into an Obsidian vault.",
     "status": "How the memory is doing.",
     "costs": "What the models have cost.",
     "prompts": "The questions that models are asked.",
@@ -34,6 +49,8 @@ COMMANDS = {
     "demo": "Three weeks of somebody's work, remembered.",
     "completion": "Shell completion for bash, zsh or fish.",
 }
+
+HIDDEN = ("git-hook",)  # what Wakebook's own hooks call
 
 EPILOG = """\b
 A first day:
@@ -55,7 +72,7 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMANDS and cmd_name not in HIDDEN:
             return None
         name = cmd_name.replace("-", "_")
         module = importlib.import_module(f"wakebook.adapters.cli.{name}")

@@ -36,6 +36,7 @@ def command(memory: Memory, as_json: bool) -> None:
         ("open", f"{many(found.open_tasks, 'task')}, {many(found.open_questions, 'question')}"),
         ("subjects", str(found.subjects)),
         ("sessions", sessions or "none found: see [hosts] in config.toml"),
+        ("knowledge", _knowledge(found)),
         ("transcripts", str(found.transcripts)),
         ("last handoff", found.last_handoff or "none yet"),
         ("reads", _reads(found)),
@@ -53,6 +54,13 @@ def command(memory: Memory, as_json: bool) -> None:
     if not wrong:
         out.print("[green]● all well[/green]")
     sys.exit(1 if wrong else 0)
+
+
+def _knowledge(found: Status) -> str:
+    known = found.knowledge
+    archived = f", {known.archived} in the archive" if known.archived else ""
+    waiting = f"; {many(len(known.edited), 'edit')} to review" if known.edited else ""
+    return f"{many(known.notes, 'note')}{archived}; MEMORY.md {known.memory_lines} lines{waiting}"
 
 
 def _reads(found: Status) -> str:

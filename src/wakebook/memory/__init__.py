@@ -1,0 +1,91 @@
+"""Memory: the façade, and the only place where things are wired together.
+
+Its verbs are the commands of the command line and will be the tools and paths of every
+other adapter, in one file for each group of them. Everything that writes takes the home's
+lock and first finishes what a crash may have left half done. Almost everything is imported
+where it is used: a search does not need what a sweep needs, and somebody waits for both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wakebook.log.query import Query
+from wakebook.memory.condensing import Condensing
+from wakebook.memory.rebuilding import Rebuilding
+from wakebook.memory.schedule import Schedule
+from wakebook.memory.vault import Vault
+
+if TYPE_CHECKING:
+    from wakebook.derive.notes.links import Broken
+    from wakebook.index.health import IndexStatus
+    from wakebook.index.hits import Hit
+    from wakebook.index.search import Found
+    from wakebook.index.sync import Synced
+    from wakebook.lifecycle.audit import UNACCOUNTED, Account
+    from wakebook.lifecycle.brief import Brief
+    from wakebook.lifecycle.costs import Costs
+    from wakebook.lifecycle.jobs import Standing
+    from wakebook.lifecycle.notes import Updated
+    from wakebook.lifecycle.review import Proposal
+    from wakebook.lifecycle.status import Status
+    from wakebook.lifecycle.sweep import Sweep
+    from wakebook.lifecycle.tick import Ran
+    from wakebook.lifecycle.upgrade import Upgraded
+    from wakebook.lifecycle.vault import Built
+    from wakebook.lifecycle.why import Why
+    from wakebook.log.entry import Entry, as_dict
+    from wakebook.log.subjects import Subject
+    from wakebook.models.chat import Models, Planned
+    from wakebook.models.prices import dollars
+    from wakebook.recall.show import Shown
+
+_PUBLIC = {  # what adapters get from here -> where it is
+    "Entry": "log.entry",
+    "as_dict": "log.entry",
+    "UNACCOUNTED": "lifecycle.audit",
+    "dollars": "models.prices",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'wakebook.memory' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"wakebook.{_PUBLIC[name]}"), name)
+
+
+class Memory(Condensing, Schedule, Rebuilding, Vault):
+    """One home, opened. Nothing is read before it is needed."""
+
+
+__all__ = [
+    "UNACCOUNTED",
+    "Account",
+    "Brief",
+    "Broken",
+    "Built",
+    "Costs",
+    "Entry",
+    "Found",
+    "Hit",
+    "IndexStatus",
+    "Memory",
+    "Models",
+    "Planned",
+    "Proposal",
+    "Query",
+    "Ran",
+    "Shown",
+    "Standing",
+    "Status",
+    "Subject",
+    "Sweep",
+    "Synced",
+    "Updated",
+    "Upgraded",
+    "Why",
+    "as_dict",
+    "dollars",
+]

@@ -1,0 +1,113 @@
+"""The verbs that keep knowledge: the briefing and the notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wakebook.memory.looking import Looking
+
+if TYPE_CHECKING:
+    from wakebook.derive.notes.links import Broken
+    from wakebook.index.sync import Progress
+    from wakebook.lifecycle.brief import Brief
+    from wakebook.lifecycle.lines import Behind
+    from wakebook.lifecycle.notes import Updated
+    from wakebook.lifecycle.review import Accepted, Proposal
+    from wakebook.lifecycle.why import Why
+
+
+class Keeping(Looking):
+    def notes(self, *, full: bool = False, progress: Progress | None = None) -> Updated:
+        """Write the notes whose entries have changed; with `full`, all of them, from nothing."""
+        from wakebook.lifecycle import notes
+
+        with self._writing():
+            return notes.update(
+                self.home,
+                self.config,
+                self.now(),
+                full=full,
+                before=self._before,
+                progress=progress or (lambda what, done, total: None),
+            )
+
+    def proposals(self) -> list[Proposal]:
+        """What people have changed in generated blocks."""
+        from wakebook.lifecycle.review import proposals
+
+        return proposals(self._behind())
+
+    def accept(self, *names: str) -> Accepted:
+        """Take over what people have changed: by number or path, or everything."""
+        from wakebook.lifecycle.review import accept, chosen
+
+        with self._writing():
+            behind = self._behind()
+            done = accept(behind, chosen(self.proposals(), names))
+            self._rewrite(done.proposals)
+        self._quietly("brief", lambda: self.brief(ask=False))
+        return done
+
+    def reject(self, *names: str) -> list[Proposal]:
+        """Write generated blocks anew. What people had changed stays in git."""
+        from wakebook.lifecycle.review import chosen
+
+        with self._writing():
+            found = chosen(self.proposals(), names)
+            self._rewrite(found)
+        return found
+
+    def _rewrite(self, found: Sequence[Proposal]) -> None:
+        """Write these blocks as the log has them, after a commit of what stands there."""
+        from wakebook.lifecycle import notes
+
+        self._before([self.home.root / one.path for one in found])
+        keys = [one.key for one in found]
+        notes.update(self.home, self.config, self.now(), before=self._before, overwrite=keys)
+        if any(one.block == "briefing" for one in found):
+            self.brief(ask=False, overwrite=True)
+
+    def why(self, place: str) -> Why:
+        """Where a line of a note comes from: FILE:LINE."""
+        from wakebook.lifecycle.why import why
+
+        return why(self._behind(), place)
+
+    def missing_links(self) -> list[Broken]:
+        """Links of notes that lead nowhere."""
+        from wakebook.lifecycle.links import missing
+
+        self.home.require()
+        return missing(self.home)
+
+    def _behind(self) -> Behind:
+        from wakebook.derive import prose
+        from wakebook.lifecycle.lines import Behind
+
+        chains, said = self.chains(), prose.load(self.home)
+        return Behind(self.home, self.config, self.history(), self.now(), chains, said)
+
+    def _before(self, paths: Sequence[Path]) -> None:
+        """What people wrote is in git before anything near it changes."""
+        history = self.history()
+        for path in paths:
+            history.before_touching(path)
+
+    def brief(self, *, ask: bool = True, overwrite: bool = False) -> Brief:
+        """Write the briefing between its markers in MEMORY.md.
+
+        With `ask`, a model puts what is active into words and looks for contradictions;
+        without, what it said the last time is used where it still holds. A block that a
+        person has edited is left alone, unless `overwrite`.
+        """
+        from wakebook.lifecycle import brief
+
+        self.home.require()
+        now, settings = self.now(), self.config.briefing
+        said = brief.prose(self.home, self.models, self._ledger, now, settings, ask)
+        with self._writing():
+            return brief.write(
+                self.home, self.history(), self._ledger, now, self.config, said, overwrite
+            )

@@ -1,0 +1,164 @@
+"""The verbs that learn: reading sessions, and what a person tells by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from wakebook import clock
+from wakebook.memory.keeping import Keeping
+
+if TYPE_CHECKING:
+    from wakebook.capture.session import Session
+    from wakebook.derive.distil import Report
+    from wakebook.index.sync import Progress
+    from wakebook.lifecycle.init import Made
+    from wakebook.lifecycle.sweep import Sweep
+    from wakebook.lifecycle.upgrade import Upgraded
+    from wakebook.log.entry import Entry
+    from wakebook.log.subjects import Subject
+
+
+class Learning(Keeping):
+    def init(self) -> Made:
+        from wakebook.lifecycle.init import init
+
+        return init(self.home)
+
+    def catch_up(
+        self,
+        paths: Sequence[Path] = (),
+        session: str = "",
+        *,
+        closing: bool = False,
+        retry_failed: bool = False,
+        progress: Progress = lambda what, done, total: None,
+    ) -> Sweep:
+        """Bring sessions up to date: all, those at some paths, or the one with this id."""
+        from wakebook.capture.discover import named
+
+        self.home.require()
+        self.models.insist = retry_failed
+        found = named(self.sessions(paths), session)
+        done = 0
+
+        def finished(session: Session) -> None:
+            nonlocal done
+            done += 1
+            progress(session.ref, done, len(found))
+
+        return self._sweep(
+            found,
+            closing=closing,
+            retry_failed=retry_failed,
+            absent=not (paths or session),
+            finished=finished,
+        )
+
+    def _sweep(self, found: Sequence[Session], **options: Any) -> Sweep:
+        from wakebook.lifecycle.sweep import sweep
+
+        history = self.history()
+
+        def told(session: Session, report: Report) -> None:
+            for path in report.closed:
+                history.conversation(path)
+
+        done = sweep(self._work(), found, told=told, **options)
+        self._afterwards(bool(done.entries))
+        return done
+
+    def _afterwards(self, learned: bool) -> None:
+        """What follows from new entries, so that nobody has to wait for it later."""
+        if self._dry:
+            return
+        history = self.history()
+        if learned:
+            self._quietly("brief", lambda: self.brief(ask=False))
+        self._quietly("notes", self.notes)
+        history.leftovers()
+        history.batch(clock.now())
+        self.wake()
+        self._quietly("index", self._index.sync)
+
+    def upgrade(
+        self, session: str = "", progress: Progress = lambda what, done, total: None
+    ) -> Upgraded:
+        """Have the model read again what rules have read. New entries replace the old ones."""
+        from wakebook.lifecycle.upgrade import upgrade
+
+        self.home.require()
+        done = upgrade(self._work(), session, progress)
+        self._afterwards(bool(done.entries))
+        return done
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[Self]:
+        """A copy of this memory. No model is asked: its `models.planned` says what would be."""
+        from wakebook.lifecycle.rehearse import rehearsal
+
+        self.home.require()
+        with rehearsal(self.home, self.config) as (home, config):
+            yield type(self)(home.root, lend=self._lend, config=config, dry=True)
+
+    def remember(
+        self,
+        text: str,
+        *,
+        type_: str = "fact",
+        subject: str = "",
+        detail: str = "",
+        replaces: Sequence[str] = (),
+        status: str = "",
+        pinned: bool = False,
+    ) -> Entry:
+        """Keep something that was not said in a conversation."""
+        from wakebook.lifecycle.remember import remember
+
+        with self._writing():
+            entry = remember(
+                self.home,
+                text,
+                type_=type_,
+                subject=subject,
+                detail=detail,
+                replaces=[self.entry(name).id for name in replaces],
+                status=status,
+                pinned=pinned,
+            )
+        self._quietly("notes", self.notes)
+        self.history().batch(clock.now(), ask=False)  # somebody waits
+        return entry
+
+    def subjects(self) -> list[tuple[Subject, int]]:
+        """Every subject with the number of its current entries."""
+        return self.registry().counted(self.chains().current())
+
+    def add_subject(self, name: str, type_: str = "project", display: str = "") -> Subject:
+        from wakebook.log import subjects
+
+        with self._writing():
+            after = subjects.add(self.registry(), name, type_, display)
+            subjects.save(self.home, after)
+        self._quietly("notes", self.notes)
+        return after.get(subjects.slug_of(name))
+
+    def rename_subject(self, old: str, new: str, *, merge: bool = False) -> tuple[str, int]:
+        """Rename in registry and log, or merge into an existing subject. Entries changed."""
+        from wakebook.lifecycle.rename import rename
+
+        with self._writing():
+            done = rename(self.home, self.history(), old, new, merge=merge)
+        self._quietly("notes", self.notes)
+        return done
+
+    def delete_subject(self, name: str) -> Subject:
+        from wakebook.log import subjects
+
+        with self._writing():
+            registry = self.registry()
+            gone = registry.get(name)
+            subjects.save(self.home, subjects.delete(registry, name))
+        return gone
