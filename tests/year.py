@@ -47,11 +47,11 @@ PEOPLE = (
 ).split(",")
 ROLES = "photographer accountant electrician lawyer designer surveyor carpenter".split()
 REASONS = (
-    "the latency is better",
-    "the old one locks up under load",
-    "the licence is free",
-    "the team knows it already",
-    "the support answers within a day",
+    "the latency is better there than with anything else that we measured last month",
+    "the old one locks up under load and loses what was written last",
+    "the licence is free and the source can be read by everybody here",
+    "the team knows it already and the others took a week to learn",
+    "the support answers within a day and does not send us around",
 )
 ACTIONS = (  # what is to be done, and how it is reported
     ("send the survey of {thing} to {firm}", "sent the survey of {thing} to {firm}"),
@@ -61,10 +61,12 @@ ACTIONS = (  # what is to be done, and how it is reported
     ("write the manual of {thing} for {person}", "wrote the manual of {thing} for {person}"),
 )
 LESSONS = (
-    "Lesson learned: the {thing} loses its settings when two people work on it at the same time.",
-    "It turns out that the invoices of the {thing} are rounded twice.",
-    "Lesson learned: the sensor of the {thing} reports nonsense below {number} degrees.",
-    "It turns out that the {thing} was wired by {firm} without a fuse.",
+    "Lesson learned: the {thing} loses its settings when two people work on it at the same time "
+    "and neither of them saves before lunch.",
+    "It turns out that the invoices of the {thing} are rounded twice, by us and by {firm}.",
+    "Lesson learned: the sensor of the {thing} reports nonsense below {number} degrees until "
+    "somebody switches it off and on again.",
+    "It turns out that the {thing} was wired by {firm} without a fuse, like all that they deliver.",
 )
 EVENTS = (
     "We moved the control of the {thing} to {city}.",
@@ -205,7 +207,8 @@ class Matter:
             return self.decision()
         thing, old = self._choices.pop()
         new = self._chance.choice([tool for tool in TOOLS if tool != old])
-        return f"Let's use {new} for the data of the {thing} instead of {old}."
+        chosen = f"Let's use {new} for the data of the {thing} instead of {old}"
+        return f"{chosen} because {self._reason()}."
 
     def _reason(self) -> str:
         return self._chance.choice(REASONS)
@@ -226,9 +229,9 @@ class Matter:
         kinds = {
             self.task: 5,
             self.done: 4,
-            self.decision: 4,
+            self.decision: 6,
             self.change_of_mind: 1,
-            self.lesson: 4,
+            self.lesson: 6,
             self.event: 2,
             self.fact: 4,
             self.correction: 3,
@@ -256,7 +259,7 @@ def year(
     for day, count in sorted(_days(chance, sessions, days, frozenset(quiet)).items()):
         for place in range(count):
             project = _project(chance, day, days)
-            said = matters[project].sentences(8 if count > 3 else chance.randint(3, 8))
+            said = matters[project].sentences(8 if count > 3 else chance.randint(3, 6))
             if people and len(talks) % (sessions // len(PEOPLE)) == 0:
                 said.append(people.pop())
             talks.append(_talk(chance, len(talks), day, place, project, said))

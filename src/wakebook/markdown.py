@@ -111,8 +111,9 @@ class Block(msgspec.Struct, frozen=True):
 
         A briefing without a sum is from an agent or an earlier version, and nobody's own text.
         """
-        foreign = self.name == BRIEFING and not self.sum
-        return bool(self.lines) and not foreign and self.sum != sum_of(self.lines)
+        if not self.sum:
+            return bool(self.lines) and self.name != BRIEFING
+        return self.sum != sum_of(self.lines)
 
 
 def sum_of(lines: Sequence[str]) -> str:

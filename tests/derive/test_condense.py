@@ -75,7 +75,7 @@ def test_a_result_without_a_line_is_refused() -> None:
 
 @pytest.mark.parametrize("cap", [Cap(lines=8), Cap(words=30)])
 def test_more_that_is_open_or_pinned_than_fits_is_refused(cap: Cap) -> None:
-    with pytest.raises(Refused, match="over its cap of (8 lines|30 words)"):
+    with pytest.raises(Refused, match=r"over its cap of (8 lines|30 words)"):
         by_rules(*boats(held=True), cap=cap)
 
 
@@ -185,7 +185,7 @@ def test_two_headings_may_say_the_same() -> None:
     assert len(texts(item("a", REPEATED[0]), item("b", REPEATED[1], "Lessons"))) == 2
 
 
-# --- how a rewrite goes on holding -------------------------------------------------------------
+# --- how a rewrite goes on holding -----------------------------------------------------------
 
 
 def merged(*names: str, text: str = "Both boats are fine") -> Rewrite:
@@ -225,7 +225,7 @@ def test_condensing_what_was_condensed_keeps_the_words_and_all_entries() -> None
     assert told_texts(items, again) == ["Petra sails on Sundays", "Both boats are fine"]
 
 
-# --- by a model --------------------------------------------------------------------------------
+# --- by a model ------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -364,7 +364,7 @@ def test_what_has_to_stay_and_is_missing_is_asked_for_again(
 
 def test_a_result_that_loses_what_is_open_is_refused(server: ModelServer, models: Models) -> None:
     server.reply = lambda chat: json.dumps(kept("i1"))
-    with pytest.raises(Refused, match="loses 1 open or pinned: .*Ask Jonas"):
+    with pytest.raises(Refused, match=r"loses 1 open or pinned: .*Ask Jonas"):
         asked(models, *TRIO)
 
 
@@ -411,9 +411,7 @@ def test_an_answer_without_a_line_is_refused(server: ModelServer, models: Models
         asked(models, *TRIO)
 
 
-def test_without_an_answer_rules_do_it(
-    server: ModelServer, models: Models, tmp_path: Path
-) -> None:
+def test_without_an_answer_rules_do_it(server: ModelServer, models: Models, tmp_path: Path) -> None:
     server.script(*[Status(500, "the sea is rough")] * 3)
     rewrite = asked(models, *boats(), cap=Cap(lines=3))
     assert rewrite.by == "rules" and ids(rewrite) == [("b0",), ("b1",)]
@@ -475,7 +473,7 @@ def _items(chat: Chat) -> str:
     return block(chat.prompt, "items")
 
 
-# --- condensed.json ------------------------------------------------------------------------------
+# --- condensed.json --------------------------------------------------------------------------
 
 
 def test_it_is_written_and_read_and_sorted(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.crash import run_and_die
 from tests.journeys.command import run, run_json
 from tests.lend import entry, known
-from tests.lifecycle.test_condense import HELD, OWN, TODAY, day_of, note, own_words, sayings, shown
+from tests.lifecycle.condensing import HELD, OWN, TODAY, day_of, note, own_words, sayings, shown
 from tests.lifecycle.test_git import git
 from wakebook import Memory
 from wakebook.derive.notes import condensed
@@ -51,7 +51,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Memory:
     return lived_in(tmp_path / "home", git_too=True)
 
 
-# --- from the command line ------------------------------------------------------------------------
+# --- from the command line -------------------------------------------------------------------
 
 
 def test_a_day_condensed_and_taken_back(home: Memory) -> None:
@@ -145,7 +145,7 @@ def test_a_memory_that_is_too_long_is_told(home: Memory) -> None:
     assert "Not committed" in run("commit", code=8)
 
 
-# --- kill -9 --------------------------------------------------------------------------------------
+# --- kill -9 ---------------------------------------------------------------------------------
 
 
 def files(memory: Memory) -> dict[str, bytes]:
@@ -210,13 +210,11 @@ def _all_text(memory: Memory) -> str:
 
 
 @pytest.mark.parametrize("job", ["daily", "retire"])
-def test_killed_with_git_the_backup_is_there_and_nothing_is_lost(
-    tmp_path: Path, job: str
-) -> None:
+def test_killed_with_git_the_backup_is_there_and_nothing_is_lost(tmp_path: Path, job: str) -> None:
     lived_in(tmp_path / "template", git_too=True)
     kills = 0
+    root = tmp_path / "home"
     for step in range(2, 40, 3):
-        root = tmp_path / "home"
         shutil.copytree(tmp_path / "template", root, symlinks=True)
         memory = Memory(root)
         own_words(memory, TODAY, "Not committed yet.\n")

@@ -110,8 +110,8 @@ def test_an_open_fence_above_a_block_does_not_make_more_of_them(plain: Memory) -
 
 
 def test_notes_of_ones_own_are_in_nobodys_way(plain: Memory) -> None:
-    own = ("journal/ideas.md", "journal/2026-13-40.md", "reference/_mine.md", "people/Zoë B.md")
-    own = (*own, "projects/My Plan/notes.md", "projects/auth/todo.md", "mine.md")
+    own = ["journal/ideas.md", "journal/2026-13-40.md", "reference/_mine.md", "people/Zoë B.md"]
+    own += ["projects/My Plan/notes.md", "projects/auth/todo.md", "mine.md"]
     for name in own:
         note(plain, name).parent.mkdir(exist_ok=True)
         note(plain, name).write_text("mine")

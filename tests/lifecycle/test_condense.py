@@ -1,117 +1,36 @@
-"""The jobs that keep knowledge small: day, week, month, reflection, pruning, and taking it back."""
+"""The jobs that keep knowledge small: day, week, month, reflection and pruning."""
 
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Any
-
-import pytest
+from datetime import timedelta
 
 from tests.lend import NOW, block, entry, equipped, known
-from tests.lifecycle.test_git import git, subjects
+from tests.lifecycle.condensing import (
+    HELD,
+    OWN,
+    TODAY,
+    Go,
+    at,
+    busy,
+    day_of,
+    length,
+    note,
+    own_words,
+    place,
+    problems,
+    rollup,
+    sayings,
+    shown,
+    text,
+    week,
+)
+from tests.lifecycle.test_git import subjects
 from tests.server import Chat, ModelServer
-from wakebook import Memory, markdown
+from wakebook import Memory
 from wakebook.derive.notes import condensed
-from wakebook.errors import GitError, WakebookError
-from wakebook.log.entry import Entry
 
-TODAY = "journal/2026-11-09.md"
-WORDS = """anchor bell boat bow buoy cabin chart compass crab crew current deck dock dolphin drift
-engine ferry fish fleet float fog galley gale gull harbour haul heron hook hull island jetty keel
-kelp knot lagoon lamp lantern locker mast motor net oar otter paddle pearl pier pilot plank port
-pump quay raft reef rope rudder sail sand seal shell ship shore skipper sponge squid storm surf
-tackle tide tiller timber trawler turtle wave whale wharf whistle winch wind wreck yacht""".split()
-OWN = "## Mine\n\nMira's own words, with  two spaces \n"
-
-
-# --- setting up ------------------------------------------------------------------------------
-
-
-def sayings(count: int, seed: int = 1) -> list[str]:
-    """Sentences that have little in common."""
-    chance = random.Random(seed)
-    return [f"The {' '.join(chance.sample(WORDS, 7))}" for _ in range(count)]
-
-
-def day_of(count: int, seed: int = 1, days: float = 0, **fields: Any) -> list[Entry]:
-    """So many facts in the morning of a day."""
-    texts = sayings(count, seed)
-    return [entry(days + 0.01 + n / 2000, text, **fields) for n, text in enumerate(texts)]
-
-
-def note(memory: Memory, path: str) -> Path:
-    return memory.home.root / "knowledge" / path
-
-
-def shown(memory: Memory, path: str = TODAY, name: str = "journal") -> list[str]:
-    """The lines of a block."""
-    found = markdown.block(note(memory, path).read_text(), name)
-    return list(found.lines) if found else []
-
-
-def rollup(memory: Memory) -> list[str]:
-    return shown(memory, "memory/MEMORY.md", "memory")
-
-
-def text(memory: Memory, path: str = TODAY, name: str = "journal") -> str:
-    return "\n".join(shown(memory, path, name))
-
-
-def length(memory: Memory) -> int:
-    return len(memory.home.memory.read_text().splitlines())
-
-
-def own_words(memory: Memory, path: str, words: str = OWN) -> None:
-    """Somebody writes at the end of a note."""
-    file = note(memory, path)
-    file.write_bytes(file.read_bytes() + b"\n" + words.encode())
-
-
-def place(memory: Memory, path: str, part: str) -> str:
-    """FILE:LINE of the line with this in it."""
-    lines = note(memory, path).read_text().splitlines()
-    [number] = [n for n, line in enumerate(lines, 1) if part in line]
-    return f"knowledge/{path}:{number}"
-
-
-def problems(memory: Memory, part: str) -> list[str]:
-    return [one for one in Memory(memory.home.root).status().problems if part in one]
-
-
-@pytest.fixture
-def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime], datetime]:
-    """The clock shows this from now on."""
-
-    def go(moment: datetime) -> datetime:
-        monkeypatch.setenv("WAKEBOOK_NOW", moment.isoformat())
-        return moment
-
-    return go
-
-
-Go = Callable[[datetime], datetime]
-
-
-@pytest.fixture
-def busy(memory: Memory) -> Memory:
-    """A day with far too much in it, and a few things that must not get lost."""
-    known(
-        memory,
-        *day_of(100),
-        entry(0.3, "Order the tiller for Otter", "task"),
-        entry(0.3, "Who takes the ferry on Sunday?", "question"),
-        entry(0.3, "The safe word is barnacle", pinned=True),
-    )
-    memory.notes()
-    memory.commit("a busy day")
-    return memory
-
-
-HELD = ("Order the tiller for Otter", "Who takes the ferry on Sunday?", "The safe word is barnacle")
+__all__ = ["at", "busy"]  # fixtures
 
 
 # --- a day -----------------------------------------------------------------------------------
@@ -235,19 +154,6 @@ def test_what_is_corrected_on_another_day_is_struck_through_in_a_line_of_several
 # --- a week ----------------------------------------------------------------------------------
 
 
-def week(memory: Memory, number: int, now: datetime, **fields: Any) -> list[Entry]:
-    """What a week brings: two decisions, a lesson and a preference."""
-    a, b, c, d = sayings(4, seed=1000 + number)
-    days = (NOW - now).total_seconds() / 86400
-    made = [
-        entry(days + 3, f"Week {number}: {a}", "decision", **fields),
-        entry(days + 2, f"Week {number}: {b}", "decision", **fields),
-        entry(days + 1.5, f"Week {number}: {c}", kind="lesson", **fields),
-        entry(days + 1, f"Week {number}: {d}", kind="preference", **fields),
-    ]
-    return list(known(memory, *made))
-
-
 def test_a_week_is_rolled_up_into_memory(memory: Memory) -> None:
     old = entry(20, "Use the old jetty", "decision")
     known(memory, old, entry(1, "The tide was high"), entry(1, "Paint the hull", "task"))
@@ -348,7 +254,7 @@ def test_a_briefing_that_grows_has_its_room(memory: Memory) -> None:
     assert length(memory) <= 200
 
 
-# --- a month, and too many observations ------------------------------------------------------------
+# --- a month, and too many observations ------------------------------------------------------
 
 
 def test_a_long_note_is_distilled(memory: Memory) -> None:
@@ -397,7 +303,7 @@ def _threes(count: int) -> list[tuple[str, ...]]:
     return list(zip(*(sayings(count, seed) for seed in (11, 12, 13)), strict=True))
 
 
-# --- pruning -----------------------------------------------------------------------------------
+# --- pruning ---------------------------------------------------------------------------------
 
 
 def test_human_text_that_grows_makes_the_rollup_shrink(memory: Memory) -> None:
@@ -426,6 +332,7 @@ def test_until_then_the_note_keeps_to_its_cap_and_to_what_is_pinned(memory: Memo
     own_words(memory, "memory/MEMORY.md", "".join(f"- Mira's line {n}\n" for n in range(80)))
     known(memory, *[entry(1, one, "task", subject=f"p{n % 9}") for n, one in _many(60)])
     memory.brief(ask=False)
+    assert length(memory) <= 200
     memory.notes()
     assert length(memory) <= 200
     assert pin.content in "\n".join(rollup(memory))
@@ -456,7 +363,7 @@ def test_a_memory_that_fits_is_not_pruned(memory: Memory) -> None:
     assert memory.home.memory.read_bytes() == before
 
 
-# --- refused -------------------------------------------------------------------------------------
+# --- refused ---------------------------------------------------------------------------------
 
 
 def test_a_refused_rewrite_leaves_the_old_text_and_is_seen(memory: Memory) -> None:
@@ -501,7 +408,9 @@ def test_a_note_with_broken_markers_is_not_condensed(busy: Memory) -> None:
 def test_a_rollup_that_somebody_edited_is_left_to_them(memory: Memory) -> None:
     week(memory, 1, NOW)
     memory.weekly(memory.now())
-    edited = memory.home.memory.read_text().replace("## Preferences\n- 2026", "## Preferences\n- 1999")
+    edited = memory.home.memory.read_text().replace(
+        "## Preferences\n- 2026", "## Preferences\n- 1999"
+    )
     memory.home.memory.write_text(edited)
     record = (memory.home.root / condensed.NAME).read_bytes()
     week(memory, 2, NOW)
@@ -510,137 +419,7 @@ def test_a_rollup_that_somebody_edited_is_left_to_them(memory: Memory) -> None:
     assert (memory.home.root / condensed.NAME).read_bytes() == record
 
 
-@pytest.mark.parametrize("data", [b"{", b'{"journal/2026-11-09.md#journal": 1}'])
-def test_a_broken_record_is_told_and_nothing_is_lost(busy: Memory, data: bytes) -> None:
-    busy.daily(busy.now())
-    before = note(busy, TODAY).read_bytes()
-    path = busy.home.root / condensed.NAME
-    path.write_bytes(data)
-    for work in (busy.notes, lambda: busy.daily(busy.now())):
-        with pytest.raises(WakebookError, match=r"condensed\.json: cannot be read .*checkout"):
-            work()
-    busy.remember("It goes on all the same")
-    assert problems(busy, "condensed.json")
-    assert note(busy, TODAY).read_bytes() == before and path.read_bytes() == data
-    git(busy.home.root, "checkout", condensed.NAME)
-    busy.notes()
-    assert "It goes on all the same" in text(busy)
-    assert len(shown(busy)) <= 42
-
-
-# --- taking it back ------------------------------------------------------------------------------
-
-
-def test_a_backup_stands_before_the_rewrite(busy: Memory) -> None:
-    own_words(busy, TODAY)
-    before = note(busy, TODAY).read_bytes()
-    busy.daily(busy.now())
-    assert subjects(busy.home.root)[0] == f"maintenance: journal {TODAY}"
-    body = git(busy.home.root, "log", "-1", "--format=%B")
-    assert f"Rewrite: journal {TODAY}" in body
-    kept = git(busy.home.root, "show", f"HEAD~1:knowledge/{TODAY}")
-    assert kept == before.decode().strip()
-    assert set(git(busy.home.root, "show", "--name-only", "--format=").splitlines()) == {
-        condensed.NAME,
-        f"knowledge/{TODAY}",
-    }
-
-
-def test_undo_brings_every_byte_back_until_the_job_runs_again(busy: Memory, at: Go) -> None:
-    own_words(busy, TODAY)
-    before = note(busy, TODAY).read_bytes()
-    busy.daily(busy.now())
-    done = busy.undo()
-    assert done.rewrite.name == f"journal {TODAY}"
-    assert note(busy, TODAY).read_bytes() == before
-    busy.notes()
-    busy.notes(full=True)
-    assert note(busy, TODAY).read_bytes() == before, "nobody asked for it to be condensed again"
-    at(NOW + timedelta(hours=1))
-    busy.daily(busy.now())
-    assert len(shown(busy)) <= 40
-
-
-def test_undo_after_more_was_said_keeps_what_was_said(busy: Memory) -> None:
-    before = shown(busy)
-    busy.daily(busy.now())
-    known(busy, entry(0.001, "Late in the evening a heron came"))
-    busy.notes()
-    own_words(busy, TODAY)
-    busy.undo()
-    busy.notes()
-    assert set(shown(busy)) == {*before, "- Late in the evening a heron came"}
-    assert note(busy, TODAY).read_text().endswith(OWN)
-    assert not busy.status().knowledge.edited
-
-
-def test_undo_goes_back_step_by_step(memory: Memory, at: Go) -> None:
-    known(memory, *day_of(60, 2, days=1), *day_of(60, 3, days=2))
-    memory.notes()
-    paths = [note(memory, f"journal/2026-11-0{day}.md") for day in (8, 7)]
-    before = [path.read_bytes() for path in paths]
-    memory.daily(memory.now())
-    after = [path.read_bytes() for path in paths]
-    assert before[0] != after[0] and before[1] != after[1]
-    memory.undo()
-    assert [path.read_bytes() for path in paths] == [after[0], before[1]]
-    memory.undo()
-    assert [path.read_bytes() for path in paths] == before
-
-
-def test_undo_of_a_rollup_after_a_new_briefing(memory: Memory, at: Go) -> None:
-    week(memory, 1, NOW)
-    memory.brief(ask=False)
-    memory.weekly(memory.now())
-    assert rollup(memory)
-    at(NOW + timedelta(days=1))
-    known(memory, entry(-0.9, "Scrape the barnacles off the hull", "task"))
-    memory.brief(ask=False)
-    memory.notes()
-    memory.undo()
-    memory.notes()
-    assert rollup(memory) == []
-    assert "Scrape the barnacles" in text(memory, "memory/MEMORY.md", "briefing")
-
-
-def test_git_that_refuses_keeps_the_old_text(busy: Memory) -> None:
-    """No backup, no rewrite."""
-    own_words(busy, TODAY)
-    before = note(busy, TODAY).read_bytes()
-    (busy.home.root / ".git" / "HEAD.lock").write_text("")
-    with pytest.raises(GitError):
-        busy.daily(busy.now())
-    assert note(busy, TODAY).read_bytes() == before
-    assert not (busy.home.root / condensed.NAME).exists()
-
-
-def test_without_git_it_works_as_well(memory: Memory) -> None:
-    memory.home.config.write_text("[git]\nenabled = false\n")
-    memory = Memory(memory.home.root)
-    before = subjects(memory.home.root)
-    known(memory, *day_of(60))
-    week(memory, 1, NOW)
-    memory.daily(memory.now())
-    memory.weekly(memory.now())
-    memory.monthly(memory.now())
-    memory.prune(memory.now())
-    assert len(shown(memory)) <= 40 and rollup(memory)
-    assert subjects(memory.home.root) == before
-
-
-def test_a_memory_that_lives_elsewhere_is_rolled_up_there(memory: Memory, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "workspace" / "MEMORY.md"
-    elsewhere.parent.mkdir()
-    elsewhere.write_text("# Mine\n")
-    memory.home.config.write_text(f"[briefing]\nmemory_file = {json.dumps(str(elsewhere))}\n")
-    memory = Memory(memory.home.root)
-    made = week(memory, 1, NOW)
-    memory.weekly(memory.now())
-    assert made[0].content in elsewhere.read_text() and elsewhere.read_text().startswith("# Mine\n")
-    assert rollup(memory) == []
-
-
-# --- with a model ----------------------------------------------------------------------------------
+# --- with a model ----------------------------------------------------------------------------
 
 
 def first_two_together(chat: Chat) -> str:

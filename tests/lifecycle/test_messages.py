@@ -76,7 +76,7 @@ def test_whoever_remembers_something_does_not_wait_for_a_message(
     memory.remember("The launch is on 21 November")
     monkeypatch.setenv("WAKEBOOK_NOW", LATER)
     memory.remember("The berth has a fuse of 10 A")
-    assert server.requests == [] and last(memory) == "memory: log.jsonl"
+    assert server.requests == [] and last(memory).startswith("memory: log.jsonl")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -430,11 +431,8 @@ def test_a_rename_is_followed_although_the_cache_is_gone(plain: Memory) -> None:
     assert not path.exists()
 
 
-@pytest.mark.parametrize("old", ["project", "person", "tool"])
-@pytest.mark.parametrize("new", ["project", "person", "tool"])
+@pytest.mark.parametrize(("old", "new"), list(permutations(["project", "person", "tool"], 2)))
 def test_a_subject_of_another_type_takes_its_note_along(plain: Memory, old: str, new: str) -> None:
-    if old == new:
-        pytest.skip("nothing changes")
     plain.add_subject("ylva", old)
     tell(plain, "Ylva decided", type="decision", subject="ylva")
     tell(plain, "Deploy so", kind="procedure", subject="ylva")
@@ -474,3 +472,26 @@ def test_somebody_who_becomes_a_subject_is_found_in_what_was_said_before(plain: 
     plain.add_subject("Ylva", "person")
     plain.notes()
     assert "The photographer is Ylva" in note(plain, "people/ylva.md").read_text()
+
+
+def test_the_first_subject_of_all_is_followed(plain: Memory) -> None:
+    tell(plain, "The photographer is Ylva", kind="relationship", subject="")
+    plain.notes()
+    assert plain.registry().subjects == {}
+    plain.add_subject("Ylva", "person")
+    plain.notes()
+    assert "The photographer is Ylva" in note(plain, "people/ylva.md").read_text()
+
+
+def test_somebody_who_was_mentioned_and_becomes_a_project_has_one_note(plain: Memory) -> None:
+    tell(plain, "Ylva is the photographer", kind="relationship", subject="shop")
+    plain.notes()
+    mine = note(plain, "people/ylva.md")
+    mine.write_text(mine.read_text() + "\nmine\n")
+    tell(plain, "Two rooms", subject="ylva")
+    plain.notes()
+    tell(plain, "Three rooms", subject="ylva")
+    plain.notes()
+    assert plain.notes(full=True).written == ()
+    assert sum("Three rooms" in text for path, text in tree(plain).items() if "ylva" in path) == 1
+    assert "\nmine\n" in "".join(tree(plain).values())

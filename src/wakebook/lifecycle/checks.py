@@ -97,8 +97,10 @@ def parse(text: str) -> tuple[dict[str, Any] | None, int, str]:
         return None, 1 if looks else 0, "this frontmatter has no end (---)." if looks else ""
     import yaml
 
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
     try:
-        front = yaml.safe_load(text[4 : end + 1])
+        front = yaml.load(text[4 : end + 1], Loader=loader)  # noqa: S506 - a safe one
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it cannot be read"

@@ -105,7 +105,8 @@ def _update(
         followed = _follow(home, catalogue, registry, before)
         wanted = book.all_pages() | _existing(home) if anew else book.pages_of(entries)
         wanted |= book.pages_of(catalogue.ever_about(followed))
-        wanted |= {f"person/{slug}" for slug in followed if _is_person(registry, slug)}
+        named = [registry.subjects[slug] for slug in followed if slug in registry.subjects]
+        wanted |= {pages.home_page(subject) for subject in named}
         wanted |= set(json.loads(catalogue.get("stuck", "[]"))) | set(pages.OVERVIEWS)
         wanted |= _rewritten(catalogue, book.rewrites)
         wanted |= {pages.at(name.partition("#")[0]) for name in overwrite}
@@ -162,17 +163,14 @@ def _told(registry: Registry) -> str:
     )
 
 
-def _is_person(registry: Registry, slug: str) -> bool:
-    known = registry.subjects.get(slug)
-    return known is not None and known.type == "person"
-
-
 def _follow(home: Home, catalogue: Catalogue, registry: Registry, before: Before) -> list[str]:
     """The subjects whose name, type or aliases have changed. Their notes move along."""
-    known: dict[str, Any] = json.loads(catalogue.get("subjects", "{}"))
+    stored = catalogue.get("subjects")
+    known: dict[str, Any] = json.loads(stored or "{}")
     current = json.loads(_told(registry))
     was = [Subject(slug, one[0], one[1]) for slug, one in known.items()]
-    if not known:  # nobody knows what they were: any page of an earlier name may be there
+    was += [Subject(slug, slug, "person") for slug in current if slug not in known]  # mentioned
+    if not stored:  # nobody knows what they were: any page of an earlier name may be there
         names = registry.aliases()
         was = [Subject(old, old, type_) for old in names for type_ in ("project", "person", "tool")]
     for old in was:
@@ -186,8 +184,9 @@ def _follow(home: Home, catalogue: Catalogue, registry: Registry, before: Before
         if now.slug != old.slug:
             files = zip_files(f"procedure/{old.slug}", f"procedure/{now.slug}")
             moves.follow(home, files, front, before)
-    changed = [slug for slug in current if current[slug] != known.get(slug)] if known else []
-    return [name for slug in changed for name in (slug, *current[slug][2])]
+    changed = {slug for slug in current if current[slug] != known.get(slug)} if stored else set()
+    changed |= {slug for slug, one in current.items() if changed.intersection(one[2])}
+    return [name for slug in sorted(changed) for name in (slug, *current[slug][2])]
 
 
 def zip_files(old: str, new: str) -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ from wakebook.errors import NotFound
 from wakebook.lifecycle.knowledge import edited_blocks, files
 from wakebook.lifecycle.lines import Behind
 from wakebook.log import log, subjects
-from wakebook.log.chains import Chains
+from wakebook.log.chains import Chains, extend
 from wakebook.log.entry import RETRACTED, Entry, derived_id, validate
 from wakebook.log.subjects import Registry, Subject
 
@@ -40,6 +40,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     block: str
     line: int  # where the block begins
     changes: tuple[Change, ...]
+    headings: tuple[str, ...]  # of one's own, which no entry can say
     key: str  # as the notes call it: path below knowledge/, and block
     sum: str  # of what had been written
 
@@ -58,6 +59,7 @@ def proposals(desk: Behind) -> list[Proposal]:
                 sum=block.sum,
                 line=block.first,
                 changes=tuple(_changes(desk, book, path, block)),
+                headings=tuple(edit.headings(desk.lines(book, path, block.name), block.lines)),
             )
             for path, block in found
         ]
@@ -156,11 +158,12 @@ def accept(desk: Behind, accepted: Sequence[Proposal]) -> Accepted:
     for proposal in accepted:
         registry = _with_person(proposal, registry)
         for number, change in enumerate(proposal.changes):
+            chains = extend(desk.chains.copy(), entries)  # one thing may be edited in two notes
             subject = _subject(proposal, change, registry)
-            entry = _entry(desk, proposal, number, change, subject)
+            entry = _entry(desk, chains, proposal, number, change, subject)
             if entry is None:
-                left.append(change)
-            else:
+                left += [] if _is_so(change, chains) else [change]
+            elif entry.id not in {one.id for one in entries}:
                 entries.append(entry)
     if registry != before:
         subjects.save(desk.home, registry)
@@ -168,18 +171,26 @@ def accept(desk: Behind, accepted: Sequence[Proposal]) -> Accepted:
     return Accepted(proposals=tuple(accepted), entries=tuple(entries), left=tuple(left))
 
 
+def _is_so(change: Change, chains: Chains) -> bool:
+    """Whether a change says what another note's change has said already."""
+    latest = [chains.by_id[chains.latest(one)] for one in change.ids if one in chains.by_id]
+    if change.kind == edit.DONE:
+        return any(entry.status == "done" for entry in latest)
+    over = any(entry.extra.get(RETRACTED) or entry.status == "done" for entry in latest)
+    return change.kind == edit.REMOVED and over
+
+
 def _entry(
-    desk: Behind, proposal: Proposal, number: int, change: Change, subject: str
+    desk: Behind, chains: Chains, proposal: Proposal, number: int, change: Change, subject: str
 ) -> Entry | None:
-    latest = dict.fromkeys(desk.chains.latest(one) for one in change.ids)
-    behind = [desk.chains.by_id[one] for one in latest if one in desk.chains.by_id]
-    behind = [entry for entry in behind if entry.type != "handoff"]
     # the same edit gives the same entry, however often it is accepted
     seed = f"review/{proposal.key}/{proposal.sum}/{number}/{change.old}/{change.new}"
     identity = derived_id(seed, change.kind, ",".join(change.ids))
     if identity in desk.chains.by_id:
         return desk.chains.by_id[identity]
-    fields = edit.draft(change, subject, behind)
+    if _is_so(change, chains):
+        return None
+    fields = edit.draft(change, subject, _behind(change, chains))
     if fields is None:
         return None
     retracted = fields.pop("retracted", False)
@@ -195,6 +206,19 @@ def _entry(
             **fields,  # type: ignore[arg-type]
         )
     )
+
+
+def _behind(change: Change, chains: Chains) -> list[Entry]:
+    """The entries that a line told, as they hold today. One that was taken back is what it was."""
+    found: dict[str, Entry] = {}
+    for one in change.ids:
+        latest = chains.by_id.get(chains.latest(one))
+        if latest is None or latest.type == "handoff":
+            continue
+        if latest.extra.get(RETRACTED):
+            latest = chains.by_id[one].with_(id=latest.id)
+        found.setdefault(latest.id, latest)
+    return list(found.values())
 
 
 def _subject(proposal: Proposal, change: Change, registry: Registry) -> str:

@@ -132,6 +132,10 @@ def _outside(text: str, number: int) -> str:
     line = text.split("\n")[number - 1]
     if "<!-- wakebook:" in line or "GENERATED BRIEFING" in line:
         return "a marker of a generated block"
+    if not line.strip():
+        return "an empty line"
+    if line.startswith("# ") and markdown.names(text):
+        return "the note's title: written once, and yours to change"
     return "not generated: somebody wrote it"
 
 

@@ -28,6 +28,14 @@ class Chains(msgspec.Struct, frozen=True):
     repeated: tuple[str, ...] = ()  # ids that occur more than once: the first counts
     still_open: dict[str, Entry] = {}  # tasks to do and questions to answer, in log order
 
+    def copy(self) -> Chains:
+        return msgspec.structs.replace(
+            self,
+            by_id=dict(self.by_id),
+            replaced_by=dict(self.replaced_by),
+            still_open=self.still_open.copy(),
+        )
+
     @property
     def entries(self) -> Iterable[Entry]:
         return self.by_id.values()

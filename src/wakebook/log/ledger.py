@@ -2,8 +2,8 @@
 
 The chains that it gives grow with the log: whoever asks again gets what there is by then.
 
-A rewrite (rename, merge, forget) gives the log a new inode, and a shrunk log was set aside
-by hand: both make the ledger start over.
+A rewrite (rename, merge, forget) gives the log a new inode and a new number, and a shrunk log was
+set aside by hand: both make the ledger start over.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class Ledger:
         self._bad: list[log.BadLine] = []
         self._size = 0
         self._inode = 0
+        self._number = ""
         self._chains = resolve(())
 
     def chains(self) -> Chains:
@@ -42,14 +43,18 @@ class Ledger:
             size, inode = found.st_size, found.st_ino
         except FileNotFoundError:
             size, inode = 0, 0
-        if size == self._size and inode == self._inode:
+        number = log.rewrites(self._home)
+        if size == self._size and inode == self._inode and number == self._number:
             return
-        if inode != self._inode or size < self._size or self._bad:
+        other = inode != self._inode or number != self._number
+        if other or size < self._size or self._bad:
             self._chains, self._bad, self._size = resolve(()), [], 0
         reading = log.read(self._home, self._size)
         if reading.bad and self._size:  # line numbers count from the file's beginning
             self._chains = resolve(())
             reading = log.read(self._home)
         self._bad += reading.bad
-        self._size, self._inode = reading.size, inode
-        self._chains = extend(self._chains, reading.entries)
+        self._size, self._inode, self._number = reading.size, inode, number
+        self._chains = extend(
+            self._chains.copy(), reading.entries
+        )  # others hold the old ones

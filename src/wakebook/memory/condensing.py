@@ -78,6 +78,7 @@ class Condensing(Past):
 
 
 def _told(done: Condensed) -> str:
-    parts = [f"{len(done.done)} condensed ({done.lines} lines saved)"] if done.done else []
+    saved = f" ({done.lines} lines saved)" if done.lines > 0 else ""
+    parts = [f"{len(done.done)} condensed{saved}"] if done.done else []
     parts += [f"{name} stays as it is: {why}" for name, why in done.refused.items()]
     return "; ".join(parts) or "nothing to condense"

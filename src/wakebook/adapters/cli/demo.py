@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 QUESTION = "On which day do we open to the public?"
+DAY = "2026-11-02"  # with a journal worth reading
 MORNING_AFTER = "2026-11-09T07:00:00Z"
 
 
@@ -34,7 +35,7 @@ def command(keep: str | None, as_json: bool) -> None:
     """Three weeks of a fictional person's work, remembered offline in a temporary home.
 
     It reads the sample sessions that ship with Wakebook, is killed half-way (kill -9),
-    recovers, and shows what the agent will read on waking.
+    recovers, and shows what the agent will read on waking, and the notes that people read.
     """
     os.environ["WAKEBOOK_NOW"] = MORNING_AFTER
     with tempfile.TemporaryDirectory(prefix="wakebook-demo-") as folder:
@@ -97,11 +98,32 @@ def _story(folder: Path, target: Path, out: Console, keep: str | None = None) ->
     out.print(f"   $ wakebook show {corrected}\n")
     show(memory, memory.get(corrected), out)
 
+    _heading(out, "7. The notes: a project's page and a day's journal, for people to read and edit")
+    progress, journal = "projects/tidepool/progress.md", f"journal/{DAY}.md"
+    for name in (progress, journal):
+        out.print(f"   [bold]knowledge/{name}[/bold]\n")
+        out.print(_indented(_note(memory, name)), markup=False, highlight=False)
+
+    _heading(out, "8. wakebook why: every line of a note knows where it comes from")
+    line = _first_decision(memory, journal)
+    out.print(f"   $ wakebook why {journal}:{line}\n")
+    reason = memory.why(f"{journal}:{line}")
+    show(memory, memory.get(reason.entries[0].id), out)
+
+    _heading(out, "9. Tick a task in the note, and it is done in the log: wakebook review accept")
+    ticked = _tick(memory, progress)
+    out.print(f"   edited: {escape(ticked)}")
+    for entry in memory.accept().entries:
+        out.print(
+            f"   [bold]{entry.id}[/bold] {entry.type}, {entry.status}: {escape(entry.content)}"
+        )
+
     _heading(out, "Where to look next")
     where = target if keep else "~/.wakebook"
     out.print("   wakebook init && wakebook catch-up     the same with your own sessions")
     out.print(f"   {where}/log.jsonl                 what was learned, one entry a line")
     out.print(f"   {where}/raw/conversations/        what was said, as Markdown, under git")
+    out.print(f"   {where}/knowledge/                notes and journal, yours to edit")
     seconds = clock.monotonic() - began
     out.print(f"\n   All of this ran offline, without a model, in {seconds:.1f} s.")
     return {
@@ -110,9 +132,35 @@ def _story(folder: Path, target: Path, out: Console, keep: str | None = None) ->
         "unaccounted": len(behind),
         "wake": text,
         "shown": corrected,
+        "notes": [_note(memory, name) for name in (progress, journal)],
+        "ticked": ticked,
         "found": [hit.ref for hit in found.hits],
         "seconds": round(seconds, 2),
     }
+
+
+def _note(memory: Memory, name: str) -> str:
+    return (memory.home.root / "knowledge" / name).read_text(encoding="utf-8")
+
+
+def _indented(text: str) -> str:
+    """As it is read: without frontmatter and markers, and the long lines cut."""
+    lines = text.split("---\n", 2)[-1].strip().split("\n")
+    shown = [line for line in lines if not line.startswith("<!--")]
+    return "\n".join(f"   {line[:110]}{'…' * (len(line) > 110)}" for line in shown) + "\n"
+
+
+def _first_decision(memory: Memory, name: str) -> int:
+    lines = _note(memory, name).split("\n")
+    return next(n for n, line in enumerate(lines, 1) if line.startswith("- **Decided:**"))
+
+
+def _tick(memory: Memory, name: str) -> str:
+    """Tick the first task of a note, as somebody would in an editor."""
+    path = memory.home.root / "knowledge" / name
+    text = path.read_text(encoding="utf-8").replace("- [ ]", "- [x]", 1)
+    path.write_text(text, encoding="utf-8")
+    return next(line for line in text.split("\n") if line.startswith("- [x]"))
 
 
 def _heading(out: Console, text: str) -> None:

@@ -53,7 +53,10 @@ def _show(number: int, proposal: Proposal) -> None:
             out.print(f"  [red]{mark} {escape(change.old)}[/red]")
         if change.new:
             out.print(f"  [green]{'+' if change.old else mark} {escape(change.new)}[/green]")
-    if not proposal.changes:
+    for heading in proposal.headings:
+        where = "a heading of your own: move it out of the markers, or it is lost"
+        out.print(f"  [yellow]! {escape(heading)}[/yellow] [dim]({where})[/dim]")
+    if not proposal.changes and not proposal.headings:
         out.print("  [dim]only spaces, headings or marks differ[/dim]")
 
 

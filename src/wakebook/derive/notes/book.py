@@ -75,7 +75,7 @@ class Book:
         return {page for found in of for page in found}
 
     def all_pages(self) -> set[str]:
-        found = set(pages.OVERVIEWS)
+        found = set(pages.OVERVIEWS) | {pages.home_page(one) for one in self.registry.known()}
         for moment in self.catalogue.days():
             found.add(f"journal/{item.day(datetime.fromtimestamp(moment, UTC), self._zone)}")
         for slug in self.catalogue.subjects():
@@ -174,6 +174,8 @@ class Book:
 
     def _person_entries(self, slug: str) -> tuple[Subject, list[Entry]]:
         known, entries = self._subject(slug)
+        if known.type != "person" and slug in self.registry.subjects:
+            return known, []  # whose page is elsewhere
         person, told = self._mentioned.get(slug, (known, []))
         if slug not in self.registry.subjects:
             known = person

@@ -15,13 +15,14 @@ import msgspec
 
 from wakebook.capture.transcript import one_line
 from wakebook.derive.notes.item import DETAIL, Line, harmless, plain, told
+from wakebook.derive.notes.subject import CONTEXT, NOTES, PERSON, PROGRESS
 from wakebook.log.entry import Entry
 
 CHANGED, DONE, REMOVED, ADDED = "changed", "done", "removed", "added"
 PIN = "📌 "
 ALIKE = 0.5  # of the letters: the same line in other words
-_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+")
-_BOX = re.compile(r"^\[([ xX])\]\s+")
+_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])(?:\s+|$)")
+_BOX = re.compile(r"^\[([ xX])\](?:\s+|$)")
 _LEAD = re.compile(
     r"^(?:📌\s*|[🔴🟡🟢]\s*|(?:\[\[)?\d{4}-\d\d-\d\d(?:\]\])?(?::\s*|\s+)|To do:\s+|Open:\s+"
     r"|\*\*(?:Decided|Open):\*\*\s+|(?:pinned|noted) — )"
@@ -42,6 +43,9 @@ _SECTIONS = {  # heading -> type and kind of what is added below it
     "How Things Are Done": ("fact", "procedure"),
     "Events": ("fact", "event"),
 }
+
+
+_OURS = {*_SECTIONS, *CONTEXT.values(), *PROGRESS.values(), *NOTES.values(), *PERSON.values()}
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +69,9 @@ def changes(before: Sequence[Line], after: Sequence[str]) -> list[Change]:
     old = [line for line in before if _counts(line.text) and line.ids]
     sections = _sections(after)
     new = [(number, line) for number, line in enumerate(after) if _counts(line)]
+    said = {line.text.rstrip() for line in old}
     old, new = _moved(old, new)
+    new = [(number, text) for number, text in new if text.rstrip() not in said]  # a copy of a line
     matcher = SequenceMatcher(
         None, [line.text.rstrip() for line in old], [line.rstrip() for _, line in new], False
     )
@@ -91,8 +97,16 @@ def _moved(
     return left, rest
 
 
+def headings(before: Sequence[Line], after: Sequence[str]) -> list[str]:
+    """Headings of people's own: no entry can say them, but people should know."""
+    ours = {line.text.strip() for line in before} | {f"## {name}" for name in _OURS}
+    return [line.strip() for line in after if line.startswith("#") and line.strip() not in ours]
+
+
 def _counts(text: str) -> bool:
-    return bool(text.strip()) and not text.lstrip().startswith(("#", "- … and", "<!--"))
+    """Whether a line says something: no heading, and no bullet without words."""
+    bare = text.strip()
+    return bool(words(bare).text.strip("-*+ ")) and not bare.startswith(("#", "- … and", "<!--"))
 
 
 def _sections(lines: Sequence[str]) -> list[str]:
@@ -195,6 +209,8 @@ def _said(change: Change, first: Entry) -> dict[str, object]:
     found: dict[str, object] = dict(zip(("content", "detail"), _own(change, first), strict=True))
     if first.type == "task":
         found["status"] = "done" if box == "x" else "open"
+        if first.status == "done" and found["status"] == "open":
+            found["detail"] = ""  # which said how it was done
     if PIN in change.old or PIN in change.new:
         found["pinned"] = PIN in change.new
     return found
