@@ -44,7 +44,7 @@ WORDS = (
     "schema latency backup ferry sensor budget contract release"
 ).split()
 NAMES = "Ylva Jonas Petra Tomas Marta Ines Henrik Oona Pavel Greta Bruno Leonie".split()
-MIX = {  # type and kind -> how many of a hundred
+MIX: dict[tuple[Any, Any], int] = {  # type and kind -> how many of a hundred
     ("fact", None): 34,
     ("decision", None): 18,
     ("task", None): 18,
@@ -56,12 +56,13 @@ MIX = {  # type and kind -> how many of a hundred
     ("fact", "relationship"): 1,
 }
 UPDATE = """
-import resource, sys, time
+import sys, time
 began = time.perf_counter()
 from wakebook import Memory
 done = Memory(sys.argv[1]).notes(full=sys.argv[2] == "full")
 seconds = time.perf_counter() - began
-print(seconds, len(done.written), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+most = next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]
+print(seconds, len(done.written), most)
 """
 
 
@@ -121,9 +122,7 @@ def ratios(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The larger of the last two sizes over the smaller, for each series."""
     found: dict[str, Any] = {}
     for series in dict.fromkeys(row["series"] for row in rows):
-        *_, small, large = [None, *(row for row in rows if row["series"] == series)]
-        if small is None or large is None:
-            continue
+        *_, small, large = [rows[0], *(row for row in rows if row["series"] == series)]
         for where in ("running", "new"):
             name = f"{series}, {where}: {large['entries']:,} : {small['entries']:,}"
             found[name] = round(large[f"10 {where}, ms"] / small[f"10 {where}, ms"], 2)

@@ -219,14 +219,13 @@ def test_values_change_only_where_their_keys_stand() -> None:
     [
         "updated: 1\n",
         "---\nupdated: 1\n",
-        "---\r\nupdated: 1\r\n---\r\n",
         "---\nsessions:\n  - a\n  - b\nother: 1\n---\n",
         "---\nsessions:\n- a\n---\n",
         "---\nsessions: >\n  long\n  text\n---\n",
         "---\nnested:\n  sessions: 1\n  updated: 2\nsessionsmore: 1\n---\n",
         "",
     ],
-    ids=["none", "no end", "windows", "list", "flat list", "folded", "nested", "empty"],
+    ids=["none", "no end", "list", "flat list", "folded", "nested", "empty"],
 )
 def test_frontmatter_that_cannot_be_set_line_by_line_comes_back_as_it_is(text: str) -> None:
     assert markdown.set_front(text, {"sessions": ["x"], "updated": "2026-01-01"}) == text

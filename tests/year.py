@@ -47,11 +47,11 @@ PEOPLE = (
 ).split(",")
 ROLES = "photographer accountant electrician lawyer designer surveyor carpenter".split()
 REASONS = (
-    "the latency is better there than with anything else that we measured last month",
-    "the old one locks up under load and loses what was written last",
-    "the licence is free and the source can be read by everybody here",
-    "the team knows it already and the others took a week to learn",
-    "the support answers within a day and does not send us around",
+    "the latency is better there than with anything else that we measured in the last month",
+    "the old one locks up under load and loses what was written last, which is what hurts most",
+    "the licence is free and the source can be read by everybody here who wants to look into it",
+    "the team knows it already and the others took a week to learn, even for those with time",
+    "the support answers within a day and does not send us around from one office to the next",
 )
 ACTIONS = (  # what is to be done, and how it is reported
     ("send the survey of {thing} to {firm}", "sent the survey of {thing} to {firm}"),
@@ -62,11 +62,13 @@ ACTIONS = (  # what is to be done, and how it is reported
 )
 LESSONS = (
     "Lesson learned: the {thing} loses its settings when two people work on it at the same time "
-    "and neither of them saves before lunch.",
-    "It turns out that the invoices of the {thing} are rounded twice, by us and by {firm}.",
+    "and neither of them saves what they have done before they go to lunch.",
+    "It turns out that the invoices of the {thing} are rounded twice, by us and by {firm}, "
+    "so that nobody could say for weeks where the missing cents of every month had gone.",
     "Lesson learned: the sensor of the {thing} reports nonsense below {number} degrees until "
-    "somebody switches it off and on again.",
-    "It turns out that the {thing} was wired by {firm} without a fuse, like all that they deliver.",
+    "somebody switches it off and on again, which takes the rest of the morning.",
+    "It turns out that the {thing} was wired by {firm} without a fuse, like "
+    "everything that they have delivered to this harbour since the day they opened.",
 )
 EVENTS = (
     "We moved the control of the {thing} to {city}.",
@@ -259,7 +261,7 @@ def year(
     for day, count in sorted(_days(chance, sessions, days, frozenset(quiet)).items()):
         for place in range(count):
             project = _project(chance, day, days)
-            said = matters[project].sentences(8 if count > 3 else chance.randint(3, 6))
+            said = matters[project].sentences(7 if count > 3 else chance.randint(3, 5))
             if people and len(talks) % (sessions // len(PEOPLE)) == 0:
                 said.append(people.pop())
             talks.append(_talk(chance, len(talks), day, place, project, said))
@@ -267,12 +269,12 @@ def year(
 
 
 def _days(chance: Random, sessions: int, days: int, quiet: frozenset[int]) -> dict[int, int]:
-    """How many sessions each day has: six on busy days, two or three on others, most have none."""
+    """How many sessions each day has: six on busy days, three on others, and most have none."""
     found = {day: 6 for day in range(7, days, BUSY) if day not in quiet}
     found |= dict.fromkeys(sorted(quiet)[2::4], 1)
     free = [day for day in range(days) if day not in found and day not in quiet]
     left = sessions - sum(found.values())
-    at_work = sorted(chance.sample(free, min(len(free), max(1, left * 2 // 5))))
+    at_work = sorted(chance.sample(free, min(len(free), max(1, left // 3))))
     for number in range(left):
         day = at_work[number % len(at_work)]
         found[day] = found.get(day, 0) + 1

@@ -26,7 +26,20 @@ def zone(name: str = "") -> tzinfo:
     except (KeyError, ValueError, OSError) as error:  # not a name of the database
         if name:
             raise ValueError(f"there is no time zone {name!r}") from error
-        return datetime.now().astimezone().tzinfo or UTC
+        return _unnamed_zone()
+
+
+def _unnamed_zone() -> tzinfo:
+    """A machine's zone whose name nobody knows: a copy of its file, or what it is now."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        if not os.environ.get("TZ"):
+            with open("/etc/localtime", "rb") as stream:  # noqa: PTH123
+                return ZoneInfo.from_file(stream, key="localtime")
+    except (OSError, ValueError):
+        pass
+    return datetime.now().astimezone().tzinfo or UTC
 
 
 def _machine_zone() -> str:

@@ -6,6 +6,8 @@ belongs to whoever wrote it and comes back unchanged.
 
 from __future__ import annotations
 
+import bisect
+import functools
 import hashlib
 import json
 import re
@@ -20,6 +22,8 @@ BEGIN = "<!-- BEGIN GENERATED BRIEFING -->"
 END = "<!-- END GENERATED BRIEFING -->"
 BRIEFING = "briefing"  # the block with these markers; all others carry their name
 
+_OPENS = re.compile(r"\ufeff?---\r?\n")
+_CLOSES = re.compile(r"\n---\r?(?:\n|\Z)")
 _FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
 _BEGINS = re.compile(r"<!-- (?:BEGIN GENERATED BRIEFING|wakebook:begin \S+) -->")
 _NAME = re.compile(r"<!-- wakebook:(?:begin|end) (\S+) -->")
@@ -34,39 +38,55 @@ class BrokenBlock(WakebookError):
     """Markers that do not pair up. Nothing was changed."""
 
 
-def split(text: str) -> tuple[dict[str, Any], str]:
-    """Frontmatter and body. Text without (valid) frontmatter is all body."""
-    if not text.startswith("---\n"):
-        return {}, text
-    end = text.find("\n---\n", 3)
-    if end < 0:
-        return {}, text
+class Front(msgspec.Struct, frozen=True):
+    """A text's frontmatter, or what is wrong with it. All that reads frontmatter reads it so."""
+
+    values: dict[str, Any] | None = None  # None: there is none, or nobody can read it
+    end: int = 0  # where its last line ends, without its line end
+    body: int = 0  # where the text behind it begins
+    problem: str = ""
+    line: int = 0  # of the problem
+
+
+def read_front(text: str) -> Front:
+    """Frontmatter between two lines `---`, the first of which begins the text.
+
+    A line across the page, with words below it, is nobody's frontmatter.
+    """
+    begin = _OPENS.match(text)
+    if begin is None:
+        return Front()
+    end = _CLOSES.search(text, begin.end() - 1)
+    if end is None:
+        looks = ":" in text[begin.end() :].partition("\n")[0]
+        return (
+            Front(problem="the frontmatter has no end (a line ---)", line=1) if looks else Front()
+        )
     import yaml
 
     try:
-        front = yaml.load(text[4 : end + 1], Loader=_loader())  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, ValueError, RecursionError):  # of what it takes for a number, say
-        return {}, text
-    return (front, text[end + 5 :]) if isinstance(front, dict) else ({}, text)
+        values = yaml.load(text[begin.end() : end.start() + 1], Loader=_loader())  # noqa: S506 - a safe one
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 2 if error.problem_mark else 1
+        return Front(problem=f"the frontmatter is not YAML ({error.problem})", line=line)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # of what it takes for a number
+        return Front(problem=f"the frontmatter is not YAML ({error})", line=2)
+    if isinstance(values, dict):
+        return Front(values, end.start(), end.end())
+    plain = values is None or isinstance(values, str)  # words between two lines across the page
+    return Front() if plain else Front(problem="the frontmatter has no keys", line=2)
+
+
+def split(text: str) -> tuple[dict[str, Any], str]:
+    """Frontmatter and body. Text without (valid) frontmatter is all body."""
+    found = read_front(text)
+    return (found.values, text[found.body :]) if found.values is not None else ({}, text)
 
 
 def front_problem(text: str) -> str:
     """What is wrong with a text's frontmatter, with its line; nothing if it has none."""
-    if not text.startswith("---\n"):
-        return ""
-    end = text.find("\n---\n", 3)
-    if end < 0:
-        return "line 1: the frontmatter has no end (a line ---)"
-    import yaml
-
-    try:
-        front = yaml.load(text[4 : end + 1], Loader=_loader())  # noqa: S506 - a safe loader
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 2 if error.problem_mark else 1
-        return f"line {line}: the frontmatter is not YAML ({error.problem})"
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return f"line 2: the frontmatter is not YAML ({error})"
-    return "" if front is None or isinstance(front, dict) else "line 2: the frontmatter has no keys"
+    found = read_front(text)
+    return f"line {found.line}: {found.problem}" if found.problem else ""
 
 
 def join(front: dict[str, Any], body: str) -> str:
@@ -83,6 +103,7 @@ def join(front: dict[str, Any], body: str) -> str:
     return f"---\n{dumped}---\n{body}"
 
 
+@functools.cache
 def _loader() -> Any:
     """PyYAML's safe loader in C where it was built, with dates left as text."""
     import yaml
@@ -133,16 +154,22 @@ def put(text: str, name: str, lines: Sequence[str]) -> str:
 
     Without markers the block is added at the end. Markers that are doubled or out of order
     are refused: guessing could swallow somebody's words. Markers inside a code fence are an
-    example of somebody's, and not looked at.
+    example of somebody's, and not looked at. Lines end as all others of the text do.
     """
     begin, end = markers(name)
-    inside = "".join(f"{line}\n" for line in lines)
-    inside += f"<!-- wakebook:sum {sum_of(lines)} -->\n" if lines else ""
     place = _span(text, name)
+    new = _line_end(text if place is None else text[: place[0]] + text[place[1] :])
+    inside = "".join(f"{line}{new}" for line in lines)
+    inside += f"<!-- wakebook:sum {sum_of(lines)} -->{new}" if lines else ""
     if place is None:
-        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        return f"{text}{gap}{begin}\n{inside}{end}\n"
-    return f"{text[: place[0]]}{begin}\n{inside}{text[place[1] :]}"
+        gap = "" if not text else new if text.endswith("\n") else new * 2
+        return f"{text}{gap}{begin}{new}{inside}{end}{new}"
+    return f"{text[: place[0]]}{begin}{new}{inside}{text[place[1] :]}"
+
+
+def _line_end(text: str) -> str:
+    """How the lines of a text end: as in Windows if all of them do."""
+    return "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
 
 
 def block(text: str, name: str) -> Block | None:
@@ -215,18 +242,18 @@ def set_front(text: str, values: Mapping[str, Any]) -> str:
     Only those lines change. Text without frontmatter, or with frontmatter that is broken,
     comes back as it is.
     """
-    if not text.startswith("---\n"):
+    found = read_front(text)
+    if found.values is None:
         return text
-    end = text.find("\n---\n", 3)
-    front = text[:end] if end > 0 else ""
+    front = text[: found.end]
     for key, value in values.items():
         front = re.sub(
-            rf"(?m)^{re.escape(key)}:(?=[ \t]|$)[^\n]*$(?!\n[ \t-])",
+            rf"(?m)^{re.escape(key)}:(?=[ \t]|\r?$)[^\r\n]*(?=\r?$)(?!\r?\n[ \t-])",
             lambda _, key=key, value=value: f"{key}: {_scalar(value)}",  # type: ignore[misc]
             front,
             count=1,
         )
-    return front + text[end:] if front else text
+    return front + text[found.end :]
 
 
 def front(values: Mapping[str, Any]) -> str:
@@ -259,31 +286,41 @@ def _places(text: str, marker: str) -> list[int]:
 
 def _outside_fences(text: str) -> list[int]:
     """Where a line's text begins, of those that are no code. A fence that never ends is none."""
-    found: list[int] = []
-    position, fence = 0, ""
-    before: tuple[int, int] = (0, 0)  # where the open fence ends its line, and lines before it
     lines = text.split("\n")
-    number, never = 0, set[int]()
-    while number < len(lines):
-        line = lines[number]
-        bare = line.lstrip(" ")
-        indent = len(line) - len(bare)
-        opened = _FENCE.match(bare) if indent < 4 and number not in never else None
-        if fence:
-            closes = opened and opened[1].startswith(fence) and not opened[2].strip()
-            fence = "" if closes else fence
-        elif opened:
-            fence, before = opened[1], (number, len(found))
-            start = position
-        elif indent < 4:
+    ends = _fence_ends(lines)
+    found: list[int] = []
+    position, code = 0, -1  # the last line of the fence that we are in
+    for number, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip(" "))
+        if number > code and number in ends:
+            code = ends[number]
+        elif number > code and indent < 4:
             found.append(position + indent)
         position += len(line) + 1
-        number += 1
-        if number == len(lines) and fence:  # go back, and take its line for text
-            number, position, fence = before[0], start, ""
-            never.add(before[0])
-            del found[before[1] :]
     return found
+
+
+def _fence_ends(lines: Sequence[str]) -> dict[int, int]:
+    """Where the fence ends that a line would begin, if it ends. Looks at each line once.
+
+    From the last line on: of those that could end a fence, the nearest of each length is kept.
+    """
+    ends: dict[int, int] = {}
+    closing: dict[str, list[tuple[int, int]]] = {"`": [], "~": []}  # length and line, nearest last
+    for number in range(len(lines) - 1, -1, -1):
+        bare = lines[number].lstrip(" ")
+        fence = _FENCE.match(bare) if len(lines[number]) - len(bare) < 4 else None
+        if fence is None:
+            continue
+        length, after = len(fence[1]), closing[fence[1][0]]
+        first = bisect.bisect_left(after, -length, key=lambda one: -one[0])
+        at = bisect.bisect_right(after, -length, key=lambda one: -one[0]) - 1
+        if at >= 0:
+            ends[number] = after[at][1]
+        if not fence[2].strip():  # what ends no earlier is of no use any more
+            del after[first:]
+            after.append((length, number))
+    return ends
 
 
 def marker_lines(lines: Sequence[str]) -> set[int]:

@@ -224,8 +224,10 @@ def test_the_frontmatter_says_what_a_note_is_and_when_it_had_news(shelf: Shelf) 
         "project": "auth",
         "updated": "2026-11-03T10:00:00Z",
     }
-    person = shelf.block("person/auth").front
-    assert person == {"type": "person", "name": "Auth", "updated": "2026-11-03T10:00:00Z"}
+    shelf.registry = shelf.registry.with_(Subject("jane", "Jane Doe", "person"))
+    shelf.say("lives in Porto", subject="jane", at="2026-11-02T10:00:00+00:00")
+    person = shelf.block("person/jane").front
+    assert person == {"type": "person", "name": "Jane Doe", "updated": "2026-11-02T10:00:00Z"}
     journal = shelf.block("journal/2026-11-03").front
     assert journal["type"] == "journal"
     assert journal["date"] == "2026-11-03"

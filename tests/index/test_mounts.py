@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -68,7 +67,7 @@ def test_a_link_out_of_a_mounted_home_is_not_followed(
     mine: Memory, team: Memory, tmp_path: Path
 ) -> None:
     (tmp_path / "secret.md").write_text("the crown jewels are in the cellar\n")
-    os.symlink(tmp_path / "secret.md", team.home.root / "knowledge/reference/jewels.md")
+    (team.home.root / "knowledge/reference/jewels.md").symlink_to(tmp_path / "secret.md")
     assert not any("cellar" in hit.snippet for hit in mine.search("crown jewels cellar").hits)
 
 

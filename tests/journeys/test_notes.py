@@ -93,7 +93,7 @@ def test_a_broken_note_is_told_of_everywhere_and_heals(home: Path) -> None:
     run("remember", "Uses RS256", "--subject", "auth")
     line = number(notes, "wakebook:begin")
     said = run("notes", code=1)
-    assert "left alone: knowledge/projects/auth/notes.md" in said
+    assert "to be mended: knowledge/projects/auth/notes.md" in said
     assert f"line {line}" in said
     problems = run_json("notes", code=1)["updated"]["problems"]
     assert list(problems) == ["knowledge/projects/auth/notes.md"]
@@ -132,7 +132,7 @@ def test_why_of_lines_that_nobody_generated(home: Path) -> None:
     assert "somebody wrote it" in said
     assert "memory: my own words" in said
     assert run_json("why", place)["why"]["entries"] == []
-    assert "Write it like" in run("why", "nonsense", code=1)
+    assert "Write it like" in run("why", "nonsense", code=2)
     assert "no file" in run("why", "none.md:1", code=9)
 
 

@@ -19,7 +19,13 @@ from wakebook.derive.notes.item import Line
 from wakebook.lifecycle.tick import Ran
 from wakebook.log.entry import Entry
 
-SETTINGS = '[schedule]\ntime_zone = "Europe/Lisbon"\nbriefing = "30 1 * * *"\n'
+SETTINGS = """
+[schedule]
+time_zone = "Europe/Lisbon"
+briefing = "30 1 * * *"
+[embedding]
+provider = "none"
+"""
 HOLIDAY = range(212, 222)  # ten days on which the machine is off
 PRUNED = 234  # the Sunday after MEMORY.md has become too long
 OWN = "\nThis I wrote myself, between two sessions.\n\n- and it stays: «as it is»  \n"

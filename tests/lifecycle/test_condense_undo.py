@@ -212,3 +212,12 @@ def test_a_broken_record_is_told_and_nothing_is_lost(busy: Memory, data: bytes) 
     busy.notes()
     assert "It goes on all the same" in text(busy)
     assert len(shown(busy)) <= 42
+
+
+def test_a_note_with_broken_markers_is_not_condensed(busy: Memory) -> None:
+    path = note(busy, TODAY)
+    broken = path.read_text().replace("<!-- wakebook:end journal -->\n", "")
+    path.write_text(broken)
+    assert busy.daily(busy.now()) == "nothing to condense"
+    assert path.read_text() == broken
+    assert problems(busy, "do not pair up")

@@ -127,7 +127,7 @@ def test_a_repository_around_the_home_gets_no_hooks_but_our_commits_are_checked(
 def test_broken_frontmatter_is_refused_with_its_line(memory: Memory) -> None:
     stage(memory, "knowledge/projects/tidepool/context.md", BROKEN)
     said = commit(memory.home.root, code=1)
-    assert "knowledge/projects/tidepool/context.md:3: this frontmatter is no YAML" in said
+    assert "knowledge/projects/tidepool/context.md:3: the frontmatter is not YAML" in said
     assert "nothing was committed" in said
 
 
@@ -149,7 +149,7 @@ def test_other_notes_are_their_authors_business(memory: Memory, text: str) -> No
 
 def test_frontmatter_without_an_end_is_refused(memory: Memory) -> None:
     stage(memory, "knowledge/reference/note.md", "---\ntitle: one\n\nText.\n")
-    assert "note.md:1: this frontmatter has no end" in commit(memory.home.root, code=1)
+    assert "note.md:1: the frontmatter has no end" in commit(memory.home.root, code=1)
 
 
 def test_what_is_staged_counts_and_not_the_file(memory: Memory) -> None:

@@ -168,11 +168,20 @@ def test_what_others_wrote_into_the_state_meanwhile_stays(home: Home) -> None:
 
 def test_a_job_that_another_process_has_claimed_is_left_to_it(home: Home) -> None:
     diary = Diary()
-    with home.reading("job/observe"):
+    with home.reading("job/daily"):
         done = diary.tick(home)
-    assert done[0] == Ran(job="observe", outcome="busy", said="another process is running it")
-    assert diary.names == list(ORDER[1:]) and "observe" not in states.load(home).jobs
-    assert [ran.job for ran in diary.tick(home)] == ["observe"]
+    busy = Ran(job="daily", outcome="busy", said="another process is running it")
+    assert done[ORDER.index("daily")] == busy and "daily" not in states.load(home).jobs
+    assert diary.names == [name for name in ORDER if name != "daily"]
+    assert [ran.job for ran in diary.tick(home)] == ["daily"]
+
+
+def test_jobs_that_build_on_what_another_process_is_reading_are_left_to_it(home: Home) -> None:
+    diary = Diary()
+    with home.reading("job/observe"):
+        assert [ran.outcome for ran in diary.tick(home)] == ["busy"]
+    assert diary.names == [] and states.load(home).jobs == {}
+    assert [ran.job for ran in diary.tick(home)] == list(ORDER)
 
 
 def test_a_job_that_another_process_has_just_done_is_not_done_again(home: Home) -> None:

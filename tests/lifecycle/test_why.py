@@ -140,9 +140,12 @@ def test_a_line_of_a_persons_leads_to_its_commit(memory: Memory) -> None:
 def test_without_git_a_line_of_a_persons_is_still_theirs(plain: Memory) -> None:
     tell(plain, "one")
     plain.notes()
-    found = at(plain, "knowledge/projects/auth/notes.md", "# Auth")
+    path = note(plain, "projects/auth/notes.md")
+    path.write_text(path.read_text() + "\nmine\n")
+    found = at(plain, "knowledge/projects/auth/notes.md", "mine")
     assert (found.commit, found.entries) == ("", ())
     assert "somebody" in found.note
+    assert "title" in at(plain, "knowledge/projects/auth/notes.md", "# Auth").note
 
 
 def test_an_edited_or_outdated_line_says_what_to_do(plain: Memory) -> None:

@@ -33,6 +33,9 @@ GROUNDED = 0.5  # of a new line's words must stand in its items
 LONGEST = 400
 _DAY = re.compile(r"\[\[\d{4}-\d\d-\d\d\]\]|^(?:[🔴🟡🟢] )?\d{4}-\d\d-\d\d:? ")
 _NOT = re.compile(r"(?i)\b(?:not|no|never|none|without|cannot|nicht|kein\w*|nie)\b|n[’\']t\b")
+_LIVE = re.compile(
+    r"\w+://[^\s)]+|www\.[^\s)]+|!?\[[^\]]*\]\([^)]*\)|[\w.+-]+@[\w-]+\.[\w.]+|`[^`]+`"
+)
 _NEGATION = "¬"
 WORTH = timedelta(days=30)  # that a heavier item may be older than a lighter one
 
@@ -244,12 +247,18 @@ def _shown(refs: dict[str, Item]) -> str:
 def _checked(text: object, parts: Sequence[Item]) -> str:
     if not isinstance(text, str) or not text.strip():
         raise ValueError("text is empty")
-    line = notes.linked(tokens.printable(text).lstrip("-* ").strip())
+    line = notes.linked(tokens.printable(text).lstrip("-*#> ").strip())
     if len(line) > LONGEST:
         raise ValueError(f"text has {len(line)} characters; at most {LONGEST}")
     if "<" in line or suspicious(line, False):
         raise ValueError("text is to be plain and must not give orders")
-    said = words.terms(" ".join(part.text for part in parts))
+    whole = " ".join(part.text for part in parts)
+    foreign = [one for one in _LIVE.findall(line) if one not in whole]
+    if foreign:
+        raise ValueError(f"text has a link or an address that its items do not have: {foreign[0]}")
+    if bool(_NOT.search(line)) != bool(_NOT.search(whole)):
+        raise ValueError("text negates what its items say, or the other way round")
+    said = words.terms(whole)
     new = words.terms(line)
     invented = {term for term in new - said if any(map(str.isdigit, term))}
     if invented:

@@ -6,6 +6,7 @@ of the repository is marked as not wanted in that work tree, without touching an
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
 from datetime import datetime
@@ -42,10 +43,12 @@ class Branching(Remembering):
     def worktree_add(self, path: Path, branch: str, base: str = "HEAD") -> Path:
         """Check a branch out at `path`, and make it from `base` if it is new. The home in it.
 
-        A folder that somebody removed by hand is forgotten first.
+        A folder that somebody removed by hand is forgotten first; those of others, which may be
+        on a disk that is away, are not.
         """
         self._valid(f"refs/heads/{branch}")
-        self._git("worktree", "prune")
+        if not path.exists():
+            self._try("worktree", "remove", "--force", "--force", str(path))
         known = self._try("show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
         new = ["-b", branch] if known.returncode != 0 else []
         start = base if new else branch
@@ -86,10 +89,20 @@ class Branching(Remembering):
 
     def worktree_remove(self, path: Path) -> None:
         """Remove a work tree with all that is in it. One that is gone already is forgotten."""
+        command = ["worktree", "remove", "--force", "--force", str(path)]
         if path.exists():
-            self._git("worktree", "remove", "--force", "--force", str(path))
+            self._git(*command)
             shutil.rmtree(path, ignore_errors=True)
-        self._git("worktree", "prune")
+        else:
+            self._try(*command)
+
+    def strays(self) -> list[str]:
+        """Files of this work tree that no commit has, also those that git ignores, as they are
+        called from its top."""
+        others = run_bytes(self.top, ["ls-files", "--others", "-z"]).stdout
+        changed = run_bytes(self.top, ["diff", "--name-only", "-z", "HEAD"]).stdout
+        names = {os.fsdecode(name) for name in (others + changed).split(b"\0") if name}
+        return sorted(name for name in names if (self.top / name).exists())
 
     def branch_remove(self, branch: str) -> str:
         """Remove a branch, merged or not. The commit that it was at."""

@@ -14,7 +14,8 @@ lost      the host deleted it before it was read to the end
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
 
 import msgspec
 
@@ -26,8 +27,9 @@ from wakebook.capture.state import Failure, Progress, State
 from wakebook.capture.transcript import Boundary
 from wakebook.config import Config
 from wakebook.derive.catch_up import session_of
-from wakebook.errors import TranscriptError
+from wakebook.errors import TranscriptError, WakebookError
 from wakebook.home import Home
+from wakebook.log import forgotten
 from wakebook.log.chains import Chains
 
 UNACCOUNTED = ("behind", "failed", "lost", "missing")
@@ -69,6 +71,7 @@ class _Kept:
         for entry in chains.entries:
             self._entries[entry.session] = self._entries.get(entry.session, 0) + 1
         self._files = sorted(path.name[5:] for path in home.conversations.glob("*/*/*/*.md"))
+        self._forgotten = _forgotten(home, chains)
 
     def checked(self, account: Account) -> Account:
         progress = self._state.sessions.get(account.ref)
@@ -82,19 +85,36 @@ class _Kept:
         windows = max(one.windows for one in parts)
         entries = sum(one.entries for one in parts)
         gone = []
-        if (files := self._transcripts(progress.id)) < windows:
+        if (files := _count(self._files, progress.id)) < windows:
             gone.append(f"{windows - files} of {windows} transcripts")
-        if (there := self._entries.get(progress.id, 0)) < entries:
+        there = self._entries.get(progress.id, 0)
+        if there + _count(self._forgotten, progress.id) < entries:
             gone.append(f"{entries - there} of {entries} entries")
         if not gone:
             return account
         note = f"{' and '.join(gone)} are gone: `git log` in the home shows what happened"
         return msgspec.structs.replace(account, status="missing", note=note)
 
-    def _transcripts(self, session: str) -> int:
-        prefix = f"{archive.file_part(session)}-"
-        start = bisect.bisect_left(self._files, prefix)
-        return bisect.bisect_left(self._files, prefix[:-1] + ".", start) - start
+
+def _forgotten(home: Home, chains: Chains) -> list[str]:
+    """The transcript of every entry that somebody had forgotten, without the time in its name."""
+    try:
+        receipts = forgotten.load(home).by_transcript
+    except WakebookError:
+        return []  # whatever writes complains about it
+    return sorted(
+        PurePosixPath(path).name[5:]
+        for path, found in receipts.items()
+        for one in found
+        if one.id not in chains.by_id
+    )
+
+
+def _count(names: Sequence[str], session: str) -> int:
+    """How many of the transcripts' names, sorted, are of a session."""
+    prefix = f"{archive.file_part(session)}-"
+    start = bisect.bisect_left(names, prefix)
+    return bisect.bisect_left(names, prefix[:-1] + ".", start) - start
 
 
 def _account(session: Session, state: State, config: Config) -> Account:

@@ -7,6 +7,7 @@ what waits in it is committed and a tag keeps it, so that nothing is ever lost.
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -14,13 +15,17 @@ import msgspec
 
 from wakebook.errors import GitError, NotFound
 from wakebook.git import Branch, Repository
-from wakebook.home import FOLDERS, TRACKED, Home
+from wakebook.home import FOLDERS, PREFIX, TRACKED, Home
 from wakebook.lifecycle.history import History
 from wakebook.lifecycle.tags import BEFORE, slug
 
 EXPLORE = "explore/"
 # What a home holds that is not for git, and comes back by itself
-MACHINE = ("state.json", "trace", "costs", ".lock", ".cache", "index.db")
+MACHINE = re.compile(
+    r"state\.json|trace(\.old)?\.jsonl|costs/\d{4}-\d\d\.jsonl|\.lock|\.cache/.*"
+    rf"|index\.db(-wal|-shm|-journal|\.broken-.*)?|(.*/)?{re.escape(PREFIX)}[^/]*\.tmp",
+    re.DOTALL,
+)
 
 
 class Exploration(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,11 +114,16 @@ def _settle(repository: Repository, branch: Branch) -> str:
     if inside is None or not home.is_dir():
         return ""
     done = inside.commit("explore", "what was still waiting", inside.changed(*TRACKED))
-    strays = [name for name in inside.unknown((".",)) if not name.startswith(MACHINE)]
+    below = "" if inside.own else f"{inside.prefix}/"
+    strays = [
+        name
+        for name in inside.strays()
+        if not name.startswith(below) or not MACHINE.fullmatch(name.removeprefix(below))
+    ]
     if strays:
         raise GitError(
-            f"{home} holds files that are in no branch: {', '.join(strays[:5])}. Move or commit "
-            "them, then drop it again."
+            f"{branch.path} holds files that are in no branch: {', '.join(strays[:5])}. Move or "
+            "commit them, then drop it again."
         )
     return done or ""
 

@@ -79,6 +79,8 @@ def write(
         if not mode & 0o200:
             raise WakebookError(f"{path} is read-only: the briefing was not written.")
         history.before_touching(path)
+        if path.exists() and path.read_bytes() != old.encode("utf-8"):
+            raise WakebookError(f"{path} was written by somebody else meanwhile: try again.")
         home.replace(path, new, mode)
         _note(home, made)
     return Brief(

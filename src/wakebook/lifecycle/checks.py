@@ -9,7 +9,6 @@ in a year. Everything else about a note is its author's business.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import msgspec
 
@@ -62,7 +61,7 @@ def _problems(change: Change, notes: Notes, rewrite: bool) -> Iterator[Problem]:
             "commits it all the same.",
         )
     elif data is not None and not data.startswith(ENCRYPTED):
-        text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+        text = data.decode("utf-8", "replace")
         yield from _frontmatter(change.path, text, needed=conversation)
         if change.path == MEMORY:
             yield from _length(text, notes)
@@ -76,39 +75,13 @@ def _is_closed(data: bytes | None) -> bool:
 
 
 def _frontmatter(path: str, text: str, needed: bool) -> Iterator[Problem]:
-    front, line, reason = parse(text)
-    if reason:
-        yield Problem(path, reason, line)
-    elif front is None and needed:
+    front = markdown.read_front(text)
+    if front.problem:
+        yield Problem(path, f"{front.problem}.", front.line)
+    elif front.values is None and needed:
         yield Problem(path, "a conversation begins with frontmatter, and this has none.", 1)
-    elif path.startswith("topics/") and not (front or {}).get("triggers"):
+    elif path.startswith("topics/") and not (front.values or {}).get("triggers"):
         yield Problem(path, "a topic without triggers never activates.", 1, refused=False)
-
-
-def parse(text: str) -> tuple[dict[str, Any] | None, int, str]:
-    """Frontmatter; where it is broken, the line and the reason. None if there is none."""
-    if not text.startswith("---\n"):
-        return None, 0, ""
-    end = text.find("\n---", 3)
-    while end >= 0 and text[end + 4 : end + 5] not in ("", "\n"):
-        end = text.find("\n---", end + 1)
-    if end < 0:  # a line across the page, or frontmatter without its end
-        looks = ":" in text.split("\n", 2)[1]
-        return None, 1 if looks else 0, "this frontmatter has no end (---)." if looks else ""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    try:
-        front = yaml.load(text[4 : end + 1], Loader=loader)  # noqa: S506 - a safe one
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "it cannot be read"
-        line = mark.line + 2 if mark else 1
-        return None, line, f"this frontmatter is no YAML: {problem}."
-    except (ValueError, RecursionError) as error:  # of what it takes for a date, say
-        return None, 1, f"this frontmatter is no YAML: {error}."
-    return (front if isinstance(front, dict) else None), 0, ""
 
 
 def _length(text: str, notes: Notes) -> Iterator[Problem]:

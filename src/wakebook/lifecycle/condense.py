@@ -9,7 +9,7 @@ block that a person has edited is left alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -27,7 +27,8 @@ from wakebook.lifecycle import notes
 from wakebook.lifecycle.desk import Desk
 from wakebook.models.chat import Models
 
-DAYS = 7  # that a rollup looks back, at least
+DAYS = 7  # that a rollup looks back behind the last one
+FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 LEFT = 0.75  # of the words that observations may have, after reflecting upon them
 OPENING = 200_000  # bytes: a note that is larger was not written by us alone
 
@@ -107,9 +108,9 @@ def _keep(desk: Desk, target: Target, rewrite: Rewrite) -> int:
         kept = condensed.load(home)
         rewrite = _after(kept.blocks.get(target.key), rewrite, target.ids)
         condensed.save(home, kept.with_(target.key, rewrite))
-        done = notes.update(home, desk.config, desk.now)
-        written = [home.root / name for name in done.written]  # an absolute one stays so
-        touched += [one for one in written if one.is_relative_to(home.root) and one not in inside]
+        notes.update(home, desk.config, desk.now, before=desk.before)
+        path = desk.path(target.key)
+        touched += [path] if path.is_relative_to(home.root) and path not in inside else []
     after = derive.told(target.items, rewrite)
     return len(block(target.items)) - len(block(after))
 
@@ -152,8 +153,7 @@ def rollup(desk: Desk, book: Book) -> Iterator[Target]:
     """What MEMORY.md keeps, with what came in since the last time."""
     key = "memory/MEMORY.md#memory"
     rewrite = book.rewrites.blocks.get(key)
-    since = rewrite.at if rewrite else desk.now - timedelta(days=DAYS)
-    since = min(since, desk.now - timedelta(days=DAYS))
+    since = rewrite.at - timedelta(days=DAYS) if rewrite else FIRST
     found = [item for one in book.blocks("memory") for item in one.items]
     known = {one for item in found for one in item.ids}
     fresh = book.catalogue.recent(since, overview.OBSERVED, telling=True)
@@ -185,8 +185,8 @@ def memory(desk: Desk, book: Book) -> Iterator[Target]:
     """The long-term part of MEMORY.md, if the file has more lines than it may."""
     for found in book.blocks("memory"):
         room = _room(desk)
-        if len(found.lines) > room and not _memory_edited(desk):
-            yield Target("prune", found.key, found.items, Cap(lines=max(room, 1)))
+        if len(found.lines) > room > 0 and not _memory_edited(desk):
+            yield Target("prune", found.key, found.items, Cap(lines=room))
 
 
 def _too_long(desk: Desk, name: str, blocks: Sequence[Block], cap: Cap) -> Iterator[Target]:
@@ -196,8 +196,11 @@ def _too_long(desk: Desk, name: str, blocks: Sequence[Block], cap: Cap) -> Itera
 
 
 def _is_long(path: Path, lines: int) -> bool:
-    with path.open("rb") as stream:
-        return stream.read(OPENING).count(b"\n") > lines
+    try:
+        with path.open("rb") as stream:
+            return stream.read(OPENING).count(b"\n") > lines
+    except OSError:
+        return False  # a folder, say: `status` tells
 
 
 def _edited(desk: Desk, found: Block) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +27,11 @@ class Desk(msgspec.Struct, frozen=True):
     config: Config
     history: History
     now: datetime
+
+    def before(self, paths: Sequence[Path]) -> None:
+        """What people wrote is in git before anything near it changes. Raises GitError."""
+        ours = [one for one in paths if one.is_relative_to(self.home.root) and one.exists()]
+        self.history.backup("notes as they were", ours)
 
     @property
     def memory(self) -> Path:

@@ -2,9 +2,10 @@
 
 The lines are taken out of log.jsonl between two commits; a receipt without their words keeps
 every later reading from bringing them back (`log.forgotten`). The handoff of the same
-conversation loses the lines that say it. What a forgotten entry had replaced would hold again.
-That is never silent: it is said before anything is done, and the whole chain can be forgotten
-instead. The transcript and git's history still hold the words.
+conversation loses the lines that say it, and what was condensed loses those that stand for it.
+What a forgotten entry had replaced would hold again. That is never silent: it is said before
+anything is done, and the whole chain can be forgotten instead. The transcript and git's history
+still hold the words.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from datetime import datetime
 import msgspec
 
 from wakebook.capture import state as states
+from wakebook.derive.notes import condensed
+from wakebook.derive.notes.condensed import Condensed
 from wakebook.derive.rules import words
 from wakebook.errors import GitError
 from wakebook.home import Home
@@ -86,9 +89,13 @@ def _holds(said: frozenset[str], entry: Entry) -> bool:
 def forget(home: Home, history: History, going: Forgetting, now: datetime) -> int:
     """Take the entries out. Under the writer lock, between two commits. How many lines went."""
     wanted = {entry.id for entry in going.entries}
+    told = condensed.load(home)  # if it cannot be read, nothing is forgotten
     history.log("before something is forgotten")
     # the receipts first: from now on nothing brings them back, whatever happens
     forgotten.add(home, [forgotten.receipt(one, words.terms, now) for one in going.entries])
+    left_out = without(told, wanted | {entry.id for entry in going.shorter})
+    if left_out != told:
+        condensed.save(home, left_out)
     lines = home.log.read_bytes().splitlines(keepends=True)
     shorter = {entry.id: entry for entry in going.shorter}
     receipts = forgotten.load(home)
@@ -105,6 +112,23 @@ def forget(home: Home, history: History, going: Forgetting, now: datetime) -> in
     _redraw(home, going, receipts, now)
     _commit(home, history, len(wanted))
     return len(lines) - len(kept)
+
+
+def without(told: Condensed, gone: Collection[str]) -> Condensed:
+    """What was condensed, without the lines that stand for something that is forgotten.
+
+    What else such a line stood for is told one by one again.
+    """
+    return Condensed(
+        {
+            name: msgspec.structs.replace(
+                one,
+                lines=tuple(line for line in one.lines if not set(line.ids) & set(gone)),
+                dropped=tuple(other for other in one.dropped if other not in gone),
+            )
+            for name, one in told.blocks.items()
+        }
+    )
 
 
 def _redraw(home: Home, going: Forgetting, receipts: Forgotten, now: datetime) -> None:
@@ -139,6 +163,9 @@ def still_there(home: Home, gone: Forgetting) -> Forgetting:
             text = path.read_text(encoding="utf-8", errors="replace")
             if any(content in text for content in contents):
                 found.append(home.relative(path))
+    said = [line.text for one in condensed.load(home).blocks.values() for line in one.lines]
+    if any(content in text for content in contents for text in said):
+        found.append(condensed.NAME)
     return msgspec.structs.replace(gone, notes=tuple(found))
 
 
@@ -153,7 +180,7 @@ def _id(line: bytes) -> str:
 def _commit(home: Home, history: History, count: int) -> None:
     if history.repository is None:
         return
-    paths = [home.log, home.root / forgotten.FILE]
+    paths = [home.log, home.root / forgotten.FILE, home.root / condensed.NAME]
     summary = f"forget {count} {'entry' if count == 1 else 'entries'}"
     try:
         history.repository.commit("maintenance", summary, paths)

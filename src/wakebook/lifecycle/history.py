@@ -25,7 +25,7 @@ from wakebook.capture import state as states
 from wakebook.config import Config
 from wakebook.errors import GitError, ModelError, TranscriptError, WakebookError
 from wakebook.home import TRACKED, Home
-from wakebook.lifecycle import checks, push
+from wakebook.lifecycle import checks, push, unfinished
 from wakebook.models import text as tokens
 
 if TYPE_CHECKING:
@@ -89,10 +89,14 @@ class History:
         return [problem for problem in found if problem]
 
     def over(self) -> dict[str, str]:
-        """When git last did well: its earlier failures are over."""
+        """When git last did well: its earlier failures are over, and those of the commit job."""
         last = self.repository.last_commit() if self.repository else None
         at = clock.parse(last[1]) if last else None
-        return {"git": clock.iso(at)} if at else {}
+        if at is None:
+            return {}
+        job = states.load(self.home).jobs.get("commit")
+        fine = max(at, job.ended) if job and job.outcome == "ok" else at
+        return {"git": clock.iso(at), "job commit": clock.iso(fine)}
 
     def waiting(self) -> list[Path]:
         """Changed files that the next batch will take: all but transcripts still written to."""
@@ -112,8 +116,10 @@ class History:
             raise GitError(obstacle)
         text, body = (summary, "") if summary or not ask else self.proposal()
         with self.home.locked():
+            finished = self.finish()
             paths, refused = self._sorted(self.waiting())
             done = self.repository.commit(self._kind(paths), text or _summary(paths), paths, body)
+            done = done or finished
             self._note_commit(now)
         push.start(self.home, self.config, self.repository, now)
         if refused:
@@ -197,10 +203,12 @@ class History:
             if path.suffix == ".md" and path.exists() and path not in still_open:
                 self.conversation(self.home.relative(path))
 
-    def before_touching(self, path: Path) -> None:
+    def before_touching(self, *paths: Path) -> None:
         """The user's own words are in git before anything near them changes."""
-        if path.is_relative_to(self.home.root) and path.exists():
-            self._commit("memory", f"{path.name} as it was", [path], checked=False)
+        ours = [one for one in paths if one.is_relative_to(self.home.root) and one.exists()]
+        names = f"{ours[0].name} as it was" if len(ours) == 1 else f"{len(ours)} notes as they were"
+        if ours:
+            self._commit("memory", names, ours, checked=False)
 
     def log(self, summary: str) -> None:
         """Commit the log and the registry, around a rewrite of both."""
@@ -214,18 +222,42 @@ class History:
 
         They are committed as they are before the block, and as they became after it, with a
         line that `undo` looks for. The block may add further paths to the list. If the first
-        commit fails, GitError comes before anything was rewritten. Without git, only the block.
+        commit fails, GitError comes before anything was rewritten; if the second one does, it is
+        made before the next one of any kind. Without git, only the block.
         """
         touched = list(paths)
+        self.finish()
         self.backup(f"before {summary}", touched)
-        yield touched
-        body = f"{REWRITE}: {' '.join((name or summary).split())}"
-        self._commit(self._on_branch(kind), summary, touched, body, checked=False)
+        if self.repository is None:
+            yield touched
+            return
+        line = " ".join((name or summary).split())
+        with unfinished.under_way(self.home, self._on_branch(kind), summary, line, touched):
+            yield touched
+        try:
+            self.finish()
+        except GitError as error:
+            self.home.trace("failure", where="git", error=str(error))
+
+    def finish(self) -> str | None:
+        """Commit a rewrite whose own commit failed, or whose process was killed, by itself.
+
+        Before anything else is committed, under the writer lock. Raises GitError.
+        """
+        found = unfinished.load(self.home) if self.repository else None
+        if found is None:
+            return None
+        body = f"{REWRITE}: {found.name}"
+        files = found.files(self.home)
+        done = self.required().commit(found.kind, found.summary, files, body)
+        unfinished.clear(self.home)
+        return done
 
     def backup(self, summary: str, paths: Sequence[Path]) -> str | None:
         """Commit files as they are, whatever the checks say. Raises GitError if that fails."""
         if self.repository is None or not paths:
             return None
+        self.finish()
         return self.repository.commit(self._kind(paths), summary, paths)
 
     def _commit(
@@ -234,6 +266,7 @@ class History:
         if self.repository is None or not paths:
             return None
         try:
+            self.finish()
             fine, refused = self._sorted(paths) if checked else (list(paths), [])
             for reason in refused:
                 self.home.trace("failure", where="git", error=f"not committed: {reason}")
@@ -289,7 +322,7 @@ def _is_in(name: str, *folders: str) -> bool:
 def _bytes(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
-    except FileNotFoundError:
+    except OSError:  # it is gone, or a folder stands in its place
         return None
 
 

@@ -65,8 +65,8 @@ def files(desk: Desk) -> list[Path]:
     """Every note, and MEMORY.md wherever it lives."""
     root = desk.home.root
     found = [path for top in (KNOWLEDGE, ARCHIVE) for path in (root / top).rglob("*.md")]
-    put_away = root / ARCHIVE / MERGED  # of subjects that are part of others: nobody's page
-    found = [path for path in found if path.is_file() and not path.is_relative_to(put_away)]
+    put_away = (root / ARCHIVE / MERGED, root / ARCHIVE / "edits")  # nobody's pages any more
+    found = [one for one in found if one.is_file() and not any(map(one.is_relative_to, put_away))]
     if desk.memory.exists() and desk.memory not in (path.resolve() for path in found):
         found.append(desk.memory)
     return sorted(found)
@@ -108,12 +108,13 @@ def _folders(desk: Desk) -> Iterator[str]:
 
 def _size(desk: Desk, lines: int) -> Iterator[str]:
     settings = desk.config.notes
-    if lines > settings.memory_warn:
-        yield (
-            f"{desk.name(desk.memory)} has {lines} lines (at most {settings.memory_cap}; a commit "
-            f"with more than {settings.memory_refuse} is refused): shorten what is yours, or run "
-            "`wakebook tick prune`."
-        )
+    if lines <= settings.memory_warn:
+        return
+    own = lines - _generated(desk.memory)
+    said = f"{desk.name(desk.memory)} has {lines} lines, {own} of them yours"
+    limit = f"at most {settings.memory_cap}; above {settings.memory_refuse} it is not committed"
+    yours = own > settings.memory_cap / 2
+    yield f"{said} ({limit}): {'shorten what is yours' if yours else 'run `wakebook tick prune`'}."
 
 
 def _hints(desk: Desk, edited: list[str]) -> Iterator[str]:
@@ -124,6 +125,10 @@ def _hints(desk: Desk, edited: list[str]) -> Iterator[str]:
         yield f"{link.path}:{link.line} links to {link.target}, which is no note"
     if len(broken) > TOLD:
         yield f"and {len(broken) - TOLD} more such links: `wakebook notes --check`"
+
+
+def _generated(path: Path) -> int:
+    return len(markdown.generated(path.read_text(encoding="utf-8", errors="replace").split("\n")))
 
 
 def _count(desk: Desk, top: str) -> int:

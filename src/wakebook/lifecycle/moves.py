@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -27,25 +28,35 @@ def move(home: Home, old: Path, new: Path) -> Path:
 
 
 def follow(
-    home: Home, files: Sequence[tuple[str, str]], front: Mapping[str, str], before: Before
+    home: Home,
+    files: Sequence[tuple[str, str]],
+    was: str,
+    front: Mapping[str, str],
+    before: Before,
 ) -> None:
     """Notes of a subject that goes by another name now: they move along.
 
-    `front`: what their frontmatter says about the subject from now on, where it says it. Where
-    there is a note already, the old one goes to the archive, with all that it holds.
+    `was`: the name in their title. `front`: what their frontmatter says about the subject from now
+    on, where it says it. Where there is a note already, the old one goes to the archive, with all
+    that it holds.
     """
     for old, new in files:
         for top in ("knowledge", "archive"):
             source = home.root / top / old
-            if not source.exists():
+            if not source.is_file() or not _is_ours(source):
                 continue
             before([source])
             target = home.root / top / new
             if not new or target.exists():
                 move(home, source, home.root / "archive" / MERGED / old)
                 continue
-            _rename(home, source, {**front, "type": _type(new)})  # first: it may be killed then
+            _rename(home, source, {**front, "type": _type(new)}, was)  # first: it may be killed
             move(home, source, target)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a note has a block of ours. Another one is somebody's own."""
+    return bool(markdown.names(path.read_text(encoding="utf-8", errors="replace")))
 
 
 def _type(path: str) -> str:
@@ -54,10 +65,16 @@ def _type(path: str) -> str:
     return kind.get(folder) or f"project_{Path(path).stem}"
 
 
-def _rename(home: Home, path: Path, front: Mapping[str, str]) -> None:
+def _retitled(text: str, old: str, new: str) -> str:
+    """With the new name in the title, where it is still the one that Wakebook gave it."""
+    title = rf"^# {re.escape(old)}(?= — (?:progress|notes|how things are done)$|$)"
+    return re.sub(title, lambda _: f"# {new}", text, count=1, flags=re.MULTILINE)
+
+
+def _rename(home: Home, path: Path, front: Mapping[str, str], was: str) -> None:
     with suppress(UnicodeDecodeError):
         text = path.read_bytes().decode("utf-8")
-        renamed = markdown.set_front(text, front)
+        renamed = _retitled(markdown.set_front(text, front), was, front["name"])
         if renamed != text:
             home.replace(path, renamed, stat.S_IMODE(path.stat().st_mode))
 

@@ -80,9 +80,18 @@ def update(
     with home.locked():
         try:
             return work(full)
-        except sqlite3.DatabaseError:  # damaged where sync did not look
-            destroy(home)
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+                raise _unwritten(error) from error  # locked, or a full disk
+            destroy(home)  # damaged where sync did not look
+        try:
             return work(True)
+        except sqlite3.Error as error:
+            raise _unwritten(error) from error
+
+
+def _unwritten(error: sqlite3.Error) -> WakebookError:
+    return WakebookError(f"The notes were not written: {error}. The next update tries again.")
 
 
 def _update(
@@ -107,8 +116,13 @@ def _update(
         wanted |= book.pages_of(catalogue.ever_about(followed))
         named = [registry.subjects[slug] for slug in followed if slug in registry.subjects]
         wanted |= {pages.home_page(subject) for subject in named}
-        wanted |= set(json.loads(catalogue.get("stuck", "[]"))) | set(pages.OVERVIEWS)
+        wanted |= set(json.loads(catalogue.get("stuck", "[]")))
         wanted |= _rewritten(catalogue, book.rewrites)
+        if wanted or overwrite or catalogue.get("day") != _day(now):
+            known = set(pages.OVERVIEWS)
+            told = any(page.startswith("person/") for page in wanted) or followed or anew
+            wanted |= known if told else known - {"people"}
+        wanted.add("memory")  # people write there, and it has a cap
         wanted |= {pages.at(name.partition("#")[0]) for name in overwrite}
         writer = _Writer(home, config, catalogue, before, overwrite, registry)
         for number, page in enumerate(sorted(wanted - {""}), 1):
@@ -119,6 +133,7 @@ def _update(
         catalogue.set("subjects", _told(registry))
         catalogue.set("rewrites", json.dumps(_marks(book.rewrites)))
         catalogue.set("look", _look(now))
+        catalogue.set("day", _day(now))
         catalogue.set("anew", "")
         catalogue.done(numbers)
         return Updated(
@@ -132,6 +147,11 @@ def _update(
 def _look(now: datetime) -> str:
     """What all notes depend on besides the log."""
     return f"{VERSION} {now.tzinfo}"
+
+
+def _day(now: datetime) -> str:
+    """The overviews fade from one day to the next."""
+    return now.date().isoformat()
 
 
 def _marks(rewrites: Condensed) -> dict[str, str]:
@@ -180,10 +200,10 @@ def _follow(home: Home, catalogue: Catalogue, registry: Registry, before: Before
         before_, after = pages.home_page(old), pages.home_page(now)
         front = {"project": now.slug, "name": now.display}
         if before_ != after:
-            moves.follow(home, zip_files(before_, after), front, before)
+            moves.follow(home, zip_files(before_, after), old.display, front, before)
         if now.slug != old.slug:
             files = zip_files(f"procedure/{old.slug}", f"procedure/{now.slug}")
-            moves.follow(home, files, front, before)
+            moves.follow(home, files, old.display, front, before)
     changed = {slug for slug in current if current[slug] != known.get(slug)} if stored else set()
     changed |= {slug for slug, one in current.items() if changed.intersection(one[2])}
     return [name for slug in sorted(changed) for name in (slug, *current[slug][2])]
@@ -272,6 +292,7 @@ class _Writer:
         edited = there is not None and there.edited and list(there.lines) != lines
         if edited and block.key not in self._overwrite:
             self.edited.append(block.key)
+            self.stuck.add(pages.at(block.path))  # if the edit is taken back, there may be news
             return
         if there is None and not block.items and path.exists():
             return  # somebody's own note, or without its block: and there is nothing to say
@@ -296,16 +317,17 @@ class _Writer:
         for last in reversed(block.items):
             if len(item.block(items)) + 1 <= room or len(block.lines) <= room:
                 break
-            if not last.held:
+            if not last.held:  # what is pinned stays, whatever the cap
                 items.remove(last)
         if len(items) == len(block.items):
             return block.text
-        lines = [line.text for line in item.block(items)] + ["- … and more: `wakebook tick prune`"]
-        return lines[:room]
+        lines = [line.text for line in item.block(items)]
+        return [*lines, "- … and more: `wakebook tick prune`"] if len(lines) < room else lines
 
     def _wait(self, path: Path, old: str, new: str, block: Block) -> None:
-        values = {name: block.front[name] for name in FRONT if name in block.front}
-        new = markdown.set_front(new, values | {"line_count": new.count("\n")})
+        if markdown.split(new)[0].get("type") == block.front["type"]:  # and not somebody's own
+            values = {name: block.front[name] for name in FRONT if name in block.front}
+            new = markdown.set_front(new, values | {"line_count": new.count("\n")})
         if new != old or not path.exists():
             self._waiting[path] = (self._waiting.get(path, (old, ""))[0], new)
 
@@ -313,11 +335,13 @@ class _Writer:
         changed = [path for path in self._waiting if path.exists() and self._touched(path)]
         if changed:
             self._before(changed)
-        for path, (_, text) in self._waiting.items():
+        for path, (old, text) in self._waiting.items():
             try:
                 mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
                 if not mode & 0o200:
                     raise WakebookError("the file is read-only, and was not written")
+                if path.exists() and path.read_bytes() != old.encode("utf-8"):
+                    raise WakebookError("somebody wrote to it meanwhile: it is tried again")
                 self._home.replace(path, text, mode)
             except (WakebookError, OSError) as error:
                 self._leave(pages.at(self._name(path).partition("/")[2]), path, str(error))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import msgspec
@@ -23,6 +23,7 @@ from wakebook.derive.notes import links
 from wakebook.derive.notes import page as pages
 from wakebook.derive.notes.book import Book
 from wakebook.errors import NotFound, WakebookError
+from wakebook.home import Home
 from wakebook.lifecycle import moves
 from wakebook.lifecycle.desk import Desk
 from wakebook.lifecycle.notes import ARCHIVE, KNOWLEDGE
@@ -78,7 +79,7 @@ def _going(notes: Sequence[Note], config: Config, now: datetime) -> list[str]:
     def decayed(note: Note) -> bool:
         if note.path.startswith("journal/"):
             age = (now.date() - date.fromisoformat(Path(note.path).stem)).days
-            return age > settings.journal_days
+            return age > settings.journal_days and note.days > settings.retire_days
         return note.score < settings.retire_score and note.days > settings.retire_days
 
     return [
@@ -190,10 +191,13 @@ def restore(desk: Desk, name: str) -> tuple[str, str]:
     home = desk.home
     relative = name.removeprefix(f"{home.root}/").removeprefix(f"{ARCHIVE}/")
     relative = relative.removeprefix(f"{KNOWLEDGE}/")
-    old = home.root / ARCHIVE / relative
-    if not old.resolve().is_relative_to((home.root / ARCHIVE).resolve()):
+    archive = (home.root / ARCHIVE).resolve()
+    old = (archive / relative).resolve()
+    if not old.is_relative_to(archive):
         raise WakebookError(f"{name} is not in the archive of this home.")
-    if old.resolve() == (home.root / ARCHIVE).resolve():
+    relative = old.relative_to(archive).as_posix()
+    old = home.root / ARCHIVE / relative
+    if old.resolve() == archive:
         raise WakebookError("Name a note or a folder of the archive: not all of it.")
     files = sorted(old.rglob("*.md")) if old.is_dir() else [old]
     if not files or not files[0].is_file():
@@ -208,13 +212,19 @@ def restore(desk: Desk, name: str) -> tuple[str, str]:
                 f"{home.relative(target)} exists already. Move it away first, or put the two "
                 f"together by hand: the old one is {home.relative(path)}."
             )
+    names = [path.relative_to(home.root / ARCHIVE).as_posix() for path in files]
+    wanted_back(home, [one.removeprefix(f"{moves.MERGED}/") for one in names], desk.now)
     is_folder = old.is_dir()
     with desk.history.rewrite("maintenance", f"restore {home.relative(new)}", files) as touched:
         for path in files:
             target = new / path.relative_to(old) if is_folder else new
             touched.append(moves.move(home, path, target))
-    state = states.load(home)
-    wanted = {path.relative_to(home.root / ARCHIVE).as_posix(): desk.now for path in files}
-    restored = state.restored | wanted
-    states.save(home, msgspec.structs.replace(state, restored=restored))
     return home.relative(old), home.relative(new)
+
+
+def wanted_back(home: Home, paths: Sequence[str], now: datetime) -> None:
+    """Put down that somebody wanted these notes back: their age counts from now on."""
+    if paths:
+        state = states.load(home)
+        restored = state.restored | dict.fromkeys(paths, now.astimezone(UTC))
+        states.save(home, msgspec.structs.replace(state, restored=restored))

@@ -2,7 +2,8 @@
 
 A block that differs from what Wakebook wrote is a proposal. It stays in the file as it is until
 somebody accepts it, which adds correcting entries to the log, or rejects it; then the block is
-written anew. Either way the edited file is committed first.
+written anew. Either way the edited file is committed first, or copied to archive/edits/ where git
+cannot keep it.
 """
 
 from __future__ import annotations
@@ -22,14 +23,18 @@ from wakebook.derive.notes.book import Book
 from wakebook.derive.notes.edit import Change
 from wakebook.derive.notes.item import Line
 from wakebook.errors import NotFound
+from wakebook.home import Home
+from wakebook.lifecycle.history import History
 from wakebook.lifecycle.knowledge import edited_blocks, files
 from wakebook.lifecycle.lines import Behind
+from wakebook.lifecycle.notes import ARCHIVE
 from wakebook.log import log, subjects
 from wakebook.log.chains import Chains, extend
 from wakebook.log.entry import RETRACTED, Entry, derived_id, validate
 from wakebook.log.subjects import Registry, Subject
 
 _HEADING = re.compile(r"\[\[(?:projects|people|reference)/([^/|\]]+)")
+EDITS = "edits"  # below archive/: what git could not keep
 VERSIONS = 20  # of a file that are looked through for what Wakebook had written
 
 
@@ -144,6 +149,20 @@ def chosen(found: Sequence[Proposal], names: Sequence[str]) -> list[Proposal]:
     return list({one.key: one for one in picked}.values()) if names else list(found)
 
 
+def set_aside(home: Home, history: History, paths: Sequence[Path]) -> None:
+    """Edited files, somewhere safe before their blocks are written anew: in git, or as a copy.
+
+    Raises GitError if git refuses: then nothing is written.
+    """
+    ours = [path for path in paths if path.is_relative_to(home.root)]
+    if history.repository is not None:
+        history.backup("what was edited by hand", ours)
+    for path in paths if history.repository is None else set(paths) - set(ours):
+        digest = derived_id(str(path), "edit", path.read_text(encoding="utf-8", errors="replace"))
+        copy = home.root / ARCHIVE / EDITS / f"{path.stem}-{digest}.md"
+        home.replace(copy, path.read_bytes())
+
+
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     proposals: tuple[Proposal, ...]
     entries: tuple[Entry, ...]  # that are in the log now
@@ -155,16 +174,17 @@ def accept(desk: Behind, accepted: Sequence[Proposal]) -> Accepted:
     before = registry = subjects.load(desk.home)
     entries: list[Entry] = []
     left: list[Change] = []
+    chains = desk.chains.copy()  # which grows: one thing may be edited in two notes
     for proposal in accepted:
         registry = _with_person(proposal, registry)
         for number, change in enumerate(proposal.changes):
-            chains = extend(desk.chains.copy(), entries)  # one thing may be edited in two notes
             subject = _subject(proposal, change, registry)
             entry = _entry(desk, chains, proposal, number, change, subject)
             if entry is None:
                 left += [] if _is_so(change, chains) else [change]
             elif entry.id not in {one.id for one in entries}:
                 entries.append(entry)
+                chains = extend(chains, [] if entry.id in desk.chains.by_id else [entry])
     if registry != before:
         subjects.save(desk.home, registry)
     log.append(desk.home, [entry for entry in entries if entry.id not in desk.chains.by_id])

@@ -12,11 +12,12 @@ from wakebook import clock
 from wakebook.capture import state as states
 from wakebook.derive.notes import condensed
 from wakebook.derive.reread import candidates
-from wakebook.errors import GitError, WakebookError
+from wakebook.errors import ConfigError, GitError, WakebookError
 from wakebook.home import Home
 from wakebook.index.health import IndexStatus
 from wakebook.lifecycle.audit import UNACCOUNTED, Account
 from wakebook.lifecycle.history import History
+from wakebook.lifecycle.jobs import table
 from wakebook.lifecycle.knowledge import Knowledge
 from wakebook.log.chains import Chains
 from wakebook.log.entry import TYPES
@@ -123,6 +124,7 @@ def status(
             *_events(home, notable, since, over),
             *index.problems,
             *known.problems,
+            *_schedule(history),
         ),
         notes=(*_events(home, WORTH_KNOWING, since, {}), *known.hints),
     )
@@ -154,6 +156,13 @@ def _done(state: states.State) -> dict[str, str]:
     """When a job last did well: its earlier failures are over."""
     runs = state.jobs.items()
     return {f"job {name}": clock.iso(run.ended) for name, run in runs if run.outcome == "ok"}
+
+
+def _schedule(history: History) -> Iterator[str]:
+    try:
+        table(history.config.schedule, history.home.config)
+    except ConfigError as error:
+        yield f"{error} No job runs until then."
 
 
 def _condensed(home: Home) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Tags: moments with a name.
 
     memory/daily/2026-02-16       every day on which something was committed
-    memory/weekly/2026-W07        every Sunday of such a week
+    memory/weekly/2026-W07        every such week, as it was at the end of its Sunday
     memory/milestone/NAME         by hand
     memory/before/EVENT           by hand, before something big; and before anything is put away
     memory/extract/NAME           after a rebuild
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from datetime import datetime
+from datetime import datetime, time, timedelta
 
 import msgspec
 
@@ -62,26 +62,35 @@ def free(repository: Repository, tag: str) -> None:
 
 def daily(history: History, now: datetime) -> str:
     """Tag the day of `now` if something was committed since the last such tag."""
-    return _periodic(history, DAILY, f"{now:%Y-%m-%d}", now)
-
-
-def weekly(history: History, now: datetime) -> str:
-    """On a Sunday, the same for the week that ends with it."""
-    if now.weekday() != SUNDAY:
-        return ""
-    year, week, _ = now.isocalendar()
-    return _periodic(history, WEEKLY, f"{year}-W{week:02}", now)
-
-
-def _periodic(history: History, prefix: str, name: str, now: datetime) -> str:
-    repository = history.repository
-    if repository is None or repository.resolve(f"refs/tags/{prefix}{name}"):
+    repository, name = history.repository, f"{DAILY}{now:%Y-%m-%d}"
+    if repository is None or repository.resolve(f"refs/tags/{name}"):
         return ""
     end = now.replace(hour=23, minute=59, second=59, microsecond=0)
     commit = repository.commit_before(end)  # a late job still tags the day that it is about
-    earlier = [tag for tag in repository.tags(prefix) if tag < prefix + name]
+    earlier = [tag for tag in repository.tags(DAILY) if tag < name]
     since = [f"^refs/tags/{earlier[-1]}"] if earlier else []
     if commit is None or not repository.commits("-1", *since, commit.id):
         return ""
-    repository.tag(prefix + name, commit.id)
-    return prefix + name
+    repository.tag(name, commit.id)
+    return name
+
+
+def weekly(history: History, now: datetime) -> str:
+    """Tag the week of the last Sunday, which may be today, if something was committed in it.
+
+    A machine that was off on that Sunday tags the week when it is on again.
+    """
+    sunday = now.date() - timedelta(days=(now.weekday() - SUNDAY) % 7)
+    year, week, _ = sunday.isocalendar()
+    name, repository = f"{WEEKLY}{year}-W{week:02}", history.repository
+    if repository is None or repository.resolve(f"refs/tags/{name}"):
+        return ""
+    begin, end = (
+        datetime.combine(sunday + timedelta(days=days), time(), now.tzinfo) for days in (-6, 1)
+    )
+    last = repository.commit_before(end - timedelta(seconds=1))
+    since = f"--since=@{int(begin.timestamp())}"
+    if last is None or not repository.commits("-1", since, last.id):
+        return ""
+    repository.tag(name, last.id)
+    return name

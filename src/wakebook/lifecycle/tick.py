@@ -9,6 +9,7 @@ or the work done.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import msgspec
@@ -61,6 +62,8 @@ def tick(
         if ran is not None:
             done.append(ran)
             told(ran)
+            if job.name == "observe" and ran.outcome == "busy":
+                break  # the others build on what it reads: they are left to that process
     return done
 
 
@@ -82,11 +85,15 @@ def _run(home: Home, slot: Slot, body: Body, now: Now) -> Ran:
         outcome, said = "ok", _line(body(slot))
     except Exception as error:  # noqa: BLE001 - a failing job must not stop the others
         outcome, said = "failed", _line(_reason(error))
-        home.trace("failure", where=f"job {slot.job}", error=said, **_origin(error))
+        with suppress(OSError):  # a full disk: the others still run
+            home.trace("failure", where=f"job {slot.job}", error=said, **_origin(error))
     seconds = round(clock.monotonic() - begun, 3)
     at = clock.iso(slot.at)
-    home.trace("job", job=slot.job, slot=at, seconds=seconds, outcome=outcome, said=said)
-    _record(home, slot, started, now(), outcome, said)
+    try:
+        home.trace("job", job=slot.job, slot=at, seconds=seconds, outcome=outcome, said=said)
+        _record(home, slot, started, now(), outcome, said)
+    except (WakebookError, OSError) as error:  # a locked home, a full disk: the others still run
+        outcome, said = "failed", f"{said} - but that could not be recorded: {error}"
     return Ran(job=slot.job, outcome=outcome, said=said, slot=slot.at, seconds=seconds)
 
 

@@ -2,17 +2,17 @@
 
 A rewrite is a commit whose message has a line `Rewrite: NAME`. Each of its files is put back to
 what it was before; where it has changed since, the two changes are put together, and if they
-contradict each other nothing at all is changed. Generated blocks do not count: they are written
-anew afterwards. Taking back is a commit like any other.
+contradict each other nothing at all is changed. In a note with generated blocks only these are
+put back: whatever stands outside of them is somebody's own. Taking back is a commit like any other.
 """
 
 from __future__ import annotations
 
 import re
 import stat
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -20,8 +20,10 @@ from wakebook import markdown
 from wakebook.derive.notes import condensed
 from wakebook.errors import GitError, NotFound
 from wakebook.git import Commit, Repository
+from wakebook.lifecycle import forget
 from wakebook.lifecycle.history import REWRITE, History
 from wakebook.lifecycle.notes import FRONT
+from wakebook.log import forgotten
 
 REVERTS = "Reverts"
 _NAME = re.compile(rf"^{REWRITE}: (.+)$", re.MULTILINE)
@@ -42,6 +44,7 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     rewrite: Rewrite
     restored: tuple[str, ...]  # files whose earlier text came back
     removed: tuple[str, ...]  # files that the rewrite had made
+    moved: dict[str, str] = {}  # of both: where a file went back to, and where it was until now
     commit: str = ""
 
 
@@ -71,13 +74,15 @@ def undo(history: History, now: datetime) -> Undone:
     repository = history.required()
     if obstacle := repository.obstacle():
         raise GitError(obstacle)
+    history.finish()  # the last rewrite may not have its commit yet: it is the one that goes
     standing = [one for one in rewrites(history) if not one.undone]
     raw = history.home.root / "raw"
     history.backup("before undo", [p for p in history.waiting() if not p.is_relative_to(raw)])
+    gone = forgotten.load(history.home).ids
     last: Rewrite | None = None
     after: dict[Path, bytes | None] = {}
     for last in standing:
-        after = _merged(repository, last)
+        after = _merged(repository, last, gone)
         if after:  # otherwise somebody has put it back by hand
             break
     if last is None or not after:
@@ -93,11 +98,30 @@ def undo(history: History, now: datetime) -> Undone:
         rewrite=msgspec.structs.replace(last, undone=True),
         restored=tuple(repository.name(path) for path, data in after.items() if data is not None),
         removed=tuple(repository.name(path) for path, data in after.items() if data is None),
+        moved=_moved(repository, last, after),
         commit=done or "",
     )
 
 
-def _merged(repository: Repository, rewrite: Rewrite) -> dict[Path, bytes | None]:
+def _moved(
+    repository: Repository, rewrite: Rewrite, after: Mapping[Path, bytes | None]
+) -> dict[str, str]:
+    """Which of the files that came back are those that went."""
+    went = {
+        repository.show(rewrite.commit, repository.name(path)): repository.name(path)
+        for path, data in after.items()
+        if data is None
+    }
+    return {
+        repository.name(path): went[data]
+        for path, data in after.items()
+        if data is not None and data in went
+    }
+
+
+def _merged(
+    repository: Repository, rewrite: Rewrite, gone: Collection[str]
+) -> dict[Path, bytes | None]:
     """What each file of a rewrite becomes; None: it goes. Complains before anything is done."""
     parent = f"{rewrite.commit}^"
     after: dict[Path, bytes | None] = {}
@@ -109,13 +133,15 @@ def _merged(repository: Repository, rewrite: Rewrite) -> dict[Path, bytes | None
         now = path.read_bytes() if path.exists() else None
         if now == before:
             continue  # somebody put it back already
-        if _own(now) == _own(then):  # what is generated is written anew afterwards
-            after[path] = before
-        elif now is not None and then is not None and _own(then) == _own(before):
-            after[path] = now  # somebody's words came since: they stay, the rest is written anew
-        elif change.path == condensed.NAME:
-            after[path] = _records(now, then, before)
+        record = change.path == condensed.NAME
+        forgot = record and any(one.encode() in (before or b"") for one in gone)
+        if not forgot and _own(now) == _own(then) and _is_ours(then, before):
+            after[path] = before  # what is generated is written anew afterwards
+        elif record:
+            after[path] = _records(now, then, before, gone)
             clashes += [change.path] if after[path] is None else []
+        elif (left := _blocks_back(now, then, before)) is not None:
+            after[path] = left
         elif now is None or then is None or before is None:
             clashes.append(change.path)
         else:
@@ -145,10 +171,56 @@ def _own(data: bytes | None) -> bytes | None:
     return markdown.set_front(text, same).encode("utf-8", "surrogateescape")
 
 
-def _records(now: bytes | None, then: bytes | None, before: bytes | None) -> bytes | None:
-    """condensed.json without what a rewrite put down. None if a later rewrite builds on it."""
-    decoder = msgspec.json.Decoder(dict[str, Any])
-    current, made, earlier = (decoder.decode(data or b"{}") for data in (now, then, before))
+def _is_ours(then: bytes | None, before: bytes | None) -> bool:
+    """Whether a rewrite changed nothing but generated blocks, or a file that has none."""
+    if then is None or before is None or not markdown.names(_text(then)):
+        return True
+    return _words(then) == _words(before)
+
+
+def _words(data: bytes) -> list[str]:
+    """The lines that are not generated, wherever the blocks stand between them."""
+    own = _text(_own(data) or b"").splitlines()
+    marks = markdown.marker_lines(own)
+    return [line for number, line in enumerate(own) if line.strip() and number not in marks]
+
+
+def _blocks_back(now: bytes | None, then: bytes | None, before: bytes | None) -> bytes | None:
+    """A note with its earlier blocks, and every word that somebody wrote; None if it is none."""
+    if now is None or then is None or before is None or not markdown.names(_text(then)):
+        return None
+    text = _text(now)
+    try:
+        for name in markdown.names(text):
+            old = markdown.block(_text(before), name)
+            new = markdown.block(_text(then), name)
+            there = markdown.block(text, name)
+            if there and new and there.lines == new.lines:  # otherwise it is written anew
+                text = markdown.put(text, name, old.lines if old else [])
+    except markdown.BrokenBlock:
+        return None
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _records(
+    now: bytes | None, then: bytes | None, before: bytes | None, gone: Collection[str]
+) -> bytes | None:
+    """condensed.json without what a rewrite put down. None if a later rewrite builds on it.
+
+    What was forgotten since does not come back.
+    """
+    decoder = msgspec.json.Decoder(dict[str, condensed.Rewrite])
+    try:
+        current, made, earlier = (
+            forget.without(condensed.Condensed(decoder.decode(data or b"{}")), gone).blocks
+            for data in (now, then, before)
+        )
+    except msgspec.MsgspecError:
+        return None
     for key, value in made.items():
         if earlier.get(key) == value:
             continue
@@ -158,7 +230,8 @@ def _records(now: bytes | None, then: bytes | None, before: bytes | None) -> byt
             current[key] = earlier[key]
         else:
             del current[key]
-    return msgspec.json.format(msgspec.json.encode(current), indent=1) + b"\n"
+    data = msgspec.json.encode(dict(sorted(current.items())))
+    return msgspec.json.format(data, indent=1) + b"\n"
 
 
 def _mode(path: Path) -> int:

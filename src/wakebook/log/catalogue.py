@@ -21,17 +21,16 @@ from wakebook.log import log
 from wakebook.log.chains import resolve
 from wakebook.log.entry import RETRACTED, Entry, decode, encode
 
-VERSION = 2
+VERSION = 3
 NAME = "catalogue.db"
 SLICE = 8 << 20  # bytes of the log that are read at a time
 TAIL = 256
-STATEMENTS = ("decision", "fact")
 
 _SCHEMA = """
 CREATE TABLE entry (
   seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, subject TEXT NOT NULL, at REAL NOT NULL,
   type TEXT NOT NULL, kind TEXT NOT NULL, open INTEGER NOT NULL, pinned INTEGER NOT NULL,
-  manual INTEGER NOT NULL, depth INTEGER NOT NULL, replaced_by TEXT NOT NULL, line BLOB NOT NULL
+  depth INTEGER NOT NULL, replaced_by TEXT NOT NULL, line BLOB NOT NULL
 );
 CREATE INDEX by_subject ON entry (subject, at) WHERE replaced_by = '';
 CREATE INDEX by_time ON entry (at);
@@ -178,8 +177,8 @@ class Catalogue:
             self._mark_earlier(old)
         is_open = entry.type == "question" or (entry.type == "task" and entry.status == "open")
         done = self._db.execute(
-            "INSERT INTO entry (id, subject, at, type, kind, open, pinned, manual, depth, "
-            "replaced_by, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?)",
+            "INSERT INTO entry (id, subject, at, type, kind, open, pinned, depth, "
+            "replaced_by, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?)",
             [
                 entry.id,
                 entry.subject,
@@ -188,7 +187,6 @@ class Catalogue:
                 entry.kind or "",
                 is_open,
                 entry.pinned,
-                entry.session == "manual",
                 depth,
                 encode(entry),
             ],
@@ -330,7 +328,7 @@ class Catalogue:
         return self._many(sql, [kind])
 
     def days(self) -> list[float]:
-        """When something was said, as moments, one for each hour at most."""
+        """When something was said, as moments, one for each quarter of an hour at most."""
         sql = "SELECT DISTINCT CAST(at / 900 AS INTEGER) * 900 FROM entry"
         return [row[0] for row in self._db.execute(sql)]
 
@@ -345,14 +343,9 @@ class Catalogue:
         found = (self._db.execute(sql, [slug]).fetchone()[0] for slug in slugs)
         return max((at for at in found if at), default=0.0)
 
-    def pending(self, most: int) -> list[Entry]:
-        """What is open, the newest first."""
-        sql = "SELECT line FROM entry WHERE open = 1 ORDER BY at DESC, seq DESC LIMIT ?"
-        return self._many(sql, [most])
-
-    def count_open(self) -> int:
-        found: int = self._db.execute("SELECT count(*) FROM entry WHERE open = 1").fetchone()[0]
-        return found
+    def pending(self) -> list[Entry]:
+        """All that is open, the newest first."""
+        return self._many("SELECT line FROM entry WHERE open = 1 ORDER BY at DESC, seq DESC")
 
     def pinned(self) -> list[Entry]:
         sql = "SELECT line FROM entry WHERE pinned = 1 AND replaced_by = '' ORDER BY seq"

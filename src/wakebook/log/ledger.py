@@ -55,6 +55,4 @@ class Ledger:
             reading = log.read(self._home)
         self._bad += reading.bad
         self._size, self._inode, self._number = reading.size, inode, number
-        self._chains = extend(
-            self._chains.copy(), reading.entries
-        )  # others hold the old ones
+        self._chains = extend(self._chains.copy(), reading.entries)  # others hold the old ones

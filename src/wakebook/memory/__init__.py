@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wakebook.log.query import Query
-from wakebook.memory.condensing import Condensing
 from wakebook.memory.rebuilding import Rebuilding
 from wakebook.memory.schedule import Schedule
 from wakebook.memory.vault import Vault
@@ -41,9 +40,30 @@ if TYPE_CHECKING:
     from wakebook.recall.show import Shown
 
 _PUBLIC = {  # what adapters get from here -> where it is
+    "Account": "lifecycle.audit",
+    "Brief": "lifecycle.brief",
+    "Broken": "derive.notes.links",
+    "Built": "lifecycle.vault",
+    "Costs": "lifecycle.costs",
     "Entry": "log.entry",
-    "as_dict": "log.entry",
+    "Found": "index.search",
+    "Hit": "index.hits",
+    "IndexStatus": "index.health",
+    "Models": "models.chat",
+    "Planned": "models.chat",
+    "Proposal": "lifecycle.review",
+    "Ran": "lifecycle.tick",
+    "Shown": "recall.show",
+    "Standing": "lifecycle.jobs",
+    "Status": "lifecycle.status",
+    "Subject": "log.subjects",
+    "Sweep": "lifecycle.sweep",
+    "Synced": "index.sync",
     "UNACCOUNTED": "lifecycle.audit",
+    "Updated": "lifecycle.notes",
+    "Upgraded": "lifecycle.upgrade",
+    "Why": "lifecycle.why",
+    "as_dict": "log.entry",
     "dollars": "models.prices",
 }
 
@@ -56,7 +76,7 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"wakebook.{_PUBLIC[name]}"), name)
 
 
-class Memory(Condensing, Schedule, Rebuilding, Vault):
+class Memory(Schedule, Rebuilding, Vault):
     """One home, opened. Nothing is read before it is needed."""
 
 

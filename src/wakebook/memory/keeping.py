@@ -44,9 +44,10 @@ class Keeping(Looking):
         from wakebook.lifecycle.review import accept, chosen
 
         with self._writing():
-            behind = self._behind()
-            done = accept(behind, chosen(self.proposals(), names))
-            self._rewrite(done.proposals)
+            found = chosen(self.proposals(), names)
+            self._set_aside(found)
+            done = accept(self._behind(), found)
+            self._rewrite(found)
         self._quietly("brief", lambda: self.brief(ask=False))
         return done
 
@@ -56,14 +57,20 @@ class Keeping(Looking):
 
         with self._writing():
             found = chosen(self.proposals(), names)
+            self._set_aside(found)
             self._rewrite(found)
         return found
 
+    def _set_aside(self, found: Sequence[Proposal]) -> None:
+        """What people have edited is safe before anything else happens. Raises GitError."""
+        from wakebook.lifecycle.review import set_aside
+
+        set_aside(self.home, self.history(), [self.home.root / one.path for one in found])
+
     def _rewrite(self, found: Sequence[Proposal]) -> None:
-        """Write these blocks as the log has them, after a commit of what stands there."""
+        """Write these blocks as the log has them."""
         from wakebook.lifecycle import notes
 
-        self._before([self.home.root / one.path for one in found])
         keys = [one.key for one in found]
         notes.update(self.home, self.config, self.now(), before=self._before, overwrite=keys)
         if any(one.block == "briefing" for one in found):
@@ -91,9 +98,7 @@ class Keeping(Looking):
 
     def _before(self, paths: Sequence[Path]) -> None:
         """What people wrote is in git before anything near it changes."""
-        history = self.history()
-        for path in paths:
-            history.before_touching(path)
+        self.history().before_touching(*paths)
 
     def brief(self, *, ask: bool = True, overwrite: bool = False) -> Brief:
         """Write the briefing between its markers in MEMORY.md.
@@ -108,6 +113,9 @@ class Keeping(Looking):
         now, settings = self.now(), self.config.briefing
         said = brief.prose(self.home, self.models, self._ledger, now, settings, ask)
         with self._writing():
-            return brief.write(
+            done = brief.write(
                 self.home, self.history(), self._ledger, now, self.config, said, overwrite
             )
+        if done.total > self.config.notes.memory_cap:
+            self._quietly("notes", self.notes)  # what the weeks have left makes room
+        return done

@@ -78,9 +78,9 @@ class Learning(Keeping):
         if learned:
             self._quietly("brief", lambda: self.brief(ask=False))
         self._quietly("notes", self.notes)
-        history.leftovers()
-        history.batch(clock.now())
-        self.wake()
+        self._quietly("git", history.leftovers)
+        self._quietly("git", lambda: history.batch(clock.now()))
+        self._quietly("wake", self.wake)
         self._quietly("index", self._index.sync)
 
     def upgrade(
@@ -114,22 +114,26 @@ class Learning(Keeping):
         status: str = "",
         pinned: bool = False,
     ) -> Entry:
-        """Keep something that was not said in a conversation."""
+        """Keep something that was not said in a conversation.
+
+        A correction is about what it corrects, unless it says otherwise.
+        """
         from wakebook.lifecycle.remember import remember
 
         with self._writing():
+            old = [self.entry(name) for name in replaces]
             entry = remember(
                 self.home,
                 text,
                 type_=type_,
-                subject=subject,
+                subject=subject or next((one.subject for one in old if one.subject), ""),
                 detail=detail,
-                replaces=[self.entry(name).id for name in replaces],
+                replaces=[one.id for one in old],
                 status=status,
                 pinned=pinned,
             )
         self._quietly("notes", self.notes)
-        self.history().batch(clock.now(), ask=False)  # somebody waits
+        self._quietly("git", lambda: self.history().batch(clock.now(), ask=False))  # somebody waits
         return entry
 
     def subjects(self) -> list[tuple[Subject, int]]:
@@ -161,4 +165,5 @@ class Learning(Keeping):
             registry = self.registry()
             gone = registry.get(name)
             subjects.save(self.home, subjects.delete(registry, name))
+        self._quietly("notes", self.notes)
         return gone

@@ -110,10 +110,18 @@ class Past(Keeping):
         with self._writing():
             history = self.history()
             done = undo(history, clock.now())
+            self._wanted_back(done.restored, done.removed)
             self._quietly("notes", lambda: self.notes(full=True))
             self._quietly("brief", lambda: self.brief(ask=False))
             history.backup(f"notes after undo {done.rewrite.name}", history.waiting())
         return done
+
+    def _wanted_back(self, restored: Sequence[str], removed: Sequence[str]) -> None:
+        """Notes that came back from the archive stay for a while."""
+        from wakebook.lifecycle.retire import wanted_back
+
+        names = [name.removeprefix("knowledge/") for name in restored]
+        wanted_back(self.home, [one for one in names if f"archive/{one}" in removed], self.now())
 
     def rewrites(self) -> list[Rewrite]:
         """What `undo` could take back, and has taken back; newest first."""

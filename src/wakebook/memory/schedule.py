@@ -7,11 +7,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from wakebook.errors import WakebookError
+from wakebook.memory.condensing import Condensing
 from wakebook.memory.learning import Learning
-from wakebook.memory.past import Past
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from threading import Event
 
     from wakebook.capture.session import Session
@@ -20,21 +19,7 @@ if TYPE_CHECKING:
     from wakebook.lifecycle.tick import Ran
 
 
-class Schedule(Learning, Past):
-    if TYPE_CHECKING:  # what the other parts of a Memory do, here only by name
-
-        def daily(self, now: datetime) -> str:
-            raise NotImplementedError
-
-        def weekly(self, now: datetime) -> str:
-            raise NotImplementedError
-
-        def monthly(self, now: datetime) -> str:
-            raise NotImplementedError
-
-        def prune(self, now: datetime) -> str:
-            raise NotImplementedError
-
+class Schedule(Learning, Condensing):
     def jobs(self) -> list[Standing]:
         """Every job: what it does, how its last run went, and when it runs next."""
         from wakebook.lifecycle.jobs import standing

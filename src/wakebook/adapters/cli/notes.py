@@ -44,7 +44,7 @@ def command(memory: Memory, full: bool, check: bool, as_json: bool) -> None:
         for name in done.edited:
             out.print(f"  [yellow]edited by hand:[/yellow] {escape(name)} (`wakebook review`)")
         for path, why in done.problems.items():
-            out.print(f"  [red]left alone:[/red] {escape(path)}: {escape(why)}")
+            out.print(f"  [red]to be mended:[/red] {escape(path)}: {escape(why)}")
         for link in broken:
             where = escape(f"{link.path}:{link.line}")
             out.print(f"  [yellow]no such note:[/yellow] {where} links to {escape(link.target)}")

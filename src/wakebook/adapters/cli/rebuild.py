@@ -64,7 +64,7 @@ def command(
     Nothing of your memory changes until you merge. The branch extract/NAME is checked out
     below .cache/rebuild, so that your own checkout stays where it is. What you wrote by hand,
     corrected, renamed or had forgotten comes along; so does what is said meanwhile. A rebuild
-    that was stopped goes on with the same command.
+    that was stopped goes on with the same command, also on another day.
 
     \b
     wakebook rebuild                                  by rules: free, the same each time
@@ -161,7 +161,7 @@ def _tell(found: Rebuild, as_json: bool, built: Built | None = None) -> None:
     out.print(
         f"  what holds: [bold]{total.same:,} the same[/bold], "
         f"[green]{total.added:,} added[/green], [red]{total.lost:,} lost[/red], "
-        f"[yellow]{total.changed:,} changed[/yellow]"
+        f"[yellow]{total.changed:,} changed[/yellow]{_moved(found)}"
     )
     _table(out, "type", found.comparison.by_type)
     _table(out, "subject", found.comparison.by_subject)
@@ -170,6 +170,11 @@ def _tell(found: Rebuild, as_json: bool, built: Built | None = None) -> None:
     name = escape(found.name)
     out.print(f"\n[dim]wakebook rebuild --merge {name}   takes it over[/dim]")
     out.print(f"[dim]wakebook rebuild --drop {name}    removes it[/dim]")
+
+
+def _moved(found: Rebuild) -> str:
+    moved = found.comparison.moved
+    return f" [dim]({moved:,} only in what they are about)[/dim]" if moved else ""
 
 
 def _table(out: Console, title: str, tallies: dict[str, Any]) -> None:
@@ -187,8 +192,6 @@ def _table(out: Console, title: str, tallies: dict[str, Any]) -> None:
 
 
 def _samples(out: Console, found: Rebuild) -> None:
-    from rich.markup import escape
-
     comparison = found.comparison
     for mark, colour, entries in (
         ("+", "green", comparison.added),
@@ -200,7 +203,20 @@ def _samples(out: Console, found: Rebuild) -> None:
     for number, (was, is_) in enumerate(comparison.changed):
         out.print("" if number else "\n", end="")
         out.print(f"  [yellow]~[/yellow] {_line(was)}")
-        out.print(f"    [dim]now:[/dim] {escape(is_.content)}")
+        out.print(f"    [dim]now:[/dim] {_after(was, is_)}")
+
+
+def _after(was: Entry, is_: Entry) -> str:
+    """What an entry has become: in other words, or in what differs."""
+    from rich.markup import escape
+
+    if was.content != is_.content:
+        return escape(is_.content)
+    fields = ("subject", "type", "kind", "status", "pinned", "detail")
+    told = {"subject": "about"}
+    new = [(told.get(one, one), getattr(is_, one)) for one in fields
+           if getattr(was, one) != getattr(is_, one)]  # fmt: skip
+    return escape(", ".join(f"{name} {value or 'nothing'}" for name, value in new))
 
 
 def _line(entry: Entry) -> str:
@@ -295,6 +311,16 @@ def _merge(memory: Memory, name: str, as_json: bool) -> None:
         out.print(
             f"  [yellow]{many(done.passed, 'entry')}[/yellow] of another reading that was made "
             "meanwhile gave way to it"
+        )
+    if done.unreadable:
+        out.print(
+            f"  [yellow]{many(done.unreadable, 'line')}[/yellow] of the old log that nobody can "
+            "read: kept, at its end (`wakebook status`)"
+        )
+    if done.untold:
+        out.print(
+            f"  [yellow]{many(done.untold, 'entry')}[/yellow] of condensed notes that it has not "
+            "found again"
         )
     for path, why in done.problems.items():
         out.print(f"  [yellow]{escape(path)}[/yellow]: {escape(why)}")

@@ -52,7 +52,9 @@ def command(memory: Memory, as_json: bool) -> None:
     for note in found.notes:
         out.print(f"[dim]{'note':13} {escape(note)}[/dim]")
     if not wrong:
-        out.print("[green]● all well[/green]")
+        edits = many(len(found.knowledge.edited), "edit")
+        waiting = f", and {edits} to review" if found.knowledge.edited else ""
+        out.print(f"[green]● all well[/green]{waiting}")
     sys.exit(1 if wrong else 0)
 
 

@@ -40,7 +40,9 @@ def command(memory: Memory, listing: bool, as_json: bool) -> None:
         f"[green]●[/green] Took back [bold]{escape(done.rewrite.name)}[/bold] of "
         f"{at:%Y-%m-%d %H:%M} ({done.rewrite.commit[:7]}, undone by {done.commit})"
     )
-    for word, files in (("is back", done.restored), ("removed", done.removed)):
+    moved = set(done.moved.values())  # those are told as what is back
+    removed = [file for file in done.removed if file not in moved]
+    for word, files in (("is back", done.restored), ("removed", removed)):
         for file in files:
             out.print(f"  {word:8}  {escape(file)}")
 

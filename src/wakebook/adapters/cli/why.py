@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 
-WHOLE = 2  # entries that are shown with the words behind them
+WHOLE = 5  # entries that are shown with the words behind them
 
 
 @click.command()
@@ -26,8 +27,10 @@ def command(memory: Memory, place: str, as_json: bool) -> None:
       wakebook why projects/auth/context.md:12
       wakebook why memory/MEMORY.md:20
     """
+    if not re.search(r"(?::|#L?)\d+$", place.strip()):
+        raise click.UsageError(f"{place!r} is no line of a file. Write it like notes.md:12.")
     found = memory.why(place)
-    whole = found.entries if len(found.entries) <= WHOLE else ()
+    whole = found.entries if as_json or len(found.entries) <= WHOLE else ()
     shown = [memory.get(entry.id) for entry in whole]
     if as_json:
         emit({"why": found, "shown": shown})

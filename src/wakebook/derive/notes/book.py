@@ -65,7 +65,7 @@ class Book:
         self.registry = registry
         self.rewrites = rewrites
         self._config = config
-        self._now = now
+        self._now = now.replace(hour=0, minute=0, second=0, microsecond=0)  # days count, not hours
         self._zone = now.tzinfo
 
     # --- which pages there are ---------------------------------------------------------
@@ -290,7 +290,7 @@ class Book:
             entry.id: entry
             for entry in (
                 *catalogue.pinned(),
-                *catalogue.pending(most),
+                *catalogue.pending(),
                 *catalogue.recent(medium, most, telling=True),
                 *catalogue.recent(low, most),
             )

@@ -48,7 +48,7 @@ def load(home: Home) -> Condensed:
         return Condensed(msgspec.json.decode(path.read_bytes(), type=dict[str, Rewrite]))
     except FileNotFoundError:
         return Condensed()
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise WakebookError(
             f"{path}: cannot be read ({error}). Correct it, or restore it with "
             f"`git -C {home.root} checkout {NAME}`."

@@ -66,11 +66,12 @@ class Words(msgspec.Struct, frozen=True):
 
 def changes(before: Sequence[Line], after: Sequence[str]) -> list[Change]:
     """What has become of a block. Headings and empty lines do not count, and neither does order."""
-    old = [line for line in before if _counts(line.text) and line.ids]
+    old = [line for line in before if _counts(line.text)]
     sections = _sections(after)
     new = [(number, line) for number, line in enumerate(after) if _counts(line)]
     said = {line.text.rstrip() for line in old}
     old, new = _moved(old, new)
+    old = [line for line in old if line.ids]  # the others say that there is nothing to say
     new = [(number, text) for number, text in new if text.rstrip() not in said]  # a copy of a line
     matcher = SequenceMatcher(
         None, [line.text.rstrip() for line in old], [line.rstrip() for _, line in new], False
@@ -240,12 +241,10 @@ def _uncut(text: str, said: str, first: Entry) -> str:
     """With the end of a long text, where the note had left it out and nobody changed that."""
     if not (said.endswith("…") and text.endswith("…")):
         return text
-    end = said[-41:-1]
-    for whole in (first.content, first.detail):
-        line = harmless(" ".join(whole.split()))
-        at = line.find(end)
-        if at >= 0:
-            return text[:-1] + line[at + len(end) :]
+    content, detail = (harmless(" ".join(one.split())) for one in (first.content, first.detail))
+    for whole in (content, f"{content.rstrip('.')} — {detail}"):
+        if whole.startswith(said[:-1]):
+            return text[:-1] + whole[len(said) - 1 :]
     return text
 
 

@@ -49,8 +49,9 @@ def plain(text: str, limit: int = CONTENT) -> str:
 
 
 def harmless(line: str) -> str:
-    """Without what would be a marker or a link."""
-    return line.replace("<!--", "<! --").replace("[[", "[ [").replace("]]", "] ]")
+    """Without what would be a marker, a link, a picture or a tag of HTML."""
+    line = line.replace("[[", "[ [").replace("]]", "] ]").replace("](", "] (")
+    return re.sub(r"<(?=[A-Za-z/!?])", "< ", line)
 
 
 def linked(text: str) -> str:

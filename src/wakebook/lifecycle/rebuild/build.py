@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import msgspec
@@ -19,14 +20,14 @@ from wakebook.errors import Locked, TranscriptError, WakebookError
 from wakebook.home import TRACKED, Home
 from wakebook.lifecycle import notes
 from wakebook.lifecycle.history import History
+from wakebook.lifecycle.rebuild import condensed, start
 from wakebook.lifecycle.rebuild import plan as plans
-from wakebook.lifecycle.rebuild import start
 from wakebook.lifecycle.rebuild.in_order import InOrder
 from wakebook.lifecycle.rebuild.in_rounds import InRounds
 from wakebook.lifecycle.rebuild.journal import Journal
 from wakebook.lifecycle.rebuild.plan import Done, Listed, Plan
 from wakebook.lifecycle.rebuild.replay import Progress, Replay, Stopped
-from wakebook.lifecycle.rebuild.site import Site
+from wakebook.lifecycle.rebuild.site import Site, names
 from wakebook.lifecycle.rebuild.spending import Spending
 from wakebook.log import forgotten, log, subjects
 from wakebook.log.chains import Chains, resolve
@@ -91,9 +92,9 @@ class Builder:
 
     def _same(self, site: Site, plan: Plan, wanted: Wanted) -> None:
         """Whether a rebuild of this name is the one that is asked for."""
-        if plan.extractor == self.extractor.name and plan.since == wanted.since:
+        if plan.extractor == self.extractor.name and _day(plan.since) == _day(wanted.since):
             return
-        since = f" since {clock.iso(plan.since)}" if plan.since else ""
+        since = f" since {_day(plan.since)}" if plan.since else ""
         raise WakebookError(
             f"The rebuild {site.name} was begun with {plan.extractor}{since}. Go on with that, "
             f"choose another --branch, or `wakebook rebuild --drop {site.name}`."
@@ -132,7 +133,8 @@ class Builder:
         """The newest commit, with everything that was waiting, and notes that are current."""
         with self._home.locked():
             settle(self._home)
-            notes.update(self._home, self._config, self._now)
+            before = self._history.before_touching
+            notes.update(self._home, self._config, self._now, before=lambda paths: before(*paths))
             self._history.now(clock.now(), f"before the rebuild {site.name}", ask=False)
         return site.repository.head()
 
@@ -192,6 +194,7 @@ class Builder:
             subjects.save(home, start.completed(
                 replay.registry, before, _subjects(entries), _subjects(main.entries)
             ))  # fmt: skip
+            condensed.follow(home, main, resolve(entries))
             notes.update(home, quiet(self._config), self._now, full=True)
             home.replace(home.root / plans.FILE, plans.encode(done))
             self._commit(site, done)
@@ -245,8 +248,30 @@ def _subjects(entries: Iterable[Entry]) -> set[str]:
     return {entry.subject for entry in entries}
 
 
+def _day(since: datetime | None) -> str:
+    """An age, like 7d, is another moment each time, and means a day."""
+    return f"{since.astimezone(UTC):%Y-%m-%d}" if since else ""
+
+
+def _unfinished(home: Home, history: History, extractor: str) -> list[Plan]:
+    """The plans of rebuilds with an extractor that were begun and are not complete."""
+    found: list[Plan] = []
+    for name in names(home, history):
+        with suppress(WakebookError):  # one that cannot be read, or that somebody else made
+            site = Site(home, history, name)
+            begun = site.there() and site.commit() and not site.done()
+            plan = Journal(site.home).plan if begun else None
+            found += [plan] if plan and plan.extractor == extractor else []
+    return found
+
+
 def default_name(home: Home, history: History, extractor: str, now: datetime) -> str:
-    """Extractor and day; with a number if one of that name has been merged."""
+    """That of the last rebuild with the extractor that is not complete, so that it goes on.
+
+    Otherwise extractor and day; with a number if one of that name has been merged.
+    """
+    if begun := _unfinished(home, history, extractor):
+        return max(begun, key=lambda plan: plan.began).name
     stem = f"{'rules' if extractor == RULES else 'model'}-{now:%Y-%m-%d}"
     for number in range(1, 100):
         name = stem if number == 1 else f"{stem}-{number}"

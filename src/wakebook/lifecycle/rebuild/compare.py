@@ -1,8 +1,9 @@
 """Compare: what would hold, and what holds now. A pure function of two logs.
 
 Only what holds is compared: an entry that something else has replaced is no loss. Two entries
-are the same if their ids are; one has changed into another if both were said at the same
-place of the same conversation and are alike, or if the new log has it replaced.
+are the same if their ids are, and all that notes tell of them: one that is about another
+subject has changed. One has changed into another if both were said at the same place of the same
+conversation and are alike, or if the new log has it replaced.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     added: tuple[Entry, ...] = ()  # samples
     lost: tuple[Entry, ...] = ()
     changed: tuple[tuple[Entry, Entry], ...] = ()  # was, is
+    moved: int = 0  # of those that have changed: said the same, about another subject
 
 
 class _Sides(msgspec.Struct):
@@ -56,7 +58,12 @@ def compare(main: Chains, new: Chains, samples: int = SAMPLES) -> Comparison:
         added=tuple(_telling(found.added)[:samples]),
         lost=tuple(_telling(found.lost)[:samples]),
         changed=tuple(sorted(found.changed, key=lambda pair: pair[0].type == "handoff")[:samples]),
+        moved=sum(_is_moved(was, is_) for was, is_ in found.changed),
     )
+
+
+def _is_moved(was: Entry, is_: Entry) -> bool:
+    return was.subject != is_.subject and was.content == is_.content
 
 
 def _sides(main: Chains, new: Chains) -> _Sides:
@@ -65,13 +72,17 @@ def _sides(main: Chains, new: Chains) -> _Sides:
     rest: list[Entry] = []
     for entry in main.current():
         if entry.id in there:
-            found.same.append(there.pop(entry.id))
+            after = there.pop(entry.id)
+            if _told(entry) == _told(after):
+                found.same.append(after)
+            else:
+                found.changed.append((entry, after))
         else:
             rest.append(entry)
-    pairs = _pairs(rest, list(there.values()))
+    became = pairs(rest, list(there.values()))
     for entry in rest:
-        if entry.id in pairs:
-            after = pairs[entry.id]
+        if entry.id in became:
+            after = became[entry.id]
         elif entry.id in new.by_id:  # something replaces it now
             after = new.by_id[new.latest(entry.id)]
         else:
@@ -83,7 +94,15 @@ def _sides(main: Chains, new: Chains) -> _Sides:
     return found
 
 
-def _pairs(old: Sequence[Entry], new: Sequence[Entry]) -> dict[str, Entry]:
+def _told(entry: Entry) -> tuple[object, ...]:
+    """All of an entry that notes tell."""
+    return (
+        *(entry.subject, entry.type, entry.content, entry.detail),
+        *(entry.status, entry.kind, entry.pinned),
+    )
+
+
+def pairs(old: Sequence[Entry], new: Sequence[Entry]) -> dict[str, Entry]:
     """Old id -> the new entry that it has changed into, transcript by transcript."""
     before, after = _by_transcript(old), _by_transcript(new)
     found: dict[str, Entry] = {}

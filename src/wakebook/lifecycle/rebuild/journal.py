@@ -40,14 +40,18 @@ class Journal:
         self._path = home.cache / FILE
         self.steps: list[Step] = []
         self.plan: Plan | None = None
+        self._whole: bytes | None = None  # without the half line that a crash left
         self._load()
 
     def begin(self, plan: Plan) -> None:
         self._home.folder(self._home.cache)
         self._home.replace(self._path, msgspec.json.encode(plan) + b"\n")
-        self.plan, self.steps = plan, []
+        self.plan, self.steps, self._whole = plan, [], None
 
     def add(self, step: Step) -> None:
+        if self._whole is not None:  # only now: another process may be writing that line
+            self._home.replace(self._path, self._whole)
+            self._whole = None
         self._home.append(self._path, msgspec.json.encode(step) + b"\n")
         self.steps.append(step)
 
@@ -91,8 +95,7 @@ class Journal:
                 f"{self._path}: not written by this version ({error}). `wakebook rebuild --drop "
                 "NAME` removes this rebuild; then begin anew."
             ) from error
-        if len(whole) != len(data):
-            self._home.replace(self._path, whole)
+        self._whole = whole if len(whole) != len(data) else None
 
 
 def step(entries: Sequence[Entry], carried: Sequence[str], read: Sequence[str]) -> Step:

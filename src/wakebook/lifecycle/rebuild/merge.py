@@ -7,6 +7,7 @@ memory/before/extract-NAME.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -21,7 +22,7 @@ from wakebook.errors import GitError, InvalidEntry, NotFound
 from wakebook.home import Home
 from wakebook.lifecycle import notes
 from wakebook.lifecycle.history import History
-from wakebook.lifecycle.rebuild import carry, start
+from wakebook.lifecycle.rebuild import carry, condensed, start
 from wakebook.lifecycle.rebuild.plan import Done
 from wakebook.lifecycle.rebuild.site import Site
 from wakebook.log import forgotten, log, subjects
@@ -39,6 +40,8 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     before: str = ""  # the tag of what was before
     tag: str = ""
     completed: bool = False  # it was merged before; only the rest was left to do
+    unreadable: int = 0  # lines of the old log that are no entries: they stay, at its end
+    untold: int = 0  # entries of condensed notes that the rebuild has not found again
     problems: dict[str, str] = {}  # notes that were left alone, and why
 
 
@@ -61,7 +64,8 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
         main = resolve(log.read(home).entries)
         before, built = subjects.load(home), subjects.load(site.home)
         entries, gained = merged_log(home, main, site, done, before)
-        lines = [encode(entry) for entry in entries]
+        unreadable = _unreadable(home)
+        lines = [encode(entry) for entry in entries] + unreadable
         if home.log.read_bytes() != b"".join(lines):
             history.now(now, f"before the rebuild {site.name} is merged", ask=False)
         site.tag(site.before_tag)
@@ -69,9 +73,11 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
         was = {entry.subject for entry in main.entries}
         # the registry first: a subject without entries harms nobody
         subjects.save(home, start.completed(built, before, used | was, was))
+        untold = condensed.follow(home, main, resolve(entries))  # again, if it is killed now
         log.rewrite(home, lines)
         subjects.save(home, start.completed(built, before, used, was))
-        updated = notes.update(home, config, now, full=True)
+        touching = history.before_touching
+        updated = notes.update(home, config, now, full=True, before=lambda them: touching(*them))
         commit = site.repository.commit(
             "extract", site.name, history.waiting(), _body(done, gained)
         )
@@ -88,6 +94,8 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
         commit=commit or site.repository.head()[:7],
         before=site.before_tag,
         tag=site.merged_tag,
+        unreadable=len(unreadable),
+        untold=untold,
         problems=updated.problems,
     )
 
@@ -128,6 +136,18 @@ def _passed(site: Site, main: Chains, new: Sequence[Entry], done: Done) -> int:
     return sum(
         entry.transcript in done.replayed and entry.id not in known for entry in main.entries
     )
+
+
+def _unreadable(home: Home) -> list[bytes]:
+    """The lines of the log that are no entries. They are somebody's to mend, not ours to lose."""
+    found: list[bytes] = []
+    for line in home.log.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"):
+        try:
+            if line.strip():
+                decode(line)
+        except InvalidEntry:
+            found.append(line + b"\n")
+    return found
 
 
 def _ids(data: bytes) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import datetime
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from wakebook.lifecycle.rebuild.journal import Journal
 from wakebook.lifecycle.rebuild.plan import Done
 from wakebook.lifecycle.rebuild.quality import Quality
 from wakebook.lifecycle.rebuild.site import Site, names
-from wakebook.log import log
+from wakebook.log import log, subjects
 from wakebook.log.chains import resolve
 
 FILES = 10
@@ -58,8 +59,14 @@ def report(
 ) -> Rebuild:
     asked = qualities.load(questions) if questions else []
     done = site.required()
-    main = resolve(log.read(home).entries)
-    new = resolve(log.read(site.home).entries)
+    name = functools.cache(subjects.load(home).canonical)  # a new name is no difference
+    main, new = (
+        resolve(
+            one.with_(subject=name(one.subject)) if one.subject else one
+            for one in log.read(where).entries
+        )
+        for where in (home, site.home)
+    )
     found: Quality | None = None
     if asked:
         before = qualities.answered(home, config, asked, now)
