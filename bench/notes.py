@@ -122,7 +122,10 @@ def ratios(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The larger of the last two sizes over the smaller, for each series."""
     found: dict[str, Any] = {}
     for series in dict.fromkeys(row["series"] for row in rows):
-        *_, small, large = [rows[0], *(row for row in rows if row["series"] == series)]
+        sizes = [row for row in rows if row["series"] == series]
+        if len(sizes) < 2:
+            continue
+        small, large = sizes[-2:]
         for where in ("running", "new"):
             name = f"{series}, {where}: {large['entries']:,} : {small['entries']:,}"
             found[name] = round(large[f"10 {where}, ms"] / small[f"10 {where}, ms"], 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
 from hypothesis import given
@@ -266,3 +267,73 @@ def test_what_front_writes_can_be_read(value: str, many: list[str]) -> None:
 def test_what_is_wrong_with_frontmatter_is_said_with_its_line(text: str, said: str) -> None:
     found = markdown.front_problem(text)
     assert found.startswith(said) if said else found == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "said"),
+    [
+        ("---\ndate: 2026-02-30\n---\nx\n", {"date": "2026-02-30"}, ""),
+        ("---\na line across\n", {}, ""),
+        ("---\nDear diary,\n---\nx\n", {}, ""),
+        ("---\na: 1\n---", {"a": 1}, ""),
+        ("---\r\na: 1\r\n---\r\nx\r\n", {"a": 1}, ""),
+        ("\ufeff---\na: 1\n---\nx\n", {"a": 1}, ""),
+        ("---\r\na: 1\r\nb: [\r\n---\r\n", {}, "line 4: "),
+    ],
+    ids=["no such day", "a rule", "two rules", "no last line end", "windows", "mark", "broken"],
+)
+def test_everybody_reads_frontmatter_in_the_same_way(
+    text: str, values: dict[str, object], said: str
+) -> None:
+    assert markdown.split(text)[0] == values
+    assert markdown.front_problem(text)[: len(said) or None] == said
+    body = markdown.split(text)[1]
+    assert text.endswith(body) and ("---" not in body or not values)
+
+
+def test_frontmatter_of_windows_is_set_and_keeps_its_line_ends() -> None:
+    text = "---\r\ntype: note\r\nupdated: 2026-01-01\r\nline_count:\r\n---\r\nupdated: no\r\n"
+    after = markdown.set_front(text, {"updated": "2026-02-02", "line_count": 5, "type": "x"})
+    assert after == (
+        text.replace("2026-01-01", "2026-02-02")
+        .replace("line_count:", "line_count: 5")
+        .replace("type: note", "type: x")
+    )
+
+
+def test_a_block_ends_its_lines_as_the_rest_of_the_file_does() -> None:
+    for text in ("# Mine\r\nwords\r\n", f"# Mine\r\n{FIRST}\n- old\n{LAST}\r\n"):
+        after = markdown.put(text, "notes", ["- one", "- two"])
+        assert after.count("\n") == after.count("\r\n")
+        assert markdown.put(after, "notes", ["- one", "- two"]) == after
+    mixed = markdown.put("# Mine\r\nwords\n", "notes", ["- one"])
+    assert mixed.startswith("# Mine\r\nwords\n") and mixed.count("\r\n") == 1
+
+
+def test_frontmatter_that_nobody_can_read_is_not_edited() -> None:
+    diary = "---\nDear diary\nupdated: never, as I said\n: [ broken\n---\ntext\n"
+    assert markdown.set_front(diary, {"updated": "2026-01-01"}) == diary
+    rules = "---\nupdated often, and\nso on\n---\n"
+    assert markdown.set_front(rules, {"updated often, and": 1}) == rules
+
+
+def _calls(text: str) -> int:
+    """How many functions are called to find a block: work that is the same on every machine."""
+    count = 0
+
+    def called(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(called)
+    try:
+        markdown.names(text)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("line", ["```x\n", "~~~~\n```\n", "```\n````\n`````x\n"])
+def test_fences_that_never_end_take_no_more_time_than_other_lines(line: str) -> None:
+    end = f"{FIRST}\n{LAST}\n"
+    assert _calls(line * 400 + end) < 3 * _calls(line * 200 + end)

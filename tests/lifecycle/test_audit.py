@@ -84,3 +84,21 @@ def test_a_store_is_read_while_somebody_writes_to_it(memory: Memory) -> None:
     assert memory.catch_up().messages == 1
     assert memory.catch_up().skipped == {"openclaw/s2": "cron"}
     writer.close()
+
+
+def test_what_was_forgotten_on_purpose_is_accounted_for(memory: Memory, projects: Path) -> None:
+    claude = chat(Claude(projects), WORKDAY)
+    memory.catch_up()
+    entries = [one for one in memory.chains().entries if one.type != "handoff"]
+    memory.forget([entries[0].id])
+    memory = Memory(memory.home.root)
+    [account] = memory.audit()
+    assert (account.status, account.note) == ("ok", "")
+    assert not memory.status().accounts
+    lines = memory.home.log.read_bytes().splitlines(keepends=True)
+    memory.home.log.write_bytes(b"".join(lines[1:]))  # but this is a loss
+    [account] = Memory(memory.home.root).audit()
+    assert account.status == "missing" and "2 of" in account.note
+    (memory.home.root / "forgotten.jsonl").write_text("nonsense\n")
+    [account] = Memory(memory.home.root).audit()
+    assert account.ref.endswith(claude.session) and account.status == "missing"

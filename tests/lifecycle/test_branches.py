@@ -165,3 +165,71 @@ def test_the_command_explore(memory: Memory) -> None:
     assert "idea" in run("--home", home, "explore")
     assert GONE in run("--home", home, "explore", "idea", "--drop")
     assert "which one" in run("--home", home, "explore", "--drop", code=2)
+
+
+@pytest.mark.parametrize(
+    "name", ["costs-of-the-trip.md", "trace-of-thought.md", "tmp/draft.md", "my.key", "costs/a.md"]
+)
+def test_files_that_only_look_like_ours_or_are_ignored_stop_it_too(
+    memory: Memory, name: str
+) -> None:
+    there = explored(memory)
+    path = there.home.root / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("precious")
+    with pytest.raises(GitError, match=name):
+        memory.drop("idea")
+    assert memory.put_away(datetime(2027, 1, 1, tzinfo=UTC)) == []
+    assert path.read_text() == "precious"
+    path.unlink()
+    assert memory.drop("idea").tag == GONE
+
+
+def test_what_comes_back_by_itself_does_not_stop_it(memory: Memory) -> None:
+    there = explored(memory)
+    there.remember("tried")
+    there.search("tried")
+    there.wake()
+    there.home.trace("failure", where="x", error="y")
+    for name in ("costs/2026-11.jsonl", "trace.old.jsonl", "index.db-wal", "index.db.broken-1",
+                 "knowledge/.wakebook-x.tmp", "state.json"):  # fmt: skip
+        (there.home.root / name).parent.mkdir(exist_ok=True)
+        (there.home.root / name).touch()
+    assert memory.drop("idea").tag == GONE
+
+
+def test_files_elsewhere_in_the_work_tree_stop_it(memory: Memory) -> None:
+    there = explored(memory)
+    top = Path(git(there.home.root, "rev-parse", "--show-toplevel"))
+    (top / "elsewhere.txt").write_text("precious")
+    with pytest.raises(GitError, match=r"elsewhere\.txt"):
+        memory.drop("idea")
+
+
+def test_a_change_of_a_file_that_is_not_ours_stops_it(tmp_path: Path) -> None:
+    memory = Memory(tmp_path / "own")
+    memory.init()
+    (memory.home.root / "code.py").write_text("1")
+    git(memory.home.root, "add", "code.py")
+    git(memory.home.root, "commit", "-qm", "code")
+    there = explored(memory)
+    (there.home.root / "code.py").write_text("2")
+    with pytest.raises(GitError, match=r"code\.py"):
+        memory.drop("idea")
+
+
+def test_a_work_tree_of_the_users_that_is_away_is_not_forgotten(
+    memory: Memory, tmp_path: Path
+) -> None:
+    """On a disk that is not mounted, say."""
+    top = memory.history().required().top
+    git(top, "worktree", "add", "--quiet", "--detach", str(tmp_path / "disk"))
+    (tmp_path / "disk").rename(tmp_path / "unmounted")
+    there = explored(memory)
+    shutil.rmtree(there.home.root)
+    memory.drop("idea")
+    explored(memory)
+    memory.drop("idea")
+    assert str(tmp_path / "disk") in git(top, "worktree", "list", "--porcelain")
+    (tmp_path / "unmounted").rename(tmp_path / "disk")
+    assert git(tmp_path / "disk", "rev-parse", "HEAD")

@@ -157,8 +157,8 @@ def test_what_is_corrected_on_another_day_is_struck_through_in_a_line_of_several
 
 
 def test_a_week_is_rolled_up_into_memory(memory: Memory) -> None:
-    old = entry(20, "Use the old jetty", "decision")
-    known(memory, old, entry(1, "The tide was high"), entry(1, "Paint the hull", "task"))
+    known(memory, entry(20, "Use the old jetty", "decision"))  # the first time, all there is
+    known(memory, entry(1, "The tide was high"), entry(1, "Paint the hull", "task"))
     made = week(memory, 1, NOW)
     own_words(memory, "memory/MEMORY.md")
     memory.notes()

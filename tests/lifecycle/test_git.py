@@ -362,3 +362,25 @@ def test_attachments_are_committed_without_lfs(memory: Memory) -> None:
     assert "filter: lfs" in git(
         memory.home.root, "check-attr", "filter", "attachments/2026/deep/file.webp"
     )
+
+
+def test_failures_of_git_and_of_the_commit_job_are_over_once_a_commit_worked(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.commit()
+    conflicted(memory.home.root, "code.py")
+    monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T09:00:00Z")
+    memory.remember("one")
+    [ran] = memory.tick(["commit"])
+    assert ran.outcome == "failed"
+    git(memory.home.root, "merge", "--abort")
+    told = [one for one in memory.status().problems if "middle of a merge" in one]
+    assert len(told) == 2 and any("job commit" in one for one in told)
+    monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T09:10:00Z")
+    assert memory.commit()
+    assert not [one for one in memory.status().problems if "middle of a merge" in one]
+    monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T09:20:00Z")
+    (memory.home.root / ".git" / "index.lock").touch()
+    memory.remember("two")
+    assert memory.tick(["commit"])[0].outcome == "failed"
+    assert [one for one in memory.status().problems if "job commit" in one]

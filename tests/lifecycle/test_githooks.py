@@ -12,7 +12,7 @@ import pytest
 
 from tests.lifecycle.test_git import git, subjects
 from tests.story import WORKDAY, Claude, chat
-from wakebook import Memory, clock
+from wakebook import Memory, clock, markdown
 from wakebook.errors import GitError
 from wakebook.lifecycle import githooks
 
@@ -150,6 +150,25 @@ def test_other_notes_are_their_authors_business(memory: Memory, text: str) -> No
 def test_frontmatter_without_an_end_is_refused(memory: Memory) -> None:
     stage(memory, "knowledge/reference/note.md", "---\ntitle: one\n\nText.\n")
     assert "note.md:1: the frontmatter has no end" in commit(memory.home.root, code=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("---\ndate: 2026-02-30\n---\nx\n", False),
+        ("---\na line across\n", False),
+        ("---\na: 1\n---", False),
+        ("---\n- a\n---\nx\n", True),
+        ("---\r\ntitle: [one\r\n---\r\nx\r\n", True),
+    ],
+)
+def test_a_commit_and_the_notes_agree_about_frontmatter(
+    memory: Memory, text: str, refused: bool
+) -> None:
+    path = memory.home.root / "knowledge/reference/note.md"
+    path.write_bytes(text.encode())
+    told = [one for one in memory.history().problems() if "note.md" in one]
+    assert (bool(told), bool(markdown.front_problem(text))) == (refused, refused)
 
 
 def test_what_is_staged_counts_and_not_the_file(memory: Memory) -> None:

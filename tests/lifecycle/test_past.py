@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.crash import run_and_die
 from tests.journeys.command import run, run_json
 from tests.lifecycle.test_git import git, subjects
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
@@ -291,13 +295,29 @@ def test_a_late_job_tags_the_day_that_it_is_about(days: Days) -> None:
     ("moment", "name"),
     [
         ("2026-11-15T23:59:00+00:00", "memory/weekly/2026-W46"),
-        ("2027-01-03T23:59:00+00:00", "memory/weekly/2026-W53"),
-        ("2026-11-16T00:30:00+01:00", ""),  # a Monday where the user is
-        ("2026-11-14T23:59:00+00:00", ""),
+        ("2026-11-16T00:30:00+01:00", "memory/weekly/2026-W46"),  # it was off on the Sunday
+        ("2026-11-21T23:59:00+00:00", "memory/weekly/2026-W46"),
+        ("2026-11-14T23:59:00+00:00", ""),  # its week is not over, and there was none before
+        ("2026-11-22T23:59:00+00:00", ""),  # nothing happened in that week
+        ("2026-11-09T23:30:00+00:00", ""),
     ],
 )
-def test_the_week_is_tagged_on_its_sunday(days: Days, moment: str, name: str) -> None:
+def test_the_week_of_the_last_sunday_is_tagged(days: Days, moment: str, name: str) -> None:
     assert tags.weekly(days.memory.history(), datetime.fromisoformat(moment)) == name
+    assert tags.weekly(days.memory.history(), datetime.fromisoformat(moment)) == ""
+
+
+def test_a_late_week_is_tagged_as_it_was_on_its_sunday(days: Days) -> None:
+    """In the user's time zone, with what was committed before their Monday."""
+    lisbon = ZoneInfo("Europe/Lisbon")
+    days.write("2027-01-03T23:30:00Z", NOTE, "on the Sunday\n")
+    days.write("2027-01-04T00:30:00Z", NOTE, "on the Monday\n")
+    found = tags.weekly(days.memory.history(), datetime(2027, 1, 7, 12, tzinfo=lisbon))
+    assert found == "memory/weekly/2026-W53"
+    assert git(days.memory.home.root, "show", f"{found}:./{NOTE}") == "on the Sunday"
+    tokyo = datetime(2027, 1, 11, 1, tzinfo=ZoneInfo("Asia/Tokyo"))
+    late = tags.weekly(days.memory.history(), tokyo)  # both are of its Monday
+    assert git(days.memory.home.root, "show", f"{late}:./{NOTE}") == "on the Monday"
 
 
 # --- undo --------------------------------------------------------------------------------
@@ -399,6 +419,140 @@ def test_a_rewrite_that_fails_half_way_leaves_no_commit_of_it(days: Days) -> Non
     ):
         raise ValueError
     assert memory.rewrites() == []
+
+
+def test_a_rewrite_whose_commit_failed_is_committed_by_itself_later(days: Days) -> None:
+    memory = days.memory
+    rewrite(memory, "first", {NOTE: "one\n"})
+    top = Path(git(memory.home.root, "rev-parse", "--show-toplevel"))
+    lock = top / ".git" / "HEAD.lock"
+    with memory.home.locked():
+        history = memory.history()
+        with history.rewrite("maintenance", "second", [memory.home.root / NOTE]) as touched:
+            memory.home.replace(memory.home.root / NOTE, "two\n")
+            memory.home.replace(memory.home.root / "archive/x.md", "moved\n")
+            touched.append(memory.home.root / "archive/x.md")
+            (memory.home.root / "knowledge/people/ada.md").write_text("Ada")
+            history.before_touching(memory.home.root / "knowledge/people/ada.md")
+            lock.touch()
+    assert any("HEAD.lock" in problem for problem in memory.status().problems)
+    with pytest.raises(GitError):  # and nothing earlier is taken back meanwhile
+        memory.undo()
+    assert (memory.home.root / NOTE).read_text() == "two\n"
+    lock.unlink()
+    memory.remember("something else")
+    memory.commit("all that waits")
+    assert [one.name for one in memory.rewrites()] == ["second", "first"]
+    second = memory.rewrites()[0].commit
+    files = git(memory.home.root, "show", "--relative", "--name-only", "--format=", second)
+    assert files.splitlines() == ["archive/x.md", NOTE]
+    assert memory.undo().rewrite.name == "second"
+    assert (memory.home.root / NOTE).read_text() == "one\n"
+    assert not (memory.home.root / "archive/x.md").exists()
+    assert len(list(memory.chains().entries)) == 3
+
+
+def test_undo_takes_a_rewrite_back_that_was_not_committed(days: Days) -> None:
+    memory = days.memory
+    rewrite(memory, "first", {NOTE: "one\n"})
+    with pytest.raises(ValueError), memory.home.locked():
+        paths = [memory.home.root / NOTE]
+        with memory.history().rewrite("maintenance", "second", paths):
+            memory.home.replace(memory.home.root / NOTE, "two\n")
+            raise ValueError
+    assert memory.undo().rewrite.name == "second"
+    assert (memory.home.root / NOTE).read_text() == "one\n"
+    assert memory.undo().rewrite.name == "first"
+
+
+def test_a_rewrite_that_was_killed_is_never_committed_without_its_line(
+    memory: Memory, tmp_path: Path
+) -> None:
+    path = memory.home.root / NOTE
+    path.write_text("long\n")
+    memory.commit()
+    named = 0
+    for step in range(1, 100):
+        shutil.copytree(memory.home.root, tmp_path / f"{step}" / "home", symlinks=True)
+        outer = memory.history().required()
+        if not outer.own:
+            shutil.copytree(outer.common, tmp_path / f"{step}" / ".git")
+            (tmp_path / f"{step}" / "notes").mkdir()
+            (tmp_path / f"{step}" / "home").rename(tmp_path / f"{step}" / "notes" / "home")
+        below = "home" if outer.own else "notes/home"
+        other = Memory(tmp_path / f"{step}" / below)
+        died = run_and_die(lambda other=other: rewrite(other, "weekly", {NOTE: "short\n"}), step)
+        again = Memory(other.home.root)
+        again.remember("something else")
+        again.commit()
+        changed = (again.home.root / NOTE).read_text() == "short\n"
+        assert [one.name for one in again.rewrites()] == (["weekly"] if changed else []), step
+        assert list(again.home.cache.glob("rewriting.json")) == []
+        named += changed
+        if not died:
+            break
+    assert not died and named > 3
+
+
+def test_notes_that_a_killed_rewrite_had_moved_come_along(memory: Memory) -> None:
+    old, new = memory.home.root / NOTE, memory.home.root / "archive/reference/berth.md"
+    old.write_text("long\n")
+    memory.commit()
+
+    def retire() -> None:
+        with memory.home.locked(), memory.history().rewrite("maintenance", "retire", [old]):
+            new.parent.mkdir(parents=True)
+            old.rename(new)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert run_and_die(retire, 10_000)
+    again = Memory(memory.home.root)
+    again.commit()
+    done = again.undo()
+    assert old.read_text() == "long\n" and not new.exists()
+    assert done.moved == {NOTE: "archive/reference/berth.md"}
+
+
+BLOCK = "<!-- wakebook:begin own -->\n{}<!-- wakebook:end own -->\n"
+
+
+def test_words_next_to_a_generated_block_are_no_clash(days: Days) -> None:
+    """Also where the rewrite itself brought the block, and right below its end."""
+    memory, path = days.memory, days.memory.home.root / NOTE
+    for before in ("Mine.\n", "Mine.\n\n" + BLOCK.format("- long\n- long\n")):
+        path.write_text(before)
+        memory.commit()
+        after = "Mine.\n\n" + BLOCK.format("- short\n")
+        rewrite(memory, "rollup", {NOTE: after})
+        path.write_text(after.replace("Mine.", "Mine, too.") + "more\n")
+        memory.commit()
+        assert memory.undo().restored == (NOTE,)
+        text = path.read_text()
+        assert text.startswith("Mine, too.\n") and text.endswith(
+            "<!-- wakebook:end own -->\nmore\n"
+        )
+        assert "short" not in text and text.count("- long") == before.count("- long")
+
+
+def test_words_that_came_into_the_commit_of_a_rewrite_stay(days: Days) -> None:
+    """It was killed before its commit, and somebody wrote before the next one."""
+    memory, path = days.memory, days.memory.home.root / NOTE
+    path.write_text("Mine.\n\n" + BLOCK.format("- long\n"))
+    memory.commit()
+    rewrite(memory, "monthly", {NOTE: "Mine.\nMore.\n\n" + BLOCK.format("- short\n")})
+    memory.undo()
+    text = path.read_text()
+    assert text.startswith("Mine.\nMore.\n") and "- long" in text and "- short" not in text
+
+
+def test_a_note_that_moved_back_is_told_once(memory: Memory) -> None:
+    (memory.home.root / NOTE).write_text("mine\n")
+    memory.commit()
+    moved = "archive/reference/berth.md"
+    rewrite(memory, "retire 1 notes", {NOTE: None, moved: "mine\n", "archive/other.md": "x"})
+    said = run("--home", str(memory.home.root), "undo")
+    assert f"is back   {NOTE}" in said and "removed   archive/other.md" in said
+    assert moved not in said
 
 
 def test_the_command_undo(days: Days) -> None:

@@ -104,3 +104,18 @@ def test_what_a_carried_entry_needs_comes_with_it() -> None:
     assert {one.id for one in new.current()} == {other.id, mine.id}
     assert not new.dangling
     assert carry.linked(mine, main, new, at) == []
+
+
+def test_an_entry_about_another_subject_has_changed() -> None:
+    main = resolve([said("a", "Boats are green", subject="boats"), said("b", "Tea", 9)])
+    new = resolve([said("a", "Boats are green", subject="fleet"), said("b", "Tea", 9)])
+    found = compare(main, new)
+    assert found.total == Tally(same=1, changed=1) and found.moved == 1
+    assert [(was.subject, is_.subject) for was, is_ in found.changed] == [("boats", "fleet")]
+    assert found.by_subject["fleet"] == Tally(changed=1)
+
+
+def test_whatever_notes_tell_of_an_entry_counts() -> None:
+    main = resolve([said("a", "Boats are green", detail="All of them")])
+    found = compare(main, resolve([said("a", "Boats are green", detail="But for two")]))
+    assert found.total == Tally(changed=1) and found.moved == 0

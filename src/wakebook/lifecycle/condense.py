@@ -172,7 +172,7 @@ def long_notes(desk: Desk, book: Book) -> Iterator[Target]:
     """Every other note that is too long."""
     cap = Cap(lines=desk.config.notes.note_lines)
     folder = desk.home.root / notes.KNOWLEDGE
-    for path in sorted(folder.rglob("*.md")):
+    for path in notes.files(desk.home, notes.KNOWLEDGE):
         page = pages.at(path.relative_to(folder).as_posix())
         kind = page.partition("/")[0]
         if kind in ("project", "person", "reference", "procedure") and _is_long(path, cap.lines):

@@ -11,6 +11,7 @@ from wakebook import markdown
 from wakebook.derive.notes import condensed
 from wakebook.errors import WakebookError
 from wakebook.index import mounts
+from wakebook.lifecycle import notes
 from wakebook.lifecycle.desk import Desk
 from wakebook.lifecycle.links import missing
 from wakebook.lifecycle.moves import MERGED
@@ -64,9 +65,9 @@ def knowledge(desk: Desk) -> Knowledge:
 def files(desk: Desk) -> list[Path]:
     """Every note, and MEMORY.md wherever it lives."""
     root = desk.home.root
-    found = [path for top in (KNOWLEDGE, ARCHIVE) for path in (root / top).rglob("*.md")]
+    found = [path for top in (KNOWLEDGE, ARCHIVE) for path in notes.files(desk.home, top)]
     put_away = (root / ARCHIVE / MERGED, root / ARCHIVE / "edits")  # nobody's pages any more
-    found = [one for one in found if one.is_file() and not any(map(one.is_relative_to, put_away))]
+    found = [one for one in found if not any(map(one.is_relative_to, put_away))]
     if desk.memory.exists() and desk.memory not in (path.resolve() for path in found):
         found.append(desk.memory)
     return sorted(found)
@@ -102,7 +103,10 @@ def _record(desk: Desk) -> Iterator[str]:
 
 def _folders(desk: Desk) -> Iterator[str]:
     for path in (desk.home.root / KNOWLEDGE).rglob("*.md"):
-        if path.is_dir():
+        if not notes.is_utf8(path):
+            shown = str(path).encode("utf-8", "replace").decode()
+            yield f"{shown}: its name is not UTF-8, and nobody reads it. Rename it."
+        elif path.is_dir():
             yield f"{desk.name(path)} is a folder: a note should stand there. Rename it."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from wakebook.derive.notes import links
 from wakebook.derive.notes.links import Broken, Targets
 from wakebook.home import Home
+from wakebook.lifecycle.notes import is_utf8
 
 FOLDERS = ("knowledge", "archive", "topics", "attachments", "raw")
 SPEAKING = ("knowledge", "topics")
@@ -12,7 +13,8 @@ SPEAKING = ("knowledge", "topics")
 
 def missing(home: Home) -> list[Broken]:
     """Every link of an active note or topic to something that is not there."""
-    files = [path for top in FOLDERS for path in (home.root / top).rglob("*") if path.is_file()]
+    there = [path for top in FOLDERS for path in (home.root / top).rglob("*") if path.is_file()]
+    files = [path for path in there if is_utf8(path)]
     targets = Targets(home.relative(path) for path in files)
     found: list[Broken] = []
     for path in sorted(files):

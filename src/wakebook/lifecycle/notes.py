@@ -167,11 +167,25 @@ def _rewritten(catalogue: Catalogue, rewrites: Condensed) -> set[str]:
 
 
 def _existing(home: Home) -> set[str]:
-    found: set[str] = set()
-    for top in (KNOWLEDGE, ARCHIVE):
-        folder = home.root / top
-        found |= {pages.at(path.relative_to(folder).as_posix()) for path in folder.rglob("*.md")}
-    return found
+    return {
+        pages.at(path.relative_to(home.root / top).as_posix())
+        for top in (KNOWLEDGE, ARCHIVE)
+        for path in files(home, top)
+    }
+
+
+def files(home: Home, top: str) -> list[Path]:
+    """The notes below a folder of the home, whose names can be written down."""
+    found = (path for path in (home.root / top).rglob("*.md") if path.is_file())
+    return sorted(path for path in found if is_utf8(path))
+
+
+def is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _told(registry: Registry) -> str:
@@ -286,6 +300,8 @@ class _Writer:
             text = _fresh(block)
         else:
             return
+        if text.startswith("<<<<<<< ") or "\n<<<<<<< " in text:
+            raise WakebookError("it has conflicts of a merge in it. Resolve them first")
         old, text = text, _without_others(text, block)
         there = markdown.block(text, block.name)
         lines = self._fitting(text, block) if block.path == "memory/MEMORY.md" else block.text

@@ -26,7 +26,7 @@ from wakebook.errors import NotFound, WakebookError
 from wakebook.home import Home
 from wakebook.lifecycle import moves
 from wakebook.lifecycle.desk import Desk
-from wakebook.lifecycle.notes import ARCHIVE, KNOWLEDGE
+from wakebook.lifecycle.notes import ARCHIVE, KNOWLEDGE, files
 
 KINDS = ("project", "person", "reference", "procedure", "journal")
 ALWAYS = ("memory/", "identity/")  # read in every session: always active
@@ -131,7 +131,7 @@ def _files(desk: Desk) -> dict[str, _File]:
     found: dict[str, _File] = {}
     restored = states.load(desk.home).restored  # somebody wanted it back: it counts from then on
     with desk.book() as book:
-        for path in sorted(folder.rglob("*.md")):
+        for path in files(desk.home, KNOWLEDGE):
             try:
                 text = path.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError):

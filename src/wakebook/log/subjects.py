@@ -42,7 +42,9 @@ class Registry(msgspec.Struct, frozen=True):
     def canonical(self, name: str) -> str:
         """The slug behind a slug or alias; the name itself if nobody knows it."""
         known = self.subjects.get(name)
-        return name if known and not known.deleted else self.aliases().get(name, name)
+        if not name or (known and not known.deleted):
+            return name
+        return self.aliases().get(name, name)
 
     def aliases(self) -> dict[str, str]:
         """Earlier names -> slug. A name that is in use again is nobody's earlier name."""

@@ -55,7 +55,13 @@ class Parts:
     @cached_property
     def config(self) -> Config:
         self.home.require()
-        return self._config or configs.load(self.home.config)
+        found = self._config or configs.load(self.home.config)
+        above = self.home.root.parents
+        if len(above) > 2 and (above[1].name, above[0].name) == (".cache", "explore"):
+            # an exploration keeps to itself: it neither pushes nor writes MEMORY.md elsewhere
+            git, briefing = found.git.with_(push=""), found.briefing.with_(memory_file="")
+            found = found.with_(git=git, briefing=briefing)
+        return found
 
     def now(self) -> datetime:
         """Now, in the user's time zone: days begin and end there."""
