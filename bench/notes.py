@@ -9,6 +9,7 @@ full          all notes written from the log alone, in a process of its own: sec
               running   in a process that goes on (a watch, a server)
               new       in a new process, from its first import to the last write, without the
                         start of Python itself; `least` is the least of them
+              all sizes by turns, so that other work on the machine meets all of them
 files         that those ten entries changed
 50,000 : 5,000  the median of the larger over that of the smaller: 1 is independent of the size
 rebuild       `wakebook rebuild --extractor rules` of so many archived conversations, from the
@@ -73,14 +74,15 @@ class Shape(NamedTuple):
     days: float
     subjects: int
     open: int
+    long: bool  # subjects come and go, as they do over years
 
 
 def longer(count: int) -> Shape:
-    return Shape(count, count / 10, max(5, count // 100), 40)
+    return Shape(count, count / 10, max(5, count // 100), 40, True)
 
 
 def larger(count: int) -> Shape:
-    return Shape(count, 365, 500, count // 100)
+    return Shape(count, 365, 500, count // 100, False)
 
 
 def main() -> None:
@@ -92,13 +94,17 @@ def main() -> None:
     chosen = parser.parse_args()
     sizes = [int(size) for size in chosen.sizes.split(",")]
     os.environ["WAKEBOOK_NOW"] = NOW.isoformat()
-    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HOME"] = folder
-        for shape in (longer, larger):
-            for size in sizes:
-                home = Path(folder) / f"{shape.__name__}-{size}"
-                rows.append({"series": shape.__name__} | projecting(home, shape(size), chosen.runs))
+        homes = [
+            Prepared(shape.__name__, Path(folder) / f"{shape.__name__}-{size}", shape(size))
+            for shape in (longer, larger)
+            for size in sizes
+        ]
+        for _ in range(chosen.runs):  # by turns: other work on the machine meets all of them
+            for home in homes:
+                home.update()
+        rows = [home.row() for home in homes]
         again = rebuild(Path(folder), chosen.transcripts) if chosen.transcripts else {}
     if chosen.json:
         print(json.dumps({"notes": rows, "rebuild": again}, indent=2))
@@ -129,45 +135,67 @@ def ratios(rows: list[dict[str, Any]]) -> dict[str, Any]:
         for where in ("running", "new"):
             name = f"{series}, {where}: {large['entries']:,} : {small['entries']:,}"
             found[name] = round(large[f"10 {where}, ms"] / small[f"10 {where}, ms"], 2)
+            found[f"{name}, by the least"] = round(
+                large[f"{where}, least"] / small[f"{where}, least"], 2
+            )
     return found
 
 
 # --- projecting ---------------------------------------------------------------------------
 
 
-def projecting(root: Path, shape: Shape, runs: int) -> dict[str, Any]:
-    from wakebook import Memory
-    from wakebook.log import log
-    from wakebook.log.subjects import Registry, Subject, save
+class Prepared:
+    """A home with a log of this shape and its notes, and what was measured in it."""
 
-    memory = Memory(root)
-    memory.init()
-    chance = random.Random(shape.entries)
-    entries = _entries(chance, shape)
-    with memory.home.locked():
+    def __init__(self, series: str, root: Path, shape: Shape) -> None:
+        from wakebook import Memory
+        from wakebook.log import log
+        from wakebook.log.subjects import Registry, Subject, save
+
+        self._series, self._root, self._shape = series, root, shape
+        self._memory = memory = Memory(root)
+        memory.init()
+        chance = random.Random(shape.entries)
+        entries = _entries(chance, shape)
         names = sorted({entry.subject for entry in entries if entry.subject})
-        known = {name: Subject(name, name.title(), _kind(name)) for name in names}
-        save(memory.home, Registry(known))
-        log.append(memory.home, entries)
-    full = _process(root, "full")
-    newest = names[-5:] if shape.days > 400 or shape.subjects < 500 else chance.sample(names, 5)
-    fresh = _ten(chance, memory, newest)
-    running, files = _timed(runs, fresh, lambda: len(memory.notes().written))
-    cold = [(fresh(), _process(root, "changed"))[1] for _ in range(runs)]
-    return {
-        "entries": shape.entries,
-        "subjects": len(names),
-        "open": shape.open,
-        "full, s": round(full[0], 2),
-        "full, files": int(full[1]),
-        "full, MB": round(full[2] / 1024),
-        "10 running, ms": round(statistics.median(running) * 1000, 1),
-        "10 running, least": round(min(running) * 1000, 1),
-        "10 new, ms": round(statistics.median(one[0] for one in cold) * 1000, 1),
-        "10 new, least": round(min(one[0] for one in cold) * 1000, 1),
-        "new, MB": round(max(one[2] for one in cold) / 1024),
-        "files": files,
-    }
+        with memory.home.locked():
+            save(memory.home, Registry({one: Subject(one, one, _kind(one)) for one in names}))
+            log.append(memory.home, entries)
+        self._subjects = len(names)
+        self._full = _process(root, "full")
+        recent = names[-5:] if shape.long else chance.sample(names, 5)
+        self._add = _ten(chance, memory, recent)
+        self._running: list[float] = []
+        self._new: list[tuple[float, float, float]] = []
+        self._files = 0
+        self._add()
+        memory.notes()  # the first time imports
+
+    def update(self) -> None:
+        self._add()
+        began = time.perf_counter()
+        self._files = len(self._memory.notes().written)
+        self._running.append(time.perf_counter() - began)
+        self._add()
+        self._new.append(_process(self._root, "changed"))
+
+    def row(self) -> dict[str, Any]:
+        new = [one[0] for one in self._new]
+        return {
+            "series": self._series,
+            "entries": self._shape.entries,
+            "subjects": self._subjects,
+            "open": self._shape.open,
+            "full, s": round(self._full[0], 1),
+            "full, files": int(self._full[1]),
+            "full, MB": round(self._full[2] / 1024),
+            "10 running, ms": round(statistics.median(self._running) * 1000, 1),
+            "running, least": round(min(self._running) * 1000, 1),
+            "10 new, ms": round(statistics.median(new) * 1000, 1),
+            "new, least": round(min(new) * 1000, 1),
+            "new, MB": round(max(one[2] for one in self._new) / 1024),
+            "files": self._files,
+        }
 
 
 def _process(root: Path, what: str) -> tuple[float, float, float]:
@@ -178,21 +206,6 @@ def _process(root: Path, what: str) -> tuple[float, float, float]:
     return seconds, files, memory
 
 
-def _timed(
-    runs: int, before: Callable[[], None], work: Callable[[], int]
-) -> tuple[list[float], int]:
-    before()
-    work()  # the first time imports
-    times: list[float] = []
-    result = 0
-    for _ in range(runs):
-        before()
-        began = time.perf_counter()
-        result = work()
-        times.append(time.perf_counter() - began)
-    return times, result
-
-
 def _kind(name: str) -> str:
     """Of five subjects three are projects."""
     number = int(name.rpartition("-")[2])
@@ -200,14 +213,12 @@ def _kind(name: str) -> str:
 
 
 def _entries(chance: random.Random, shape: Shape) -> list[Any]:
-    """A log in order of time. A subject is spoken of for a while, and then no more, if there
-    are years of them."""
+    """A log in order of time."""
     step = timedelta(days=shape.days) / shape.entries
-    long = shape.subjects != 500 or shape.days > 400
     made: list[Any] = []
     for number in range(shape.entries):
         place = number * shape.subjects // shape.entries
-        slot = place - chance.randint(0, 4) if long else chance.randrange(shape.subjects)
+        slot = place - chance.randint(0, 4) if shape.long else chance.randrange(shape.subjects)
         subject = f"subject-{max(0, slot) + 1:03}"
         at = NOW - timedelta(hours=3) - step * (shape.entries - number)
         is_open = shape.entries - number <= shape.open * 3 and number % 3 == 0

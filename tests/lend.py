@@ -21,6 +21,7 @@ _BEGINNINGS = {
     'You write the part "Active"': "briefing",
     "You look for entries": "contradictions",
     "You write the message of a commit": "commit",
+    "You condense a part": "condense",
 }
 
 

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.crash import run_and_die
+from tests.lend import entry, known
+from tests.lifecycle.condensing import day_of
 from tests.lifecycle.test_git import git, subjects
 from tests.lifecycle.test_rebuild import MORE, entries, remembering, session, site, whole
 from tests.story import chat
 from wakebook import Memory
+from wakebook.derive.notes import condensed
 from wakebook.derive.rules import words
 from wakebook.errors import NotFound, WakebookError
 from wakebook.log import forgotten
@@ -207,3 +210,55 @@ def test_without_git_it_is_forgotten_all_the_same(memory: Memory) -> None:
     entry = memory.remember("one thing")
     memory.forget([entry.id])
     assert entry.id not in Memory(memory.home.root).chains().by_id
+
+
+def test_the_words_leave_what_was_condensed_and_its_last_commit(memory: Memory) -> None:
+    said = "The secret harbour code of the boathouse door is 4711 blue"
+    one, other = entry(0.002, said), entry(0.001, said)
+    known(memory, *day_of(60), one, other)
+    memory.notes()
+    memory.daily(memory.now())
+    record = memory.home.root / condensed.NAME
+    assert "4711 blue" in record.read_text()
+    done = memory.forget([one.id, other.id])
+    assert "4711" not in record.read_text() and one.id not in record.read_text()
+    assert "4711" not in git(memory.home.root, "show", f"HEAD:{condensed.NAME}")
+    assert condensed.NAME not in git(memory.home.root, "status", "--porcelain")
+    assert done.notes == () and "4711" not in knowledge(memory)
+
+
+def test_a_condensed_line_that_says_it_for_something_else_is_told_of(memory: Memory) -> None:
+    gone, stays = memory.remember("The code is 4711 blue"), memory.remember("Doors have codes")
+    line = condensed.Kept((stays.id,), "Doors have codes: The code is 4711 blue")
+    rewrite = condensed.Rewrite(at=memory.now(), by="rules", lines=(line,))
+    condensed.save(memory.home, condensed.Condensed({"journal/2026-11-09.md#journal": rewrite}))
+    assert condensed.NAME in memory.forget([gone.id]).notes
+
+
+def test_undo_of_a_rewrite_does_not_bring_it_back(memory: Memory) -> None:
+    """The first rewrite told it, the second one did not, and then it was forgotten."""
+    one, rest = memory.remember("The code is 4711 blue"), memory.remember("Doors have codes")
+    record, key = memory.home.root / condensed.NAME, "journal/2026-11-09.md#journal"
+
+    def rewritten(text: str, *ids: str) -> None:
+        lines = (condensed.Kept(ids, text), condensed.Kept((rest.id,), "Doors, codes"))
+        new = condensed.Rewrite(at=memory.now(), by="rules", lines=lines)
+        with memory.home.locked(), memory.history().rewrite("maintenance", text[:3], [record]):
+            condensed.save(memory.home, condensed.Condensed({key: new}))
+
+    rewritten("The code is 4711 blue", one.id)
+    rewritten("Doors", rest.id)
+    memory.forget([one.id])
+    assert memory.undo().rewrite.name == "Doo"
+    assert "4711" not in record.read_text() and "Doors, codes" in record.read_text()
+
+
+def test_a_broken_record_of_what_was_condensed_stops_it_before_anything_is_done(
+    memory: Memory,
+) -> None:
+    one = memory.remember("The code is 4711 blue")
+    (memory.home.root / condensed.NAME).write_text("{")
+    with pytest.raises(WakebookError, match=r"condensed\.json: cannot be read"):
+        memory.forget([one.id])
+    assert one.id in Memory(memory.home.root).chains().by_id
+    assert not (memory.home.root / forgotten.FILE).exists()

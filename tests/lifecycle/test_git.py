@@ -368,6 +368,7 @@ def test_failures_of_git_and_of_the_commit_job_are_over_once_a_commit_worked(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.commit()
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-11-09T08:10:00Z")
     conflicted(memory.home.root, "code.py")
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T09:00:00Z")
     memory.remember("one")

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -481,7 +482,7 @@ def test_a_rewrite_that_was_killed_is_never_committed_without_its_line(
             (tmp_path / f"{step}" / "home").rename(tmp_path / f"{step}" / "notes" / "home")
         below = "home" if outer.own else "notes/home"
         other = Memory(tmp_path / f"{step}" / below)
-        died = run_and_die(lambda other=other: rewrite(other, "weekly", {NOTE: "short\n"}), step)
+        died = run_and_die(partial(rewrite, other, "weekly", {NOTE: "short\n"}), step)
         again = Memory(other.home.root)
         again.remember("something else")
         again.commit()

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.crash import run_and_die
+from tests.journeys.command import run
 from tests.lifecycle.test_git import git, subjects
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
-from wakebook import Memory
+from wakebook import Memory, markdown
+from wakebook.derive.notes import condensed
 from wakebook.errors import GitError, Locked, NotFound, WakebookError
 from wakebook.home import Home
 from wakebook.log import log
@@ -209,11 +211,11 @@ def test_the_working_folder_stands_in_the_transcript(memory: Memory, projects: P
 # --- what survives -------------------------------------------------------------------------
 
 
-def misread(memory: Memory, old: str, new: str) -> Entry:
+def misread(memory: Memory, old: str, new: str, name: str = "otherReading", **fields: str) -> Entry:
     """As if another extractor had worded an entry in its own way, with its own id."""
     lines = entries(memory.home)
     [place] = [number for number, one in enumerate(lines) if old in one.content]
-    changed = lines[place].with_(content=new, id="otherReading", by="anthropic/x extract/1")
+    changed = lines[place].with_(content=new, id=name, by="anthropic/x extract/1", **fields)
     before = lines[place].id
     lines[place] = changed
     lines = [
@@ -335,6 +337,83 @@ def test_since_reads_only_what_is_newer_and_keeps_the_rest(memory: Memory, proje
         Memory(memory.home.root).rebuild(branch="later", since=DAY + timedelta(days=20))
 
 
+def told(memory: Memory) -> list[str]:
+    """The long-term part of MEMORY.md."""
+    found = markdown.block(memory.home.memory.read_text(), "memory")
+    return list(found.lines) if found else []
+
+
+def test_what_was_condensed_comes_along_with_new_ids(memory: Memory, projects: Path) -> None:
+    memory = remembering(memory, projects)
+    [redis] = [one for one in entries(memory.home) if "Use Redis" in one.content]
+    [uv] = [one for one in entries(memory.home) if "uv over pip" in one.content]
+    old = misread(memory, "Use Redis", "The queue is going to use Redis instead of Kafka")
+    ice = "Somebody at the harbour sells ice cream"
+    lost = misread(memory, "Go with Postgres", ice, "lostReading1", detail="")
+    memory = Memory(memory.home.root)
+    rewrite = condensed.Rewrite(
+        at=memory.now(),
+        by="rules",
+        lines=(
+            condensed.Kept((old.id,)),
+            condensed.Kept((uv.id, lost.id), "uv, and ice cream", "Preferences"),
+        ),
+        dropped=(lost.id,),
+    )
+    condensed.save(memory.home, condensed.Condensed({"memory/MEMORY.md#memory": rewrite}))
+    memory.notes(full=True)
+    assert any("Redis instead of Kafka" in line for line in told(memory))
+    memory.rebuild(branch="again")
+    there = (site(memory, "again").root / "knowledge/memory/MEMORY.md").read_text()
+    assert redis.content in there and redis.id in (
+        (site(memory, "again").root / condensed.NAME).read_text()
+    )
+    done = memory.merge_rebuild("again")
+    assert done.untold == 1
+    after = condensed.load(memory.home).blocks["memory/MEMORY.md#memory"]
+    assert [line.ids for line in after.lines] == [(redis.id,), (uv.id,)] and after.dropped == ()
+    assert after.lines[1].text == "", "half of what it stood for is not there any more"
+    assert any(redis.content in line for line in told(memory))
+    assert any(uv.content in line for line in told(memory))
+    assert condensed.NAME not in git(memory.home.root, "status", "--porcelain")
+
+
+def test_lines_of_the_log_that_nobody_can_read_are_kept_and_told_of(
+    memory: Memory, projects: Path
+) -> None:
+    memory = remembering(memory, projects)
+    misread(memory, "Petra owns", "The billing service belongs to a colleague, Petra")
+    broken = '{"id": "hand-edited", "content": "A LINE THAT SOMEBODY BROKE"'
+    whole_lines = memory.home.log.read_text()
+    memory.home.log.write_text(f"{broken}\n{whole_lines}")
+    memory = Memory(memory.home.root)
+    memory.rebuild(branch="again")
+    said = run("--home", str(memory.home.root), "rebuild", "--merge", "again")
+    assert "1 line of the old log that nobody can read" in said
+    assert memory.home.log.read_text().endswith(f"\n{broken}\n")
+    assert "Petra owns" in memory.home.log.read_text()
+    assert any("log.jsonl line" in one for one in Memory(memory.home.root).status().problems)
+
+
+def test_a_merge_that_was_killed_keeps_both_as_well(memory: Memory, projects: Path) -> None:
+    memory = remembering(memory, projects)
+    old = misread(memory, "Use Redis", "The queue is going to use Redis instead of Kafka")
+    with memory.home.log.open("a") as stream:
+        stream.write("nonsense\n")
+    memory = Memory(memory.home.root)
+    lines = (condensed.Kept((old.id,)),)
+    rewrite = condensed.Rewrite(at=memory.now(), by="rules", lines=lines)
+    condensed.save(memory.home, condensed.Condensed({"memory/MEMORY.md#memory": rewrite}))
+    memory.rebuild(branch="again")
+    new = [one.id for one in entries(site(memory, "again")) if "Use Redis" in one.content]
+    step = 1
+    while run_and_die(lambda: Memory(memory.home.root).merge_rebuild("again"), step):
+        step += 9
+    after = condensed.load(memory.home).blocks["memory/MEMORY.md#memory"]
+    assert [list(line.ids) for line in after.lines] == [new]
+    assert memory.home.log.read_text().endswith("}\nnonsense\n")
+
+
 # --- merging, dropping ---------------------------------------------------------------------
 
 
@@ -428,6 +507,43 @@ def test_killed_while_it_is_merged_the_same_command_completes_it(
     assert resolve(entries(memory.home)).latest(old.id) == mine.id
     assert git(memory.home.root, "branch", "--list", "extract/*") == ""
     assert git(memory.home.root, "fsck", "--strict") == ""
+
+
+def test_without_a_name_the_same_command_goes_on_the_next_day(
+    memory: Memory, projects: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = remembering(memory, projects)
+    since = DAY + timedelta(days=2)
+    step = 1
+    while not memory.rebuilds() or memory.rebuilds()[0].began is None:
+        run_and_die(lambda: Memory(memory.home.root).rebuild(since=since), step)
+        step += 1
+    [begun] = memory.rebuilds()
+    assert not begun.complete
+    monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-10T08:00:00Z")
+    built = Memory(memory.home.root).rebuild(since=since + timedelta(hours=3))  # an age, say
+    assert built.name == begun.name == "rules-2026-11-09" and built.done is not None
+    assert [one.name for one in memory.rebuilds()] == [begun.name]
+    with pytest.raises(WakebookError, match="since 2026-11-04"):
+        Memory(memory.home.root).rebuild(branch=begun.name, since=since + timedelta(days=1))
+    assert Memory(memory.home.root).rebuild().name == "rules-2026-11-10", "that one is complete"
+
+
+def test_one_that_is_being_written_is_not_touched_by_those_who_look(
+    memory: Memory, projects: Path
+) -> None:
+    memory = remembering(memory, projects)
+    step = 1
+    while not memory.rebuilds() or memory.rebuilds()[0].began is None:
+        run_and_die(lambda: Memory(memory.home.root).rebuild(branch="again"), step)
+        step += 1
+    path = site(memory, "again").cache / "rebuild.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"read": ["ha')
+    before = path.read_bytes()
+    assert not memory.rebuilds()[0].complete
+    assert path.read_bytes() == before
+    assert Memory(memory.home.root).rebuild().name == "again"
+    assert site(memory, "again").log.read_bytes() == memory.home.log.read_bytes()
 
 
 def test_two_at_once(memory: Memory, projects: Path) -> None:

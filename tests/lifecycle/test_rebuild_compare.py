@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from tests.journeys.command import run
+from tests.lifecycle.test_rebuild import remembering
 from tests.log.test_log import entry
+from wakebook import Memory
 from wakebook.lifecycle.rebuild import carry
 from wakebook.lifecycle.rebuild.compare import Tally, compare
+from wakebook.log import log
 from wakebook.log.chains import resolve
-from wakebook.log.entry import Entry
+from wakebook.log.entry import Entry, encode
 
 PATH = "raw/conversations/2026/11/02/0900-a-b.md"
 
@@ -119,3 +124,20 @@ def test_whatever_notes_tell_of_an_entry_counts() -> None:
     main = resolve([said("a", "Boats are green", detail="All of them")])
     found = compare(main, resolve([said("a", "Boats are green", detail="But for two")]))
     assert found.total == Tally(changed=1) and found.moved == 0
+
+
+def test_a_rename_since_then_is_no_difference_and_another_subject_is_told(
+    memory: Memory, projects: Path
+) -> None:
+    memory = remembering(memory, projects)
+    memory.rebuild(branch="again")
+    memory.rename_subject("tidepool", "boats")
+    assert memory.compare_rebuild("again").comparison.total.changed == 0
+    lines = list(log.read(memory.home).entries)
+    [place] = [number for number, one in enumerate(lines) if "Use Redis" in one.content]
+    lines[place] = lines[place].with_(subject="harbour")
+    with memory.home.locked():
+        log.rewrite(memory.home, [encode(one) for one in lines])
+    said = run("--home", str(memory.home.root), "rebuild", "--show", "again")
+    assert "1 changed (1 only in what they are about)" in said
+    assert "now: about boats" in said

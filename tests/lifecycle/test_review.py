@@ -13,7 +13,7 @@ from tests.lifecycle.test_notes import NOW, edit, note, plain, quiet, tell, tree
 from wakebook import Memory
 from wakebook.derive.notes import condensed
 from wakebook.derive.notes.condensed import Condensed, Kept, Rewrite
-from wakebook.errors import NotFound
+from wakebook.errors import NotFound, WakebookError
 from wakebook.log.entry import RETRACTED, Entry
 
 __all__ = ["plain"]  # the fixture
@@ -112,18 +112,17 @@ def test_an_edited_block_moves_with_its_note_and_can_be_accepted_there(plain: Me
     assert (entry.content, entry.subject) == ("Tokens live 20 min", "login")
 
 
-def test_an_edited_block_of_a_merged_subject_comes_back_no_second_time(memory: Memory) -> None:
+def test_a_subject_with_an_edit_that_waits_is_not_merged_away(memory: Memory) -> None:
     memory.remember("Tokens live 15 min", subject="auth")
     memory.remember("Shop opens", subject="shop")
     memory.commit()
     edit(note(memory, "projects/auth/notes.md"), "15 min", "20 min")
-    memory.rename_subject("auth", "shop", merge=True)
-    memory.notes()
-    kept = memory.home.root / "archive/merged/projects/auth/notes.md"
-    assert "20 min" in kept.read_text()
+    with pytest.raises(WakebookError, match="was edited by hand"):
+        memory.rename_subject("auth", "shop", merge=True)
     accept(memory)
-    assert len(contents(memory)) == 2
-    assert "20 min" in kept.read_text()
+    memory.rename_subject("auth", "shop", merge=True)
+    assert "20 min" in note(memory, "projects/shop/notes.md").read_text()
+    assert memory.proposals() == []
 
 
 # --- accepted ---------------------------------------------------------------------------------

@@ -29,6 +29,8 @@ from wakebook.models.chat import Models
 
 DAYS = 7  # that a rollup looks back behind the last one
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+LEAST = 3  # a heading and two lines
+SPARE = 6  # lines of MEMORY.md: markers, and a little room for the next days
 LEFT = 0.75  # of the words that observations may have, after reflecting upon them
 OPENING = 200_000  # bytes: a note that is larger was not written by us alone
 
@@ -161,7 +163,7 @@ def rollup(desk: Desk, book: Book) -> Iterator[Target]:
         item for item in overview.rollup(fresh, desk.now.tzinfo) if not known.issuperset(item.ids)
     ]
     lines = min(desk.config.notes.rollup_lines, _room(desk))
-    if new and lines > 0 and not _memory_edited(desk):
+    if new and lines >= LEAST and not _memory_edited(desk):
         order = list(overview.ROLLUP.values())
         items = sorted([*new, *found], key=lambda item: item.at, reverse=True)
         items.sort(key=lambda item: order.index(item.section))
@@ -185,7 +187,7 @@ def memory(desk: Desk, book: Book) -> Iterator[Target]:
     """The long-term part of MEMORY.md, if the file has more lines than it may."""
     for found in book.blocks("memory"):
         room = _room(desk)
-        if len(found.lines) > room > 0 and not _memory_edited(desk):
+        if len(found.lines) > room >= LEAST and not _memory_edited(desk):
             yield Target("prune", found.key, found.items, Cap(lines=room))
 
 
@@ -223,16 +225,11 @@ def _is_edited(path: Path, name: str) -> bool:
 
 
 def _room(desk: Desk) -> int:
-    """Lines that the long-term part of MEMORY.md may have: the cap without all others.
-
-    The briefing may take all of its lines any day, so they are not there to be used.
-    """
-    path = desk.memory
+    """Lines that the long-term part of MEMORY.md may have now: the cap without all others."""
     try:
-        text = path.read_bytes().decode("utf-8")
-        blocks = [markdown.block(text, name) for name in ("memory", markdown.BRIEFING)]
+        text = desk.memory.read_bytes().decode("utf-8")
+        there = markdown.block(text, "memory")
     except (OSError, UnicodeDecodeError, markdown.BrokenBlock):
         return 0
-    ours = sum(len(one.lines) + 3 for one in blocks if one)  # with markers and sum
-    others = len(text.splitlines()) - ours
-    return desk.config.notes.memory_cap - others - desk.config.briefing.max_lines - 8
+    others = text.count("\n") - (len(there.lines) if there else -SPARE)
+    return desk.config.notes.memory_cap - others - SPARE

@@ -108,10 +108,11 @@ def _update(
             catalogue.forget()
         catalogue.sync()
         anew = catalogue.anew
+        mark = _mark(home)
         registry = subjects.load(home)
+        followed = _follow(home, catalogue, registry, before)
         book = Book(catalogue, registry, condensed.load(home), config, now)
         numbers, entries = catalogue.dirty()
-        followed = _follow(home, catalogue, registry, before)
         wanted = book.all_pages() | _existing(home) if anew else book.pages_of(entries)
         wanted |= book.pages_of(catalogue.ever_about(followed))
         named = [registry.subjects[slug] for slug in followed if slug in registry.subjects]
@@ -130,7 +131,9 @@ def _update(
             progress(page, number, len(wanted))
         writer.flush()
         catalogue.set("stuck", json.dumps(sorted(writer.stuck)))
-        catalogue.set("subjects", _told(registry))
+        if catalogue.get("subjects mark") != mark:
+            catalogue.set("subjects", _told(registry))
+            catalogue.set("subjects mark", mark)
         catalogue.set("rewrites", json.dumps(_marks(book.rewrites)))
         catalogue.set("look", _look(now))
         catalogue.set("day", _day(now))
@@ -197,8 +200,19 @@ def _told(registry: Registry) -> str:
     )
 
 
+def _mark(home: Home) -> str:
+    """Which subjects.json it is."""
+    try:
+        there = home.subjects.stat()
+    except OSError:
+        return "none"
+    return f"{there.st_mtime_ns} {there.st_size} {there.st_ino}"
+
+
 def _follow(home: Home, catalogue: Catalogue, registry: Registry, before: Before) -> list[str]:
     """The subjects whose name, type or aliases have changed. Their notes move along."""
+    if catalogue.get("subjects mark") == _mark(home):
+        return []
     stored = catalogue.get("subjects")
     known: dict[str, Any] = json.loads(stored or "{}")
     current = json.loads(_told(registry))
@@ -215,12 +229,28 @@ def _follow(home: Home, catalogue: Catalogue, registry: Registry, before: Before
         front = {"project": now.slug, "name": now.display}
         if before_ != after:
             moves.follow(home, zip_files(before_, after), old.display, front, before)
+            _carry(home, zip_files(before_, after))
         if now.slug != old.slug:
             files = zip_files(f"procedure/{old.slug}", f"procedure/{now.slug}")
             moves.follow(home, files, old.display, front, before)
+            _carry(home, files)
     changed = {slug for slug in current if current[slug] != known.get(slug)} if stored else set()
     changed |= {slug for slug, one in current.items() if changed.intersection(one[2])}
     return [name for slug in sorted(changed) for name in (slug, *current[slug][2])]
+
+
+def _carry(home: Home, files: Sequence[tuple[str, str]]) -> None:
+    """What was condensed in notes that have moved goes with them."""
+    kept = condensed.load(home)
+    moved = dict(kept.blocks)
+    for name, rewrite in kept.blocks.items():
+        path, _, block = name.partition("#")
+        new = dict(files).get(path)
+        if new and f"{new}#{block}" not in kept.blocks:
+            moved[f"{new}#{block}"] = rewrite
+            del moved[name]
+    if moved != kept.blocks:
+        condensed.save(home, Condensed(moved))
 
 
 def zip_files(old: str, new: str) -> list[tuple[str, str]]:

@@ -62,7 +62,9 @@ def retire(desk: Desk, dry: bool = False) -> Retired:
         return Retired({f"{KNOWLEDGE}/{path}": f"{ARCHIVE}/{path}" for path in going})
     moved: dict[str, str] = {}
     old = [home.root / KNOWLEDGE / path for path in going]
-    with desk.history.rewrite("maintenance", f"retire {len(going)} notes", old) as touched:
+    with desk.history.rewrite(
+        "maintenance", f"retire {len(going)} note{'s' * (len(going) > 1)}", old
+    ) as touched:
         for source, path in zip(old, going, strict=True):
             target = moves.move(home, source, home.root / ARCHIVE / path)
             touched.append(target)

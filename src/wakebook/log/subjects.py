@@ -177,6 +177,11 @@ def rename(registry: Registry, old: str, new: str) -> Registry:
     return registry.without(source.slug).with_(merged)
 
 
+def retype(registry: Registry, name: str, type_: str) -> Registry:
+    _known_type(type_)
+    return registry.with_(msgspec.structs.replace(registry.get(name), type=type_))
+
+
 def delete(registry: Registry, name: str) -> Registry:
     return registry.with_(msgspec.structs.replace(registry.get(name), deleted=True))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from wakebook import clock
+from wakebook.errors import WakebookError
 from wakebook.memory.keeping import Keeping
 
 if TYPE_CHECKING:
@@ -154,9 +155,31 @@ class Learning(Keeping):
         from wakebook.lifecycle.rename import rename
 
         with self._writing():
+            if merge:
+                self._require_reviewed(self.registry().get(old).slug)
             done = rename(self.home, self.history(), old, new, merge=merge)
         self._quietly("notes", self.notes)
         return done
+
+    def _require_reviewed(self, slug: str) -> None:
+        """What somebody has edited in a subject's notes must not get lost with them."""
+        waiting = [
+            one.path for one in self.proposals() if slug in one.path.removesuffix(".md").split("/")
+        ]
+        if waiting:
+            raise WakebookError(
+                f"{waiting[0]} was edited by hand: `wakebook review` first, then merge {slug}."
+            )
+
+    def retype_subject(self, name: str, type_: str) -> Subject:
+        """Say what a subject is: its notes move to where such things stand."""
+        from wakebook.log import subjects
+
+        with self._writing():
+            after = subjects.retype(self.registry(), name, type_)
+            subjects.save(self.home, after)
+        self._quietly("notes", self.notes)
+        return after.get(name)
 
     def delete_subject(self, name: str) -> Subject:
         from wakebook.log import subjects

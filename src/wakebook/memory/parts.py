@@ -58,9 +58,13 @@ class Parts:
         found = self._config or configs.load(self.home.config)
         above = self.home.root.parents
         if len(above) > 2 and (above[1].name, above[0].name) == (".cache", "explore"):
-            # an exploration keeps to itself: it neither pushes nor writes MEMORY.md elsewhere
-            git, briefing = found.git.with_(push=""), found.briefing.with_(memory_file="")
-            found = found.with_(git=git, briefing=briefing)
+            # an exploration keeps to itself: it reads no sessions, pushes nothing, and writes no
+            # MEMORY.md elsewhere
+            found = found.with_(
+                hosts=found.hosts.with_(**dict.fromkeys(found.hosts.settings, ())),
+                git=found.git.with_(push=""),
+                briefing=found.briefing.with_(memory_file=""),
+            )
         return found
 
     def now(self) -> datetime:

@@ -28,7 +28,7 @@ COMMANDS = {
     "show": "An entry with its history, a session, or lines of a file.",
     "remember": "Keep something by hand.",
     "forget": "Take entries out of the log.",
-    "subjects": "What entries are about: list, add, rename, merge, delete.",
+    "subjects": "What entries are about: list, add, type, rename, merge, delete.",
     "brief": "Write the briefing into MEMORY.md.",
     "notes": "Bring the notes up to date, and list them.",
     "review": "What was edited by hand in generated text: accept or reject it.",

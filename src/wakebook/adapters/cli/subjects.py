@@ -52,6 +52,19 @@ def add(memory: Memory, name: str, type_: str, display: str, as_json: bool) -> N
         console().print(f"[green]●[/green] Added [bold]{item.slug}[/bold] ({item.display})")
 
 
+@command.command(name="type")
+@click.argument("name")
+@click.argument("type_", metavar="TYPE", type=TYPES)
+@options
+def retype(memory: Memory, name: str, type_: str, as_json: bool) -> None:
+    """Say what a subject is, like: wakebook subjects type jane-doe person. Its notes move along."""
+    item = memory.retype_subject(name, type_)
+    if as_json:
+        emit(item)
+    else:
+        console().print(f"[green]●[/green] [bold]{item.slug}[/bold] is a {item.type}")
+
+
 @command.command()
 @click.argument("old")
 @click.argument("new")

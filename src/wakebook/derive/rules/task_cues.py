@@ -40,6 +40,11 @@ TASKS = (
     rf"(?:(?P<topic>[^?]{{3,90}}?),? )?(?:i|we)(?:'ll| will|'m going to|'m gonna| am going to"
     rf"|'re going to|'re gonna| are going to) {_ALSO}(?P<rest>(?=.*(?:{TIME}|\bmyself\b)).+)",
 )
+NO_REPORT = (  # that something is done: it is still to do, or waits for something else
+    rf"{_SELF}{_ALSO}{_DUTY} ",
+    r".*\b(?:before|until|till|once|when|as soon as|unless|if) [^,;.]{2,60}? (?:is|are|gets?) "
+    r"(?:done|finished|ready|over|complete)\b",
+)
 BLOCKED = (  # owed by others, or stuck: kept in the speaker's words
     r"(?:i|we) can't .{3,60} until .+",
     rf"(?:i|we) (?:still )?(?:haven't|have not|havent) (?:{DONE})\b.+\byet\b.*",

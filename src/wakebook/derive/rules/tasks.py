@@ -67,6 +67,8 @@ def finished(clause: str, ledger: Ledger) -> list[Finding]:
     """The open task that a clause reports as done, closed."""
     if pattern(task_cues.NOT_DONE).search(clause):
         return []
+    if any(pattern(cue).match(clause) for cue in task_cues.NO_REPORT):
+        return []
     if any(pattern(cue).match(clause) for cue in task_cues.FINISHED):
         task = _reported(clause, ledger, least=1)
     elif pattern(task_cues.CAME).search(clause) or pattern(task_cues.BY_NOW).search(clause):
