@@ -262,6 +262,15 @@ def front(values: Mapping[str, Any]) -> str:
     return "\n".join(["---", *lines, "---", ""])
 
 
+def add_front(text: str, key: str, value: Any) -> str:
+    """The text with a key more at the end of its frontmatter, if it has one without that key."""
+    found = read_front(text)
+    if not found.values or key in found.values:
+        return text
+    end = "\r\n" if text.startswith("---\r\n") else "\n"
+    return f"{text[: found.end]}{end}{key}: {_scalar(value)}{text[found.end :]}"
+
+
 def _scalar(value: Any) -> str:
     """A value on one line of YAML."""
     if isinstance(value, list | tuple):

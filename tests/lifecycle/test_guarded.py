@@ -219,3 +219,56 @@ def test_nothing_to_condense_is_refused(memory: Memory) -> None:
         condense([], Cap(lines=3), "", clock.now())
     with pytest.raises(WakebookError, match="archive"):
         memory.restore("merged/../../log.jsonl")
+
+
+def test_thousands_of_files_fit_into_one_commit(memory: Memory) -> None:
+    """Their names are more than a command line takes."""
+    folder = memory.home.root / "knowledge" / "reference" / ("deep" * 40)
+    folder.mkdir()
+    for number in range(12_000):
+        (folder / f"{number}.txt").write_text("x")
+    memory.commit("a whole vault")
+    assert memory.status().uncommitted == 0
+
+
+def test_one_odd_path_keeps_nothing_else_out(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("Ylva is the photographer", subject="shoot")
+    memory.retype_subject("shoot", "person")
+    memory.commit("all")
+    path = note(memory, "people/shoot.md")
+    path.unlink()
+    path.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (memory.home.root / "knowledge" / "linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "own.md").write_text("mine")
+    (memory.home.root / "knowledge" / "reference" / "fine.md").write_text("fine")
+    assert memory.commit("the rest")
+    assert "fine.md" in run_git(memory.home.root, "show", "--stat", "HEAD")
+    assert any("is a folder" in problem for problem in memory.status().problems)
+
+
+def test_forgetting_does_not_depend_on_who_reads_the_output(memory: Memory) -> None:
+    import subprocess
+    import sys
+
+    entry = memory.remember("A secret of the harbour")
+    command = [sys.executable, "-m", "wakebook", "--home", str(memory.home.root)]
+    child = subprocess.Popen([*command, "forget", entry.id, "--yes"], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.close()
+    child.wait()
+    assert entry.id not in memory.home.log.read_text()
+
+
+def test_receipts_that_cannot_be_read_are_told(memory: Memory) -> None:
+    (memory.home.root / "forgotten.jsonl").write_text('{"x": [')
+    assert any("forgotten.jsonl" in problem for problem in memory.status().problems)
+
+
+def test_a_note_gets_its_date_when_it_has_something_to_say(memory: Memory) -> None:
+    memory.add_subject("auth")
+    path = note(memory, "projects/auth/context.md")
+    assert "updated" not in path.read_text()
+    memory.remember("Use Postgres", type_="decision", subject="auth")
+    front = path.read_text().split("---")[1].strip().split("\n")
+    assert [line.partition(":")[0] for line in front] == ["type", "project", "updated"]

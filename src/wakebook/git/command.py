@@ -68,9 +68,18 @@ def run(
     settings: Sequence[str] = (),
     check: bool = True,
     extra: Mapping[str, str] | None = None,
+    given: bytes = b"",
     timeout: float = TIMEOUT,
 ) -> subprocess.CompletedProcess[str]:
-    done = run_bytes(root, arguments, settings=settings, check=check, extra=extra, timeout=timeout)
+    done = run_bytes(
+        root,
+        arguments,
+        settings=settings,
+        check=check,
+        extra=extra,
+        given=given,
+        timeout=timeout,
+    )
     return subprocess.CompletedProcess(
         done.args, done.returncode, text_of(done.stdout), text_of(done.stderr)
     )

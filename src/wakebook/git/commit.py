@@ -19,6 +19,13 @@ CHECKED = "WAKEBOOK_CHECKED"  # tells the hooks that this commit is Wakebook's o
 NOTHING = ("nothing to commit", "no changes added", "nothing added")
 
 
+LISTED = ("--pathspec-from-file=-", "--pathspec-file-nul")  # of names on its input: any number
+
+
+def _listed(names: Sequence[str]) -> bytes:
+    return b"\0".join(os.fsencode(name) for name in names)
+
+
 class Committing(Place):
     _named: bool | None = None
 
@@ -37,13 +44,14 @@ class Committing(Place):
         self._clear_stale_locks()
         message = f"{kind}: {_subject(summary)}\n" + (f"\n{body.strip()}\n" if body else "")
         try:
-            run(self.root, ["add", "--all", "--force", "--", *names])
+            run(self.root, ["add", "--all", "--force", *LISTED], given=_listed(names))
             done = run(
                 self.root,
-                ["commit", "--message", message, "--only", "--", *names],
+                ["commit", "--message", message, "--only", *LISTED],
                 settings=["commit.gpgsign=false", *self._identity()],
                 check=False,
                 extra=self._stamp() | {CHECKED: "1"},
+                given=_listed(names),
             )
         except GitError:
             self._unstage(names)
@@ -59,9 +67,16 @@ class Committing(Place):
 
     def _there(self, paths: Sequence[Path]) -> list[str]:
         """The names of those that exist, or that git knows and are gone."""
-        names = [self.name(path) for path in paths if path.exists()]
-        gone = [self.name(path) for path in paths if not path.exists()]
+        there = [path for path in paths if not self._odd(path)]
+        names = [self.name(path) for path in there if path.exists()]
+        gone = [self.name(path) for path in there if not path.exists()]
         return names + [name for name in gone if self._tracked(name)]
+
+    def _odd(self, path: Path) -> bool:
+        """What git cannot commit as a file: a folder in its place, or below a link. One of them
+        must not keep all others out."""
+        beyond = any(one.is_symlink() for one in path.parents if one.is_relative_to(self.root))
+        return path.is_dir() or (beyond and path.parent != self.root)
 
     def _clear_stale_locks(self) -> None:
         """A git that was killed leaves its lock. In the home's own repository, where nobody
@@ -75,7 +90,7 @@ class Committing(Place):
                     lock.unlink()
 
     def _unstage(self, names: Sequence[str]) -> None:
-        self._try("reset", "--quiet", "--", *names)
+        run(self.root, ["reset", "--quiet", *LISTED], check=False, given=_listed(names))
 
     def changed(self, *below: str) -> list[Path]:
         """Files below these paths of the home with uncommitted changes."""

@@ -16,6 +16,7 @@ from wakebook.lifecycle.desk import Desk
 from wakebook.lifecycle.links import missing
 from wakebook.lifecycle.moves import MERGED
 from wakebook.lifecycle.notes import ARCHIVE, KNOWLEDGE
+from wakebook.log import forgotten
 
 TOLD = 5  # links that are named one by one
 
@@ -99,6 +100,10 @@ def _record(desk: Desk) -> Iterator[str]:
         condensed.load(desk.home)
     except WakebookError as error:
         yield f"{error} No note is written until then."
+    try:
+        forgotten.load(desk.home)
+    except WakebookError as error:
+        yield f"{error} Nothing is read until then."
 
 
 def _folders(desk: Desk) -> Iterator[str]:

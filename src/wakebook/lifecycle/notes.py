@@ -374,6 +374,8 @@ class _Writer:
         if markdown.split(new)[0].get("type") == block.front["type"]:  # and not somebody's own
             values = {name: block.front[name] for name in FRONT if name in block.front}
             new = markdown.set_front(new, values | {"line_count": new.count("\n")})
+            if "updated" in values:
+                new = markdown.add_front(new, "updated", values["updated"])
         if new != old or not path.exists():
             self._waiting[path] = (self._waiting.get(path, (old, ""))[0], new)
 

@@ -93,7 +93,13 @@ def status(
         problems.append(str(error))
     by_rules = candidates(chains, states.load(home)) if models.has("extract") else []
     since = clock.iso(now - timedelta(days=RECENT_DAYS))
-    over = _over(models, now) | _done(states.load(home)) | history.over() | _condensed(home)
+    over = (
+        _over(models, now)
+        | _done(states.load(home))
+        | history.over()
+        | _condensed(home)
+        | _vault(home)
+    )
     notable = NOTABLE if by_rules else {k: v for k, v in NOTABLE.items() if k != "covered"}
     handoffs = [entry.timestamp for entry in current if entry.type == "handoff"]
     return Status(
@@ -165,6 +171,12 @@ def _schedule(history: History) -> Iterator[str]:
         yield f"{error} No job runs until then."
 
 
+def _vault(home: Home) -> dict[str, str]:
+    """When a vault was last built: it has told anew what is wrong there."""
+    built = home.traces("vault", 1)
+    return {"vault": str(built[0]["at"])} if built else {}
+
+
 def _condensed(home: Home) -> dict[str, str]:
     """When a block was last condensed: what was refused before is over."""
     try:
@@ -185,6 +197,7 @@ def _events(
             where = str(record.get("where") or record.get("session") or "")
             where = "extract" if event == "covered" else where  # once for all sessions
             of_a_session = event == "failure" and where in sessions  # that stands in its account
+            where = "vault" if where.startswith("vault ") else where
             at = str(record.get("at", ""))
             if of_a_session or at < max(since, over.get(where, "")):
                 continue

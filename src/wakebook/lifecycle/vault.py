@@ -250,6 +250,7 @@ class _Build:
     # --- writing ---------------------------------------------------------------------
 
     def _write(self, places: Sequence[Place], progress: Progress) -> list[Place]:
+        self._home.trace("vault", pages=len(places))  # what was wrong before is over
         self._save(self._after(places, done=False))
         put: list[Place] = []
         for place in places:

@@ -126,8 +126,8 @@ def _unknown(text: str, made: list[Line]) -> str:
 
 
 def _outside(text: str, number: int) -> str:
-    end = text.find("\n---\n", 3)
-    if text.startswith("---\n") and end > 0 and number <= text.count("\n", 0, end) + 2:
+    front = markdown.read_front(text)
+    if front.values is not None and number <= text.count("\n", 0, front.end) + 2:
         return "frontmatter"
     line = text.split("\n")[number - 1]
     if "<!-- wakebook:" in line or "GENERATED BRIEFING" in line:

@@ -158,7 +158,7 @@ class Past(Keeping):
             return prune(self.history(), now, self.config.git.explore_days)
 
     def tag(self, now: datetime) -> str:
-        """Tag the day of `now`, and on a Sunday the week; what was done, in a line."""
+        """Tag the day of `now`, and the week of the last Sunday if it has no tag yet."""
         from wakebook.lifecycle import tags
 
         with self._writing():

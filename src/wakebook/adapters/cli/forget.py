@@ -34,10 +34,9 @@ def command(memory: Memory, ids: tuple[str, ...], chain: bool, yes: bool, as_jso
     going = memory.plan_forget(ids, chain=chain)
     if as_json and not yes:
         raise click.UsageError("With --json nobody can be asked: give --yes as well.")
-    if not as_json:
+    if not yes:
         _show(memory, going)
-        if not yes:
-            click.confirm("Forget this?", abort=True)
+        click.confirm("Forget this?", abort=True)
     rows = [entry_json(memory, entry) for entry in going.entries]
     done = memory.forget(ids, chain=chain)
     if as_json:

@@ -8,6 +8,7 @@ memory/before/extract-NAME.
 from __future__ import annotations
 
 import codecs
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -15,6 +16,7 @@ from datetime import datetime
 import msgspec
 
 from wakebook import clock
+from wakebook.capture import state as states
 from wakebook.config import Config
 from wakebook.derive.batch import settle
 from wakebook.derive.rules import words
@@ -76,6 +78,7 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
         untold = condensed.follow(home, main, resolve(entries))  # again, if it is killed now
         log.rewrite(home, lines)
         subjects.save(home, start.completed(built, before, used, was))
+        _recount(home, entries)
         touching = history.before_touching
         updated = notes.update(home, config, now, full=True, before=lambda them: touching(*them))
         commit = site.repository.commit(
@@ -136,6 +139,17 @@ def _passed(site: Site, main: Chains, new: Sequence[Entry], done: Done) -> int:
     return sum(
         entry.transcript in done.replayed and entry.id not in known for entry in main.entries
     )
+
+
+def _recount(home: Home, entries: Sequence[Entry]) -> None:
+    """How many entries each session gave, by the new log: `audit` compares."""
+    left = Counter(entry.session for entry in entries)
+    state = states.load(home)
+    sessions = {
+        ref: msgspec.structs.replace(known, entries=left.pop(known.id, 0))
+        for ref, known in state.sessions.items()
+    }
+    states.save(home, msgspec.structs.replace(state, sessions=sessions))
 
 
 def _unreadable(home: Home) -> list[bytes]:
