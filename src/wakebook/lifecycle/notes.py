@@ -373,9 +373,9 @@ class _Writer:
     def _wait(self, path: Path, old: str, new: str, block: Block) -> None:
         if markdown.split(new)[0].get("type") == block.front["type"]:  # and not somebody's own
             values = {name: block.front[name] for name in FRONT if name in block.front}
-            new = markdown.set_front(new, values | {"line_count": new.count("\n")})
             if "updated" in values:
                 new = markdown.add_front(new, "updated", values["updated"])
+            new = markdown.set_front(new, values | {"line_count": new.count("\n")})
         if new != old or not path.exists():
             self._waiting[path] = (self._waiting.get(path, (old, ""))[0], new)
 

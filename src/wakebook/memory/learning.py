@@ -127,7 +127,7 @@ class Learning(Keeping):
                 self.home,
                 text,
                 type_=type_,
-                subject=subject or next((one.subject for one in old if one.subject), ""),
+                subject=subject or self._subject_of(old),
                 detail=detail,
                 replaces=[one.id for one in old],
                 status=status,
@@ -136,6 +136,12 @@ class Learning(Keeping):
         self._quietly("notes", self.notes)
         self._quietly("git", lambda: self.history().batch(clock.now(), ask=False))  # somebody waits
         return entry
+
+    def _subject_of(self, entries: Sequence[Entry]) -> str:
+        """What entries are about, if that is still a subject."""
+        registry = self.registry()
+        found = (registry.for_entry(one.subject) for one in entries if one.subject)
+        return next((slug for slug in found if slug), "")
 
     def subjects(self) -> list[tuple[Subject, int]]:
         """Every subject with the number of its current entries."""
