@@ -30,6 +30,7 @@ bench: .venv/.dev
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/extraction.py
 	$(BIN)/python bench/kills.py
+	$(BIN)/python bench/notes.py
 	$(BIN)/python bench/search.py --sizes 10000,100000
 
 .venv/.venv:

@@ -136,8 +136,9 @@ def test_newest_is_the_latest_that_holds_and_was_not_taken_back(memory: Memory) 
         assert newest is not None
         assert newest.id == name(2)
         assert catalogue.newest(["nobody"]) is None
-        assert catalogue.last(["login"]) == entries[2].timestamp.timestamp()
-        assert catalogue.last(["nobody"]) == 0
+        last = entries[2].timestamp
+        assert catalogue.since(last)["login"] == last.timestamp()
+        assert "login" not in catalogue.since(last + timedelta(seconds=1))
 
 
 def test_recent_is_what_holds_newest_first_and_telling_leaves_plain_facts_out(

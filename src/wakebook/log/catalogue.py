@@ -21,7 +21,7 @@ from wakebook.log import log
 from wakebook.log.chains import resolve
 from wakebook.log.entry import RETRACTED, Entry, decode, encode
 
-VERSION = 3
+VERSION = 4
 NAME = "catalogue.db"
 SLICE = 8 << 20  # bytes of the log that are read at a time
 TAIL = 256
@@ -39,6 +39,7 @@ CREATE INDEX by_replacement ON entry (replaced_by) WHERE replaced_by != '';
 CREATE INDEX by_kind ON entry (kind, seq) WHERE kind != '';
 CREATE INDEX by_pin ON entry (seq) WHERE pinned = 1 AND replaced_by = '';
 CREATE TABLE missing (old TEXT NOT NULL, new TEXT NOT NULL);
+CREATE INDEX by_missing ON missing (old);
 CREATE TABLE dirty (seq INTEGER PRIMARY KEY);
 CREATE TABLE written (path TEXT PRIMARY KEY, digest BLOB NOT NULL);
 CREATE TABLE block (key TEXT PRIMARY KEY, lines TEXT NOT NULL);
@@ -199,7 +200,7 @@ class Catalogue:
         """What an entry had replaced is told with what holds instead: that has changed."""
         waiting, seen = [identity], {identity}
         while waiting:
-            sql = "SELECT seq, id FROM entry WHERE replaced_by = ?"
+            sql = "SELECT seq, id FROM entry WHERE replaced_by = ? AND replaced_by != ''"
             for seq, earlier in self._db.execute(sql, [waiting.pop()]).fetchall():
                 self._db.execute("INSERT OR IGNORE INTO dirty VALUES (?)", [seq])
                 if earlier not in seen:
@@ -221,7 +222,9 @@ class Catalogue:
 
     def dirty(self) -> tuple[list[int], list[Entry]]:
         """The entries that have changed since they were last worked off."""
-        rows = self._db.execute("SELECT seq, line FROM entry JOIN dirty USING (seq)").fetchall()
+        rows = self._db.execute(
+            "SELECT seq, line FROM dirty CROSS JOIN entry USING (seq)"
+        ).fetchall()
         return [row[0] for row in rows], [decode(row[1]) for row in rows]
 
     def done(self, numbers: Sequence[int]) -> None:
@@ -309,8 +312,14 @@ class Catalogue:
 
     def depths(self, ids: Iterable[str]) -> dict[str, int]:
         """How often each has been refined."""
-        sql = "SELECT depth FROM entry WHERE id = ?"
-        return {one: row[0] for one in ids for row in self._db.execute(sql, [one])}
+        wanted = list(ids)
+        found: dict[str, int] = {}
+        for first in range(0, len(wanted), 500):
+            some = wanted[first : first + 500]
+            marks = ",".join("?" * len(some))
+            sql = f"SELECT id, depth FROM entry WHERE id IN ({marks})"  # noqa: S608
+            found.update(self._db.execute(sql, some).fetchall())
+        return found
 
     def newest(self, slugs: Iterable[str]) -> Entry | None:
         """The newest thing that holds about a subject; of two, where a session stopped."""
@@ -324,7 +333,9 @@ class Catalogue:
         return next((entry for entry in found if not entry.extra.get(RETRACTED)), None)
 
     def of_kind(self, kind: str) -> list[Entry]:
-        sql = "SELECT line FROM entry WHERE kind = ? AND replaced_by = '' ORDER BY seq"
+        sql = (
+            "SELECT line FROM entry WHERE kind = ? AND kind != '' AND replaced_by = '' ORDER BY seq"
+        )
         return self._many(sql, [kind])
 
     def days(self) -> list[float]:
@@ -337,11 +348,14 @@ class Catalogue:
         rows = self._db.execute("SELECT DISTINCT subject FROM entry WHERE replaced_by = ''")
         return [row[0] for row in rows]
 
-    def last(self, slugs: Iterable[str]) -> float:
-        """When something that holds was last said about a subject; 0 for never."""
-        sql = "SELECT max(at) FROM entry WHERE subject = ? AND replaced_by = ''"
-        found = (self._db.execute(sql, [slug]).fetchone()[0] for slug in slugs)
-        return max((at for at in found if at), default=0.0)
+    def since(self, moment: datetime) -> dict[str, float]:
+        """The subjects of what holds and was said since then, with when it was last."""
+        rows = self._db.execute(
+            "SELECT subject, max(at) FROM entry WHERE at >= ? AND replaced_by = '' "
+            "GROUP BY subject",
+            [moment.timestamp()],
+        )
+        return dict(rows.fetchall())
 
     def pending(self) -> list[Entry]:
         """All that is open, the newest first."""

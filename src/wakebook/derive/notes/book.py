@@ -243,14 +243,13 @@ class Book:
 
     # --- overviews ---------------------------------------------------------------------------
 
-    def _active_projects(self, since: float) -> list[tuple[Subject, Entry]]:
+    def _active_projects(self, since: datetime) -> list[tuple[Subject, Entry]]:
         """Projects with news since then, with their newest entry, newest first."""
         times: dict[str, float] = {}
-        for known in self.registry.known():
-            if known.type == "project":
-                at = self.catalogue.last(self.names(known.slug))
-                if at >= since and at:
-                    times[known.slug] = at
+        for name, at in self.catalogue.since(since).items():
+            known = self.registry.subjects.get(self.registry.canonical(name))
+            if known and known.type == "project" and not known.deleted:
+                times[known.slug] = max(at, times.get(known.slug, 0.0))
         found: list[tuple[Subject, Entry]] = []
         for slug in sorted(times, key=lambda slug: (-times[slug], slug))[: overview.ACTIVE]:
             known = self.registry.subjects[slug]
@@ -273,7 +272,7 @@ class Book:
 
     def _active(self, _: str) -> Iterator[Block]:
         since = self._now - timedelta(days=self._config.briefing.active_days)
-        items = overview.active(self._active_projects(since.timestamp()))
+        items = overview.active(self._active_projects(since))
         yield self._block(
             "projects/_active.md", "active", "Active Projects", "project_index", items
         )

@@ -25,6 +25,7 @@ class People:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+        self._aliases = registry.aliases()
         self._names: dict[str, list[tuple[str, Subject]]] = {}
         for person in registry.known():
             if person.type == "person":
@@ -48,7 +49,8 @@ class People:
         found = {person.slug: person for person in named}
         new = introduced(entry)
         if new:
-            there = self._registry.subjects.get(self._registry.canonical(new.slug))
+            subjects = self._registry.subjects
+            there = subjects.get(new.slug) or subjects.get(self._aliases.get(new.slug, ""))
             if there is None or (there.type == "person" and not there.deleted):
                 found.setdefault((there or new).slug, there or new)
         return list(found.values())
