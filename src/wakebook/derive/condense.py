@@ -17,7 +17,7 @@ import msgspec
 
 from wakebook.derive.extract import RULES
 from wakebook.derive.notes import item as notes
-from wakebook.derive.notes.condensed import Kept, Rewrite
+from wakebook.derive.notes.condensed import Kept, Rewrite, apply
 from wakebook.derive.notes.item import Item
 from wakebook.derive.rules import words
 from wakebook.derive.sift import suspicious
@@ -80,42 +80,21 @@ def condense(
 
 
 def _guarded(items: Sequence[Item], cap: Cap, rewrite: Rewrite) -> Rewrite:
-    after = told(items, rewrite)
-    if not after:
+    after = apply(items, rewrite)  # what will be written
+    if not after or not rewrite.lines:
         raise Refused("the result is empty")
     if _words(after) > _words(items) or len(after) > len(items):
         raise Refused(
             f"the result ({_words(after):,} words) is larger than what it was made from "
             f"({_words(items):,})"
         )
-    kept = {one for item in after for one in item.ids}
+    kept = {one for line in rewrite.lines for one in line.ids}
     lost = [item for item in items if item.held and not kept.issuperset(item.ids)]
     if lost:
         raise Refused(f"the result loses {len(lost)} open or pinned: {lost[0].text[:80]!r}")
     if cap.over(after):
         raise Refused(f"the result is over its cap of {cap}")
     return rewrite
-
-
-def told(items: Sequence[Item], rewrite: Rewrite) -> list[Item]:
-    """What a rewrite leaves of the items that it was made from, and nothing else."""
-    by_id = {one: item for item in items for one in item.ids}
-    found: list[Item] = []
-    for line in rewrite.lines:
-        parts = list({id(by_id[one]): by_id[one] for one in line.ids if one in by_id}.values())
-        if not parts:
-            continue
-        first = parts[0]
-        found.append(
-            Item(
-                section=line.section or first.section,
-                text=line.text or first.text,
-                ids=tuple(one for part in parts for one in part.ids),
-                at=max(part.at for part in parts),
-                held=any(part.held for part in parts),
-            )
-        )
-    return found
 
 
 def _rewrite(items: Sequence[Item], lines: Sequence[Kept], by: str, now: datetime) -> Rewrite:

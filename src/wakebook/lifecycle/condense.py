@@ -113,7 +113,7 @@ def _keep(desk: Desk, target: Target, rewrite: Rewrite) -> int:
         notes.update(home, desk.config, desk.now, before=desk.before)
         path = desk.path(target.key)
         touched += [path] if path.is_relative_to(home.root) and path not in inside else []
-    after = derive.told(target.items, rewrite)
+    after = condensed.apply(target.items, rewrite)
     return len(block(target.items)) - len(block(after))
 
 

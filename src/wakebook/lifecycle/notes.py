@@ -31,6 +31,7 @@ from wakebook.derive.notes.item import Line
 from wakebook.errors import WakebookError
 from wakebook.home import Home
 from wakebook.lifecycle import moves
+from wakebook.lifecycle.moves import Before
 from wakebook.log import subjects
 from wakebook.log.catalogue import Catalogue, destroy
 from wakebook.log.subjects import Registry, Subject
@@ -40,7 +41,6 @@ KNOWLEDGE, ARCHIVE = "knowledge", "archive"
 OURS = ("context", "progress", "notes", "person", "reference", "procedures")
 FRONT = ("updated", "line_count", "sessions")  # keys whose values are kept current
 
-Before = Callable[[Sequence[Path]], None]
 Progress = Callable[[str, int, int], None]
 
 
