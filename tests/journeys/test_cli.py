@@ -233,6 +233,9 @@ def test_the_demo_is_killed_recovers_and_explains_itself() -> None:
     assert "## Last Session Handoff" in done["wake"]
     assert "21 November" in run("demo", "--keep", str(Path.home() / "kept"))
     assert "not empty" in run("demo", "--keep", str(Path.home() / "kept"), code=2)
+    progress, journal = done["notes"]
+    assert "# Tidepool — progress" in progress and "wakebook:begin journal" in journal
+    assert done["ticked"].startswith("- [x] ")
 
 
 @pytest.fixture
