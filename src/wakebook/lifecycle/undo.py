@@ -25,6 +25,7 @@ from wakebook.lifecycle.history import REWRITE, History
 from wakebook.lifecycle.notes import FRONT
 from wakebook.log import forgotten
 
+UNDOING = "undoing"  # in the cache: the rewrite that is being taken back
 REVERTS = "Reverts"
 _NAME = re.compile(rf"^{REWRITE}: (.+)$", re.MULTILINE)
 _BACK = re.compile(rf"^{REVERTS}: ([0-9a-f]{{40,64}})$", re.MULTILINE)
@@ -76,24 +77,29 @@ def undo(history: History, now: datetime) -> Undone:
         raise GitError(obstacle)
     history.finish()  # the last rewrite may not have its commit yet: it is the one that goes
     standing = [one for one in rewrites(history) if not one.undone]
-    raw = history.home.root / "raw"
-    history.backup("before undo", [p for p in history.waiting() if not p.is_relative_to(raw)])
+    raw, mark = history.home.root / "raw", history.home.cache / UNDOING
+    begun = mark.read_text(encoding="ascii") if mark.exists() else ""  # killed before its commit
+    half = {path for one in standing if one.commit == begun for path in _paths(repository, one)}
+    waiting = [one for one in history.waiting() if one not in half and not one.is_relative_to(raw)]
+    history.backup("before undo", waiting)
     gone = forgotten.load(history.home).ids
     last: Rewrite | None = None
     after: dict[Path, bytes | None] = {}
     for last in standing:
         after = _merged(repository, last, gone)
-        if after:  # otherwise somebody has put it back by hand
+        if after or last.commit == begun:  # otherwise somebody has put it back by hand
             break
-    if last is None or not after:
+    if last is None or not (after or last.commit == begun):
         raise NotFound("There is no rewrite to take back. `wakebook undo --list` shows them all.")
+    history.home.replace(mark, last.commit)
     for path, data in after.items():
         if data is None:
             path.unlink(missing_ok=True)
         else:
             history.home.replace(path, data, _mode(path))
     body = f"{last.summary}\n\n{REVERTS}: {last.commit}"
-    done = repository.commit("maintenance", f"undo {last.name}", list(after), body)
+    done = repository.commit("maintenance", f"undo {last.name}", _paths(repository, last), body)
+    mark.unlink(missing_ok=True)
     return Undone(
         rewrite=msgspec.structs.replace(last, undone=True),
         restored=tuple(repository.name(path) for path, data in after.items() if data is not None),
@@ -101,6 +107,12 @@ def undo(history: History, now: datetime) -> Undone:
         moved=_moved(repository, last, after),
         commit=done or "",
     )
+
+
+def _paths(repository: Repository, rewrite: Rewrite) -> list[Path]:
+    """The files that a rewrite changed."""
+    changes = repository.changes(f"{rewrite.commit}^", rewrite.commit, (".",))
+    return [repository.root / change.path for change in changes]
 
 
 def _moved(
