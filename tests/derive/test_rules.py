@@ -584,3 +584,19 @@ def test_long_contents_are_cut_at_a_clause() -> None:
     content = one(said).content
     assert len(content) <= 280
     assert content.endswith("things")
+
+
+def test_what_was_redacted_keeps_its_bracket() -> None:
+    from wakebook.derive.rules import wording
+
+    assert wording.sentence("the key is [redacted:api-key]") == "The key is [redacted:api-key]"
+    assert wording.sentence("the key is [redacted:api-key") == "The key is [redacted:api-key]"
+
+
+def test_what_waits_for_something_to_be_done_is_not_done() -> None:
+    """ "Before the parser is done" says nothing about the task that is open."""
+    task = known("camera", "task", "Measure the camera before the parser is done", "open")
+    drafts = extract("I need to replace the camera before the parser is done.", current=[task])
+    assert [(draft.type, draft.status, draft.replaces) for draft in drafts] == [
+        ("task", "open", ())
+    ]

@@ -60,6 +60,7 @@ def sentence(text: str) -> str:
     text = re.sub(r"(?:,? (?:though|tho|lol|haha|btw))+$", "", text.rstrip(".!… ")) or text
     while text and not (text[-1].isalnum() or text[-1] in "%)\"'”’+#/€$£…?°"):
         text = text[:-1].rstrip()
+    text = re.sub(r"(\[redacted:[\w-]+)$", r"\1]", text)  # which lost its bracket as a mark
     return text[:1].upper() + text[1:]
 
 
