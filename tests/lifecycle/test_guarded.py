@@ -272,3 +272,17 @@ def test_a_note_gets_its_date_when_it_has_something_to_say(memory: Memory) -> No
     memory.remember("Use Postgres", type_="decision", subject="auth")
     front = path.read_text().split("---")[1].strip().split("\n")
     assert [line.partition(":")[0] for line in front] == ["type", "project", "updated"]
+
+
+def test_a_subject_can_be_called_what_it_is(memory: Memory) -> None:
+    memory.remember("Likes short answers", subject="jane")
+    path = note(memory, "projects/jane/notes.md")
+    path.write_text(path.read_text() + "my own words\n")
+    home = str(memory.home.root)
+    assert "jane is a person" in run("--home", home, "subjects", "type", "jane", "person")
+    text = note(memory, "people/jane.md").read_text()
+    assert "Likes short answers" in text and "type: person" in text
+    assert "my own words" in "".join(
+        path.read_text() for path in memory.home.root.rglob("*.md") if "jane" in str(path)
+    )
+    assert "is not one of" in run("--home", home, "subjects", "type", "jane", "boat", code=2)
