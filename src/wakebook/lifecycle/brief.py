@@ -16,6 +16,7 @@ from wakebook import markdown
 from wakebook.config import Config
 from wakebook.derive import prose as proses
 from wakebook.derive.briefing import active, sources
+from wakebook.derive.notes import page as pages
 from wakebook.derive.notes.book import key
 from wakebook.derive.notes.item import Line
 from wakebook.derive.prose import Prose
@@ -102,7 +103,7 @@ def _block(path: Path, text: str) -> markdown.Block | None:
 def _note(home: Home, made: Sequence[Line]) -> None:
     """Write down what was written, for when somebody edits it."""
     with suppress(sqlite3.Error), closing(Catalogue(home)) as catalogue:
-        catalogue.note_block(key("memory/MEMORY.md", markdown.BRIEFING), lines_json(made))
+        catalogue.note_block(key(pages.MEMORY, markdown.BRIEFING), lines_json(made))
 
 
 def _written(text: str, lines: Sequence[str]) -> str:

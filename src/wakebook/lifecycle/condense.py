@@ -20,6 +20,7 @@ from wakebook.derive.condense import Cap, Refused
 from wakebook.derive.notes import condensed, overview
 from wakebook.derive.notes import page as pages
 from wakebook.derive.notes.book import Block, Book
+from wakebook.derive.notes.book import key as block_key
 from wakebook.derive.notes.condensed import Rewrite
 from wakebook.derive.notes.item import Item, block
 from wakebook.errors import ModelError
@@ -153,7 +154,7 @@ def observations(desk: Desk, book: Book) -> Iterator[Target]:
 
 def rollup(desk: Desk, book: Book) -> Iterator[Target]:
     """What MEMORY.md keeps, with what came in since the last time."""
-    key = "memory/MEMORY.md#memory"
+    key = block_key(pages.MEMORY, "memory")
     rewrite = book.rewrites.blocks.get(key)
     since = rewrite.at - timedelta(days=DAYS) if rewrite else FIRST
     found = [item for one in book.blocks("memory") for item in one.items]

@@ -68,7 +68,7 @@ class Desk(msgspec.Struct, frozen=True):
     def key(self, path: Path, block: str) -> str:
         """How the notes call a block of a file."""
         if path.resolve() == self.memory:
-            return key("memory/MEMORY.md", block)
+            return key(pages.MEMORY, block)
         for top in (KNOWLEDGE, ARCHIVE):
             if path.is_relative_to(self.home.root / top):
                 return key(path.relative_to(self.home.root / top).as_posix(), block)

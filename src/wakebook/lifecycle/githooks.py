@@ -22,7 +22,7 @@ from wakebook.lifecycle import checks
 NAMES = ("pre-commit", "post-commit")
 INDEXED = (*checks.FOLDERS, "log.jsonl", "subjects.json")
 MARK = "# Installed by Wakebook"
-REFUSED = 8  # the exit code of a check that refuses; anything else is no reason to stop
+REFUSED = GitError.exit_code  # of a check that refuses; anything else is no reason to stop
 _HEAD = f"""#!/bin/sh
 {MARK}; `wakebook init` brings it up to date, and removes it if [git] hooks = false.
 [ -z "${CHECKED}" ] || exit 0

@@ -16,7 +16,6 @@ from contextlib import closing
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -30,11 +29,12 @@ from wakebook.derive.notes.condensed import Condensed
 from wakebook.derive.notes.item import Line
 from wakebook.errors import WakebookError
 from wakebook.home import Home
-from wakebook.lifecycle import moves
+from wakebook.lifecycle import follow, moves
 from wakebook.lifecycle.moves import Before
 from wakebook.log import subjects
 from wakebook.log.catalogue import Catalogue, destroy
-from wakebook.log.subjects import Registry, Subject
+from wakebook.log.entry import Entry
+from wakebook.log.subjects import Registry
 
 VERSION = 1  # of how notes look: another one writes all of them anew
 KNOWLEDGE, ARCHIVE = "knowledge", "archive"
@@ -107,33 +107,19 @@ def _update(
         if full or catalogue.get("look") != _look(now):
             catalogue.forget()
         catalogue.sync()
-        anew = catalogue.anew
-        mark = _mark(home)
+        seen = follow.mark(home)
         registry = subjects.load(home)
-        followed = _follow(home, catalogue, registry, before)
+        followed = follow.follow(home, catalogue, registry, before)
         book = Book(catalogue, registry, condensed.load(home), config, now)
         numbers, entries = catalogue.dirty()
-        wanted = book.all_pages() | _existing(home) if anew else book.pages_of(entries)
-        wanted |= book.pages_of(catalogue.ever_about(followed))
-        named = [registry.subjects[slug] for slug in followed if slug in registry.subjects]
-        wanted |= {pages.home_page(subject) for subject in named}
-        wanted |= set(json.loads(catalogue.get("stuck", "[]")))
-        wanted |= _rewritten(catalogue, book.rewrites)
-        if wanted or overwrite or catalogue.get("day") != _day(now):
-            known = set(pages.OVERVIEWS)
-            told = any(page.startswith("person/") for page in wanted) or followed or anew
-            wanted |= known if told else known - {"people"}
-        wanted.add("memory")  # people write there, and it has a cap
-        wanted |= {pages.at(name.partition("#")[0]) for name in overwrite}
+        wanted = _wanted(home, book, entries, followed, overwrite, now)
         writer = _Writer(home, config, catalogue, before, overwrite, registry)
-        for number, page in enumerate(sorted(wanted - {""}), 1):
+        for number, page in enumerate(sorted(wanted), 1):
             writer.write(page, book.blocks(page))
             progress(page, number, len(wanted))
         writer.flush()
         catalogue.set("stuck", json.dumps(sorted(writer.stuck)))
-        if catalogue.get("subjects mark") != mark:
-            catalogue.set("subjects", _told(registry))
-            catalogue.set("subjects mark", mark)
+        follow.remember(catalogue, registry, seen)
         catalogue.set("rewrites", json.dumps(_marks(book.rewrites)))
         catalogue.set("look", _look(now))
         catalogue.set("day", _day(now))
@@ -145,6 +131,30 @@ def _update(
             problems=writer.problems,
             pages=len(wanted),
         )
+
+
+def _wanted(
+    home: Home,
+    book: Book,
+    entries: Sequence[Entry],
+    followed: Sequence[str],
+    overwrite: Collection[str],
+    now: datetime,
+) -> set[str]:
+    """The pages to look at: with changed entries, subjects or rewrites, and what waits."""
+    catalogue, known = book.catalogue, book.registry.subjects
+    anew = catalogue.anew
+    wanted = book.all_pages() | _existing(home) if anew else book.pages_of(entries)
+    wanted |= book.pages_of(catalogue.ever_about(followed))
+    wanted |= {pages.home_page(known[slug]) for slug in followed if slug in known}
+    wanted |= set(json.loads(catalogue.get("stuck", "[]")))
+    wanted |= _rewritten(catalogue, book.rewrites)
+    wanted |= {pages.at(name.partition("#")[0]) for name in overwrite}
+    if wanted or catalogue.get("day") != _day(now):
+        told = any(page.startswith("person/") for page in wanted) or followed or anew
+        wanted |= set(pages.OVERVIEWS) - (set() if told else {"people"})
+    wanted.add("memory")  # people write there, and it has a cap
+    return wanted - {""}
 
 
 def _look(now: datetime) -> str:
@@ -191,74 +201,6 @@ def is_utf8(path: Path) -> bool:
     return True
 
 
-def _told(registry: Registry) -> str:
-    return json.dumps(
-        {
-            slug: [one.display, one.type, list(one.aliases), one.deleted]
-            for slug, one in registry.subjects.items()
-        }
-    )
-
-
-def _mark(home: Home) -> str:
-    """Which subjects.json it is."""
-    try:
-        there = home.subjects.stat()
-    except OSError:
-        return "none"
-    return f"{there.st_mtime_ns} {there.st_size} {there.st_ino}"
-
-
-def _follow(home: Home, catalogue: Catalogue, registry: Registry, before: Before) -> list[str]:
-    """The subjects whose name, type or aliases have changed. Their notes move along."""
-    if catalogue.get("subjects mark") == _mark(home):
-        return []
-    stored = catalogue.get("subjects")
-    known: dict[str, Any] = json.loads(stored or "{}")
-    current = json.loads(_told(registry))
-    was = [Subject(slug, one[0], one[1]) for slug, one in known.items()]
-    was += [Subject(slug, slug, "person") for slug in current if slug not in known]  # mentioned
-    if not stored:  # nobody knows what they were: any page of an earlier name may be there
-        names = registry.aliases()
-        was = [Subject(old, old, type_) for old in names for type_ in ("project", "person", "tool")]
-    for old in was:
-        now = registry.subjects.get(registry.canonical(old.slug))
-        if now is None or now.deleted:
-            continue
-        before_, after = pages.home_page(old), pages.home_page(now)
-        front = {"project": now.slug, "name": now.display}
-        if before_ != after:
-            moves.follow(home, zip_files(before_, after), old.display, front, before)
-            _carry(home, zip_files(before_, after))
-        if now.slug != old.slug:
-            files = zip_files(f"procedure/{old.slug}", f"procedure/{now.slug}")
-            moves.follow(home, files, old.display, front, before)
-            _carry(home, files)
-    changed = {slug for slug in current if current[slug] != known.get(slug)} if stored else set()
-    changed |= {slug for slug, one in current.items() if changed.intersection(one[2])}
-    return [name for slug in sorted(changed) for name in (slug, *current[slug][2])]
-
-
-def _carry(home: Home, files: Sequence[tuple[str, str]]) -> None:
-    """What was condensed in notes that have moved goes with them."""
-    kept = condensed.load(home)
-    moved = dict(kept.blocks)
-    for name, rewrite in kept.blocks.items():
-        path, _, block = name.partition("#")
-        new = dict(files).get(path)
-        if new and f"{new}#{block}" not in kept.blocks:
-            moved[f"{new}#{block}"] = rewrite
-            del moved[name]
-    if moved != kept.blocks:
-        condensed.save(home, Condensed(moved))
-
-
-def zip_files(old: str, new: str) -> list[tuple[str, str]]:
-    """The files of two pages, in pairs; what has no counterpart goes with nothing."""
-    to = pages.files(new)
-    return [(one, to[n] if n < len(to) else "") for n, one in enumerate(pages.files(old))]
-
-
 class _Writer:
     """Collects what is to be written, so that what people wrote is committed once, before."""
 
@@ -278,6 +220,7 @@ class _Writer:
         self._before = before
         self._overwrite = overwrite
         self._waiting: dict[Path, tuple[str, str]] = {}  # file -> old text, new text
+        self._pages: dict[Path, str] = {}  # file -> its page
         self.written: list[str] = []
         self.edited: list[str] = []
         self.problems: dict[str, str] = {}
@@ -288,6 +231,7 @@ class _Writer:
         news = any(_has_news(self._home.root / ARCHIVE / one.path, one) for one in found)
         for block in found:
             path = self._place(page, block, news)
+            self._pages[path] = page
             try:
                 self._block(path, block)
             except UnicodeDecodeError as error:
@@ -334,7 +278,7 @@ class _Writer:
             raise WakebookError("it has conflicts of a merge in it. Resolve them first")
         old, text = text, _without_others(text, block)
         there = markdown.block(text, block.name)
-        lines = self._fitting(text, block) if block.path == "memory/MEMORY.md" else block.text
+        lines = self._fitting(text, block) if block.path == pages.MEMORY else block.text
         edited = there is not None and there.edited and list(there.lines) != lines
         if edited and block.key not in self._overwrite:
             self.edited.append(block.key)
@@ -392,7 +336,7 @@ class _Writer:
                     raise WakebookError("somebody wrote to it meanwhile: it is tried again")
                 self._home.replace(path, text, mode)
             except (WakebookError, OSError) as error:
-                self._leave(pages.at(self._name(path).partition("/")[2]), path, str(error))
+                self._leave(self._pages[path], path, str(error))
                 continue
             self._catalogue.note_written(str(path), _digest(text.encode()))
             self.written.append(self._name(path))
@@ -418,7 +362,7 @@ def _has_news(path: Path, block: Block) -> bool:
 
 def _without_others(text: str, block: Block) -> str:
     """Without blocks that a note has from another page, where nobody has edited them."""
-    for name in markdown.names(text) if block.path != "memory/MEMORY.md" else ():
+    for name in markdown.names(text) if block.path != pages.MEMORY else ():
         if name in OURS and name != block.name:
             there = markdown.block(text, name)
             text = markdown.remove(text, name) if there and not there.edited else text

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from wakebook.adapters.cli.shared import emit, options
+from wakebook.errors import GitError
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
 
-REFUSED = 8  # the hook stops a commit for this exit code alone
+REFUSED = GitError.exit_code  # the hook stops a commit for this exit code alone
 
 
 @click.command(hidden=True)

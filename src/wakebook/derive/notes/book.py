@@ -113,7 +113,7 @@ class Book:
     ) -> Block:
         told = condensed.apply(items, self.rewrites.blocks.get(key(path, block)))
         lines = item.block(told, most)
-        lines = lines if lines or path == "memory/MEMORY.md" else [Line(NOTHING)]
+        lines = lines if lines or path == pages.MEMORY else [Line(NOTHING)]
         newest = max((one.at for one in items), default=None)
         about = {"type": type_, **front, "updated": clock.iso(newest) if newest else ""}
         return Block(
@@ -302,7 +302,7 @@ class Book:
         )
 
     def _memory(self, _: str) -> Iterator[Block]:
-        path, name = "memory/MEMORY.md", "memory"
+        path, name = pages.MEMORY, "memory"
         rewrite = self.rewrites.blocks.get(key(path, name))
         ids = [one for line in rewrite.lines for one in line.ids] if rewrite else []
         now_holds = {one: entry for one in ids if (entry := self.catalogue.latest(one))}

@@ -24,11 +24,12 @@ from wakebook.log.subjects import Registry, Subject
 GENERAL, PREFERENCES, LESSONS = "_general", "_preferences", "_lessons"
 OVERVIEWS = ("active", "people", "observations", "memory")
 PARTS = ("context", "progress", "notes")
+MEMORY = "memory/MEMORY.md"  # wherever it lives: what its blocks are called
 _FILES = {
     "active": "projects/_active.md",
     "people": "people/_index.md",
     "observations": "memory/observations.md",
-    "memory": "memory/MEMORY.md",
+    "memory": MEMORY,
 }
 _FOLDERS = {
     "person": "people",

@@ -6,6 +6,7 @@ what of it is written down, and what comes along from the old one.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
@@ -36,7 +37,7 @@ class Stopped(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class Replay:
+class Replay(ABC):
     def __init__(
         self,
         home: Home,
@@ -65,9 +66,9 @@ class Replay:
         self.registry = registry
         self._spending = spending
 
+    @abstractmethod
     def run(self, items: Sequence[Listed], journal: Journal, progress: Progress) -> Stopped:
         """Read what has not been read. What stands in the journal is taken from there."""
-        raise NotImplementedError
 
     def _resume(self, journal: Journal) -> None:
         self.carried = journal.carried()
