@@ -30,7 +30,8 @@ _UNSPACED = (
     "\uac00-\ud7af\U00020000-\U0003134f"  # Hangul, rare Han
 )
 _PLAIN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
-_NAMES = re.compile(r"[a-z0-9]+(?:[_./-][a-z0-9]+)+")  # apply_voucher, worker.py, 2026-11-01
+# apply_voucher, worker.py, 2026-11-01; possessive, or a long word would take for ever
+_NAMES = re.compile(r"(?<![a-z0-9])[a-z0-9]++(?:[_./-][a-z0-9]++)++")
 _IS_CAMEL = re.compile(r"[a-z][A-Z]")
 _SCRIPTS = (  # beginning and end of a script's letters, and the language of most texts in it
     ("\u0370", "\u03ff", "greek"),
@@ -81,14 +82,20 @@ class Asked(NamedTuple):
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text in lower case, and runs of characters written without spaces."""
+    """The words of a text, then the parts of camelCase and the whole of dotted names."""
     parts = _camel_parts(text) + _NAMES.findall(text.lower())
+    found = in_order(text)
+    return found + parts if parts else found
+
+
+def in_order(text: str) -> list[str]:
+    """The words of a text in lower case, and runs of characters written without spaces."""
     if text.isascii():
         found: list[str] = _PLAIN.findall(text.lower())
     else:
         folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
         found = _any().findall(folded)
-    return found + parts if parts else found
+    return found
 
 
 def has_camel(text: str) -> bool:
