@@ -13,9 +13,12 @@ from typing import Any, ClassVar, Self
 
 from wakebook.errors import ConfigError
 
+OPERATIONS = ("extract", "briefing", "contradictions", "commit", "condense", "gate")
+SLOTS = ("identity", "memory", "handoff", "journal", "projects", "topics", "recalled", "history")
+
 
 class Setting:
-    """A default, and what it means. `most`: the upper limit of a number with a fraction;
+    """A default, and what it means. `most`: the upper limit of a number, if not the usual one;
     `only`: what a list may hold."""
 
     def __init__(self, default: Any, doc: str, most: float, only: tuple[str, ...]) -> None:
@@ -157,6 +160,74 @@ class Search(Section):
     max_file_megabytes: int = _setting(10, "a larger note is not indexed, and `status` says so")
 
 
+class Context(Section):
+    """What an agent is told for a message, in tokens. A fixed part that is longer is cut short."""
+
+    budget: int = _setting(8192, "of the whole context")
+    fixed_share: float = _setting(
+        0.5, "of the budget that identity, memory, handoff, journal and projects may fill"
+    )
+    identity: int = _setting(4352, "of the files in knowledge/identity/")
+    memory: int = _setting(768, "of MEMORY.md")
+    handoff: int = _setting(512, "of the last session's handoff")
+    journal: int = _setting(1024, "of the journal of today and yesterday")
+    projects: int = _setting(256, "of the list of active projects")
+    topics: int = _setting(1536, "of active topics and the files that they subscribe to")
+    history_share: float = _setting(
+        0.5, "of what is left when both search hits and the session's history want it"
+    )
+    reference_boost: float = _setting(
+        0.1, "a hit's score grows by this share for every reference to it"
+    )
+    have: tuple[str, ...] = _setting(
+        (), f"slots that your host loads by itself: {', '.join(SLOTS)}", only=SLOTS
+    )
+
+
+class Topics(Section):
+    """When a topic comes to the agent."""
+
+    similarity_threshold: float = _setting(
+        0.15, "how alike a message and an automatic topic must be, beside a trigger that matches"
+    )
+    strict_threshold: float = _setting(
+        0.3, "the same without a trigger, and for gated topics when no model can be asked"
+    )
+    gate_seconds: int = _setting(3, "how long the model may take to say yes or no")
+    fired_hours: int = _setting(
+        24, "a topic that a webhook, a schedule or a hint has fired waits this long for a turn"
+    )
+
+
+class Pruning(Section):
+    """How `wakebook prune` makes old tool results of a message list smaller (docs/window.md)."""
+
+    mode: str = _setting("cache-ttl", "cache-ttl: once the provider's cache is cold; or off")
+    ttl_ms: int = _setting(300_000, "how long that cache lasts after a call", most=86_400_000)
+    keep_last_assistants: int = _setting(3, "from this many answers before the end, all is kept")
+    soft_trim_ratio: float = _setting(0.3, "from this share of the window long ones are trimmed")
+    hard_clear_ratio: float = _setting(0.5, "still at this share, the oldest ones are cleared ...")
+    min_prunable_tool_chars: int = _setting(50_000, "... if all of them hold this much together")
+    soft_trim_max_chars: int = _setting(4_000, "a result with more characters is trimmed ...")
+    soft_trim_head_chars: int = _setting(1_500, "... to its first ...")
+    soft_trim_tail_chars: int = _setting(1_500, "... and its last characters")
+    hard_clear: bool = _setting(True, "clear at all")
+    hard_clear_placeholder: str = _setting(
+        "[Old tool result content cleared]", "what stands where a result was cleared"
+    )
+    tools_allow: tuple[str, ...] = _setting((), 'tools to prune, like "browser_*"; none: all')
+    tools_deny: tuple[str, ...] = _setting((), "tools whose results are never pruned")
+    chars_per_token: int = _setting(4, "characters that count as a token here")
+
+
+class Flush(Section):
+    """When `wakebook flush` is due: before a host compacts a conversation."""
+
+    enabled: bool = _setting(True, "flush at all; asked for without figures, it always runs")
+    soft_threshold_tokens: int = _setting(4_000, "due this many tokens before ...")
+    reserve_tokens_floor: int = _setting(20_000, "... the host keeps this many free by compacting")
+
+
 class Embedding(Section):
     """Which model finds what is alike in meaning. Nothing leaves the machine by default."""
 
@@ -176,9 +247,6 @@ class Embedding(Section):
     attempts: int = _setting(5, "tries of one request before the provider counts as dead")
     query_prefix: str = _setting("", "put before a question, for models that want it")
     document_prefix: str = _setting("", "the same for what is searched")
-
-
-OPERATIONS = ("extract", "briefing", "contradictions", "commit", "condense")
 
 
 class Models(Section):
@@ -253,6 +321,7 @@ class Schedule(Section):
     daily: str = _setting("0 23 * * *", "condense the day's journal; reflect on observations")
     weekly: str = _setting("30 23 * * 0", "roll the week up into MEMORY.md")
     monthly: str = _setting("0 4 1 * *", "distil the notes; move what has decayed to archive/")
+    topics: str = _setting("*/5 * * * *", "fire the topics whose cron trigger is due")
     prune: str = _setting("0 0 * * 0", "keep MEMORY.md below its cap; put old branches away")
     tags: str = _setting("59 23 * * *", "tag the day, and on Sundays the week")
 
@@ -273,6 +342,10 @@ class Config(Section):
     mounts: Mounts = _setting(Mounts())
     watch: Watch = _setting(Watch())
     search: Search = _setting(Search())
+    pruning: Pruning = _setting(Pruning())
+    flush: Flush = _setting(Flush())
+    context: Context = _setting(Context())
+    topics: Topics = _setting(Topics())
     embedding: Embedding = _setting(Embedding())
     models: Models = _setting(Models())
     anthropic: Anthropic = _setting(Anthropic())
@@ -349,8 +422,9 @@ def _checked(value: Any, setting: Setting, where: str) -> Any:
     if type(value) is not type(default):
         raise ConfigError(f"{where}: expected {type(default).__name__}, got {value!r}.")
     least = min(default, 1) if isinstance(default, int) else 1  # 0 where it is the default
-    if isinstance(value, int) and not isinstance(value, bool) and not least <= value <= 1_000_000:
-        raise ConfigError(f"{where}: must be between {least} and 1,000,000, got {value}.")
+    most = int(setting.most) if setting.most > 1 else 1_000_000
+    if isinstance(value, int) and not isinstance(value, bool) and not least <= value <= most:
+        raise ConfigError(f"{where}: must be between {least} and {most:,}, got {value}.")
     return value
 
 

@@ -36,6 +36,7 @@ FOLDERS = (
 # What of a home goes into git; anything else in the folder is the user's own business.
 TRACKED = (
     "config.toml prices.toml log.jsonl condensed.json log.torn forgotten.jsonl subjects.json "
+    "feedback.jsonl "
     ".gitignore .gitattributes raw knowledge topics archive attachments prompts"
 ).split()
 TRACE_BYTES = 4 << 20  # two files of this size at most

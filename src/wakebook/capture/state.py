@@ -85,6 +85,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unread: dict[str, int] = {}  # records we could not understand, by kind
     touched_at: datetime | None = None
     failure: Failure | None = None
+    flushed: int | None = None  # the compaction round before which it was last saved
 
 
 class Pending(msgspec.Struct, frozen=True):

@@ -24,6 +24,7 @@ from wakebook.log.entry import TYPES
 from wakebook.log.ledger import Ledger
 from wakebook.log.subjects import Registry
 from wakebook.models.chat import Models
+from wakebook.recall.topics.files import TopicFiles
 
 RECENT_DAYS = 7
 NOTABLE = {
@@ -99,6 +100,7 @@ def status(
         | history.over()
         | _condensed(home)
         | _vault(home)
+        | _flushed(home)
     )
     notable = NOTABLE if by_rules else {k: v for k, v in NOTABLE.items() if k != "covered"}
     handoffs = [entry.timestamp for entry in current if entry.type == "handoff"]
@@ -130,6 +132,7 @@ def status(
             *_events(home, notable, since, over),
             *index.problems,
             *known.problems,
+            *(f"{one} It is left out." for one in TopicFiles(home).read().bad),
             *_schedule(history),
         ),
         notes=(*_events(home, WORTH_KNOWING, since, {}), *known.hints),
@@ -175,6 +178,11 @@ def _vault(home: Home) -> dict[str, str]:
     """When a vault was last built: it has told anew what is wrong there."""
     built = home.traces("vault", 1)
     return {"vault": str(built[0]["at"])} if built else {}
+
+
+def _flushed(home: Home) -> dict[str, str]:
+    """When a session was last saved: an earlier flush that failed is over."""
+    return {f"flush {one['session']}": str(one["at"]) for one in home.traces("flushed")}
 
 
 def _condensed(home: Home) -> dict[str, str]:

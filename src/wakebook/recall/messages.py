@@ -1,0 +1,266 @@
+"""A view over the messages that a model is sent, in the shapes of real hosts.
+
+    OpenAI chat    role tool, tool_call_id; tool_calls of an assistant; content text or parts
+    Anthropic      blocks: text, tool_use, image, tool_result (inside a user's message)
+    OpenClaw, pi   role toolResult, toolName, toolCallId; toolCall blocks of an assistant
+
+Nothing is changed in place: `replaced` copies what it changes. What nobody here understands
+stays as it is, byte for byte, and counts by the size of its JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from wakebook.capture import echo
+from wakebook.models.text import whole
+
+Message = Any  # as a host has it: most often a dict
+
+MEDIA_CHARACTERS = 8_000  # what a picture counts as; its data says nothing about that
+MEDIA_TOKENS = 2_000
+SHOWN = 120  # characters of a tool's result where one line has to do
+OVERHEAD = 4  # tokens around a message: who speaks, and where it ends
+
+_ROLES = {
+    "user": "user", "assistant": "assistant", "system": "system", "developer": "system",
+    "tool": "tool", "toolResult": "tool",
+}  # fmt: skip
+_TEXT = ("text", "input_text", "output_text")
+_MEDIA = (
+    "image", "image_url", "input_image", "audio", "input_audio", "video", "file", "input_file",
+)  # fmt: skip
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool gave back: a message of its own, or a block of one."""
+
+    index: int  # of the message
+    block: int = -1  # of the block in it; -1: the message itself
+    call: str = ""  # the id of the call that it answers
+    tool: str = ""  # its name, as far as the list tells
+    text: str = ""
+    media: int = 0  # pictures and the like
+    strange: int = 0  # blocks that nobody here understands
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.index, self.block
+
+
+# --- who speaks --------------------------------------------------------------------------
+
+
+def role(message: Message) -> str:
+    """user, assistant, system or tool; nothing for a message that nobody understands.
+
+    A user's message that holds only tool results is a tool's.
+    """
+    found = _ROLES.get(str(_get(message, "role")), "")
+    content = _get(message, "content")
+    if not found or not isinstance(content, str | list | None):
+        return ""
+    if found == "user" and _answering(content) and not _own_text(content):
+        return "tool"
+    return found
+
+
+def first_user(messages: Sequence[Message]) -> int:
+    """Where the first message of a user stands; past the end if there is none."""
+    return next((i for i, one in enumerate(messages) if role(one) == "user"), len(messages))
+
+
+def _own_text(content: Any) -> bool:
+    return any(_text(block).strip() for block in _blocks(content))
+
+
+def _answering(content: Any) -> bool:
+    return any(_get(block, "type") == "tool_result" for block in _blocks(content))
+
+
+# --- calls and results -------------------------------------------------------------------
+
+
+def calls(message: Message) -> list[tuple[str, str]]:
+    """The tool calls in a message: id and name."""
+    found = [(_get(one, "id"), _get(_get(one, "function"), "name")) for one in _tool_calls(message)]
+    for block in _blocks(_get(message, "content")):
+        if _get(block, "type") in ("tool_use", "toolCall"):
+            found.append((_get(block, "id"), _get(block, "name")))
+    return [(str(identity), str(name or "")) for identity, name in found if identity]
+
+
+def answers(message: Message) -> list[str]:
+    """The ids of the calls whose results are in a message."""
+    found = [_get(message, "tool_call_id") or _get(message, "toolCallId")]
+    for block in _blocks(_get(message, "content")):
+        if _get(block, "type") == "tool_result":
+            found.append(_get(block, "tool_use_id"))
+    return [str(identity) for identity in found if identity]
+
+
+def results(messages: Iterable[Message]) -> list[Result]:
+    """Every tool result, in order."""
+    names: dict[str, str] = {}
+    found: list[Result] = []
+    for index, message in enumerate(messages):
+        names.update(calls(message))
+        if role(message) and _ROLES[str(message["role"])] == "tool":
+            named = message.get("toolName") or message.get("name")
+            identity = next(iter(answers(message)), "")
+            tool = str(named or names.get(identity, ""))
+            found.append(_result(message.get("content"), index, -1, identity, tool))
+        elif role(message) in ("user", "tool"):
+            found += _inside(index, message.get("content"), names)
+    return found
+
+
+def _inside(index: int, content: Any, names: Mapping[str, str]) -> Iterator[Result]:
+    """The results that are blocks of a user's message."""
+    for number, block in enumerate(_blocks(content)):
+        if _get(block, "type") == "tool_result":
+            identity = str(block.get("tool_use_id") or "")
+            yield _result(block.get("content"), index, number, identity, names.get(identity, ""))
+
+
+def _result(content: Any, index: int, block: int, call: str, tool: str) -> Result:
+    parts = _blocks(content)
+    strange = content is not None and not isinstance(content, str | list)
+    return Result(
+        index=index,
+        block=block,
+        call=call,
+        tool=tool,
+        text="\n".join(_text(one) for one in parts if _is_text(one)),
+        media=sum(_is_media(one) for one in parts),
+        strange=strange + sum(not (_is_text(one) or _is_media(one)) for one in parts),
+    )
+
+
+def replaced(message: Message, result: Result, text: str) -> Message:
+    """The message with another text for one of its results. The given one stays as it is."""
+    if result.block < 0:
+        return {**message, "content": _rewritten(message.get("content"), text)}
+    blocks = list(message["content"])
+    block = blocks[result.block]
+    blocks[result.block] = {**block, "content": _rewritten(block.get("content"), text)}
+    return {**message, "content": blocks}
+
+
+def _rewritten(content: Any, text: str) -> Any:
+    """The same kind of content, and what else its first text says about itself."""
+    if not isinstance(content, list):
+        return text
+    first = next((one for one in content if _is_text(one)), {"type": "text"})
+    return [text] if isinstance(first, str) else [{**first, "text": text}]
+
+
+# --- how much it is ----------------------------------------------------------------------
+
+
+def characters(message: Message) -> int:
+    return sum(MEDIA_CHARACTERS if part is None else len(part) for part in _parts(message))
+
+
+def tokens(message: Message) -> int:
+    from wakebook.models import tokenizer
+
+    counted = (MEDIA_TOKENS if part is None else tokenizer.count(part) for part in _parts(message))
+    return OVERHEAD + sum(counted)
+
+
+def _parts(message: Message) -> Iterator[str | None]:
+    """The texts that a message is made of. None stands for a picture."""
+    if not role(message):
+        yield _json(message)
+        return
+    for block in _blocks(message.get("content")):
+        yield from _of_block(block)
+    for call in _tool_calls(message):
+        function = _get(call, "function")
+        yield from _called(_get(function, "name"), _get(function, "arguments"))
+
+
+def _of_block(block: Any) -> Iterator[str | None]:
+    kind = _get(block, "type")
+    if _is_text(block):
+        yield _text(block)
+    elif _is_media(block):
+        yield None
+    elif kind == "thinking" and isinstance(block.get("thinking"), str):
+        yield block["thinking"]
+    elif kind in ("tool_use", "toolCall"):
+        yield from _called(block.get("name"), block.get("input", block.get("arguments")))
+    elif kind == "tool_result" and isinstance(block.get("content"), str | list | None):
+        for part in _blocks(block.get("content")):
+            yield from _of_block(part)
+    else:
+        yield _json(block)
+
+
+def _called(name: Any, given: Any) -> Iterator[str]:
+    yield str(name or "")
+    yield given if isinstance(given, str) else _json({} if given is None else given)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, skipkeys=True, default=repr)
+
+
+# --- blocks ------------------------------------------------------------------------------
+
+
+def _get(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else None
+
+
+def _blocks(content: Any) -> list[Any]:
+    """Content as a list of blocks: text alone is one of them."""
+    if isinstance(content, str):
+        return [content] if content else []
+    return content if isinstance(content, list) else []
+
+
+def _tool_calls(message: Message) -> list[Any]:
+    found = _get(message, "tool_calls")
+    return found if isinstance(found, list) else []
+
+
+def _is_text(block: Any) -> bool:
+    if _get(block, "type") in _TEXT:
+        return isinstance(block.get("text"), str)
+    return isinstance(block, str)
+
+
+def _text(block: Any) -> str:
+    if isinstance(block, str):
+        return block
+    return str(block["text"]) if _is_text(block) else ""
+
+
+def _is_media(block: Any) -> bool:
+    return _get(block, "type") in _MEDIA or _get(block, "type") == "document"
+
+
+def said(message: Message) -> str:
+    """What a message says: its text, and a line for every tool that it calls or answers for.
+
+    What we put there ourselves is left out."""
+
+    def own(text: str) -> str:
+        return echo.strip(whole(text))[0]
+
+    blocks = _blocks(_get(message, "content"))
+    lines = [own(_text(block)) for block in blocks if _is_text(block)]
+    lines += [f"[calls {name or 'a tool'}]" for _, name in calls(message)]
+    if role(message) == "tool":
+        lines = []
+    lines += [
+        f"[{one.tool or 'a tool'} gave: {' '.join(own(one.text).split())[:SHOWN]}]"
+        for one in results([message])
+    ]
+    return "\n".join(line for line in lines if line.strip())
