@@ -32,6 +32,8 @@ bench: .venv/.dev
 	$(BIN)/python bench/kills.py
 	$(BIN)/python bench/notes.py
 	$(BIN)/python bench/search.py --sizes 10000,100000
+	$(BIN)/python bench/topics.py
+	$(BIN)/python bench/turns.py
 
 .venv/.venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -332,6 +332,18 @@ def _fence_ends(lines: Sequence[str]) -> dict[int, int]:
     return ends
 
 
+def code_lines(lines: Sequence[str]) -> set[int]:
+    """The indexes of the lines in code fences, the fences included."""
+    ends = _fence_ends(lines)
+    found: set[int] = set()
+    last = -1
+    for number in sorted(ends):
+        if number > last:
+            last = ends[number]
+            found.update(range(number, last + 1))
+    return found
+
+
 def marker_lines(lines: Sequence[str]) -> set[int]:
     """The indexes of the lines that only mark where a managed block begins and ends."""
     marks = (_BEGINS, _ENDS, _SUM)

@@ -42,14 +42,19 @@ def wake(
     settings: Briefing,
     prose: Prose = RULES,
 ) -> str:
-    handoff = last_handoff(chains)
-    parts = [_handoff(handoff, chains)] if handoff else []
-    parts += [_open(progress) for progress in _still_open(sessions, handoff)]
+    parts = [text for _, text in handoffs(chains, sessions)]
     if not parts:
         parts = ["No session has been closed yet, so there is no handoff."]
     parts.append("\n".join(briefing(chains, registry, now, settings, prose)))
     parts.append(FURTHER)
     return wrap("\n\n".join(parts))
+
+
+def handoffs(chains: Chains, sessions: Iterable[Progress]) -> list[tuple[str, str]]:
+    """What the last session left behind, and sessions that are still open: id and text."""
+    last = last_handoff(chains)
+    found = [(last.session, _handoff(last, chains))] if last else []
+    return found + [(progress.id, _open(progress)) for progress in _still_open(sessions, last)]
 
 
 def _handoff(handoff: Entry, chains: Chains) -> str:

@@ -53,6 +53,26 @@ class Hit:
     parts: dict[str, float] = field(default_factory=dict)  # what the score is made of
 
 
+class Passage(NamedTuple):
+    """Something that was found, as it stands: for whoever puts a text together."""
+
+    id: int
+    row: Row
+    score: float  # as a hit's
+    text: str
+    title: str
+    language: str
+    path: str  # of its file; empty for an entry
+    session: str
+    replaced_by: str
+    why: str
+
+    @property
+    def ref(self) -> str:
+        row = self.row
+        return row.name or f"{self.path}#{row.line}-{row.last_line}"
+
+
 class Body(NamedTuple):
     title: str
     text: str
@@ -166,10 +186,32 @@ class Hits:
         self._fetch([item.id for item in found])
         said = {item.id: self._bodies[item.id].words() for item in found}
         best = rank.diverse(found, said, limit, self._settings.diversity)
-        return self._scored(sorted(best, key=lambda item: -item.score), floor)
+        scored = self._scored(sorted(best, key=lambda item: -item.score), floor)
+        return [self.made(item, score, self._why(item)) for item, score in scored]
 
-    def _scored(self, best: Sequence[Scored], floor: float) -> list[Hit]:
-        """Hits with a score that says how sure it is, without those below the floor.
+    def passages(self, found: Sequence[Scored]) -> list[Passage]:
+        """All of them with their whole text, best first."""
+        self._fetch([item.id for item in found])
+        return [self._passage(item, score) for item, score in self._scored(found, 0.0)]
+
+    def _passage(self, item: Scored, score: float) -> Passage:
+        row, body = item.row, self._body(item)
+        path, session, _ = self._store.source(row)
+        return Passage(
+            id=item.id,
+            row=row,
+            score=score,
+            text=f"{body.text} — {body.detail}" if body.detail and row.name else body.text,
+            title=body.title,
+            language=body.language,
+            path=path,
+            session=session,
+            replaced_by=item.corrected_by or row.replaced_by,
+            why=self._why(item),
+        )
+
+    def _scored(self, best: Sequence[Scored], floor: float) -> list[tuple[Scored, float]]:
+        """Each with a score that says how sure it is, without those below the floor.
 
         The best fit among the first sets the scale; what a hit owes to its surroundings alone
         counts half.
@@ -186,12 +228,12 @@ class Hits:
             holds = named.get(item.corrected_by or item.partly)
             if holds is not None:
                 scores[item.id] = min(scores[item.id], scores[holds] * BELOW)
-        least, hits = 0.0, []
+        least, found = 0.0, []
         for item in reversed(best):  # one that its surroundings put first is as good as the next
             least = max(least, scores[item.id])
             if least >= floor:
-                hits.append(self.made(item, round(least, 4), self._why(item)))
-        return hits[::-1]
+                found.append((item, round(least, 4)))
+        return found[::-1]
 
     def sessions(self, ranked: Sequence[Scored], limit: int, floor: float) -> list[Hit]:
         """Whole conversations, each with its best turn."""
@@ -199,7 +241,8 @@ class Hits:
         for item in ranked:
             if item.row.session and item.row.turn:
                 best.setdefault(item.row.session, item)
-        hits = self._scored(list(best.values())[:limit], floor)
+        scored = self._scored(list(best.values())[:limit], floor)
+        hits = [self.made(item, score, self._why(item)) for item, score in scored]
         return [replace(hit, ref=f"session:{hit.session}") for hit in hits]
 
     def _fit(self, item: Scored) -> float:

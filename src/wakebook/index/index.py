@@ -22,7 +22,7 @@ from wakebook.config import Config, expand
 from wakebook.errors import IndexUnavailable
 from wakebook.home import Home
 from wakebook.index import changes
-from wakebook.index.search import Found, Options, Searcher
+from wakebook.index.search import Found, Options, Passages, Searcher
 from wakebook.index.store import Store, is_broken, is_gone
 from wakebook.models.embedder import Choice, Embedder, choose
 
@@ -199,12 +199,42 @@ class Index:
                     self._home.trace("failure", where="embedding", error=found.problem)
         return replace(found, notes=(*notes, *found.notes))
 
+    def passages(self, query: Query, now: datetime, most: int) -> Passages:
+        """What may matter, with whole texts. Whatever is wrong with the index, this answers."""
+        try:
+            try:
+                return self._passages(query, now, most)
+            except _Broken:
+                return self._passages(query, now, most)
+        except (IndexUnavailable, OSError) as error:
+            with suppress(OSError):
+                self._home.trace("failure", where="index", error=str(error))
+            with self._scanned(query) as (store, tool):
+                found = self._searcher(store, None, now).passages(query, most)
+            note = f"Found by reading the files ({tool}), by words alone: {error}"
+            return found._replace(notes=(note, *found.notes))
+
+    def _passages(self, query: Query, now: datetime, most: int) -> Passages:
+        with self._lock, self._mended():
+            notes = self._look(None)
+            notes += self.told()
+            with self.store.reading():
+                found = self._searcher(self.store, self.embedder, now).passages(query, most)
+        return found._replace(notes=(*notes, *found.notes))
+
     def _searcher(self, store: Store, embedder: Embedder | None, now: datetime) -> Searcher:
         names = store.get("subjects", {})
         return Searcher(store, self._config.search, embedder, names, now)
 
     def _scan(self, query: Query, now: datetime, options: Options, error: str) -> Found:
-        """Without an index: read the files that hold a word of the question, find by words."""
+        with self._scanned(query) as (store, tool):
+            found = self._searcher(store, None, now).search(query, options)
+        note = f"Found by reading the files ({tool}), by words alone: {error}"
+        return replace(found, notes=(note, *found.notes))
+
+    @contextmanager
+    def _scanned(self, query: Query) -> Iterator[tuple[Store, str]]:
+        """Without an index: the files that hold a word of the question, to be found by words."""
         from wakebook.index import scan
         from wakebook.index.sync import Sync
 
@@ -212,10 +242,10 @@ class Index:
         store = Store(Path(":memory:"))
         extra, mounted = self._elsewhere(), self._mounted()
         Sync(store, self._home, None, extra=extra, mounted=mounted, only=paths).run()
-        found = self._searcher(store, None, now).search(query, options)
-        store.close()
-        note = f"Found by reading the files ({tool}), by words alone: {error}"
-        return replace(found, notes=(note, *found.notes))
+        try:
+            yield store, tool
+        finally:
+            store.close()
 
     # --- status ----------------------------------------------------------------------
 

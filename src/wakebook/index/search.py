@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from time import perf_counter
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wakebook.config import Search
 from wakebook.errors import ModelError
-from wakebook.index import postings, rank, scope, vectors
-from wakebook.index.hits import Hit, Hits
+from wakebook.index import postings, rank, references, scope, vectors
+from wakebook.index.hits import Hit, Hits, Passage
 from wakebook.index.question import Question, ask
 from wakebook.index.rank import Scored
 from wakebook.index.store import Store
@@ -42,6 +42,17 @@ class Found:
     problem: str = ""  # why not, if it should have been more
     candidates: int = 0
     steps: dict[str, float] = field(default_factory=dict)  # milliseconds
+
+
+class Passages(NamedTuple):
+    """What was found for whoever puts a text together."""
+
+    found: Sequence[Passage] = ()
+    question: Question | None = None
+    weights: Sequence[float] = ()  # what each word of the question tells
+    references: Mapping[int, int] = {}  # passage -> how often something refers to it
+    notes: Sequence[str] = ()
+    steps: Mapping[str, float] = {}
 
 
 class Searcher:
@@ -92,6 +103,16 @@ class Searcher:
             problem=self._problem,
             candidates=self._candidates,
             steps=self.steps,
+        )
+
+    def passages(self, query: Query, most: int) -> Passages:
+        """The best candidates with their whole texts, whether or not they say the same."""
+        ranked, question, weights = self.ranked(query, False, 2 * most + 20)
+        hits = Hits(self.store, question, self.settings, weights)
+        found = hits.passages(hits.settled(ranked, query, self._allowed, most)[:most])
+        self._step("read")
+        return Passages(
+            found, question, weights, references.counted(self.store, found), self.notes, self.steps
         )
 
     def ranked(

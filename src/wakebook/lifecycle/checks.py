@@ -9,11 +9,14 @@ in a year. Everything else about a note is its author's business.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePosixPath
 
 import msgspec
 
 from wakebook import markdown
 from wakebook.config import Notes
+from wakebook.recall.topics import files
+from wakebook.recall.topics.topic import BadTopic
 
 FOLDERS = ("raw/conversations", "knowledge", "topics", "archive")
 MEMORY = "knowledge/memory/MEMORY.md"
@@ -65,6 +68,17 @@ def _problems(change: Change, notes: Notes, rewrite: bool) -> Iterator[Problem]:
         yield from _frontmatter(change.path, text, needed=conversation)
         if change.path == MEMORY:
             yield from _length(text, notes)
+        if change.path.startswith("topics/"):
+            yield from _topic(change.path, text)
+
+
+def _topic(path: str, text: str) -> Iterator[Problem]:
+    """A topic that cannot be used yet is no reason to lose what was written."""
+    if PurePosixPath(path).name.startswith(("_", ".")) or markdown.read_front(text).problem:
+        return  # it is none, or that was said already
+    found = files.parse(path, text)
+    if isinstance(found, BadTopic):
+        yield Problem(path, f"{found.problem} The topic is left out until then.", found.line, False)
 
 
 def _is_closed(data: bytes | None) -> bool:

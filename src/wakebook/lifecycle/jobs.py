@@ -20,7 +20,17 @@ from wakebook.config import Schedule
 from wakebook.errors import ConfigError, NotFound
 
 # The order of one tick: first what brings news, then what is made of it, then what keeps it.
-ORDER = ("observe", "briefing", "daily", "weekly", "monthly", "prune", "commit", "tags")
+ORDER = (
+    "observe",
+    "topics",
+    "briefing",
+    "daily",
+    "weekly",
+    "monthly",
+    "prune",
+    "commit",
+    "tags",
+)
 RETRY = timedelta(minutes=15)  # after a first failure; twice as long after every further one
 DOUBLINGS = 12
 REPEATED = timedelta(hours=2, seconds=1)  # no clock is set back further

@@ -14,6 +14,7 @@ from wakebook.log.query import Query
 from wakebook.memory.rebuilding import Rebuilding
 from wakebook.memory.schedule import Schedule
 from wakebook.memory.vault import Vault
+from wakebook.memory.window import Windowing
 
 if TYPE_CHECKING:
     from wakebook.derive.notes.links import Broken
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from wakebook.lifecycle.audit import UNACCOUNTED, Account
     from wakebook.lifecycle.brief import Brief
     from wakebook.lifecycle.costs import Costs
+    from wakebook.lifecycle.flush import Flushed, flush_due
     from wakebook.lifecycle.jobs import Standing
     from wakebook.lifecycle.notes import Updated
     from wakebook.lifecycle.review import Proposal
@@ -37,34 +39,53 @@ if TYPE_CHECKING:
     from wakebook.log.subjects import Subject
     from wakebook.models.chat import Models, Planned
     from wakebook.models.prices import dollars
+    from wakebook.recall.prune import Pruned, PruneReport, Utilisation, prune, utilisation
     from wakebook.recall.show import Shown
+    from wakebook.recall.slot import Context, Slot
+    from wakebook.recall.topics.activation import Activation, Decision
+    from wakebook.recall.topics.topic import Topic
+    from wakebook.recall.window import Slid, slide
 
 _PUBLIC = {  # what adapters get from here -> where it is
     "Account": "lifecycle.audit",
+    "Activation": "recall.topics.activation",
     "Brief": "lifecycle.brief",
     "Broken": "derive.notes.links",
     "Built": "lifecycle.vault",
+    "Context": "recall.slot",
     "Costs": "lifecycle.costs",
+    "Decision": "recall.topics.activation",
     "Entry": "log.entry",
+    "Flushed": "lifecycle.flush",
     "Found": "index.search",
     "Hit": "index.hits",
     "IndexStatus": "index.health",
     "Models": "models.chat",
     "Planned": "models.chat",
     "Proposal": "lifecycle.review",
+    "PruneReport": "recall.prune",
+    "Pruned": "recall.prune",
     "Ran": "lifecycle.tick",
     "Shown": "recall.show",
+    "Slid": "recall.window",
+    "Slot": "recall.slot",
     "Standing": "lifecycle.jobs",
     "Status": "lifecycle.status",
     "Subject": "log.subjects",
     "Sweep": "lifecycle.sweep",
     "Synced": "index.sync",
+    "Topic": "recall.topics.topic",
     "UNACCOUNTED": "lifecycle.audit",
     "Updated": "lifecycle.notes",
     "Upgraded": "lifecycle.upgrade",
+    "Utilisation": "recall.prune",
     "Why": "lifecycle.why",
     "as_dict": "log.entry",
     "dollars": "models.prices",
+    "flush_due": "lifecycle.flush",
+    "prune": "recall.prune",
+    "slide": "recall.window",
+    "utilisation": "recall.prune",
 }
 
 
@@ -76,18 +97,22 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"wakebook.{_PUBLIC[name]}"), name)
 
 
-class Memory(Schedule, Rebuilding, Vault):
+class Memory(Schedule, Rebuilding, Vault, Windowing):
     """One home, opened. Nothing is read before it is needed."""
 
 
 __all__ = [
     "UNACCOUNTED",
     "Account",
+    "Activation",
     "Brief",
     "Broken",
     "Built",
+    "Context",
     "Costs",
+    "Decision",
     "Entry",
+    "Flushed",
     "Found",
     "Hit",
     "IndexStatus",
@@ -95,17 +120,27 @@ __all__ = [
     "Models",
     "Planned",
     "Proposal",
+    "PruneReport",
+    "Pruned",
     "Query",
     "Ran",
     "Shown",
+    "Slid",
+    "Slot",
     "Standing",
     "Status",
     "Subject",
     "Sweep",
     "Synced",
+    "Topic",
     "Updated",
     "Upgraded",
+    "Utilisation",
     "Why",
     "as_dict",
     "dollars",
+    "flush_due",
+    "prune",
+    "slide",
+    "utilisation",
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wakebook.errors import WakebookError
 from wakebook.memory.condensing import Condensing
-from wakebook.memory.learning import Learning
+from wakebook.memory.context import Turns
 
 if TYPE_CHECKING:
     from threading import Event
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wakebook.lifecycle.tick import Ran
 
 
-class Schedule(Learning, Condensing):
+class Schedule(Turns, Condensing):
     def jobs(self) -> list[Standing]:
         """Every job: what it does, how its last run went, and when it runs next."""
         from wakebook.lifecycle.jobs import standing
@@ -107,10 +107,15 @@ class Schedule(Learning, Condensing):
             "daily": lambda slot: self.daily(slot.at),
             "weekly": lambda slot: self.weekly(slot.at),
             "monthly": lambda slot: self.monthly(slot.at),
+            "topics": lambda slot: self._fired(),
             "prune": lambda slot: self.prune(slot.at),
             "commit": lambda slot: self._committed(),
             "tags": lambda slot: self.tag(slot.at),
         }
+
+    def _fired(self) -> str:
+        fired = self.fire_due()
+        return f"fired: {', '.join(one.topic for one in fired)}" if fired else "nothing is due"
 
     def _briefed(self) -> str:
         done = self.brief()

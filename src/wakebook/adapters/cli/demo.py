@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 QUESTION = "On which day do we open to the public?"
+MESSAGE = "Let us cut a release with the voucher fix: what is left before we open?"
+BUDGET = 2000  # tokens
 DAY = "2026-11-02"  # with a journal worth reading
 MORNING_AFTER = "2026-11-09T07:00:00Z"
 
@@ -35,7 +37,8 @@ def command(keep: str | None, as_json: bool) -> None:
     """Three weeks of a fictional person's work, remembered offline in a temporary home.
 
     It reads the sample sessions that ship with Wakebook, is killed half-way (kill -9),
-    recovers, and shows what the agent will read on waking, and the notes that people read.
+    recovers, and shows what the agent will read on waking, the notes that people read, and
+    what the agent is told for the next message, with the reasons.
     """
     os.environ["WAKEBOOK_NOW"] = MORNING_AFTER
     with tempfile.TemporaryDirectory(prefix="wakebook-demo-") as folder:
@@ -118,6 +121,13 @@ def _story(folder: Path, target: Path, out: Console, keep: str | None = None) ->
             f"   [bold]{entry.id}[/bold] {entry.type}, {entry.status}: {escape(entry.content)}"
         )
 
+    _heading(out, "10. wakebook context: the next message, what the agent is told for it, and why")
+    out.print(f'   $ wakebook context "{MESSAGE}" --budget {BUDGET} --explain\n')
+    from wakebook.adapters.cli.context import report as explain
+
+    context = memory.context(MESSAGE, budget=BUDGET)
+    explain(context, MESSAGE, out)
+
     _heading(out, "Where to look next")
     where = target if keep else "~/.wakebook"
     out.print("   wakebook init && wakebook catch-up     the same with your own sessions")
@@ -135,6 +145,7 @@ def _story(folder: Path, target: Path, out: Console, keep: str | None = None) ->
         "notes": [_note(memory, name) for name in (progress, journal)],
         "ticked": ticked,
         "found": [hit.ref for hit in found.hits],
+        "context": context,
         "seconds": round(seconds, 2),
     }
 

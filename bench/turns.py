@@ -1,0 +1,180 @@
+"""Measure how long the context of a message takes, warm, in a process that stays.
+
+    python bench/turns.py [--sizes 1000,10000,100000] [--messages 300] [--json]
+
+Homes with so many entries, 500 notes, 50 topics, identity files, MEMORY.md, a journal of today and
+yesterday; no model. Entries and questions are those of bench/search.py: words drawn by Zipf. The
+homes take turns, some messages each, so that a noisy moment meets all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+sys.path.insert(1, str(Path(__file__).parents[1]))
+
+from bench.search import NOW, builtin_home, cut, entries, questions, subjects, told, vocabulary
+
+from wakebook import Memory
+from wakebook.log import subjects as registry
+
+DEFINITIONS = """\
+p50, p95: milliseconds of one Memory.context(message), budget 8,192 tokens, all slots, no model.
+steps: the median of each. new entry: the first context after somebody appended an entry.
+growth: p50 of the largest home / p50 of the smallest, in the same run."""
+NOTES = 500
+TOPICS = 50
+TURN = 10  # messages before the next home
+AIMS = {"p50": 20.0, "p95": 50.0, "growth": 3.0}
+
+
+@dataclass
+class Measured:
+    size: int
+    milliseconds: list[float] = field(default_factory=list)
+    after_entry: list[float] = field(default_factory=list)
+    steps: dict[str, list[float]] = field(default_factory=dict)
+    tokens: list[int] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        p50, p95 = cut(self.milliseconds)
+        return {
+            "entries": self.size,
+            "p50": p50,
+            "p95": p95,
+            "new entry p50": round(median(self.after_entry), 3) if self.after_entry else None,
+            "tokens": round(median(self.tokens)),
+            "steps": {name: round(median(spent), 2) for name, spent in self.steps.items()},
+        }
+
+
+def words(chance: random.Random, count: int) -> str:
+    return " ".join(chance.choice(vocabulary()[:6000]) for _ in range(count))
+
+
+def paragraphs(chance: random.Random, sections: int) -> Iterator[str]:
+    for _ in range(sections):
+        yield f"## {words(chance, 3)}\n\n" + "\n".join(f"- {words(chance, 14)}." for _ in range(4))
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def home(root: Path, size: int) -> Memory:
+    chance = random.Random(7)
+    memory = builtin_home(root)
+    registry.save(memory.home, memory.registry().ensure(subjects()))
+    with (root / "log.jsonl").open("a", encoding="utf-8") as stream:
+        for lines in entries(0, size):
+            stream.writelines(lines)
+    folders = ("projects", "people", "procedures", "reference")
+    for number in range(NOTES):
+        folder = f"{chance.choice(folders)}/note-{number}"
+        where = f"{folder}/context.md" if folder.startswith("projects") else f"{folder}.md"
+        text = f"# {words(chance, 3)}\n\n" + "\n\n".join(paragraphs(chance, 3))
+        write(root / "knowledge" / where, f"{text}\nSee [[note-{chance.randrange(NOTES)}]].\n")
+    for name in ("SOUL", "USER", "AGENTS", "TOOLS"):
+        text = "\n\n".join(paragraphs(chance, 3))
+        write(root / f"knowledge/identity/{name}.md", f"# {name}\n\n{text}\n")
+    write(root / "knowledge/memory/MEMORY.md", "# Core\n\n" + "\n\n".join(paragraphs(chance, 8)))
+    write(root / "knowledge/projects/_active.md", "# Active\n\n" + "\n".join(paragraphs(chance, 1)))
+    today = datetime.fromisoformat(NOW).astimezone(UTC).date()
+    for day in (today, today - timedelta(days=1)):
+        text = "\n\n".join(paragraphs(chance, 4))
+        write(root / f"knowledge/journal/{day}.md", f"# {day}\n\n{text}\n")
+    for number in range(TOPICS):
+        write(root / f"topics/topic-{number}.md", topic(chance, number))
+    told(f"indexing {size:,} entries")
+    memory.index()
+    return memory
+
+
+def topic(chance: random.Random, number: int) -> str:
+    keys = ", ".join(words(chance, 1) for _ in range(5))
+    pattern = "|".join(words(chance, 1) for _ in range(4))
+    return (
+        f"---\ntype: topic\ndescription: {words(chance, 12)}\ntriggers:\n"
+        f"  - type: keyword\n    match: [{keys}]\n"
+        f'  - type: pattern\n    match: "\\\\b({pattern})\\\\b"\n'
+        f"  - type: glob\n    match: '*.x{number}'\n"
+        f"subscriptions: [knowledge/reference/note-{number}.md]\n"
+        f"activation: {chance.choice(('auto', 'gated'))}\n"
+        f"priority: {chance.choice(('low', 'medium', 'high'))}\n---\n"
+        f"# {words(chance, 2)}\n\n{words(chance, 120)}\n"
+    )
+
+
+def measure(homes: dict[int, Memory], count: int) -> list[Measured]:
+    found = {size: Measured(size) for size in homes}
+    asked = {
+        size: [one.text for one in questions(memory.home.index, size) if not one.types]
+        for size, memory in homes.items()
+    }
+    for size, memory in homes.items():
+        for text in asked[size][-20:]:
+            memory.context(text)
+    for start in range(0, count, TURN):
+        for size, memory in homes.items():
+            told(f"{start} of {count} messages")
+            for text in asked[size][start : start + TURN]:
+                begin = perf_counter()
+                done = memory.context(text)
+                found[size].milliseconds.append((perf_counter() - begin) * 1000)
+                found[size].tokens.append(done.tokens)
+                for name, spent in done.steps.items():
+                    found[size].steps.setdefault(name, []).append(spent)
+    for size, memory in homes.items():
+        for number, text in enumerate(asked[size][:10]):
+            memory.remember(f"A new thing number {number} about {text}")
+            begin = perf_counter()
+            memory.context(text)
+            found[size].after_entry.append((perf_counter() - begin) * 1000)
+    return list(found.values())
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sizes", default="1000,10000,100000")
+    parser.add_argument("--messages", type=int, default=300)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args(argv)
+    os.environ |= {"WAKEBOOK_NOW": NOW, "WAKEBOOK_OFFLINE": "1"}
+    sizes = [int(size) for size in asked.sizes.split(",")]
+    with tempfile.TemporaryDirectory() as folder:
+        homes = {size: home(Path(folder) / str(size), size) for size in sizes}
+        rows = [one.as_dict() for one in measure(homes, asked.messages)]
+    told("")
+    growth = round(rows[-1]["p50"] / rows[0]["p50"], 2)
+    if asked.json:
+        print(json.dumps({"rows": rows, "growth": growth}, indent=2))
+        return
+    print(f"{DEFINITIONS}\n")
+    print("| entries | p50 ms | p95 ms | new entry, ms | tokens | steps, ms |")
+    print("|---|---|---|---|---|---|")
+    for row in rows:
+        steps = ", ".join(f"{name} {spent:g}" for name, spent in row["steps"].items())
+        cells = (f"{row['entries']:,}", row["p50"], row["p95"], row["new entry p50"])
+        print(f"| {' | '.join(map(str, cells))} | {row['tokens']:,} | {steps} |")
+    print(f"\ngrowth {growth} (aim: under {AIMS['growth']:g}); aims at 10,000 entries: p50 under")
+    print(f"{AIMS['p50']:g} ms, p95 under {AIMS['p95']:g} ms")
+
+
+if __name__ == "__main__":
+    main()

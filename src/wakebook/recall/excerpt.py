@@ -1,0 +1,89 @@
+"""Excerpt: the sentences of a long text that answer a question, in their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from wakebook.index import words
+from wakebook.index.question import Question
+from wakebook.models import tokenizer
+
+GAP = " … "
+SHORT = 20  # characters: a shorter sentence is read with the one before
+FIRST = 0.15  # of the best: the first sentence says what the rest is about
+BESIDE = 0.3  # of its better neighbour's worth
+_END = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"')\]])\s+|(?<=[。！？])|\n+")
+
+
+class Asked(NamedTuple):
+    """What a question looks for: stem -> what it tells."""
+
+    terms: Mapping[str, float]
+
+    @classmethod
+    def of(cls, question: Question | None, weights: Sequence[float]) -> Asked:
+        terms: dict[str, float] = {}
+        if question is not None:
+            for word, weight in zip(question.words, weights, strict=False):
+                for term in word.terms:
+                    terms[term] = max(terms.get(term, 0.0), weight)
+        return cls(terms)
+
+
+def sentences(text: str) -> list[str]:
+    found: list[str] = []
+    for part in _END.split(text):
+        bare = " ".join(part.split())
+        if not bare:
+            continue
+        if found and len(bare) < SHORT:
+            found[-1] = f"{found[-1]} {bare}"
+        else:
+            found.append(bare)
+    return found
+
+
+def excerpt(text: str, language: str, asked: Asked, limit: int) -> str:
+    """At most `limit` tokens of the text on one line: all of it, or its best sentences."""
+    flat = " ".join(text.split())
+    if (flat.isascii() and len(flat) <= 2 * limit) or tokenizer.count(flat) <= limit:
+        return flat
+    parts = sentences(text)
+    worth = _worth(parts, language, asked)
+    order = sorted(range(len(parts)), key=lambda at: (-worth[at], at))
+    kept: set[int] = set()
+    room = limit
+    for at in order:
+        size = tokenizer.count(parts[at]) + 2
+        if size > room and not kept:
+            return tokenizer.cut(parts[at], limit - 1) + "…"
+        if size <= room:
+            kept.add(at)
+            room -= size
+        elif room < limit // 4:
+            break
+    return _joined(parts, kept)
+
+
+def _worth(parts: Sequence[str], language: str, asked: Asked) -> list[float]:
+    """What each sentence tells of what was asked; its neighbours' share."""
+    own = []
+    for part in parts:
+        there = set(words.terms(words.tokens(part), language))
+        own.append(sum(asked.terms[term] for term in there if term in asked.terms))
+    best = max(own, default=0.0) or 1.0
+    worth = []
+    for at, value in enumerate(own):
+        beside = max(own[at - 1] if at else 0.0, own[at + 1] if at + 1 < len(own) else 0.0)
+        worth.append(value + BESIDE * beside + (FIRST * best if at == 0 else 0.0))
+    return worth
+
+
+def _joined(parts: Sequence[str], kept: set[int]) -> str:
+    text = ""
+    for at in sorted(kept):
+        gap = "" if not text and at == 0 else (" " if at - 1 in kept else GAP)
+        text += (gap.lstrip() if not text else gap) + parts[at]
+    return text if len(parts) - 1 in kept else f"{text} …"

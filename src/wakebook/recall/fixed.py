@@ -1,0 +1,76 @@
+"""Fixed: the parts of a context that do not depend on the message.
+
+Who the agent is, MEMORY.md, the active projects, the last handoff, the journal of today and
+yesterday; each as one text, in the order of how seldom they change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from wakebook.home import Home
+from wakebook.recall.texts import Texts
+
+IDENTITY = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md")  # first, in this order
+SUBAGENT = ("AGENTS.md", "TOOLS.md")  # all that a subagent is told
+
+
+class Part(NamedTuple):
+    """The text of a slot, and where to read the whole of it."""
+
+    text: str
+    where: str
+
+
+def identity(home: Home, texts: Texts, kind: str) -> Part:
+    folder = home.root / "knowledge" / "identity"
+    try:
+        names = sorted(path.name for path in folder.glob("*.md") if path.is_file())
+    except OSError:
+        names = []
+    order = [name for name in IDENTITY if name in names]
+    order += [name for name in names if name not in IDENTITY]
+    if kind == "subagent":
+        order = [name for name in order if name in SUBAGENT]
+    parts = [_titled(texts.read(folder / name), name) for name in order]
+    return Part("\n\n".join(filter(None, parts)), "knowledge/identity/")
+
+
+def memory(home: Home, path: Path, texts: Texts) -> Part:
+    where = home.relative(path) if path.is_relative_to(home.root) else str(path)
+    return Part(_titled(texts.read(path), "Core Memory"), where)
+
+
+def projects(home: Home, texts: Texts) -> Part:
+    where = "knowledge/projects/_active.md"
+    return Part(_titled(texts.read(home.root / where), "Active Projects"), where)
+
+
+def journal(home: Home, texts: Texts, now: datetime) -> Part:
+    """Today's and yesterday's, the older one first: what is added comes at the end."""
+    parts = []
+    for day in (now.date() - timedelta(days=1), now.date()):
+        text = texts.read(home.root / f"knowledge/journal/{day}.md")
+        parts.append(_titled(text, f"Journal {day}"))
+    return Part("\n\n".join(filter(None, parts)), "knowledge/journal/")
+
+
+def handoff(found: Sequence[tuple[str, str]], session: str) -> Part:
+    """`found`: sessions with what they left behind. The one that goes on needs none."""
+    texts = [text for name, text in found if not session or name != session]
+    return Part("\n\n".join(texts), "`wakebook log --type handoff`")
+
+
+def observations(home: Home, texts: Texts) -> Part:
+    where = "knowledge/memory/observations.md"
+    return Part(texts.read(home.root / where), where)
+
+
+def _titled(text: str, title: str) -> str:
+    """With a heading, so that a reader can tell where it begins."""
+    if not text or text.startswith("# "):
+        return text
+    return f"# {title.removesuffix('.md')}\n\n{text}"

@@ -1,0 +1,199 @@
+"""Activation: which topics a message activates, through the three tiers, and why.
+
+    a trigger matches + how alike        ->  activate, ask the gate, or drop
+
+A path, an address, a name, code or a language is what it is: a trigger that looks for one of them
+speaks for itself. Patterns, keywords and urgency are words, which may be meant otherwise: there the
+message must be like the topic, too. Priority decides how much is asked: a critical topic needs its
+trigger only, a high one passes the gate when it is alike enough, a medium or low one must be alike
+and pass the gate. What no trigger matches can still activate by being very much alike. Where no
+model can be asked, the same stricter likeness stands in for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from wakebook import clock
+from wakebook.config import Topics as Settings
+from wakebook.models.text import whole
+from wakebook.recall.topics.files import Read
+from wakebook.recall.topics.gate import Answer, Gate
+from wakebook.recall.topics.similarity import Similarity
+from wakebook.recall.topics.topic import Topic, Trigger
+from wakebook.recall.topics.triggers import LONGEST, Matched, Said, Spoken, Triggers
+
+# of gated topics whose trigger matches: so alike that no gate is needed, and alike enough to ask
+BYPASS = {"high": 0.3}
+ASK = {"high": 0.0, "medium": 0.2, "low": 0.3}
+WORDS = ("pattern", "keyword", "urgency")  # triggers whose words may be meant otherwise
+SURE = 0.5  # as alike as a topic counts whose trigger speaks for itself
+NOTED = 0.15  # a topic that is less alike, and has no trigger, was never in question
+
+
+class Verdict(NamedTuple):
+    """What the first two tiers make of a topic."""
+
+    outcome: str  # activate, ask, drop
+    reason: str
+    threshold: float  # that its likeness was held against
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was decided about one topic, with everything that it was decided by."""
+
+    id: str = ""
+    at: str = ""
+    topic: str
+    activated: bool
+    reason: str
+    direction: str = "input"
+    session: str = ""
+    message: str = ""  # its first words
+    matched: tuple[str, ...] = ()  # the triggers
+    similarity: float = 0.0
+    threshold: float = 0.0
+    gate: str = ""
+    priority: str = ""
+    activation: str = ""
+
+
+class Activation(NamedTuple):
+    topic: Topic
+    decision: Decision
+    triggers: tuple[Trigger, ...] = ()
+
+
+def verdict(
+    topic: Topic, matched: bool, score: float, settings: Settings, direction: str = "input"
+) -> Verdict:
+    """The table of docs/topics.md. Pure."""
+    strict = max(settings.strict_threshold, topic.threshold or 0.0)
+    if topic.activation == "manual":
+        return Verdict("drop", "activated by hand only", 0.0)
+    if direction == "output":  # it watches for a mistake, which need not be like its correction
+        outcome = "activate" if matched else "drop"
+        return Verdict(outcome, "the agent's own words match", 0.0)
+    if not matched:
+        if score < strict:
+            return Verdict("drop", "no trigger, and not very much alike", strict)
+        outcome = "activate" if topic.activation == "auto" else "ask"
+        return Verdict(outcome, "no trigger, but very much alike", strict)
+    if topic.priority == "critical":
+        return Verdict("activate", "its trigger matches, and it is critical", 0.0)
+    if topic.activation == "auto":
+        least = settings.similarity_threshold if topic.threshold is None else topic.threshold
+        if score < least:
+            return Verdict("drop", "its trigger matches, but it is not alike", least)
+        return Verdict("activate", "its trigger matches, and it is alike", least)
+    return _gated(topic, score)
+
+
+def _gated(topic: Topic, score: float) -> Verdict:
+    bypass = BYPASS.get(topic.priority)
+    if bypass is not None and score >= bypass:
+        return Verdict("activate", "its trigger matches, and it is alike enough", bypass)
+    least = ASK[topic.priority] if topic.threshold is None else topic.threshold
+    if score < least:
+        return Verdict("drop", "its trigger matches, but it is not alike", least)
+    return Verdict("ask", "its trigger matches; the gate decides", least)
+
+
+class Activator:
+    """The topics of a home, ready to be matched. Made anew when they change."""
+
+    def __init__(self, read: Read) -> None:
+        self.read = read
+        self._by_name = {topic.name: topic for topic in read.topics}
+        self._triggers = {
+            direction: Triggers(read.topics, direction) for direction in ("input", "output")
+        }
+        self._similarity = Similarity(read.topics)
+
+    def matched(self, said: Said) -> list[Matched]:
+        """Tier 1."""
+        return self._triggers[said.direction].match(Spoken(said))
+
+    def candidates(self, said: Said) -> tuple[list[Matched], dict[str, float]]:
+        """Tiers 1 and 2."""
+        matched = self.matched(said)
+        scores = self._similarity.scores(whole(said.text[:LONGEST]))
+        for one in matched:
+            if one.trigger.type not in WORDS:
+                scores[one.topic] = max(scores.get(one.topic, 0.0), SURE)
+        return matched, scores
+
+    def activate(
+        self, said: Said, settings: Settings, gate: Gate | None, now: datetime, session: str = ""
+    ) -> list[Activation]:
+        """Every topic that was in question, with what was decided; the activated ones first."""
+        matched, scores = self.candidates(said)
+        triggers: dict[str, list[Trigger]] = {}
+        for one in matched:
+            triggers.setdefault(one.topic, []).append(one.trigger)
+        names = [
+            topic.name
+            for topic in self.read.topics
+            if topic.name in triggers
+            or (said.direction == "input" and scores.get(topic.name, 0.0) >= NOTED)
+        ]
+        verdicts = {
+            name: verdict(
+                self._by_name[name],
+                name in triggers,
+                scores.get(name, 0.0),
+                settings,
+                said.direction,
+            )
+            for name in names
+        }
+        answers = self._asked(said, [n for n in names if verdicts[n].outcome == "ask"], gate)
+        found = []
+        for name in names:
+            topic, score = self._by_name[name], scores.get(name, 0.0)
+            activated, reason, gated = settle(verdicts[name], answers.get(name), score, settings)
+            decision = Decision(
+                at=clock.iso(now),
+                topic=name,
+                activated=activated,
+                reason=reason,
+                direction=said.direction,
+                session=session,
+                matched=tuple(trigger.label for trigger in triggers.get(name, ())),
+                similarity=score,
+                threshold=verdicts[name].threshold,
+                gate=gated,
+                priority=topic.priority,
+                activation=topic.activation,
+            )
+            found.append(Activation(topic, decision, tuple(triggers.get(name, ()))))
+        return sorted(found, key=_order)
+
+    def _asked(self, said: Said, names: Sequence[str], gate: Gate | None) -> dict[str, Answer]:
+        if not names or gate is None or not gate.there:
+            return {name: Answer(None, "no model") for name in names}
+        return gate.ask(said.text, [self._by_name[name] for name in names])
+
+
+def settle(
+    found: Verdict, answer: Answer | None, score: float, settings: Settings
+) -> tuple[bool, str, str]:
+    """Whether it activates, why, and what the gate said."""
+    if answer is None:
+        return found.outcome == "activate", found.reason, ""
+    if answer.yes is not None:
+        return answer.yes, f"the gate says {answer.said}", answer.said
+    strict = settings.strict_threshold
+    enough = score >= strict
+    reason = f"{'alike' if enough else 'not alike'} enough to do without the gate ({strict:g})"
+    return enough, f"{reason}; {answer.said}", answer.said
+
+
+def _order(one: Activation) -> tuple[bool, int, float, str]:
+    """The activated ones, then the more important, the more alike, and by name."""
+    decision = one.decision
+    return not decision.activated, -one.topic.rank, -decision.similarity, one.topic.name

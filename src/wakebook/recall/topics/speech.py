@@ -1,0 +1,171 @@
+"""Speech: the language of a text, the programming languages in it, and whether it is urgent."""
+
+from __future__ import annotations
+
+import re
+
+from wakebook.index import words
+
+# ISO 639-1 -> as the stop-word lists call it
+_CODES = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "fi": "finnish",
+    "fr": "french",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "it": "italian",
+    "ja": "japanese",
+    "ko": "korean",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "th": "thai",
+    "tr": "turkish",
+    "zh": "chinese",
+}
+_SCRIPTS = (
+    ("japanese", re.compile("[\u3041-\u30ff]")),
+    ("korean", re.compile("[\uac00-\ud7af]")),
+    ("thai", re.compile("[\u0e01-\u0e4f]")),
+    ("chinese", re.compile("[\u4e00-\u9fff]")),
+)
+_CODE_NAMES = {
+    "py": "python",
+    "python3": "python",
+    "js": "javascript",
+    "jsx": "javascript",
+    "mjs": "javascript",
+    "ts": "typescript",
+    "tsx": "typescript",
+    "sh": "shell",
+    "bash": "shell",
+    "zsh": "shell",
+    "console": "shell",
+    "yml": "yaml",
+    "rs": "rust",
+    "rb": "ruby",
+    "golang": "go",
+    "c++": "cpp",
+    "cc": "cpp",
+    "cs": "csharp",
+    "c#": "csharp",
+    "kt": "kotlin",
+    "tf": "terraform",
+    "hcl": "terraform",
+    "postgresql": "sql",
+    "postgres": "sql",
+    "mysql": "sql",
+    "md": "markdown",
+}
+_FENCE = re.compile(
+    r"^[ \t]*+(?:(`{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+|(~{3,}+)[ \t]*+([\w+#.-]*+)[^\n]*+)\n"
+    r"(.*?)(?:^[ \t]*+(?:\1|\3)[`~]*+[ \t]*+$|\Z)",
+    re.M | re.S,
+)
+_INLINE = re.compile(r"`[^`\n]+`")
+# Lines that hardly occur outside of a language; two of them (or one in a fence) tell it.
+_MARKS = {
+    "python": r"^[ \t]*+(?:def \w+\(.*:|class \w+.*:|import \w+|from [\w.]+ import |print[ (]|"
+    r"elif .*:|@\w+|if __name__|for \w+ in .*:|except\b.*:|with .* as \w+:)",
+    "javascript": r"^[ \t]*+(?:const \w+ =|let \w+ =|var \w+ =|function \w*\(|"
+    r"export (?:default|const|function)|import .* from ['\"]|console\.log\(|"
+    r"module\.exports|.*=> \{)",
+    "typescript": r"^[ \t]*+(?:interface \w+ \{|type \w+ =|(?:const|let) \w+: \w+|"
+    r"export (?:interface|type) )",
+    "java": r"^[ \t]*+(?:public (?:static |final )?(?:class|void|\w+) |private \w+ \w+;|"
+    r"System\.out\.)",
+    "go": r"^[ \t]*+(?:package \w+$|func (?:\(\w+ \*?\w+\) )?\w+\(|\w+ := |import \()",
+    "rust": r"^[ \t]*+(?:fn \w+\(|let mut |impl\b.* \{|use [\w:]+;|pub (?:fn|struct) |#\[derive)",
+    "c": r"^[ \t]*+(?:#include [<\"]|int main\(|printf\(|typedef struct)",
+    "ruby": r"^[ \t]*+(?:def \w+$|require ['\"]|puts |end$|\w+\.each do)",
+    "sql": r"(?i)^[ \t]*+(?:select\s.+\sfrom\s|insert into |update \w+ set |"
+    r"create (?:table|index) |alter table |delete from )",
+    "shell": r"^[ \t]*+(?:\$ \w+|#!/.*sh$|sudo |export \w+=|apt(?:-get)? install |curl -|"
+    r"git (?:push|commit|clone) |kubectl |docker )",
+    "html": r"^[ \t]*+</?(?:html|div|span|body|head|script|p|a|ul|li|img|button|form|input)[\s>/]",
+    "css": r"^[ \t]*+[.#]?[\w-]+(?:[ ,>:][\w.#: -]+)? \{$",
+    "json": r'^[ \t]*+"[\w-]+":\s',
+    "yaml": r"^(?:apiVersion|kind|metadata|spec|services|version):",
+    "dockerfile": r"^(?:FROM|RUN|COPY|ENTRYPOINT|WORKDIR) \S",
+}
+_ONE_IS_ENOUGH = {"sql", "dockerfile"}
+_SHOUTING = re.compile(r"!{2,}|(?:!\s*){3,}")
+_URGENT = re.compile(
+    r"\b(?:urgent(?:ly)?|asap|emergency|immediately|right now|right away|at once|drop everything|"
+    r"as soon as possible|critical|sev-?[01]|p0|mayday|"
+    r"dringend|sofort|notfall|eilt|umgehend|urgente?|urgence|d'urgence|imm[ée]diatement|"
+    r"emergencia|inmediatamente|de inmediato|urgência|urgenza|subito)\b|至急|緊急|紧急",
+    re.IGNORECASE,
+)
+_NOT_URGENT = re.compile(
+    r"\b(?:not?|nothing|isn't|nicht|kein\w*|pas|non|sin|no es)\s+(?:\w+\s+)?"
+    r"(?:urgent|dringend|urgente?|critical|an emergency|immediately)\b",
+    re.IGNORECASE,
+)
+_CAPITALS = re.compile(r"\b[A-Z]{4,}\b")
+SHOUTED = 0.3  # of the words, in capitals
+
+
+def language_name(code: str) -> str:
+    """Like "german", of "de", "de-AT" or "German"."""
+    plain = code.strip().lower()
+    return _CODES.get(plain.replace("_", "-").partition("-")[0], plain)
+
+
+def language(text: str) -> str:
+    """The natural language of a text, code left out; nothing if it has no words."""
+    prose = _INLINE.sub(" ", _FENCE.sub(" ", text))
+    letters = sum(char.isalpha() for char in prose)
+    if not letters:
+        return ""
+    for name, script in _SCRIPTS:
+        if len(script.findall(prose)) * 4 > letters:
+            return name
+    return words.language(words.tokens(prose))
+
+
+def code_name(name: str) -> str:
+    plain = name.strip().lower()
+    return _CODE_NAMES.get(plain, plain)
+
+
+def code(text: str) -> frozenset[str]:
+    """The programming languages in a text; "?" for code of which nothing tells."""
+    found: set[str] = set()
+    for _, name, _, other, body in _FENCE.findall(text):
+        named = name or other
+        found |= {code_name(named)} if named else guessed(body, 1) or {"?"}
+    rest = _FENCE.sub("\n", text)
+    return frozenset(found | guessed(rest, 2))
+
+
+def guessed(text: str, least: int) -> set[str]:
+    """By its lines: a language of which so many lines (or one that is enough) are there."""
+    counts = {name: len(re.findall(mark, text, re.MULTILINE)) for name, mark in _MARKS.items()}
+    return {
+        name for name, count in counts.items() if count >= (1 if name in _ONE_IS_ENOUGH else least)
+    }
+
+
+def urgent(text: str) -> bool:
+    """Capitals, exclamation marks, and words like "urgent"."""
+    prose = _FENCE.sub(" ", text)
+    if _SHOUTING.search(prose):
+        return True
+    calm = _NOT_URGENT.sub(" ", prose)
+    if _URGENT.search(calm):
+        return True
+    shouted = sum(len(word) for word in _CAPITALS.findall(calm))
+    letters = sum(char.isalpha() for char in calm)
+    return len(_CAPITALS.findall(calm)) > 1 and shouted > SHOUTED * letters
