@@ -146,7 +146,7 @@ class Ways:
         return self._gated(case, lambda name: name in case.topics)
 
     def with_model(self, case: Case) -> tuple[set[str], int]:
-        gate = self._memory._gate
+        gate = self._memory._gate()
 
         def ask(name: str) -> bool:
             answer: Answer = gate.ask(case.message, [self._by_name[name]])[name]

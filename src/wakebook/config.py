@@ -422,9 +422,9 @@ def _checked(value: Any, setting: Setting, where: str) -> Any:
     if type(value) is not type(default):
         raise ConfigError(f"{where}: expected {type(default).__name__}, got {value!r}.")
     least = min(default, 1) if isinstance(default, int) else 1  # 0 where it is the default
-    most = int(setting.most) if setting.most > 1 else 1_000_000
-    if isinstance(value, int) and not isinstance(value, bool) and not least <= value <= most:
-        raise ConfigError(f"{where}: must be between {least} and {most:,}, got {value}.")
+    limit = int(setting.most) if setting.most > 1 else 1_000_000
+    if isinstance(value, int) and not isinstance(value, bool) and not least <= value <= limit:
+        raise ConfigError(f"{where}: must be between {least} and {limit:,}, got {value}.")
     return value
 
 

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from wakebook import clock
-from wakebook.errors import NotFound, WakebookError
+from wakebook import cache, clock
+from wakebook.errors import WakebookError
 from wakebook.log.query import Query
 from wakebook.memory.learning import Learning
 
 if TYPE_CHECKING:
-    from wakebook.config import Config
     from wakebook.index.search import Passages
+    from wakebook.recall.context import Sources
     from wakebook.recall.history import Spoke
     from wakebook.recall.slot import Context
-    from wakebook.recall.topics.activation import Activation, Activator, Decision
+    from wakebook.recall.texts import Texts
+    from wakebook.recall.topics.activation import Activation, Decision
+    from wakebook.recall.topics.book import Book
     from wakebook.recall.topics.decisions import Standing
-    from wakebook.recall.topics.files import Read, TopicFiles
+    from wakebook.recall.topics.files import Read
     from wakebook.recall.topics.fired import Fired
     from wakebook.recall.topics.gate import Gate
-    from wakebook.recall.topics.topic import Topic
-    from wakebook.recall.topics.triggers import Said
 
 UNKNOWN = timedelta(minutes=15)  # how far a first look for due topics goes back
+HANDOFFS = "handoffs.json"
 
 
 class Turns(Learning):
@@ -53,32 +57,21 @@ class Turns(Learning):
         them, the session's transcript. `topics`: activated by name. `paths`: files of the turn's
         tool calls.
         """
-        from time import perf_counter
-
         from msgspec.structs import replace
 
         from wakebook.recall import playbooks
-        from wakebook.recall.context import Request, Sources, compile_context
-        from wakebook.recall.topics import decisions, fired
+        from wakebook.recall.context import Request, compile_context
         from wakebook.recall.topics.triggers import Said
 
         self.home.require()
-        kind = self._kind(kind, session)
-        slots = self._slots(have)
-        own = session.rpartition("/")[2]
-        now = clock.now()
-        begun = perf_counter()
-        activator = self._activator()
-        asked = [self._topic(activator.read, name) for name in topics]
-        found: list[Activation] = []
-        waits: list[Fired] = []
-        if kind != "subagent" and "topics" not in slots:
-            said = Said(message, "input", tuple(paths))
-            found = self._activated(activator, said, own)
-            found = decisions.trace(self.home, found, message)
-            waits = self._waiting(own, kind)
-        topic_ms = round((perf_counter() - begun) * 1000, 3)
-        active = playbooks.active(found, waits, asked, activator.read.topics)
+        kind, slots, own = _kind(kind, session), self._slots(have), _id(session)
+        begun, book = perf_counter(), self._book
+        asked = [book.get(name) for name in topics]
+        wants = kind != "subagent" and "topics" not in slots
+        found = book.activate(Said(message, "input", tuple(paths)), own) if wants else []
+        waits = book.for_turn(own, kind) if wants else []
+        read = book.read()
+        spent = round((perf_counter() - begun) * 1000, 3)
         request = Request(
             message=message,
             budget=budget or self.config.context.budget,
@@ -86,38 +79,18 @@ class Turns(Learning):
             session=own,
             have=slots,
             history=self._spoken(history, own, slots),
-            topics=active,
+            topics=playbooks.active(found, waits, asked, read.topics),
         )
-        sources = Sources(
-            home=self.home,
-            texts=self._texts,
-            memory_file=self._memory_file(),
-            handoffs=self._handoffs() if kind == "main" else (),
-            search=lambda: self._passages(message, kind),
-            now=self.now(),
-        )
-        done = compile_context(request, sources, self.config.context)
-        told = {item.ref for slot in done.slots if slot.name == "topics" for item in slot.items}
-        paths_told = {topic.name for topic in activator.read.topics if topic.path in told}
-        gone = [one for one in waits if one.topic in paths_told]
-        if session and gone:
-            fired.done(self.home, gone, now, self.config.topics.fired_hours)
-        bad = tuple(f"{one} It is left out." for one in activator.read.bad)
+        done = compile_context(request, self._sources(message, kind), self.config.context)
+        if session and waits:
+            told = {item.ref for slot in done.slots if slot.name == "topics" for item in slot.items}
+            book.told(waits, told, clock.now())
         return replace(
             done,
             decisions=tuple(one.decision for one in found),
-            notes=(*done.notes, *bad),
-            steps={"activate": topic_ms, **done.steps},
+            notes=(*done.notes, *(f"{one} It is left out." for one in read.bad)),
+            steps={"activate": spent, **done.steps},
         )
-
-    def _kind(self, kind: str, session: str) -> str:
-        from wakebook.capture.session import kind_of_key
-        from wakebook.recall.slot import KINDS
-
-        chosen = kind or (kind_of_key(session) if ":" in session else "main")
-        if chosen not in KINDS:
-            raise WakebookError(f"{chosen!r} is no kind of session: {', '.join(KINDS)}.")
-        return chosen
 
     def _slots(self, have: Sequence[str]) -> frozenset[str]:
         from wakebook.config import SLOTS
@@ -138,6 +111,30 @@ class Turns(Learning):
             return history.of_session(self.home, session)
         return ()
 
+    def _sources(self, message: str, kind: str) -> Sources:
+        from wakebook.recall.context import Sources
+
+        return Sources(
+            home=self.home,
+            texts=self._texts,
+            memory_file=self._memory_file(),
+            handoffs=self._handoffs() if kind == "main" else (),
+            search=lambda: self._passages(message, kind),
+            now=self.now(),
+        )
+
+    @cached_property
+    def _texts(self) -> Texts:
+        from wakebook.recall.texts import Texts
+
+        return Texts()
+
+    def _memory_file(self) -> Path:
+        from wakebook.config import expand
+
+        chosen = self.config.briefing.memory_file
+        return self.home.root / expand(chosen) if chosen else self.home.memory
+
     def _passages(self, message: str, kind: str) -> Passages:
         from wakebook.recall.recalled import MOST
         from wakebook.recall.slot import PUBLIC
@@ -147,195 +144,34 @@ class Turns(Learning):
         if kind == "main":
             return found
         # MEMORY.md may live elsewhere, and mounted homes have notes of every kind
-        own = [one for one in found.found if not one.path.startswith("/")]
-        private = "knowledge/memory/"
-        return found._replace(found=[one for one in own if not one.path.startswith(private)])
-
-    def _memory_file(self) -> Path:
-        from wakebook.config import expand
-
-        chosen = self.config.briefing.memory_file
-        return self.home.root / expand(chosen) if chosen else self.home.memory
+        private = ("/", "knowledge/memory/")
+        return found._replace(
+            found=[one for one in found.found if not one.path.startswith(private)]
+        )
 
     def _handoffs(self) -> list[tuple[str, str]]:
         """What sessions have left behind. Cached until something changes, as `wake` is."""
-        import json
-        from contextlib import suppress
-
-        from wakebook import cache
-
-        kept = cache.read(str(self.home.root), "handoffs.json")
+        root = str(self.home.root)
+        kept = cache.read(root, HANDOFFS)
         if kept is not None:
             with suppress(ValueError):
                 return [(session, text) for session, text in json.loads(kept)]
         from wakebook.derive.wake import handoffs
 
-        key = cache.key(str(self.home.root))
+        key = cache.key(root)
         found = handoffs(self.chains(), self.state().sessions.values())
-        with suppress(OSError):
-            self.home.replace(self.home.cache / "handoffs.json", f"{key}\n{json.dumps(found)}")
+        with suppress(OSError):  # a read-only home still answers, only slower
+            self.home.replace(self.home.cache / HANDOFFS, f"{key}\n{json.dumps(found)}")
         return found
-
-    @cached_property
-    def _texts(self) -> Any:
-        from wakebook.recall.texts import Texts
-
-        return Texts()
 
     # --- topics --------------------------------------------------------------------------
 
-    def topics(self) -> Read:
-        """The topics, and the files that are none, with what is wrong with them."""
-        self.home.require()
-        return self._topic_files.read()
-
-    def test_topics(
-        self, message: str, *, direction: str = "input", paths: Sequence[str] = ()
-    ) -> list[Activation]:
-        """What a message would activate, and why. Nothing is traced."""
-        from wakebook.recall.topics.triggers import Said
-
-        self.home.require()
-        said = Said(message, direction, tuple(paths))
-        return self._activated(self._activator(), said, "")
-
-    def observe(
-        self, output: str, *, session: str = "", paths: Sequence[str] = ()
-    ) -> list[Decision]:
-        """Look at what the agent itself has said: a topic that corrects it waits for its next
-        turn."""
-        from wakebook.recall.topics import decisions, fired
-        from wakebook.recall.topics.fired import Fired
-        from wakebook.recall.topics.triggers import Said
-
-        self.home.require()
-        own, now = session.rpartition("/")[2], clock.now()
-        said = Said(output, "output", tuple(paths))
-        found = self._activated(self._activator(), said, own)
-        found = decisions.trace(self.home, found, output)
-        news = [
-            Fired(
-                topic=one.topic.name,
-                why=f"what you said: {', '.join(one.decision.matched)}",
-                at=now,
-                session=own,
-                hint="; ".join(dict.fromkeys(map(one.topic.hint, one.triggers))),
-            )
-            for one in found
-            if one.decision.activated
-        ]
-        fired.add(self.home, news, now, self.config.topics.fired_hours)
-        return [one.decision for one in found]
-
-    def fire(
-        self, source: str, event: str = "", *, payload: str = "", session: str = ""
-    ) -> list[Fired]:
-        """A webhook: topics that wait for it come with the next turn."""
-        from wakebook.capture.redact import redact
-        from wakebook.recall.topics import fired
-        from wakebook.recall.topics.fired import PAYLOAD, Fired
-
-        self.home.require()
-        now = clock.now()
-        label = f"{source}:{event}" if event else source
-        news = [
-            Fired(
-                topic=topic.name,
-                why=f"webhook {label}",
-                at=now,
-                session=session.rpartition("/")[2],
-                payload=redact(payload)[0][:PAYLOAD].strip(),
-            )
-            for topic in self._topic_files.read().topics
-            if any(
-                trigger.type == "webhook"
-                and trigger.source == source
-                and trigger.event in ("", event)
-                for trigger in topic.triggers
-            )
-        ]
-        fired.add(self.home, news, now, self.config.topics.fired_hours)
-        return news
-
-    def fire_topic(self, name: str, *, session: str = "") -> Fired:
-        """Activate a topic by hand, for the next turn."""
-        from wakebook.recall.topics import fired
-        from wakebook.recall.topics.fired import Fired
-
-        topic, now = self._topic(self.topics(), name), clock.now()
-        one = Fired(
-            topic=topic.name, why="fired by hand", at=now, session=session.rpartition("/")[2]
-        )
-        fired.add(self.home, [one], now, self.config.topics.fired_hours)
-        return one
-
-    def fire_due(self) -> list[Fired]:
-        """Topics whose cron trigger is due since the last time that somebody looked."""
-        from wakebook.lifecycle.jobs import Job
-        from wakebook.recall.topics import fired
-        from wakebook.recall.topics.fired import Fired
-
-        now = self.now()
-        last = self.state().jobs.get("topics")
-        since = last.slot if last else now - UNKNOWN
-        news = []
-        for topic in self.topics().topics:
-            for trigger in topic.triggers:
-                slot = Job(name=topic.name, expression=trigger.schedule).previous(now)
-                if slot is not None and slot > since:
-                    why = f"schedule {trigger.schedule}"
-                    news.append(Fired(topic=topic.name, why=why, at=clock.now()))
-        fired.add(self.home, news, clock.now(), self.config.topics.fired_hours)
-        return news
-
-    def new_topic(self, name: str, about: str = "") -> Path:
-        """A topic file to fill in, with every key that it may have."""
-        from wakebook.recall.topics.template import create
-
-        self.home.require()
-        with self.home.locked():
-            return create(self.home, name, about)
-
-    def waiting_topics(self) -> list[Fired]:
-        """Topics that were fired and wait for a turn."""
-        from wakebook.recall.topics import fired
-
-        return fired.waiting(self.home, clock.now(), self.config.topics.fired_hours)
-
-    def _waiting(self, session: str, kind: str) -> list[Fired]:
-        return [
-            one
-            for one in self.waiting_topics()
-            if one.meets(session) and (one.session or kind == "main")
-        ]
-
     @cached_property
-    def _topic_files(self) -> TopicFiles:
-        from wakebook.recall.topics.files import TopicFiles
+    def _book(self) -> Book:
+        from wakebook.recall.topics.book import Book
 
-        return TopicFiles(self.home)
+        return Book(self.home, self.config.topics, self._gate)
 
-    def _activator(self) -> Activator:
-        from wakebook.recall.topics.activation import Activator
-
-        read = self._topic_files.read()
-        known: Activator | None = self.__dict__.get("_made")
-        if known is None or known.read is not read:
-            known = self.__dict__["_made"] = Activator(read)
-        return known
-
-    def _topic(self, read: Read, name: str) -> Topic:
-        topic = read.get(name)
-        if topic is None:
-            raise NotFound(f"There is no topic {name!r}. `wakebook topics list` shows them.")
-        return topic
-
-    def _activated(self, activator: Activator, said: Said, session: str) -> list[Activation]:
-        if not said.text.strip() and not said.paths:
-            return []
-        return activator.activate(said, self.config.topics, self._gate, clock.now(), session)
-
-    @cached_property
     def _gate(self) -> Gate:
         """Asks the cheap model, and not for long: somebody waits."""
         from wakebook.models.chat import Models
@@ -344,8 +180,71 @@ class Turns(Learning):
         settings = self.config.models.with_(
             timeout_seconds=self.config.topics.gate_seconds, attempts=1
         )
-        quick: Config = self.config.with_(models=settings)
-        return Gate(self.home, Models(self.home, quick, os.environ, lend=self._lend, dry=self._dry))
+        quick = self.config.with_(models=settings)
+        models = Models(self.home, quick, os.environ, lend=self._lend, dry=self._dry)
+        return Gate(self.home, models)
+
+    def topics(self) -> Read:
+        """The topics, and the files that are none, with what is wrong with them."""
+        self.home.require()
+        return self._book.read()
+
+    def test_topics(
+        self, message: str, *, direction: str = "input", paths: Sequence[str] = ()
+    ) -> list[Activation]:
+        """What a message would activate, and why. Nothing is traced."""
+        from wakebook.recall.topics.triggers import Said
+
+        self.home.require()
+        return self._book.test(Said(message, direction, tuple(paths)))
+
+    def observe(
+        self, output: str, *, session: str = "", paths: Sequence[str] = ()
+    ) -> list[Decision]:
+        """Look at what the agent itself has said: a topic that corrects it waits for its next
+        turn."""
+        from wakebook.recall.topics.triggers import Said
+
+        self.home.require()
+        return self._book.observe(Said(output, "output", tuple(paths)), _id(session))
+
+    def fire(
+        self, source: str, event: str = "", *, payload: str = "", session: str = ""
+    ) -> list[Fired]:
+        """A webhook: topics that wait for it come with the next turn."""
+        self.home.require()
+        return self._book.fire(source, event, payload, _id(session))
+
+    def fire_topic(self, name: str, *, session: str = "") -> Fired:
+        """Activate a topic by hand, for the next turn."""
+        self.home.require()
+        return self._book.fire_topic(name, _id(session))
+
+    def fire_due(self) -> list[Fired]:
+        """Topics whose cron trigger is due since the last time that somebody looked."""
+        from wakebook.lifecycle.jobs import Job
+
+        now, last = self.now(), self.state().jobs.get("topics")
+        since = last.slot if last else now - UNKNOWN
+
+        def due(schedule: str) -> bool:
+            slot = Job(name="topic", expression=schedule).previous(now)
+            return slot is not None and slot > since
+
+        return self._book.fire_due(due)
+
+    def waiting_topics(self) -> list[Fired]:
+        """Topics that were fired and wait for a turn."""
+        self.home.require()
+        return self._book.waiting()
+
+    def new_topic(self, name: str, about: str = "") -> Path:
+        """A topic file to fill in, with every key that it may have."""
+        from wakebook.recall.topics.template import create
+
+        self.home.require()
+        with self.home.locked():
+            return create(self.home, name, about)
 
     # --- gates ---------------------------------------------------------------------------
 
@@ -365,3 +264,19 @@ class Turns(Learning):
 
         self.home.require()
         return decisions.judge(self.home, decision, useful, clock.now())
+
+
+def _kind(kind: str, session: str) -> str:
+    """The kind of a session, as it was given or as an OpenClaw key tells."""
+    from wakebook.capture.session import kind_of_key
+    from wakebook.recall.slot import KINDS
+
+    chosen = kind or (kind_of_key(session) if ":" in session else "main")
+    if chosen not in KINDS:
+        raise WakebookError(f"{chosen!r} is no kind of session: {', '.join(KINDS)}.")
+    return chosen
+
+
+def _id(session: str) -> str:
+    """A session's own id: it may be named with its host."""
+    return session.rpartition("/")[2]

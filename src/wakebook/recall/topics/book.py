@@ -1,0 +1,144 @@
+"""Book: the topics of one home at work: activated by messages, fired from outside, watched for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from functools import cached_property
+
+from wakebook import clock
+from wakebook.capture.redact import redact
+from wakebook.config import Topics as Settings
+from wakebook.errors import NotFound
+from wakebook.home import Home
+from wakebook.recall.topics import decisions, fired
+from wakebook.recall.topics.activation import Activation, Activator, Decision
+from wakebook.recall.topics.files import Read, TopicFiles
+from wakebook.recall.topics.fired import PAYLOAD, Fired
+from wakebook.recall.topics.gate import Gate
+from wakebook.recall.topics.topic import Topic, Trigger
+from wakebook.recall.topics.triggers import Said
+
+
+class Book:
+    def __init__(self, home: Home, settings: Settings, gate: Callable[[], Gate]) -> None:
+        """`gate` is made when the first message comes."""
+        self._home = home
+        self._settings = settings
+        self._make_gate = gate
+        self._files = TopicFiles(home)
+        self._activator: Activator | None = None
+
+    @cached_property
+    def _gate(self) -> Gate:
+        return self._make_gate()
+
+    def read(self) -> Read:
+        return self._files.read()
+
+    def get(self, name: str) -> Topic:
+        topic = self.read().get(name)
+        if topic is None:
+            raise NotFound(f"There is no topic {name!r}. `wakebook topics list` shows them.")
+        return topic
+
+    # --- messages ------------------------------------------------------------------------
+
+    def test(self, said: Said, session: str = "") -> list[Activation]:
+        """What would be activated, and why. Nothing is written down."""
+        if not said.text.strip() and not said.paths:
+            return []
+        read = self.read()
+        if self._activator is None or self._activator.read is not read:
+            self._activator = Activator(read)
+        return self._activator.activate(said, self._settings, self._gate, clock.now(), session)
+
+    def activate(self, said: Said, session: str = "") -> list[Activation]:
+        """What is activated, and why, written down."""
+        return decisions.trace(self._home, self.test(said, session), said.text)
+
+    def observe(self, said: Said, session: str = "") -> list[Decision]:
+        """What the agent itself has said: a topic that corrects it waits for its next turn."""
+        found = self.activate(said, session)
+        self._add(
+            Fired(
+                topic=one.topic.name,
+                why=f"what you said: {', '.join(one.decision.matched)}",
+                at=clock.now(),
+                session=session,
+                hint="; ".join(dict.fromkeys(map(one.topic.hint, one.triggers))),
+            )
+            for one in found
+            if one.decision.activated
+        )
+        return [one.decision for one in found]
+
+    # --- from outside --------------------------------------------------------------------
+
+    def fire(self, source: str, event: str, payload: str, session: str) -> list[Fired]:
+        """A webhook has sent something."""
+
+        def meant(trigger: Trigger) -> bool:
+            return (
+                trigger.type == "webhook"
+                and trigger.source == source
+                and (trigger.event in ("", event))
+            )
+
+        label = f"{source}:{event}" if event else source
+        said = redact(payload)[0][:PAYLOAD].strip()
+        return self._add(
+            Fired(
+                topic=topic.name,
+                why=f"webhook {label}",
+                at=clock.now(),
+                session=session,
+                payload=said,
+            )
+            for topic in self.read().topics
+            if any(map(meant, topic.triggers))
+        )
+
+    def fire_topic(self, name: str, session: str) -> Fired:
+        """By hand."""
+        return self._add(
+            [
+                Fired(
+                    topic=self.get(name).name,
+                    why="fired by hand",
+                    at=clock.now(),
+                    session=session,
+                )
+            ]
+        )[0]
+
+    def fire_due(self, due: Callable[[str], bool]) -> list[Fired]:
+        """By the clock: `due` says whether a schedule is."""
+        return self._add(
+            Fired(topic=topic.name, why=f"schedule {trigger.schedule}", at=clock.now())
+            for topic in self.read().topics
+            for trigger in topic.triggers
+            if trigger.type == "cron" and due(trigger.schedule)
+        )
+
+    def _add(self, news: Iterable[Fired]) -> list[Fired]:
+        found = list(news)
+        fired.add(self._home, found, clock.now(), self._settings.fired_hours)
+        return found
+
+    # --- waiting -------------------------------------------------------------------------
+
+    def waiting(self) -> list[Fired]:
+        return fired.waiting(self._home, clock.now(), self._settings.fired_hours)
+
+    def for_turn(self, session: str, kind: str) -> list[Fired]:
+        """What waits for a turn of this session."""
+        return [
+            one for one in self.waiting() if one.meets(session) and (one.session or kind == "main")
+        ]
+
+    def told(self, waits: Sequence[Fired], paths: set[str], now: datetime) -> None:
+        """Of what waited, the topics in these files have been told."""
+        names = {topic.name for topic in self.read().topics if topic.path in paths}
+        gone = [one for one in waits if one.topic in names]
+        fired.done(self._home, gone, now, self._settings.fired_hours)
