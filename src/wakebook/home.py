@@ -12,7 +12,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,9 @@ class Home:
     @contextmanager
     def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
         """The writer lock of this home; re-entrant within a thread."""
-        with self._threads:
+        if not self._threads.acquire(timeout=seconds):
+            raise Locked(f"Another thread has been writing to this home for {seconds:g} s.")
+        try:
             if self._depth == 0:
                 descriptor = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
                 try:
@@ -133,6 +135,8 @@ class Home:
                 self._depth -= 1
                 if self._depth == 0:
                     os.close(self._descriptor)  # which releases the lock; dying does, too
+        finally:
+            self._threads.release()
 
     def replace(self, path: Path, text: str | bytes, mode: int = 0o600) -> None:
         """Write a whole file atomically and durably."""
@@ -178,7 +182,7 @@ class Home:
 
     def sweep_temporary(self) -> None:
         """Remove what a killed `replace` left behind. Only under the lock."""
-        for below in ("", ".cache/", "raw/**/", "knowledge/**/", "archive/**/"):
+        for below in ("", ".cache/", "raw/**/", "knowledge/**/", "topics/**/", "archive/**/"):
             for leftover in self.root.glob(f"{below}{PREFIX}*.tmp"):
                 leftover.unlink(missing_ok=True)
 
@@ -194,10 +198,10 @@ class Home:
 
     def traces(self, event: str, last: int = 20) -> list[dict[str, Any]]:
         """The newest traces of one event, oldest first."""
-        try:
-            lines = self.trace_file.read_bytes().splitlines()
-        except FileNotFoundError:
-            return []
+        lines: list[bytes] = []
+        for path in (self.trace_file.with_suffix(".old.jsonl"), self.trace_file):
+            with suppress(FileNotFoundError):
+                lines += path.read_bytes().splitlines()
         found: list[dict[str, Any]] = []
         for line in reversed(lines):
             try:

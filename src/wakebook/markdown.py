@@ -20,6 +20,7 @@ from wakebook.errors import WakebookError
 
 BEGIN = "<!-- BEGIN GENERATED BRIEFING -->"
 END = "<!-- END GENERATED BRIEFING -->"
+DEEPEST = 50  # levels of frontmatter
 BRIEFING = "briefing"  # the block with these markers; all others carry their name
 
 _OPENS = re.compile(r"\ufeff?---\r?\n")
@@ -64,17 +65,38 @@ def read_front(text: str) -> Front:
         )
     import yaml
 
+    source = text[begin.end() : end.start() + 1]
     try:
-        values = yaml.load(text[begin.end() : end.start() + 1], Loader=_loader())  # noqa: S506 - a safe one
+        if (deep := _too_deep(source)) is not None:
+            return Front(problem="the frontmatter is nested too deeply", line=deep + 2)
+        values = yaml.load(source, Loader=_loader())  # noqa: S506 - a safe one
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 1
         return Front(problem=f"the frontmatter is not YAML ({error.problem})", line=line)
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # of what it takes for a number
-        return Front(problem=f"the frontmatter is not YAML ({error})", line=2)
+        reason = " ".join(str(error).split())
+        return Front(problem=f"the frontmatter is not YAML ({reason})", line=2)
     if isinstance(values, dict):
         return Front(values, end.start(), end.end())
     plain = values is None or isinstance(values, str)  # words between two lines across the page
     return Front() if plain else Front(problem="the frontmatter has no keys", line=2)
+
+
+def _too_deep(source: str) -> int | None:
+    """The line from which on YAML is nested so deeply that reading it would end the process."""
+    if sum(map(source.count, "[{-?:")) < DEEPEST:  # a quick look is enough for most
+        return None
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(source, Loader=_loader()):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                return event.start_mark.line if event.start_mark else 0
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    return None
 
 
 def split(text: str) -> tuple[dict[str, Any], str]:

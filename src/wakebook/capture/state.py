@@ -107,6 +107,7 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     said: str = ""  # what it did, in a line
     error: str = ""  # why it failed
     failures: int = 0  # in a row
+    well: datetime | None = None  # when the last run began that went well
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import NamedTuple
 
 from wakebook import clock
 from wakebook.capture.echo import wrap
@@ -29,6 +30,12 @@ FURTHER = """## Looking further
 - `wakebook remember "TEXT"` keeps something for the next session"""
 
 
+class Handoff(NamedTuple):
+    session: str
+    entry: str  # its id; empty for a session that is still open
+    text: str
+
+
 def last_handoff(chains: Chains) -> Entry | None:
     handoffs = [entry for entry in chains.current() if entry.type == "handoff"]
     return max(handoffs, key=lambda entry: entry.timestamp, default=None)
@@ -42,7 +49,7 @@ def wake(
     settings: Briefing,
     prose: Prose = RULES,
 ) -> str:
-    parts = [text for _, text in handoffs(chains, sessions)]
+    parts = [one.text for one in handoffs(chains, sessions)]
     if not parts:
         parts = ["No session has been closed yet, so there is no handoff."]
     parts.append("\n".join(briefing(chains, registry, now, settings, prose)))
@@ -50,11 +57,11 @@ def wake(
     return wrap("\n\n".join(parts))
 
 
-def handoffs(chains: Chains, sessions: Iterable[Progress]) -> list[tuple[str, str]]:
-    """What the last session left behind, and sessions that are still open: id and text."""
+def handoffs(chains: Chains, sessions: Iterable[Progress]) -> list[Handoff]:
+    """What the last session left behind, and sessions that are still open."""
     last = last_handoff(chains)
-    found = [(last.session, _handoff(last, chains))] if last else []
-    return found + [(progress.id, _open(progress)) for progress in _still_open(sessions, last)]
+    found = [Handoff(last.session, last.id, _handoff(last, chains))] if last else []
+    return found + [Handoff(one.id, "", _open(one)) for one in _still_open(sessions, last)]
 
 
 def _handoff(handoff: Entry, chains: Chains) -> str:

@@ -60,6 +60,7 @@ class Passage(NamedTuple):
     row: Row
     score: float  # as a hit's
     text: str
+    content: str  # an entry's text without its detail
     title: str
     language: str
     path: str  # of its file; empty for an entry
@@ -202,6 +203,7 @@ class Hits:
             row=row,
             score=score,
             text=f"{body.text} — {body.detail}" if body.detail and row.name else body.text,
+            content=body.text,
             title=body.title,
             language=body.language,
             path=path,

@@ -241,8 +241,8 @@ class Index:
         tool, paths = scan.holding(self._home.root, query.text)
         store = Store(Path(":memory:"))
         extra, mounted = self._elsewhere(), self._mounted()
-        Sync(store, self._home, None, extra=extra, mounted=mounted, only=paths).run()
         try:
+            Sync(store, self._home, None, extra=extra, mounted=mounted, only=paths).run()
             yield store, tool
         finally:
             store.close()

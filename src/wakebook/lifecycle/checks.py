@@ -94,8 +94,6 @@ def _frontmatter(path: str, text: str, needed: bool) -> Iterator[Problem]:
         yield Problem(path, f"{front.problem}.", front.line)
     elif front.values is None and needed:
         yield Problem(path, "a conversation begins with frontmatter, and this has none.", 1)
-    elif path.startswith("topics/") and not (front.values or {}).get("triggers"):
-        yield Problem(path, "a topic without triggers never activates.", 1, refused=False)
 
 
 def _length(text: str, notes: Notes) -> Iterator[Problem]:

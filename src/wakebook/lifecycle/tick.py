@@ -112,6 +112,7 @@ def _record(
             said="" if failed else said,
             error=said if failed else "",
             failures=(known.failures if known else 0) + 1 if failed else 0,
+            well=(known.well if known else None) if failed else started.astimezone(UTC),
         )
         states.save(home, state.with_job(slot.job, run))
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from wakebook.log.subjects import Subject
     from wakebook.models.chat import Models, Planned
     from wakebook.models.prices import dollars
+    from wakebook.models.text import printable
     from wakebook.recall.prune import Pruned, PruneReport, Utilisation, prune, utilisation
     from wakebook.recall.show import Shown
     from wakebook.recall.slot import Context, Slot
@@ -83,6 +84,7 @@ _PUBLIC = {  # what adapters get from here -> where it is
     "as_dict": "log.entry",
     "dollars": "models.prices",
     "flush_due": "lifecycle.flush",
+    "printable": "models.text",
     "prune": "recall.prune",
     "slide": "recall.window",
     "utilisation": "recall.prune",
@@ -140,6 +142,7 @@ __all__ = [
     "as_dict",
     "dollars",
     "flush_due",
+    "printable",
     "prune",
     "slide",
     "utilisation",

@@ -13,14 +13,16 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from wakebook import cache, clock
-from wakebook.errors import WakebookError
+from wakebook.errors import NotFound, WakebookError
 from wakebook.log.query import Query
 from wakebook.memory.learning import Learning
 
 if TYPE_CHECKING:
+    from wakebook.capture.state import Progress
+    from wakebook.derive.wake import Handoff
     from wakebook.index.search import Passages
     from wakebook.recall.context import Sources
-    from wakebook.recall.history import Spoke
+    from wakebook.recall.history import Spoke, Transcripts
     from wakebook.recall.slot import Context
     from wakebook.recall.texts import Texts
     from wakebook.recall.topics.activation import Activation, Decision
@@ -64,12 +66,12 @@ class Turns(Learning):
         from wakebook.recall.topics.triggers import Said
 
         self.home.require()
-        kind, slots, own = _kind(kind, session), self._slots(have), _id(session)
+        slots = self._slots(have)
+        own, kind = self._session(session, kind)
         begun, book = perf_counter(), self._book
         asked = [book.get(name) for name in topics]
         wants = kind != "subagent" and "topics" not in slots
         found = book.activate(Said(message, "input", tuple(paths)), own) if wants else []
-        waits = book.for_turn(own, kind) if wants else []
         read = book.read()
         spent = round((perf_counter() - begun) * 1000, 3)
         request = Request(
@@ -77,20 +79,48 @@ class Turns(Learning):
             budget=budget or self.config.context.budget,
             kind=kind,
             session=own,
+            transcript=self._transcripts.path(own),
             have=slots,
             history=self._spoken(history, own, slots),
-            topics=playbooks.active(found, waits, asked, read.topics),
         )
-        done = compile_context(request, self._sources(message, kind), self.config.context)
-        if session and waits:
-            told = {item.ref for slot in done.slots if slot.name == "topics" for item in slot.items}
-            book.told(waits, told, clock.now())
+        waits = (book.claim if session else book.peek)(own, kind) if wants else []
+        told: Sequence[Fired] = ()
+        try:
+            request = request._replace(topics=playbooks.active(found, waits, asked, read.topics))
+            sources = self._sources(message, kind)
+            done, told = compile_context(request, sources, self.config.context)
+        finally:
+            if session:
+                book.settle(waits, told)
         return replace(
             done,
             decisions=tuple(one.decision for one in found),
             notes=(*done.notes, *(f"{one} It is left out." for one in read.bad)),
             steps={"activate": spent, **done.steps},
         )
+
+    def _session(self, name: str, kind: str) -> tuple[str, str]:
+        """A session's own id, and its kind: as it was given, as state.json knows it, or as
+        OpenClaw's key tells. It may be named with its host, by its key, or by a unique beginning.
+        """
+        from wakebook.capture.session import kind_of_key
+        from wakebook.recall.slot import KINDS
+
+        host, _, rest = name.partition("/")
+        bare = rest if host.replace("-", "_") in self.config.hosts.settings else name
+        known = self._known_session(bare) if bare else None
+        chosen = kind or (known.kind if known else kind_of_key(bare) if ":" in bare else "main")
+        if chosen not in KINDS:
+            raise WakebookError(f"{chosen!r} is no kind of session: {', '.join(KINDS)}.")
+        return (known.id if known else bare), chosen
+
+    def _known_session(self, name: str) -> Progress | None:
+        sessions = list(self.state().sessions.values())
+        exact = [one for one in sessions if name in (one.id, one.key, f"{one.id}@{one.part}")]
+        fitting = exact or [one for one in sessions if len(name) >= 4 and one.id.startswith(name)]
+        if len({one.id for one in fitting}) > 1:
+            raise NotFound(f"{name!r} fits {len(fitting)} sessions. Give more of its id.")
+        return fitting[-1] if fitting else None
 
     def _slots(self, have: Sequence[str]) -> frozenset[str]:
         from wakebook.config import SLOTS
@@ -108,8 +138,14 @@ class Turns(Learning):
         if messages:
             return history.of_messages(messages)
         if session and "history" not in have:
-            return history.of_session(self.home, session)
+            return self._transcripts.said(self._transcripts.path(session))
         return ()
+
+    @cached_property
+    def _transcripts(self) -> Transcripts:
+        from wakebook.recall.history import Transcripts
+
+        return Transcripts(self.home)
 
     def _sources(self, message: str, kind: str) -> Sources:
         from wakebook.recall.context import Sources
@@ -143,21 +179,26 @@ class Turns(Learning):
         found = self._index.passages(query, clock.now(), MOST)
         if kind == "main":
             return found
-        # MEMORY.md may live elsewhere, and mounted homes have notes of every kind
+        # MEMORY.md may live elsewhere, mounted homes have notes of every kind, and a handoff is
+        # from one main session to the next
         private = ("/", "knowledge/memory/")
         return found._replace(
-            found=[one for one in found.found if not one.path.startswith(private)]
+            found=[
+                one
+                for one in found.found
+                if not one.path.startswith(private) and one.row.type != "handoff"
+            ]
         )
 
-    def _handoffs(self) -> list[tuple[str, str]]:
+    def _handoffs(self) -> list[Handoff]:
         """What sessions have left behind. Cached until something changes, as `wake` is."""
+        from wakebook.derive.wake import Handoff, handoffs
+
         root = str(self.home.root)
         kept = cache.read(root, HANDOFFS)
         if kept is not None:
-            with suppress(ValueError):
-                return [(session, text) for session, text in json.loads(kept)]
-        from wakebook.derive.wake import handoffs
-
+            with suppress(ValueError, TypeError):
+                return [Handoff(*one) for one in json.loads(kept)]
         key = cache.key(root)
         found = handoffs(self.chains(), self.state().sessions.values())
         with suppress(OSError):  # a read-only home still answers, only slower
@@ -182,7 +223,7 @@ class Turns(Learning):
         )
         quick = self.config.with_(models=settings)
         models = Models(self.home, quick, os.environ, lend=self._lend, dry=self._dry)
-        return Gate(self.home, models)
+        return Gate(self.home, models, self.config.topics.gate_seconds)
 
     def topics(self) -> Read:
         """The topics, and the files that are none, with what is wrong with them."""
@@ -206,26 +247,28 @@ class Turns(Learning):
         from wakebook.recall.topics.triggers import Said
 
         self.home.require()
-        return self._book.observe(Said(output, "output", tuple(paths)), _id(session))
+        return self._book.observe(
+            Said(output, "output", tuple(paths)), self._session(session, "main")[0]
+        )
 
     def fire(
         self, source: str, event: str = "", *, payload: str = "", session: str = ""
     ) -> list[Fired]:
         """A webhook: topics that wait for it come with the next turn."""
         self.home.require()
-        return self._book.fire(source, event, payload, _id(session))
+        return self._book.fire(source, event, payload, self._session(session, "main")[0])
 
-    def fire_topic(self, name: str, *, session: str = "") -> Fired:
+    def fire_topic(self, name: str, *, payload: str = "", session: str = "") -> Fired:
         """Activate a topic by hand, for the next turn."""
         self.home.require()
-        return self._book.fire_topic(name, _id(session))
+        return self._book.fire_topic(name, payload, self._session(session, "main")[0])
 
     def fire_due(self) -> list[Fired]:
         """Topics whose cron trigger is due since the last time that somebody looked."""
         from wakebook.lifecycle.jobs import Job
 
         now, last = self.now(), self.state().jobs.get("topics")
-        since = last.slot if last else now - UNKNOWN
+        since = last.well if last and last.well and last.well <= now else now - UNKNOWN
 
         def due(schedule: str) -> bool:
             slot = Job(name="topic", expression=schedule).previous(now)
@@ -256,6 +299,8 @@ class Turns(Learning):
         found = decisions.decisions(self.home, topic)
         judged = [one for one in decisions.feedback(self.home) if topic in ("", one.decision.topic)]
         topics = [one for one in self.topics().topics if topic in ("", one.name)]
+        if topic and not (found or judged or topics):
+            self._book.get(topic)  # which says that there is none
         return decisions.standings(found, judged, topics), found
 
     def judge(self, decision: str, *, useful: bool) -> Decision:
@@ -264,19 +309,3 @@ class Turns(Learning):
 
         self.home.require()
         return decisions.judge(self.home, decision, useful, clock.now())
-
-
-def _kind(kind: str, session: str) -> str:
-    """The kind of a session, as it was given or as an OpenClaw key tells."""
-    from wakebook.capture.session import kind_of_key
-    from wakebook.recall.slot import KINDS
-
-    chosen = kind or (kind_of_key(session) if ":" in session else "main")
-    if chosen not in KINDS:
-        raise WakebookError(f"{chosen!r} is no kind of session: {', '.join(KINDS)}.")
-    return chosen
-
-
-def _id(session: str) -> str:
-    """A session's own id: it may be named with its host."""
-    return session.rpartition("/")[2]

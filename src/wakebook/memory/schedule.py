@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from wakebook.errors import WakebookError
 from wakebook.memory.condensing import Condensing
 from wakebook.memory.context import Turns
@@ -75,7 +77,16 @@ class Schedule(Turns, Condensing):
         from wakebook.lifecycle.jobs import table
 
         self.home.require()
-        return table(self.config.schedule, self.home.config)
+        jobs = table(self.config.schedule, self.home.config)
+        if self._any_cron():
+            return jobs
+        # nobody waits for it: then it need not run every five minutes
+        return tuple(replace(job, expression="") if job.name == "topics" else job for job in jobs)
+
+    def _any_cron(self) -> bool:
+        """Whether a topic may have a cron trigger. Reading them all takes longer than this."""
+        files = (self.home.root / "topics").rglob("*.md")
+        return any(b"cron" in path.read_bytes() for path in files if path.is_file())
 
     def _tick(
         self,

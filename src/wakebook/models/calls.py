@@ -18,6 +18,7 @@ import msgspec
 from wakebook import clock
 from wakebook.home import Home
 
+HURRIED = ("gate",)  # asked with little patience: that one fails says nothing about the others
 FAILED = ("unavailable", "bad", "unusable", "empty")  # a model that goes on like this is left alone
 
 
@@ -94,9 +95,13 @@ class Calls:
         """Dollars, this month."""
         return sum(call.cost or 0.0 for call in self.of_month(now))
 
-    def paused(self, model: str, now: datetime, failures: int, pause: timedelta) -> Call | None:
-        """The last failure of a model that is not to be asked again yet."""
-        recent = [call for call in self.of_month(now) if call.model == model][-failures:]
+    def paused(
+        self, model: str, now: datetime, failures: int, pause: timedelta, hurried: bool = False
+    ) -> Call | None:
+        """The last failure of a model that is not to be asked again yet. Calls with little
+        patience are counted by themselves."""
+        calls = [call for call in self.of_month(now) if call.model == model]
+        recent = [call for call in calls if (call.operation in HURRIED) == hurried][-failures:]
         if len(recent) < failures or any(call.outcome not in FAILED for call in recent):
             return None
         last = clock.parse(recent[-1].at)

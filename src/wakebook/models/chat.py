@@ -38,7 +38,7 @@ from wakebook.home import Home
 from wakebook.models import lines as parse
 from wakebook.models import model as makes
 from wakebook.models import prices, prompt, text
-from wakebook.models.calls import Call, Calls
+from wakebook.models.calls import HURRIED, Call, Calls
 from wakebook.models.lines import Lines
 from wakebook.models.model import HOST, Lend, Model
 from wakebook.models.transport import Patience, TooLarge, on_this_machine
@@ -130,6 +130,12 @@ class Models:
                     f"{name} was cut off at {asked.max_tokens} tokens ({asked.label})."
                 )
             return reply.text.strip()
+
+    def begin(self, operation: str, /, **inputs: str) -> str:
+        """The beginning of an answer of which no more is needed. Raises ModelError."""
+        with self._told(operation):
+            asked = self._prompt(operation, inputs)
+            return self._call(asked, _question(asked, inputs)).text.strip()
 
     def lines(
         self,
@@ -242,7 +248,7 @@ class Models:
             repair=repair,
         )
         with self._slots:
-            self._allow(name, question)
+            self._allow(name, question, asked.operation)
             reply = self._answer(model, question, call, asked.output)
         if reply.refused:
             raise BadModelOutput(f"{name} refuses to answer ({asked.label}): {reply.refused[:200]}")
@@ -271,7 +277,7 @@ class Models:
             )
         return self._made[name]
 
-    def _allow(self, name: str, question: Question) -> None:
+    def _allow(self, name: str, question: Question, operation: str) -> None:
         """Raises if the budget is spent, or the model is being left alone."""
         now = clock.now()
         price = self.price(name)
@@ -291,14 +297,15 @@ class Models:
                 self._home.trace("failure", where="budget", error=message)
                 self.troubles.append(message)
                 raise NotAsked(message)
-        failed = self._failed(name)
+        failed = self._failed(name, operation)
         if failed and not self.insist:
             raise LeftAlone(self._pause(failed))
 
-    def _failed(self, name: str) -> Call | None:
+    def _failed(self, name: str, operation: str = "") -> Call | None:
         settings = self._config.models
         pause = timedelta(minutes=settings.pause_minutes)
-        return self.calls.paused(name, clock.now(), settings.failures, pause)
+        hurried = operation in HURRIED
+        return self.calls.paused(name, clock.now(), settings.failures, pause, hurried)
 
     def _pause(self, failed: Call) -> str:
         settings = self._config.models

@@ -8,20 +8,20 @@ from collections.abc import Mapping
 def shares(
     needs: Mapping[str, int], caps: Mapping[str, int], least: Mapping[str, int], room: int
 ) -> dict[str, int]:
-    """Of `room` tokens, what each slot may use.
+    """Of `room` tokens, what each slot may use, in the order of the caps.
 
     Every slot has its cap, all of them in proportion if they are too much together, and `least`
-    in any case. What one does not need goes to the others, in order.
+    in any case. What one does not need goes to those behind it, and to them only: a slot that
+    grows leaves those before it as they were, and with them the beginning of the text.
     """
-    wanted = {name: min(need, caps[name]) for name, need in needs.items() if need}
-    total = sum(caps[name] for name in wanted)
+    total = sum(caps.values())
     scale = min(1.0, room / total) if total else 1.0
-    granted = {name: min(needs[name], max(int(caps[name] * scale), least[name])) for name in wanted}
-    granted = {name: min(given, max(wanted[name], least[name])) for name, given in granted.items()}
-    left = max(0, room - sum(granted.values()))
-    for limit in (wanted, {name: needs[name] for name in wanted}):  # first up to the caps
-        for name, want in limit.items():
-            more = min(left, max(0, want - granted[name]))
-            granted[name] += more
-            left -= more
+    spare = max(0, room - int(total * scale))
+    granted: dict[str, int] = {}
+    for name, cap in caps.items():
+        need = needs.get(name, 0)
+        mine = int(cap * scale) + spare
+        if need:
+            granted[name] = min(need, max(mine, least[name]))
+        spare = max(0, mine - granted.get(name, 0))
     return granted

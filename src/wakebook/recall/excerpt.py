@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import fsum
 from typing import NamedTuple
 
 from wakebook.index import words
@@ -72,7 +73,7 @@ def _worth(parts: Sequence[str], language: str, asked: Asked) -> list[float]:
     own = []
     for part in parts:
         there = set(words.terms(words.tokens(part), language))
-        own.append(sum(asked.terms[term] for term in there if term in asked.terms))
+        own.append(fsum(asked.terms[term] for term in there if term in asked.terms))
     best = max(own, default=0.0) or 1.0
     worth = []
     for at, value in enumerate(own):

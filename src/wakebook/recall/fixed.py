@@ -11,11 +11,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from wakebook.derive.wake import Handoff
 from wakebook.home import Home
 from wakebook.recall.texts import Texts
 
 IDENTITY = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md")  # first, in this order
 SUBAGENT = ("AGENTS.md", "TOOLS.md")  # all that a subagent is told
+MEMORY = "memory.md"  # which is no identity, wherever it lies
 
 
 class Part(NamedTuple):
@@ -23,14 +25,16 @@ class Part(NamedTuple):
 
     text: str
     where: str
+    older: str = ""  # stands before the text, and gives way to it
 
 
-def identity(home: Home, texts: Texts, kind: str) -> Part:
+def identity(home: Home, memory_file: Path, texts: Texts, kind: str) -> Part:
     folder = home.root / "knowledge" / "identity"
     try:
         names = sorted(path.name for path in folder.glob("*.md") if path.is_file())
     except OSError:
         names = []
+    names = [name for name in names if name.casefold() != MEMORY and folder / name != memory_file]
     order = [name for name in IDENTITY if name in names]
     order += [name for name in names if name not in IDENTITY]
     if kind == "subagent":
@@ -51,16 +55,17 @@ def projects(home: Home, texts: Texts) -> Part:
 
 def journal(home: Home, texts: Texts, now: datetime) -> Part:
     """Today's and yesterday's, the older one first: what is added comes at the end."""
-    parts = []
-    for day in (now.date() - timedelta(days=1), now.date()):
-        text = texts.read(home.root / f"knowledge/journal/{day}.md")
-        parts.append(_titled(text, f"Journal {day}"))
-    return Part("\n\n".join(filter(None, parts)), "knowledge/journal/")
+    days = [now.date(), now.date() - timedelta(days=1)]
+    today, yesterday = (
+        _titled(texts.read(home.root / f"knowledge/journal/{day}.md"), f"Journal {day}")
+        for day in days
+    )
+    return Part(today or yesterday, "knowledge/journal/", yesterday if today else "")
 
 
-def handoff(found: Sequence[tuple[str, str]], session: str) -> Part:
-    """`found`: sessions with what they left behind. The one that goes on needs none."""
-    texts = [text for name, text in found if not session or name != session]
+def handoff(found: Sequence[Handoff], session: str) -> Part:
+    """What is still open of the session that goes on, it knows itself."""
+    texts = [one.text for one in found if one.entry or one.session != session]
     return Part("\n\n".join(texts), "`wakebook log --type handoff`")
 
 

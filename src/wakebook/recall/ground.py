@@ -15,63 +15,99 @@ from wakebook.recall.once import Once
 from wakebook.recall.slot import Item, Slot, priority
 
 JOINT = 2  # tokens between two texts
+INSTRUCTS = "identity"
 
 
 class Wanted(NamedTuple):
-    """A fixed slot that has to be filled."""
+    """A fixed slot that has to be filled, or that the host fills."""
 
     name: str
     part: Part
     cap: int  # tokens
+    host: bool = False
 
 
 class Ground(NamedTuple):
     texts: dict[str, str]
     slots: dict[str, Slot]
-    once: Once  # what has been said
+    ruled: Once  # what was said as an instruction
+    once: Once  # all that has been said
     tokens: int
 
 
 @lru_cache(16)
-def lay(wanted: tuple[Wanted, ...], known: tuple[str, ...], room: int) -> Ground:
-    """`known`: what the host says by itself. `room`: tokens for all of them together."""
-    once = Once()
-    for text in known:
-        once.add(text)
-    needs = _needs(wanted, once.copy())
-    least = {one.name: trim.least(one.part.where) + JOINT for one in wanted}
-    granted = budget.shares(needs, {one.name: one.cap for one in wanted}, least, room)
+def lay(wanted: tuple[Wanted, ...], room: int) -> Ground:
+    """`room`: tokens for all of them together.
+
+    Reference data gives way to instructions that say the same, never the other way round.
+    """
+    ruled, once = Once(), Once()
+    for one in wanted:
+        if one.host:
+            _add(one.name, f"{one.part.older}\n{one.part.text}", ruled, once)
+    ours = [one for one in wanted if not one.host]
+    needs = _needs(ours, ruled, once.copy())
+    least = {one.name: trim.least(one.part.where) + JOINT for one in ours}
+    granted = budget.shares(needs, {one.name: one.cap for one in ours}, least, room)
     texts: dict[str, str] = {}
     slots: dict[str, Slot] = {}
-    for name, part, _ in wanted:
-        fresh = once.fresh(part.text, name)  # what the slots before had to leave out is fresh again
-        if not fresh:
-            why = "told elsewhere already" if part.text.strip() else "nothing there yet"
-            slots[name] = Slot(name=name, priority=priority(name), note=why)
+    for one in ours:
+        room_left = granted.get(one.name, least[one.name])
+        text, note = _told(one, ruled, once, room_left - JOINT)
+        if not text:
+            why = "told elsewhere already" if one.part.text.strip() else "nothing there yet"
+            slots[one.name] = Slot(name=one.name, priority=priority(one.name), note=why)
             continue
-        room = granted.get(name, least[name])
-        text, note = trim.trim(fresh, room - JOINT, part.where)
-        once.add(text)
-        texts[name] = text
-        slots[name] = _slot(name, tokenizer.count(text) + JOINT, room, part.where, note)
-    return Ground(texts, slots, once, sum(slot.tokens for slot in slots.values()))
+        _add(one.name, text, ruled, once)
+        texts[one.name] = text
+        slots[one.name] = _slot(one, tokenizer.count(text) + JOINT, room_left, note)
+    return Ground(texts, slots, ruled, once, sum(slot.tokens for slot in slots.values()))
 
 
-def _needs(wanted: tuple[Wanted, ...], seen: Once) -> dict[str, int]:
+def _add(name: str, text: str, ruled: Once, once: Once) -> None:
+    once.add(text)
+    if name == INSTRUCTS:
+        ruled.add(text)
+
+
+def _fresh(one: Wanted, text: str, ruled: Once, once: Once) -> str:
+    if one.name == INSTRUCTS:
+        return ruled.fresh(text, one.name, within=False)
+    return once.fresh(text, one.name)
+
+
+def _told(one: Wanted, ruled: Once, once: Once, room: int) -> trim.Trimmed:
+    """What fits of a slot. What the slots before had to leave out is fresh again."""
+    part = one.part
+    text, note = trim.trim(_fresh(one, part.text, ruled, once), room, part.where)
+    if not part.older:
+        return trim.Trimmed(text, note)
+    left = room - tokenizer.count(f"{text}\n\n")
+    seen = once.copy()
+    seen.add(text)
+    older, cut = trim.trim(seen.fresh(part.older, one.name), left, part.where)
+    if note or left < 2 * trim.least(part.where):  # there is too little room even for the newer
+        return trim.Trimmed(text, note)
+    return trim.Trimmed("\n\n".join(filter(None, (older, text))), cut)
+
+
+def _needs(wanted: list[Wanted], ruled: Once, seen: Once) -> dict[str, int]:
     """Tokens of each slot that has something to say, if nothing were cut."""
     needs = {}
-    for name, part, _ in wanted:
-        text = seen.fresh(part.text, name)
+    for one in wanted:
+        whole = "\n\n".join(filter(None, (one.part.older, one.part.text)))
+        text = _fresh(one, whole, ruled, seen)
         seen.add(text)
         if text:
-            needs[name] = tokenizer.count(text) + JOINT
+            needs[one.name] = tokenizer.count(text) + JOINT
     return needs
 
 
-def _slot(name: str, tokens: int, granted: int, where: str, note: str) -> Slot:
+def _slot(one: Wanted, tokens: int, granted: int, note: str) -> Slot:
+    where = one.part.where
     return Slot(
-        name=name,
-        priority=priority(name),
+        name=one.name,
+        priority=priority(one.name),
         tokens=tokens,
         budget=max(granted, tokens),
         items=(Item(label=where, tokens=tokens, reason="always told", ref=where),),

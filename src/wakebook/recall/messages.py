@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -246,10 +247,10 @@ def _is_media(block: Any) -> bool:
     return _get(block, "type") in _MEDIA or _get(block, "type") == "document"
 
 
-def said(message: Message) -> str:
+def said(message: Message, tools: Mapping[str, str] = MappingProxyType({})) -> str:
     """What a message says: its text, and a line for every tool that it calls or answers for.
 
-    What we put there ourselves is left out."""
+    What we put there ourselves is left out. `tools`: the names of the calls so far, by id."""
 
     def own(text: str) -> str:
         return echo.strip(whole(text))[0]
@@ -259,8 +260,7 @@ def said(message: Message) -> str:
     lines += [f"[calls {name or 'a tool'}]" for _, name in calls(message)]
     if role(message) == "tool":
         lines = []
-    lines += [
-        f"[{one.tool or 'a tool'} gave: {' '.join(own(one.text).split())[:SHOWN]}]"
-        for one in results([message])
-    ]
+    for one in results([message]):
+        name = one.tool or tools.get(one.call) or "a tool"
+        lines.append(f"[{name} gave: {' '.join(own(one.text).split())[:SHOWN]}]")
     return "\n".join(line for line in lines if line.strip())

@@ -1,8 +1,8 @@
 """Once: no line twice. What has been said in one part of a context is not said again in another.
 
-Lines are compared by their words: list marks, links, emphasis and ids do not count, nor does a
-check box or a day that only one of them has. Code stays whole. A heading that was there before
-gets the name of its part.
+Lines are compared by their words: list marks, links, emphasis, ids and Wakebook's own marks do not
+count, nor does a check box or a day that only one of them has. Code stays whole. A heading that
+was there before gets the name of its part.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ from functools import lru_cache
 from wakebook import markdown
 from wakebook.recall.texts import filled, headings
 
+# What notes put before an item; marks of the user's own may be what makes the difference
 _LEAD = re.compile(
-    r"^\s*(?:[-*+>]|\d+[.)])?\s*(?P<box>\[[ xX]\]\s*)?(?:[^\w\s\"'(\[`*#]+\s+)?"
+    r"^\s*(?:[-*+]|\d+[.)])?\s*(?P<box>\[[ xX]\]\s*)?(?:[🔴🟡🟢📌]\s*)*"
     r"(?P<day>\d{4}-\d\d-\d\d:?\s+)?(?:\*\*(?:Decided|Open):\*\* )?"
 )
-_ID = re.compile(r"\s*\((?=[^()]*(?:[\d_-]|\w[A-Z]))[\w-]{12}(?:, [^()]*)?\)\s*$|\s*\^[\w-]+$")
+# (k3J_x9QmZ2aB), (k3J_x9QmZ2aB, since replaced by …), ^block
+_ID = re.compile(
+    r"\((?=[^()]*[A-Za-z])(?=[^()]*(?:[\d_-]|\w[A-Z]))[\w-]{12}(?:, [^()]*)?\)$|(?<=\s)\^[\w-]+$"
+)
 _MARKS = re.compile(r"[*_`\[\]]+")
 _WORD = re.compile(r"\w")
 
@@ -32,7 +36,7 @@ def _taken_apart(line: str) -> tuple[str, tuple[str, str]]:
     """A line's words; its check box and day: lines that differ in those say different things."""
     lead = _LEAD.match(line)
     assert lead is not None  # it matches nothing at all, too
-    text = _MARKS.sub("", _ID.sub("", line[lead.end() :]))
+    text = _MARKS.sub("", _ID.sub("", line[lead.end() :].rstrip()))
     marks = (lead["box"] or "").strip().lower(), (lead["day"] or "").strip(" :")
     return " ".join(text.casefold().split()), marks
 
@@ -40,10 +44,11 @@ def _taken_apart(line: str) -> tuple[str, tuple[str, str]]:
 class Once:
     def __init__(self) -> None:
         self._seen: dict[str, tuple[tuple[str, str], ...]] = {}  # words -> marks of the lines
+        self._again: dict[str, int] = {}  # heading -> its last number
 
     def copy(self) -> Once:
         other = Once()
-        other._seen = dict(self._seen)
+        other._seen, other._again = dict(self._seen), dict(self._again)
         return other
 
     def has(self, line: str) -> bool:
@@ -61,20 +66,15 @@ class Once:
 
     def _note(self, line: str) -> None:
         words, marks = _taken_apart(line)
-        if _WORD.search(words):
-            self._seen[words] = (*self._seen.get(words, ()), marks)
+        known = self._seen.get(words, ())
+        if marks not in known and _WORD.search(words):
+            self._seen[words] = (*known, marks)
 
-    def _titled(self, line: str, name: str) -> str:
-        """A heading that was there before, with the name of its part; with a number, if need be."""
-        tried = f"{line} ({name})" if name else line
-        number = 2
-        while self.has(tried):
-            tried = f"{line} ({f'{name} {number}'.strip()})"
-            number += 1
-        return tried
+    def fresh(self, text: str, name: str = "", within: bool = True) -> str:
+        """The text without lines that were there before; with `within`, in the text itself, too.
 
-    def fresh(self, text: str, name: str = "") -> str:
-        """The text without lines that were there before, in the text itself or elsewhere."""
+        Instructions may say the same at two places, and mean it.
+        """
         seen = self.copy()
         lines = text.split("\n")
         titles = {number for number, _ in headings(lines)}
@@ -84,10 +84,21 @@ class Once:
             if number in code:
                 kept.append(line)
                 continue
-            if seen.has(line):
+            if (seen if within else self).has(line):
                 if number not in titles:
                     continue
                 line = seen._titled(line, name)
             kept.append(line)
             seen._note(line)
         return filled("\n".join(kept))
+
+    def _titled(self, line: str, name: str) -> str:
+        """A heading that was there before, with the name of its part; with a number, if need be."""
+        base = f"{line} ({name})" if name else line
+        if name and not self.has(base):
+            return base
+        while True:
+            number = self._again[base] = self._again.get(base, 1) + 1
+            tried = f"{line} ({f'{name} {number}'.strip()})"
+            if not self.has(tried):
+                return tried

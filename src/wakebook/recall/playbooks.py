@@ -1,7 +1,7 @@
 """Playbooks: the topics slot. Instructions of active topics, and the files they subscribe to.
 
-Instructions are the user's own and come as such; subscriptions, payloads and hints about what
-the agent itself has said are reference data.
+Instructions are the user's own and come as such, with hints about what the agent itself has said;
+subscriptions and payloads are reference data.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from wakebook.recall.topics.topic import Topic
 from wakebook.recall.trim import trim
 
 TOKENS_A_KB = 256
+CHARACTERS = 12  # of a text that are looked at for every token that there is room for
 LEAST = 24  # tokens: less of a playbook is not worth its heading
 
 
@@ -27,8 +28,11 @@ class Active(NamedTuple):
     topic: Topic
     why: str
     score: float | None = None
-    hints: tuple[str, ...] = ()
-    payloads: tuple[str, ...] = ()
+    fired: tuple[Fired, ...] = ()
+
+    @property
+    def hints(self) -> list[str]:
+        return list(dict.fromkeys(one.hint for one in self.fired if one.hint))
 
 
 class Told(NamedTuple):
@@ -36,6 +40,20 @@ class Told(NamedTuple):
     reference: str = ""
     items: tuple[Item, ...] = ()
     missed: tuple[Item, ...] = ()
+    fired: tuple[Fired, ...] = ()  # those that were told
+
+
+class Piece(NamedTuple):
+    """One text of a topic: what it is, where it stands, and whether it instructs."""
+
+    label: str
+    text: str
+    where: str
+    instructs: bool = False
+    fired: tuple[Fired, ...] = ()
+
+
+Read = Callable[[str], str | None]  # a file below the home; None: not for this session
 
 
 def active(
@@ -50,12 +68,9 @@ def active(
     told: dict[str, Active] = {topic.name: Active(topic, "asked for by name") for topic in asked}
     for one in fired:
         topic = by_name.get(one.topic)
-        if topic is None:
-            continue
-        known = told.get(one.topic) or Active(topic, one.why)
-        hints = dict.fromkeys((*known.hints, one.hint)) if one.hint else known.hints
-        payloads = (*known.payloads, one.payload) if one.payload else known.payloads
-        told[one.topic] = known._replace(hints=tuple(hints), payloads=payloads)
+        if topic is not None:
+            known = told.get(one.topic) or Active(topic, one.why)
+            told[one.topic] = known._replace(fired=(*known.fired, one))
     for each in found:
         decision = each.decision
         if decision.activated:
@@ -64,55 +79,76 @@ def active(
     return sorted(told.values(), key=lambda one: (-one.topic.rank, -(one.score or 1.0)))
 
 
-class Piece(NamedTuple):
-    """One text of a topic: what it is, where it stands, and whether it instructs."""
-
-    label: str
-    text: str
-    where: str
-    instructs: bool = False
-
-
-Read = Callable[[str], str | None]  # a file below the home; None: not for this session
-
-
-def pack(told: Sequence[Active], room: int, read: Read, once: Once) -> Told:
-    """Topic by topic: instructions first, then subscriptions, each within its own limit."""
-    instructions: list[str] = []
-    reference: list[str] = []
-    items: list[Item] = []
-    missed: list[Item] = []
+def pack(told: Sequence[Active], room: int, read: Read, ruled: Once, once: Once) -> Told:
+    """Topic by topic: instructions first, then payloads and subscriptions, within its own limit."""
+    packing = _Packing(room, ruled, once)
     for one in told:
-        limit = min(room, int(one.topic.max_context_kb * TOKENS_A_KB))
+        packing.topic(one, read)
+    return Told(
+        "\n\n".join(packing.instructions),
+        "\n\n".join(packing.reference),
+        tuple(packing.items),
+        tuple(packing.missed),
+        tuple(packing.fired),
+    )
+
+
+class _Packing:
+    def __init__(self, room: int, ruled: Once, once: Once) -> None:
+        self._room = room
+        self._ruled = ruled
+        self._once = once
+        self.instructions: list[str] = []
+        self.reference: list[str] = []
+        self.items: list[Item] = []
+        self.missed: list[Item] = []
+        self.fired: list[Fired] = []
+
+    def topic(self, one: Active, read: Read) -> None:
+        limit = min(self._room, int(one.topic.max_context_kb * TOKENS_A_KB))
+        payloads = any(each.payload for each in one.fired)
         for piece in _pieces(one, read):
-            fresh = once.fresh(piece.text, one.topic.name)
-            if not fresh:
-                continue  # all of it is there already
-            text, note = trim(fresh, max(limit - 2, 0), piece.where)
-            size = tokenizer.count(f"{text}\n\n")
-            reason = f"{one.why}; {note}" if note else one.why
-            item = Item(
-                label=piece.label, tokens=size, reason=reason, score=one.score, ref=piece.where
-            )
-            if size > limit or limit < LEAST:
-                missed.append(item)
-                continue
-            (instructions if piece.instructs else reference).append(text)
-            once.add(text)
-            items.append(item)
-            limit -= size
-            room -= size
-    return Told("\n\n".join(instructions), "\n\n".join(reference), tuple(items), tuple(missed))
+            most = limit // 2 if piece.instructs and payloads else limit
+            limit -= self._piece(one, piece, most)
+
+    def _piece(self, one: Active, piece: Piece, limit: int) -> int:
+        """The tokens that it takes; 0 if it is not told."""
+        whole = piece.text[: CHARACTERS * max(limit, LEAST)]
+        if piece.instructs:
+            fresh = self._ruled.fresh(whole, one.topic.name, within=False)
+        else:
+            fresh = self._once.fresh(whole, one.topic.name)
+        if not fresh:
+            self.fired += piece.fired
+            return 0  # all of it is there already
+        text, note = trim(fresh, max(limit - 2, 0), piece.where)
+        size = tokenizer.count(f"{text}\n\n")
+        reason = f"{one.why}; {note}" if note else one.why
+        item = Item(label=piece.label, tokens=size, reason=reason, score=one.score, ref=piece.where)
+        if size > limit or limit < LEAST:
+            self.missed.append(item)
+            return 0
+        (self.instructions if piece.instructs else self.reference).append(text)
+        self._once.add(text)
+        if piece.instructs:
+            self._ruled.add(text)
+        self.items.append(item)
+        self.fired += piece.fired
+        self._room -= size
+        return size
 
 
 def _pieces(one: Active, read: Read) -> Iterator[Piece]:
     topic = one.topic
     hints = "".join(f"\nAbout your last words: {hint}" for hint in one.hints)
     heading = f"# {topic.title or topic.name}{hints}"
-    yield Piece(f"topic {topic.name}", f"{heading}\n\n{topic.body}", topic.path, True)
-    for payload in one.payloads:
-        text = f"# What {topic.name} was fired with\n{payload}"
-        yield Piece(f"payload of {topic.name}", text, topic.path)
+    body = f"{heading}\n\n{topic.body}"
+    alone = tuple(each for each in one.fired if not each.payload)
+    yield Piece(f"topic {topic.name}", body, topic.path, True, alone)
+    for each in one.fired:
+        if each.payload:
+            text = f"# What {topic.name} was fired with ({each.why})\n\n{each.payload}"
+            yield Piece(f"payload of {topic.name}", text, "its sender", False, (each,))
     for name in topic.subscriptions:
         there = read(name)
         if there:

@@ -9,8 +9,9 @@ there is room. docs/decisions.md has what each of these is worth.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
+from types import MappingProxyType
 from typing import NamedTuple
 
 from wakebook.index.hits import Passage
@@ -18,7 +19,7 @@ from wakebook.index.search import Passages
 from wakebook.models import tokenizer
 from wakebook.recall.excerpt import Asked, excerpt
 from wakebook.recall.once import Once, bare
-from wakebook.recall.slot import Item
+from wakebook.recall.slot import Item, label
 
 TITLE = "# Found"
 MOST = 120  # candidates
@@ -27,7 +28,6 @@ AGAIN = 0.97  # what is left of a passage's worth for every one from the same pl
 FLOOR = 0.15  # of the best one's worth: less is not worth reading
 REFERRED = 5  # references that count, at most
 MISSED = 8  # that are told
-LABEL = 100  # characters
 ELSEWHERE = ("identity", "topic")  # what has a slot of its own
 HANDLE = 8  # characters of a session's id, if that is longer than ...
 LONG = 12
@@ -41,6 +41,7 @@ class Line(NamedTuple):
     text: str
     tokens: int
     group: str  # its heading
+    words: str  # for comparing
 
 
 class Packed(NamedTuple):
@@ -50,55 +51,56 @@ class Packed(NamedTuple):
     missed: tuple[Item, ...] = ()
 
 
-def pack(
-    found: Passages,
-    room: int,
-    once: Once,
-    boost: float,
-    session: str = "",
-    handed: frozenset[str] = frozenset(),
-) -> Packed:
-    """The densest choice that fits. `session`: the one that is going on, which is known; `handed`:
-    those whose handoff is told elsewhere."""
+class Around(NamedTuple):
+    """What else is in the context, or known without it."""
+
+    once: Once  # lines that were told
+    flat: Mapping[str, str] = MappingProxyType({})  # beginning of a path -> words told of it
+    current: str = ""  # the transcript of the session that goes on
+    handed: frozenset[str] = frozenset()  # handoffs that are told elsewhere
+    zone: tzinfo | None = None
+
+
+def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
+    """The densest choice that fits."""
     asked = Asked.of(found.question, found.weights)
     wanted = [
         (passage, passage.score * (1 + boost * min(found.references.get(passage.id, 0), REFERRED)))
         for passage in found.found
-        if not _known(passage, once, session, handed)
+        if not _known(passage, around)
     ]
-    chosen, missed = _chosen(wanted, asked, room - tokenizer.count(f"{TITLE}\n"), once)
+    room -= tokenizer.count(f"{TITLE}\n")
+    chosen, missed = _Choice(asked, around, room).made(wanted)
     headings = {line.group for line in chosen} | {TITLE}
     sizes = [*(line.tokens for line in chosen), *(tokenizer.count(f"{one}\n") for one in headings)]
     return Packed(
         text=render(chosen) if chosen else "",
         tokens=sum(sizes),
         items=tuple(_item(line, line.passage.why) for line in chosen),
-        missed=tuple(_item(line, "no room") for line in missed[:MISSED]),
+        missed=tuple(_item(line, "no room") for line in missed),
     )
 
 
-def _made(passage: Passage, worth: float, asked: Asked) -> Line:
-    line = _line(passage, excerpt(passage.text, passage.language, asked, EXCERPT))
-    return Line(passage, worth, line, tokenizer.count(f"{line}\n"), _group(passage))
-
-
-def _known(passage: Passage, once: Once, session: str, handed: frozenset[str]) -> bool:
+def _known(passage: Passage, around: Around) -> bool:
     """Whether it has a slot of its own, belongs to this session, no longer holds, or was told."""
     row = passage.row
-    if row.category in ELSEWHERE or (row.turn and session and passage.session == session):
+    if row.category in ELSEWHERE or (row.turn and passage.path == around.current):
         return True
-    if passage.replaced_by and not row.turn:
+    if row.name:
+        told = around.once.has(passage.content) or row.name in around.handed
+        return told or bool(passage.replaced_by)
+    lines = [line for line in passage.text.split("\n") if line.strip()]
+    if all(map(around.once.has, lines)):
         return True
-    if row.type == "handoff" and passage.session in handed:
-        return True
-    return all(once.has(line) for line in passage.text.split("\n") if line.strip())
+    flat = next((text for path, text in around.flat.items() if passage.path.startswith(path)), "")
+    return bool(flat) and all(bare(line) in flat for line in lines)  # the index cuts long lines
 
 
-def _line(passage: Passage, text: str) -> str:
+def _line(passage: Passage, text: str, zone: tzinfo | None) -> str:
     row = passage.row
     if row.name:
         kind = f"{row.type}, {row.status}" if row.status else row.type
-        return f"- [{kind} {_day(row.at)}] {text} ({row.name})"
+        return f"- [{kind} {_day(row.at, zone)}] {text} ({row.name})"
     if row.turn:
         holds = f" (no longer holds: {passage.replaced_by})" if passage.replaced_by else ""
         named = not row.speaker or text.startswith(f"{row.speaker}:")
@@ -107,13 +109,13 @@ def _line(passage: Passage, text: str) -> str:
     return f"- {title}{text}"
 
 
-def _group(passage: Passage) -> str:
+def _group(passage: Passage, zone: tzinfo | None) -> str:
     """The heading that a passage stands below."""
     row = passage.row
     if row.name:
         return "## Remembered"
     if row.turn:
-        return f"## {_day(row.at)} session:{_handle(passage.session)}"
+        return f"## {_day(row.at, zone)} session:{_handle(passage.session)}"
     return f"## {passage.path}"
 
 
@@ -130,44 +132,64 @@ def _place(passage: Passage) -> str:
     return f"session {row.session} {row.file}" if row.turn else passage.path
 
 
-def _chosen(
-    wanted: Sequence[tuple[Passage, float]], asked: Asked, room: int, once: Once
-) -> tuple[list[Line], list[Line]]:
-    """The worthiest that fit, where worth falls with what is chosen already. What fits no more,
-    best first."""
-    floor = FLOOR * max((passage.score for passage, _ in wanted), default=0.0)
-    said: set[str] = set()
-    times: dict[str, int] = {}
-    groups: set[str] = set()
-    chosen: list[Line] = []
-    missed: list[Line] = []
-    heap = [(-worth, at, 0) for at, (_, worth) in enumerate(wanted)]
-    heapq.heapify(heap)
-    while heap and len(missed) < MISSED:
-        value, at, counted = heapq.heappop(heap)
-        passage, worth = wanted[at]
-        place = _place(passage)
-        before = times.get(place, 0)
-        if counted != before:  # it has lost since
-            heapq.heappush(heap, (-worth * AGAIN**before, at, before))
-            continue
-        if -value < floor:
-            break
-        line = _made(passage, worth, asked)
-        if once.has(line.text) or bare(line.text) in said:
-            continue
+class _Choice:
+    """The worthiest passages that fit, where worth falls with what is chosen already."""
+
+    def __init__(self, asked: Asked, around: Around, room: int) -> None:
+        self._asked = asked
+        self._zone = around.zone
+        self._seen = around.once.copy()
+        self._room = room
+        self._times: dict[str, int] = {}
+        self._groups: set[str] = set()
+
+    def made(self, wanted: Sequence[tuple[Passage, float]]) -> tuple[list[Line], list[Line]]:
+        """What is chosen, and what fits no more, best first."""
+        floor = FLOOR * max((passage.score for passage, _ in wanted), default=0.0)
+        chosen: list[Line] = []
+        missed: list[Line] = []
+        heap = [(-worth, at, 0) for at, (_, worth) in enumerate(wanted)]
+        heapq.heapify(heap)
+        while heap and len(missed) < MISSED:
+            value, at, counted = heapq.heappop(heap)
+            passage, worth = wanted[at]
+            before = self._times.get(_place(passage), 0)
+            if counted != before:  # it has lost since
+                heapq.heappush(heap, (-worth * AGAIN**before, at, before))
+                continue
+            if -value < floor:
+                break
+            line = self._line(passage, worth)
+            if line is not None:
+                (chosen if self._taken(line) else missed).append(line)
+        return chosen, missed
+
+    def _line(self, passage: Passage, worth: float) -> Line | None:
+        """A passage as a line, without what was told before; None if nothing is left."""
+        text = passage.text
+        if "\n" in text and not passage.row.turn:
+            text = "\n".join(line for line in text.split("\n") if not self._seen.has(line))
+        text = excerpt(text, passage.language, self._asked, EXCERPT)
+        words = bare(text.removeprefix(f"{passage.row.speaker}: "))
+        if not words or self._seen.has(words):
+            return None
+        line = _line(passage, text, self._zone)
+        size = tokenizer.count(f"{line}\n")
+        return Line(passage, worth, line, size, _group(passage, self._zone), words)
+
+    def _taken(self, line: Line) -> bool:
         size = line.tokens
-        if line.group not in groups:
+        if line.group not in self._groups:
             size += tokenizer.count(f"{line.group}\n")
-        if size > room:
-            missed.append(line)
-            continue
-        chosen.append(line)
-        room -= size
-        said.add(bare(line.text))
-        groups.add(line.group)
-        times[place] = before + 1
-    return chosen, missed
+        if size > self._room:
+            return False
+        self._room -= size
+        self._groups.add(line.group)
+        place = _place(line.passage)
+        self._times[place] = self._times.get(place, 0) + 1
+        told = (one for one in line.passage.text.split("\n") if bare(one) in line.words)
+        self._seen.add("\n".join([line.words, line.passage.content, *told]))
+        return True
 
 
 def render(chosen: Iterable[Line]) -> str:
@@ -181,16 +203,15 @@ def render(chosen: Iterable[Line]) -> str:
     return "\n".join(parts)
 
 
-def _order(line: Line) -> tuple[int, str, int, int, int]:
+def _order(line: Line) -> tuple[int, int, str, str, int]:
     row = line.passage.row
     kind = 0 if row.name else 2 if row.turn else 1
-    where = line.passage.path if kind == 1 else ""
-    return kind, where, row.at if kind != 1 else 0, row.file, row.place
+    return kind, row.at if kind != 1 else 0, line.passage.path, row.name, row.place
 
 
 def _item(line: Line, reason: str) -> Item:
     return Item(
-        label=line.text.removeprefix("- ")[:LABEL],
+        label=label(line.text.removeprefix("- ")),
         tokens=line.tokens,
         score=round(line.worth, 4),
         reason=reason,
@@ -198,5 +219,7 @@ def _item(line: Line, reason: str) -> Item:
     )
 
 
-def _day(at: int) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d") if at else ""
+def _day(at: int, zone: tzinfo | None) -> str:
+    return (
+        datetime.fromtimestamp(at, UTC).astimezone(zone or UTC).strftime("%Y-%m-%d") if at else ""
+    )

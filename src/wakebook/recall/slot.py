@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from wakebook.models.text import printable
 from wakebook.recall.topics.activation import Decision
 
 # What kinds of session are told. MEMORY.md and what follows from it is for the user alone.
@@ -15,6 +16,7 @@ KINDS = {
     "subagent": "identity history".split(),
 }
 PUBLIC = ("project", "procedure", "reference")  # notes that may be told in a group
+LABEL = 100  # characters
 FIXED = ("identity", "memory", "projects", "handoff", "journal")  # in this order in the text
 PRIORITY = {"identity": 0, "topics": 2, "recalled": 3, "history": 4}  # all others: 1
 
@@ -42,15 +44,18 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     tokens: int
     budget: int
+    left: int
     slots: tuple[Slot, ...]
     missed: tuple[Item, ...] = ()  # that just missed the cut, best first
     decisions: tuple[Decision, ...] = ()  # about topics
     notes: tuple[str, ...] = ()  # what a reader should know
     steps: dict[str, float] = {}  # milliseconds
 
-    @property
-    def left(self) -> int:
-        return self.budget - self.tokens
+
+def label(text: str) -> str:
+    """The first words of a text, on one line, for people."""
+    shown = printable(text[: 2 * LABEL])
+    return shown if len(shown) <= LABEL else f"{shown[:LABEL].rpartition(' ')[0] or shown[:LABEL]}…"
 
 
 def priority(name: str) -> int:

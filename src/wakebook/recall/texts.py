@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from wakebook import markdown
+from wakebook.derive.briefing import EMPTY
 
 _COMMENT = re.compile(r"\s*<!--(?:(?!-->).)*-->\s*")
 _HEADING = re.compile(r"(#{1,6}) +\S")
@@ -24,30 +25,41 @@ class Texts:
     """The notes of a home, kept until they change."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[tuple[int, int], str]] = {}
+        self._kept: dict[tuple[str, bool], tuple[tuple[int, ...], str]] = {}
 
-    def read(self, path: Path) -> str:
-        """What a note says; nothing if it is not there or cannot be read."""
+    def read(self, path: Path, own: bool = False) -> str:
+        """What a note says; nothing if it is not there or cannot be read.
+
+        `own`: what its author wrote, without what was generated from the log.
+        """
+        key = (str(path), own)
         try:
             found = os.stat(path)  # noqa: PTH116
-            signature = (found.st_mtime_ns, found.st_size)
-            kept = self._kept.get(str(path))
+            signature = (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_size)
+            kept = self._kept.get(key)
             if kept and kept[0] == signature:
                 return kept[1]
             with path.open("rb") as stream:
                 data = stream.read(LARGEST)
         except OSError:
+            self._kept.pop(key, None)
             return ""
-        text = clean(data.decode("utf-8", "replace"), path.name)
-        self._kept[str(path)] = (signature, text)
+        text = clean(data.decode("utf-8", "replace"), path.name, own)
+        self._kept[key] = (signature, text)
         return text
 
 
-def clean(text: str, name: str = "") -> str:
+def clean(text: str, name: str = "", own: bool = False) -> str:
     body = markdown.split(text.replace("\r\n", "\n"))[1]
     if body.strip() == _starter(name):
         return ""
-    return filled("\n".join(line for line in body.split("\n") if not _COMMENT.fullmatch(line)))
+    lines = body.split("\n")
+    if own:
+        generated = markdown.generated(lines)
+        lines = [line for number, line in enumerate(lines) if number not in generated]
+    return filled(
+        "\n".join(line for line in lines if line != EMPTY and not _COMMENT.fullmatch(line))
+    )
 
 
 @cache

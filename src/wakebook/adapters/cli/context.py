@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, emit, many, options
+from wakebook.adapters.cli.shared import console, emit, many, messages_in, options, spoken
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,8 +28,8 @@ SHOWN = 12  # items of a slot
 @click.option("--path", "paths", multiple=True, help="A file that the turn's tool calls touch.")
 @click.option(
     "--history",
-    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
-    help="The messages so far, as a JSON list.",
+    type=click.File("rb"),
+    help="The messages so far, as a JSON list: a file, or - for standard input.",
 )
 @click.option("--explain", is_flag=True, help="Show what is in it and why, instead of its text.")
 @options
@@ -45,7 +42,7 @@ def command(
     have: tuple[str, ...],
     topics: tuple[str, ...],
     paths: tuple[str, ...],
-    history: Path | None,
+    history: IO[bytes] | None,
     explain: bool,
     as_json: bool,
 ) -> None:
@@ -61,7 +58,9 @@ def command(
     wakebook context "review this PR" --budget 2000 --have memory --have identity
     echo "..." | wakebook context - --session 5560 --json
     """
-    text = sys.stdin.read() if message == ("-",) else " ".join(message)
+    if message == ("-",) and history is not None and history.name in ("-", "<stdin>", 0):
+        raise click.UsageError("Standard input can be the message or the history, not both.")
+    text = spoken(message)
     found = memory.context(
         text,
         session=session,
@@ -70,7 +69,7 @@ def command(
         have=have,
         topics=topics,
         paths=paths,
-        history=_messages(history) if history else (),
+        history=messages_in(history) if history else (),
     )
     if as_json:
         emit(found)
@@ -83,24 +82,14 @@ def command(
         click.echo(found.text, nl=False)
 
 
-def _messages(path: Path) -> list[Any]:
-    data = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
-    try:
-        read = json.loads(data)
-    except ValueError as error:
-        raise click.UsageError(f"--history {path}: not JSON: {error}.") from error
-    messages = read.get("messages") if isinstance(read, dict) else read
-    if not isinstance(messages, list):
-        raise click.UsageError(f"--history {path}: a JSON list of messages is wanted.")
-    return messages
-
-
 def report(found: Context, message: str, out: Console | None = None) -> None:
     from rich.markup import escape
 
+    from wakebook.memory import printable
+
     out = out or console()
     spent = sum(found.steps.values())
-    asked = " ".join(message.split())
+    asked = printable(message)
     about = f"“{asked[:70]}{'…' if len(asked) > 70 else ''}”" if asked else "a new session"
     out.print(
         f"[bold]Context for {escape(about)}[/bold]\n"

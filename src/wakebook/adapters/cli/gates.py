@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 SHOWN = 15
+AS_JSON = "wakebook.gates.json"  # whether it was said before the subcommand
 
 
 @click.group(name="gates", invoke_without_command=True)
@@ -32,6 +33,7 @@ def command(context: click.Context, memory: Memory, topic: str, limit: int, as_j
     """
     if context.invoked_subcommand:
         context.obj = str(memory.home.root)
+        context.meta[AS_JSON] = as_json
         return
     standings, decisions = memory.gates(topic)
     if as_json:
@@ -82,7 +84,7 @@ def useless(memory: Memory, decision: str, as_json: bool) -> None:
 
 def _judge(memory: Memory, decision: str, is_useful: bool, as_json: bool) -> None:
     done = memory.judge(decision, useful=is_useful)
-    if as_json:
+    if as_json or click.get_current_context().meta.get(AS_JSON):
         emit({"useful": is_useful, "decision": done})
     else:
         word = "useful" if is_useful else "useless"

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from wakebook.adapters.cli.shared import console, options
+from wakebook.adapters.cli.shared import console, messages_in, options
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory, PruneReport
@@ -44,7 +44,7 @@ def command(
     wakebook prune request.json --window 200000 > smaller.json
     wakebook prune request.json --window 200000 --report
     """
-    done = memory.prune_messages(_messages(file), window, idle_ms=idle_ms)
+    done = memory.prune_messages(messages_in(file), window, idle_ms=idle_ms)
     if as_json:
         found = {"messages": done.messages, "report": _plain(done.report)}
         _print(found["report"] if report else found, indent=2)
@@ -53,25 +53,6 @@ def command(
     else:
         _print(done.messages)
         click.echo(done.report.line, err=True)
-
-
-def _messages(file: IO[bytes]) -> list[Any]:
-    name = "standard input" if file.name in ("-", "<stdin>", 0) else file.name
-    if name == "standard input" and file.isatty():
-        raise click.UsageError("Give a FILE, or pipe a JSON list of messages into it.")
-    try:
-        found = json.loads(file.read(), parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"{name} is not JSON: {error}.") from error
-    if isinstance(found, dict):
-        found = found.get("messages")
-    if not isinstance(found, list):
-        raise click.UsageError(f'{name}: expected a list of messages, or {{"messages": [...]}}.')
-    return found
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no number in JSON")
 
 
 def _plain(report: PruneReport) -> dict[str, Any]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, emit, entry_json, options, print_entries
+from wakebook.adapters.cli.shared import console, emit, entry_json, options, print_entries, spoken
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
@@ -49,7 +48,7 @@ def command(
     """
     if done and type_ != "task":
         raise click.UsageError("--done is for --type task.")
-    words = sys.stdin.read() if text == ("-",) else " ".join(text)
+    words = spoken(text)
     entry = memory.remember(
         words,
         type_=type_,

@@ -41,6 +41,33 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def spoken(words: Sequence[str]) -> str:
+    """What was typed; of a single "-", what standard input holds."""
+    if tuple(words) != ("-",):
+        return " ".join(words)
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def messages_in(file: IO[bytes]) -> list[Any]:
+    """A JSON list of messages, or the "messages" of an object."""
+    name = "standard input" if file.name in ("-", "<stdin>", 0) else file.name
+    if name == "standard input" and file.isatty():
+        raise click.UsageError("Give a FILE, or pipe a JSON list of messages into it.")
+    try:
+        found = json.loads(file.read(), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"{name} is not JSON: {error}.") from error
+    if isinstance(found, dict):
+        found = found.get("messages")
+    if not isinstance(found, list):
+        raise click.UsageError(f'{name}: expected a list of messages, or {{"messages": [...]}}.')
+    return found
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no number in JSON")
+
+
 def emit(value: Any) -> None:
     """JSON on standard output: structs, dates and paths included."""
     print(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))

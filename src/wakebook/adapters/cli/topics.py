@@ -8,12 +8,14 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, emit, many, options
+from wakebook.adapters.cli.shared import console, emit, many, options, spoken
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from wakebook.memory import Activation, Memory, Topic
+
+ABOUT = 70  # characters
 
 
 @click.group(name="topics")
@@ -35,6 +37,8 @@ def list_(memory: Memory, as_json: bool) -> None:
     if as_json:
         emit({"topics": read.topics, "bad": read.bad, "waiting": waiting})
         return
+    from textwrap import shorten
+
     from rich.markup import escape
     from rich.table import Table
 
@@ -44,7 +48,7 @@ def list_(memory: Memory, as_json: bool) -> None:
         table.add_column(name)
     for topic in read.topics:
         triggers = ", ".join(dict.fromkeys(trigger.type for trigger in topic.triggers)) or "–"
-        about = escape(topic.about[:70])
+        about = escape(shorten(topic.about, ABOUT, placeholder="…"))
         table.add_row(escape(topic.name), topic.activation, topic.priority, triggers, about)
     out.print(table if read.topics else "No topics yet. `wakebook topics new NAME` begins one.")
     for one in waiting:
@@ -108,7 +112,7 @@ def test(
     memory: Memory, message: tuple[str, ...], output: bool, paths: tuple[str, ...], as_json: bool
 ) -> None:
     """What MESSAGE would activate, and why. Nothing is written down."""
-    text = sys.stdin.read() if message == ("-",) else " ".join(message)
+    text = spoken(message)
     direction = "output" if output else "input"
     found = memory.test_topics(text, direction=direction, paths=paths)
     if as_json:
@@ -130,7 +134,7 @@ def test(
 @click.option(
     "--payload",
     type=click.File("r", encoding="utf-8", errors="replace"),
-    help="What came with the webhook: a file, or - for standard input.",
+    help="What came with it: a file, or - for standard input.",
 )
 @options
 def fire(
@@ -150,10 +154,10 @@ def fire(
     """
     if bool(name) == bool(source):
         raise click.UsageError("Give the SOURCE of a webhook, or --topic NAME.")
+    text = payload.read() if payload else ""
     if name:
-        fired = [memory.fire_topic(name, session=session)]
+        fired = [memory.fire_topic(name, payload=text, session=session)]
     else:
-        text = payload.read() if payload else ""
         fired = memory.fire(source, event, payload=text, session=session)
     if as_json:
         emit(fired)
@@ -177,7 +181,7 @@ def observe(
     A topic whose trigger has the scope output or both, and matches, waits for the next turn of
     the session, with its hint.
     """
-    text = sys.stdin.read() if output == ("-",) else " ".join(output)
+    text = spoken(output)
     found = memory.observe(text, session=session, paths=paths)
     if as_json:
         emit(found)

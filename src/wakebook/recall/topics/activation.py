@@ -94,12 +94,12 @@ def verdict(
 
 
 def _gated(topic: Topic, score: float) -> Verdict:
-    bypass = BYPASS.get(topic.priority)
-    if bypass is not None and score >= bypass:
-        return Verdict("activate", "its trigger matches, and it is alike enough", bypass)
     least = ASK[topic.priority] if topic.threshold is None else topic.threshold
     if score < least:
         return Verdict("drop", "its trigger matches, but it is not alike", least)
+    bypass = BYPASS.get(topic.priority, 2.0)
+    if score >= bypass:
+        return Verdict("activate", "its trigger matches, and it is alike enough", bypass)
     return Verdict("ask", "its trigger matches; the gate decides", least)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from functools import cached_property
 
 from wakebook import clock
@@ -11,6 +10,7 @@ from wakebook.capture.redact import redact
 from wakebook.config import Topics as Settings
 from wakebook.errors import NotFound
 from wakebook.home import Home
+from wakebook.models.text import printable, whole
 from wakebook.recall.topics import decisions, fired
 from wakebook.recall.topics.activation import Activation, Activator, Decision
 from wakebook.recall.topics.files import Read, TopicFiles
@@ -49,17 +49,21 @@ class Book:
         if not said.text.strip() and not said.paths:
             return []
         read = self.read()
-        if self._activator is None or self._activator.read is not read:
-            self._activator = Activator(read)
-        return self._activator.activate(said, self._settings, self._gate, clock.now(), session)
+        activator = self._activator
+        if activator is None or activator.read is not read:
+            activator = self._activator = Activator(read)
+        return activator.activate(said, self._settings, self._gate, clock.now(), session)
 
     def activate(self, said: Said, session: str = "") -> list[Activation]:
         """What is activated, and why, written down."""
         return decisions.trace(self._home, self.test(said, session), said.text)
 
     def observe(self, said: Said, session: str = "") -> list[Decision]:
-        """What the agent itself has said: a topic that corrects it waits for its next turn."""
+        """What the agent itself has said: a topic that corrects it waits for its next turn, if
+        its session is known."""
         found = self.activate(said, session)
+        if not session:  # whose next turn would it be?
+            return [one.decision for one in found]
         self._add(
             Fired(
                 topic=one.topic.name,
@@ -85,8 +89,8 @@ class Book:
                 and (trigger.event in ("", event))
             )
 
-        label = f"{source}:{event}" if event else source
-        said = redact(payload)[0][:PAYLOAD].strip()
+        label = printable(f"{source}:{event}" if event else source)
+        said = _kept(payload)
         return self._add(
             Fired(
                 topic=topic.name,
@@ -99,7 +103,7 @@ class Book:
             if any(map(meant, topic.triggers))
         )
 
-    def fire_topic(self, name: str, session: str) -> Fired:
+    def fire_topic(self, name: str, payload: str, session: str) -> Fired:
         """By hand."""
         return self._add(
             [
@@ -108,6 +112,7 @@ class Book:
                     why="fired by hand",
                     at=clock.now(),
                     session=session,
+                    payload=_kept(payload),
                 )
             ]
         )[0]
@@ -131,14 +136,23 @@ class Book:
     def waiting(self) -> list[Fired]:
         return fired.waiting(self._home, clock.now(), self._settings.fired_hours)
 
-    def for_turn(self, session: str, kind: str) -> list[Fired]:
-        """What waits for a turn of this session."""
-        return [
-            one for one in self.waiting() if one.meets(session) and (one.session or kind == "main")
-        ]
+    def peek(self, session: str, kind: str) -> list[Fired]:
+        """What a turn of this session would be told."""
+        return [one for one in self.waiting() if _meets(one, session, kind)]
 
-    def told(self, waits: Sequence[Fired], paths: set[str], now: datetime) -> None:
-        """Of what waited, the topics in these files have been told."""
-        names = {topic.name for topic in self.read().topics if topic.path in paths}
-        gone = [one for one in waits if one.topic in names]
-        fired.done(self._home, gone, now, self._settings.fired_hours)
+    def claim(self, session: str, kind: str) -> list[Fired]:
+        """What this turn of a session tells; `settle` says afterwards what it has told."""
+        hours = self._settings.fired_hours
+        return fired.claim(self._home, lambda one: _meets(one, session, kind), clock.now(), hours)
+
+    def settle(self, claimed: Sequence[Fired], told: Sequence[Fired]) -> None:
+        fired.settle(self._home, claimed, told, clock.now(), self._settings.fired_hours)
+
+
+def _meets(one: Fired, session: str, kind: str) -> bool:
+    return one.meets(session) and bool(one.session or kind == "main")
+
+
+def _kept(payload: str) -> str:
+    """What is kept of what came along: without secrets, and not too much of it."""
+    return redact(whole(payload))[0][:PAYLOAD].strip()

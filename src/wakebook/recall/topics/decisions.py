@@ -7,6 +7,7 @@ for good, with the decision that it is about, in feedback.jsonl.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 import msgspec
@@ -15,13 +16,16 @@ from wakebook import clock
 from wakebook.capture.redact import redact
 from wakebook.errors import NotFound
 from wakebook.home import Home
+from wakebook.models.text import printable
 from wakebook.recall.topics.activation import Activation, Decision
 from wakebook.recall.topics.topic import Topic
 
+LOOKED_AT = 10_000  # characters of a message, for secrets
 EXCERPT = 80  # characters of the message, without secrets
 FEW = 5  # judged decisions of a topic from which thresholds are proposed
 SHOWN = 2000  # decisions that are looked through
 EVENT = "gate"
+NAME = "feedback.jsonl"
 
 
 class Feedback(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,11 +53,13 @@ def trace(home: Home, found: Iterable[Activation], message: str) -> list[Activat
     """Write decisions down. They get an id, and the first words of the message."""
     from wakebook.log.entry import new_id
 
-    words = " ".join(redact(message[: 4 * EXCERPT])[0].split())[:EXCERPT]
+    words = printable(redact(message[:LOOKED_AT])[0])[:EXCERPT]
     traced = []
     for one in found:
         decision = msgspec.structs.replace(one.decision, id=new_id(), message=words)
-        home.trace(EVENT, **{k: v for k, v in msgspec.to_builtins(decision).items() if k != "at"})
+        record = {k: v for k, v in msgspec.to_builtins(decision).items() if k != "at"}
+        with suppress(OSError):  # a full disk, a read-only home: what was decided still holds
+            home.trace(EVENT, **record)
         traced.append(one._replace(decision=decision))
     return traced
 
@@ -76,7 +82,7 @@ def decisions(home: Home, topic: str = "", last: int = SHOWN) -> list[Decision]:
 def feedback(home: Home) -> list[Feedback]:
     """What people said, the last word about each decision."""
     try:
-        lines = (home.root / "feedback.jsonl").read_bytes().splitlines()
+        lines = (home.root / NAME).read_bytes().splitlines()
     except FileNotFoundError:
         return []
     last: dict[str, Feedback] = {}
@@ -102,8 +108,10 @@ def judge(home: Home, name: str, useful: bool, now: datetime) -> Decision:
         several = f" {len(fitting)} begin with it; give more of it." if fitting else ""
         raise NotFound(f"There is no decision {name!r}.{several} `wakebook gates` shows the ids.")
     record = Feedback(at=clock.iso(now), useful=useful, decision=fitting[0])
+    path = home.root / NAME
     with home.locked():
-        home.append(home.root / "feedback.jsonl", msgspec.json.encode(record) + b"\n")
+        torn = path.exists() and not path.read_bytes().endswith(b"\n") and path.stat().st_size
+        home.append(path, (b"\n" if torn else b"") + msgspec.json.encode(record) + b"\n")
     return fitting[0]
 
 
@@ -111,7 +119,7 @@ def standings(
     found: Sequence[Decision], judged: Sequence[Feedback], topics: Sequence[Topic]
 ) -> list[Standing]:
     """How every topic has done, those that were in question most first."""
-    own = {topic.name: topic.threshold for topic in topics}
+    own = {topic.name: topic for topic in topics}
     names = {one.topic for one in found} | {one.decision.topic for one in judged} | own.keys()
     rows = [
         _standing(
@@ -126,13 +134,16 @@ def standings(
 
 
 def _standing(
-    name: str, found: Sequence[Decision], judged: Sequence[Feedback], threshold: float | None
+    name: str, found: Sequence[Decision], judged: Sequence[Feedback], topic: Topic | None
 ) -> Standing:
     active = [one for one in judged if one.decision.activated]
     useful = sum(one.useful for one in active)
     # "useful" about one that was not activated: it would have helped
     missed = sum(one.useful for one in judged if not one.decision.activated)
+    threshold = topic.threshold if topic else None
     proposed, why = _proposed(judged)
+    if proposed is not None and proposed == threshold:
+        proposed, why = None, "the threshold is as it should be"
     return Standing(
         topic=name,
         decided=len(found),
@@ -148,11 +159,20 @@ def _standing(
 
 
 def _proposed(judged: Sequence[Feedback]) -> tuple[float | None, str]:
-    """The likeness that parts the useful from the useless with the fewest mistakes."""
+    """The likeness that parts the useful from the useless with the fewest mistakes.
+
+    Only of decisions that a threshold made: beside a trigger, and not by the gate.
+    """
+    judged = [
+        one
+        for one in judged
+        if one.decision.matched and one.decision.threshold and not one.decision.gate
+    ]
     if len(judged) < FEW:
         return None, f"{len(judged)} of {FEW} judgements" if judged else ""
     scores = [(one.decision.similarity, one.useful) for one in judged]
-    cuts = sorted({0.0, *(_above(score) for score, _ in scores), *(s for s, _ in scores)})
+    steps = {int(score * 1000) + more for score, _ in scores for more in (0, 1)}
+    cuts = sorted({0.0, *(step / 1000 for step in steps if step <= 1000)})
 
     def mistakes(cut: float) -> int:
         return sum((score >= cut) != useful for score, useful in scores)
@@ -162,8 +182,4 @@ def _proposed(judged: Sequence[Feedback]) -> tuple[float | None, str]:
     left = mistakes(best)
     if left >= now:
         return None, f"no threshold does better ({now} of {len(judged)} were wrong)"
-    return round(min(best, 1.0), 3), f"{left} of {len(judged)} would be wrong, instead of {now}"
-
-
-def _above(score: float) -> float:
-    return round(score + 0.001, 4)
+    return best, f"{left} of {len(judged)} would be wrong, instead of {now}"

@@ -7,7 +7,9 @@ changes.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Any
@@ -16,6 +18,7 @@ import msgspec
 
 from wakebook import markdown
 from wakebook.home import Home
+from wakebook.models.text import whole
 from wakebook.recall.topics import expressions
 from wakebook.recall.topics.topic import (
     ACTIVATIONS,
@@ -36,9 +39,10 @@ KEYS = (
     "max_context_kb"
 ).split()
 TRIGGER_KEYS = "type match scope hint correction_hint source event schedule".split()
-_SEEN = ("pattern", "keyword", "glob", "mention")  # these say what they look for
+_SEEN = ("pattern", "keyword", "glob", "mention", "language")  # these say what they look for
 
 Key = str | int
+Listed = tuple[str, int, int, int, int]  # path, size, and what else changes with a file
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -46,7 +50,6 @@ class Read(msgspec.Struct, frozen=True):
 
     topics: tuple[Topic, ...]
     bad: tuple[BadTopic, ...]
-    stamp: int = 0  # another number after every change
 
     def get(self, name: str) -> Topic | None:
         return next((topic for topic in self.topics if topic.name == name), None)
@@ -57,28 +60,28 @@ class TopicFiles:
 
     def __init__(self, home: Home) -> None:
         self._home = home
-        self._signature: tuple[tuple[str, int, int], ...] | None = None
-        self._kept: dict[str, tuple[tuple[str, int, int], Topic | BadTopic]] = {}
-        self._read = Read((), ())
+        self._kept: tuple[tuple[Listed, ...], dict[Listed, Topic | BadTopic], Read] | None = None
 
     def read(self) -> Read:
         signature = tuple(sorted(_listed(self._home.root / FOLDER, FOLDER)))
-        if signature != self._signature:
-            found = [self._file(one) for one in signature]
-            self._read = Read(
-                tuple(item for item in found if isinstance(item, Topic)),
-                tuple(item for item in found if isinstance(item, BadTopic)),
-                self._read.stamp + 1,
-            )
-            self._signature = signature
-            self._kept = {one[0]: (one, item) for one, item in zip(signature, found, strict=True)}
-        return self._read
+        kept = self._kept
+        if kept is not None and kept[0] == signature:
+            return kept[2]
+        known = kept[1] if kept else {}
+        found = {one: known.get(one) or self._file(one) for one in signature}
+        read = Read(
+            tuple(item for item in found.values() if isinstance(item, Topic)),
+            tuple(item for item in found.values() if isinstance(item, BadTopic)),
+        )
+        self._kept = (signature, found, read)  # at once: there may be several threads
+        return read
 
-    def _file(self, one: tuple[str, int, int]) -> Topic | BadTopic:
-        path, _, size = one
-        before = self._kept.get(path)
-        if before and before[0] == one:
-            return before[1]
+    def _file(self, one: Listed) -> Topic | BadTopic:
+        path, size = one[0], one[1]
+        if whole(path) != path:
+            return BadTopic(path, 1, "its name is not UTF-8. Rename it.")
+        if not stat.S_ISREG(os.lstat(self._home.root / path).st_mode):
+            return BadTopic(path, 1, "a link, or no file at all. Put the file itself here.")
         if size > LARGEST:
             return BadTopic(path, 1, f"larger than {LARGEST >> 10} KB. Shorten it.")
         try:
@@ -90,7 +93,7 @@ class TopicFiles:
         return parse(path, text)
 
 
-def _listed(folder: os.PathLike[str], below: str) -> Iterator[tuple[str, int, int]]:
+def _listed(folder: os.PathLike[str], below: str) -> Iterator[Listed]:
     try:
         found = list(os.scandir(folder))
     except OSError:
@@ -101,9 +104,10 @@ def _listed(folder: os.PathLike[str], below: str) -> Iterator[tuple[str, int, in
         path = f"{below}/{item.name}"
         if item.is_dir(follow_symlinks=False):
             yield from _listed(item, path)
-        elif item.name.endswith(".md") and item.is_file(follow_symlinks=False):
-            stat = item.stat()
-            yield path, stat.st_mtime_ns, stat.st_size
+        elif item.name.endswith(".md"):
+            with suppress(OSError):  # an editor has just replaced it
+                known = item.stat(follow_symlinks=False)
+                yield path, known.st_size, known.st_mtime_ns, known.st_ctime_ns, known.st_ino
 
 
 class _Wrong(Exception):
@@ -130,7 +134,7 @@ def parse(path: str, text: str) -> Topic | BadTopic:
 
 def _topic(path: str, values: dict[str, Any], body: str) -> Topic:
     if values.get("type") != "topic":
-        raise _Wrong(f"type is {values.get('type')!r}; a topic says `type: topic`.", "type")
+        raise _Wrong(f"type is {_shown(values.get('type'))}; a topic says `type: topic`.", "type")
     _known(values, KEYS)
     title, rest = _titled(body)
     subscriptions = _strings(values, "subscriptions")
@@ -191,9 +195,11 @@ def _trigger(value: Any) -> Trigger:
         raise _Wrong("a webhook trigger needs `source`.", "type")
     if kind == "cron" and not trigger.schedule:
         raise _Wrong('a cron trigger needs `schedule`, like "0 8 * * *".', "type")
-    problem = expressions.problem(trigger)
-    if problem:
-        raise _Wrong(problem, "schedule" if kind == "cron" else "match")
+    if problem := expressions.bad_schedule(trigger.schedule) if kind == "cron" else "":
+        raise _Wrong(problem, "schedule")
+    for number, text in enumerate(match):
+        if problem := expressions.problem(kind, text):
+            raise _Wrong(problem, "match", number)
     return trigger
 
 
@@ -202,7 +208,7 @@ def _known(values: dict[str, Any], known: list[str]) -> None:
     for key in values:
         if key in known:
             continue
-        near = get_close_matches(str(key), known, 1, 0.75)
+        near = get_close_matches(str(key)[:40], known, 1, 0.75)
         if near:
             raise _Wrong(f"unknown key {key!r}; did you mean {near[0]!r}?", key)
 
@@ -217,7 +223,8 @@ def _titled(body: str) -> tuple[str, str]:
 def _inside(name: str) -> bool:
     path = PurePosixPath(name)
     hidden = any(part.startswith(".") for part in path.parts)
-    return path.suffix in (".md", ".txt") and not path.is_absolute() and not hidden
+    plain = name.isprintable() and not hidden
+    return path.suffix in (".md", ".txt") and not path.is_absolute() and plain
 
 
 def _string(values: dict[str, Any], key: str) -> str:
@@ -233,25 +240,34 @@ def _strings(values: dict[str, Any], key: str) -> tuple[str, ...]:
         return ()
     several = value if isinstance(value, list) else [value]
     for number, item in enumerate(several):
-        if not isinstance(item, str | int | float) or not str(item).strip():
+        if isinstance(item, bool | float | int):  # on, no, 1.10, 12:30: YAML reads more into it
+            raise _Wrong(f"{key}: {item} is not read as text. Put it into quotes.", key, number)
+        if not isinstance(item, str) or not item.strip():
             raise _Wrong(f"{key} is text, or a list of texts.", key, number)
-    return tuple(str(item) for item in several)
+    return tuple(item.strip("\r\n") for item in several)
 
 
 def _one_of(values: dict[str, Any], key: str, known: tuple[str, ...], default: str) -> str:
     value = values.get(key, default)
-    if value not in known:
-        near = get_close_matches(str(value), known, 1, 0.6)
+    if not isinstance(value, str) or value not in known:
+        near = get_close_matches(value[:40], known, 1, 0.6) if isinstance(value, str) else ()
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise _Wrong(f"{key} is {value!r}; it is one of {', '.join(known)}.{hint}", key)
-    return str(value)
+        raise _Wrong(f"{key} is {_shown(value)}; it is one of {', '.join(known)}.{hint}", key)
+    return value
 
 
 def _number(values: dict[str, Any], key: str, low: float, high: float) -> float:
     value = values[key]
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise _Wrong(f"{key} is {value!r}; it is a number from {low:g} to {high:g}.", key)
+        raise _Wrong(f"{key} is {_shown(value)}; it is a number from {low:g} to {high:g}.", key)
     return float(value)
+
+
+def _shown(value: Any) -> str:
+    """A value for a message. What is made of others may be larger than memory."""
+    if isinstance(value, list | dict):
+        return f"a {type(value).__name__}"
+    return repr(value if not isinstance(value, str) else value[:80])
 
 
 def _line(text: str, keys: tuple[Key, ...]) -> int:

@@ -10,10 +10,13 @@ import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import NamedTuple
 
+from wakebook.capture.redact import redact
 from wakebook.errors import ModelError
 from wakebook.home import Home
+from wakebook.models import prompt
 from wakebook.models.chat import Models
 from wakebook.recall.topics.topic import Topic
 
@@ -29,10 +32,19 @@ class Answer(NamedTuple):
 
 
 class Gate:
-    def __init__(self, home: Home, models: Models) -> None:
+    def __init__(self, home: Home, models: Models, seconds: int) -> None:
+        self._seconds = seconds  # for all of them together
         self._home = home
         self._models = models
         self._kept: dict[str, bool] | None = None
+
+    @cached_property
+    def _prompt(self) -> str:
+        """The prompt with its version: to another question there is another answer."""
+        try:
+            return prompt.load("gate", self._home, {"message", "playbook"}).label
+        except ModelError:
+            return ""
 
     @property
     def there(self) -> bool:
@@ -58,19 +70,20 @@ class Gate:
         return found | asked
 
     def _all(self, message: str, topics: Sequence[Topic]) -> dict[str, Answer]:
-        if len(topics) == 1:
-            return {topics[0].name: self._one(message, topics[0])}
-        from concurrent.futures import ThreadPoolExecutor
+        from concurrent.futures import ThreadPoolExecutor, wait
 
-        with ThreadPoolExecutor(len(topics)) as pool:
-            answers = list(pool.map(lambda topic: self._one(message, topic), topics))
-        return {topic.name: answer for topic, answer in zip(topics, answers, strict=True)}
+        pool = ThreadPoolExecutor(len(topics))
+        asked = {topic.name: pool.submit(self._one, message, topic) for topic in topics}
+        done, _ = wait(asked.values(), timeout=self._seconds)
+        pool.shutdown(wait=False, cancel_futures=True)
+        slow = Answer(None, f"no answer within {self._seconds} s")
+        return {name: one.result() if one in done else slow for name, one in asked.items()}
 
     def _one(self, message: str, topic: Topic) -> Answer:
         try:
-            said = self._models.ask(
+            said = self._models.begin(
                 "gate",
-                message=message[:MESSAGE],
+                message=_shown(message),
                 playbook=f"{topic.name}: {topic.about[:DESCRIPTION]}",
             )
         except ModelError as error:
@@ -87,6 +100,7 @@ class Gate:
     def _key(self, message: str, topic: Topic) -> str:
         parts = (
             self._models.name("cheap"),
+            self._prompt,
             message[:MESSAGE],
             topic.name,
             topic.about[:DESCRIPTION],
@@ -106,10 +120,15 @@ class Gate:
         kept = self._answers()
         kept.update(news)
         for old in list(kept)[: max(0, len(kept) - KEPT)]:
-            del kept[old]
+            kept.pop(old, None)
         with suppress(OSError):  # a full disk: it is asked again
             self._home.replace(self._home.cache / NAME, json.dumps(kept))
 
 
 def _word(yes: bool) -> str:
     return "YES" if yes else "NO"
+
+
+def _shown(message: str) -> str:
+    """What the model gets of a message: its beginning, without secrets."""
+    return redact(message[: 20 * MESSAGE])[0][:MESSAGE]

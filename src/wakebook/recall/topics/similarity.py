@@ -102,7 +102,7 @@ def _about(topic: Topic) -> str:
     looked_for = " ".join(
         " ".join(trigger.match if trigger.type == "keyword" else _LITERAL.findall(text))
         for trigger in topic.triggers
-        if trigger.type in ("pattern", "keyword")
+        if trigger.type in ("pattern", "keyword") and trigger.sees("input")
         for text in (" ".join(trigger.match),)
     )
     name = topic.name.replace("/", " ").replace("-", " ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from wakebook.index import words
+from wakebook.index.stopwords import STOP_WORDS
 
 # ISO 639-1 -> as the stop-word lists call it
 _CODES = {
@@ -73,11 +74,12 @@ _FENCE = re.compile(
     r"(.*?)(?:^[ \t]*+(?:\1|\3)[`~]*+[ \t]*+$|\Z)",
     re.M | re.S,
 )
+_DOTTED = re.compile(r"[a-zA-Z0-9]\.[a-zA-Z0-9]")
 _INLINE = re.compile(r"`[^`\n]+`")
 # Lines that hardly occur outside of a language; two of them (or one in a fence) tell it.
 _MARKS = {
-    "python": r"^[ \t]*+(?:def \w+\(.*:|class \w+.*:|import \w+|from [\w.]+ import |print[ (]|"
-    r"elif .*:|@\w+|if __name__|for \w+ in .*:|except\b.*:|with .* as \w+:)",
+    "python": r"^[ \t]*+(?:def \w+\(.*:|class \w.*:|import \w+|from [\w.]+ import |print[ (]|"
+    r"elif .*:|@\w+(?:\(.*)?$|if __name__|for \w+ in .*:|except\b.*:|with .* as \w+:)",
     "javascript": r"^[ \t]*+(?:const \w+ =|let \w+ =|var \w+ =|function \w*\(|"
     r"export (?:default|const|function)|import .* from ['\"]|console\.log\(|"
     r"module\.exports|.*=> \{)",
@@ -89,7 +91,7 @@ _MARKS = {
     "rust": r"^[ \t]*+(?:fn \w+\(|let mut |impl\b.* \{|use [\w:]+;|pub (?:fn|struct) |#\[derive)",
     "c": r"^[ \t]*+(?:#include [<\"]|int main\(|printf\(|typedef struct)",
     "ruby": r"^[ \t]*+(?:def \w+$|require ['\"]|puts |end$|\w+\.each do)",
-    "sql": r"(?i)^[ \t]*+(?:select\s.+\sfrom\s|insert into |update \w+ set |"
+    "sql": r"(?i)^[ \t]*+(?:select\s.+\sfrom\s+\w+|insert into |update \w+ set |"
     r"create (?:table|index) |alter table |delete from )",
     "shell": r"^[ \t]*+(?:\$ \w+|#!/.*sh$|sudo |export \w+=|apt(?:-get)? install |curl -|"
     r"git (?:push|commit|clone) |kubectl |docker )",
@@ -99,22 +101,22 @@ _MARKS = {
     "yaml": r"^(?:apiVersion|kind|metadata|spec|services|version):",
     "dockerfile": r"^(?:FROM|RUN|COPY|ENTRYPOINT|WORKDIR) \S",
 }
-_ONE_IS_ENOUGH = {"sql", "dockerfile"}
-_SHOUTING = re.compile(r"!{2,}|(?:!\s*){3,}")
-_URGENT = re.compile(
-    r"\b(?:urgent(?:ly)?|asap|emergency|immediately|right now|right away|at once|drop everything|"
-    r"as soon as possible|critical|sev-?[01]|p0|mayday|"
-    r"dringend|sofort|notfall|eilt|umgehend|urgente?|urgence|d'urgence|imm[ée]diatement|"
-    r"emergencia|inmediatamente|de inmediato|urgência|urgenza|subito)\b|至急|緊急|紧急",
-    re.IGNORECASE,
+_SHOUTING = re.compile(r"!{2,}|(?:!\s*+){3,}")
+_WORDS = (
+    r"urgent(?:ly)?|asap|emergency|immediately|right now|right away|at once|drop everything|"
+    r"as soon as possible|critical|sev-?[01]|p0|mayday|dringend|sofort|notfall|eilt|umgehend|"
+    r"urgente?|urgence|imm[ée]diatement|emergencia|inmediatamente|de inmediato|urgência|urgenza|"
+    r"subito"
 )
+_URGENT = re.compile(rf"\b(?:{_WORDS})\b|至急|緊急|紧急", re.IGNORECASE)
 _NOT_URGENT = re.compile(
-    r"\b(?:not?|nothing|isn't|nicht|kein\w*|pas|non|sin|no es)\s+(?:\w+\s+)?"
-    r"(?:urgent|dringend|urgente?|critical|an emergency|immediately)\b",
+    rf"\b(?:not?|nothing|never|isn['’]t|aren['’]t|nicht|kein\w*|pas|non|sin|sem)\s+"
+    rf"(?:[\w'’]+\s+){{0,3}}?(?:d['’])?(?:{_WORDS})\b",
     re.IGNORECASE,
 )
-_CAPITALS = re.compile(r"\b[A-Z]{4,}\b")
-SHOUTED = 0.3  # of the words, in capitals
+_CAPITALS = re.compile(r"\b[A-Z]{2,}\b")
+_WORD = re.compile(r"\b[^\W\d_]+\b")
+SHOUTED = 0.6  # of the words, in capitals
 
 
 def language_name(code: str) -> str:
@@ -123,9 +125,20 @@ def language_name(code: str) -> str:
     return _CODES.get(plain.replace("_", "-").partition("-")[0], plain)
 
 
+def _is_name(word: str) -> bool:
+    """An address, a file or a handle is in no language."""
+    return word.startswith("@") or "://" in word or _DOTTED.search(word) is not None
+
+
+def is_language(name: str) -> bool:
+    known = {*_CODES.values(), *STOP_WORDS}
+    return language_name(name) in known
+
+
 def language(text: str) -> str:
     """The natural language of a text, code left out; nothing if it has no words."""
-    prose = _INLINE.sub(" ", _FENCE.sub(" ", text))
+    plain = _INLINE.sub(" ", _FENCE.sub(" ", text))
+    prose = " ".join(word for word in plain.split() if not _is_name(word))
     letters = sum(char.isalpha() for char in prose)
     if not letters:
         return ""
@@ -153,9 +166,7 @@ def code(text: str) -> frozenset[str]:
 def guessed(text: str, least: int) -> set[str]:
     """By its lines: a language of which so many lines (or one that is enough) are there."""
     counts = {name: len(re.findall(mark, text, re.MULTILINE)) for name, mark in _MARKS.items()}
-    return {
-        name for name, count in counts.items() if count >= (1 if name in _ONE_IS_ENOUGH else least)
-    }
+    return {name for name, count in counts.items() if count >= least}
 
 
 def urgent(text: str) -> bool:
@@ -166,6 +177,6 @@ def urgent(text: str) -> bool:
     calm = _NOT_URGENT.sub(" ", prose)
     if _URGENT.search(calm):
         return True
-    shouted = sum(len(word) for word in _CAPITALS.findall(calm))
-    letters = sum(char.isalpha() for char in calm)
-    return len(_CAPITALS.findall(calm)) > 1 and shouted > SHOUTED * letters
+    spelled = _WORD.findall(calm)
+    loud = _CAPITALS.findall(calm)
+    return len(loud) > 2 and len(loud) > SHOUTED * len(spelled)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from wakebook.errors import WakebookError
 from wakebook.home import Home
+from wakebook.models.text import printable, whole
 from wakebook.recall.topics.files import FOLDER
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*(?:/[a-z0-9][a-z0-9-]*)*")
@@ -45,7 +46,10 @@ def create(home: Home, name: str, about: str = "") -> Path:
         )
     last = name.rpartition("/")[2].replace("-", " ")
     text = _TEXT.format(
-        about=json.dumps(about or f"What {last} is about, and when it helps.", ensure_ascii=False),
+        about=json.dumps(
+            printable(whole(about)) or f"What {last} is about, and when it helps.",
+            ensure_ascii=False,
+        ),
         word=json.dumps(last),
         title=last.capitalize(),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from wakebook.models.text import whole
+
 TYPES = (
     "pattern",
     "keyword",
@@ -80,7 +82,7 @@ class BadTopic(msgspec.Struct, frozen=True):
     problem: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.problem}"
+        return f"{whole(self.path)}:{self.line}: {self.problem}"
 
 
 def first_words(body: str) -> str:

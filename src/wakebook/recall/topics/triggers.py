@@ -14,14 +14,16 @@ from typing import NamedTuple
 from wakebook.index import words
 from wakebook.models.text import whole
 from wakebook.recall.topics import speech
-from wakebook.recall.topics.expressions import Set, expression
+from wakebook.recall.topics.expressions import SCHEME, Set, expression
 from wakebook.recall.topics.topic import Topic, Trigger
 
-LONGEST = 100_000  # characters that are looked at
+LONGEST = 20_000  # characters that are looked at
+_AROUND = ".,;:!?)]}*_|”“’»。、）」』】"  # what may follow an address and is no part of it
+_SIGNS = re.compile(r"[^\w\s'’./-]")
 _URL = re.compile(
-    r"(?:(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://|\bwww\.)[^\s<>\"'`]+", re.IGNORECASE
+    r"(?:(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://|\bwww\.)[^\s<>\"'`|（）「」『』【】。、，]+",
+    re.IGNORECASE,
 )
-_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _TEXT = ("pattern", "mention")  # looked for in the text itself
 
 
@@ -68,7 +70,7 @@ class Spoken:
 
     @cached_property
     def addresses(self) -> list[str]:
-        return [_SCHEME.sub("", url).rstrip(".,;:!?)]}") for url in _URL.findall(self.text)]
+        return [SCHEME.sub("", url).rstrip(_AROUND) for url in _URL.findall(self.text)]
 
     @cached_property
     def code(self) -> frozenset[str]:
@@ -107,10 +109,12 @@ class Triggers:
             for trigger in topic.triggers
             if trigger.sees(direction)
         ]
+        self._seen = seen
         self._text = _searched(seen, *_TEXT)
         self._paths = _searched(seen, "glob")
         self._addresses = _searched(seen, "url")
-        self._phrases, self._parts = _phrases(seen)
+        self._by_language: dict[str, dict[str, list[Phrase]]] = {}
+        self._parts = _unspaced(seen)
         self._other = [
             (number, trigger)
             for number, trigger in seen
@@ -132,10 +136,10 @@ class Triggers:
         return [Matched(self._names[number], trigger) for number, trigger in once]
 
     def _spoken(self, spoken: Spoken) -> list[tuple[int, Trigger]]:
-        if not self._phrases and not self._parts:
-            return []
+        if spoken.language not in self._by_language:
+            self._by_language[spoken.language] = _phrases(self._seen, spoken.language)
         found = []
-        for first, several in self._phrases.items():
+        for first, several in self._by_language[spoken.language].items():
             if first in spoken.places:
                 found += [
                     (phrase.topic, phrase.trigger)
@@ -154,23 +158,34 @@ def _follows(phrase: Phrase, at: int, spoken: Spoken) -> bool:
     )
 
 
-def _phrases(
-    seen: Sequence[tuple[int, Trigger]],
-) -> tuple[dict[str, list[Phrase]], list[tuple[str, int, Trigger]]]:
-    """Keywords by the forms of their first word; and those that are written without spaces."""
+def _phrases(seen: Sequence[tuple[int, Trigger]], language: str) -> dict[str, list[Phrase]]:
+    """Keywords as they would stand in a text of this language, by the forms of the first word."""
     phrases: dict[str, list[Phrase]] = {}
-    parts: list[tuple[str, int, Trigger]] = []
     for number, trigger in seen:
         for text in trigger.match if trigger.type == "keyword" else ():
             tokens = words.in_order(text)
-            if not tokens or any(map(words.is_unspaced, tokens)):
-                parts.append((text.casefold().strip(), number, trigger))
+            if not tokens or _is_sign(text) or any(map(words.is_unspaced, tokens)):
                 continue
-            language = words.language(tokens)
             phrase = Phrase(number, trigger, tuple(forms(word, language) for word in tokens))
             for form in phrase.words[0]:
                 phrases.setdefault(form, []).append(phrase)
-    return phrases, parts
+    return phrases
+
+
+def _unspaced(seen: Sequence[tuple[int, Trigger]]) -> list[tuple[str, int, Trigger]]:
+    """Keywords in scripts that are written without spaces."""
+    return [
+        (text.casefold().strip(), number, trigger)
+        for number, trigger in seen
+        if trigger.type == "keyword"
+        for text in trigger.match
+        if any(map(words.is_unspaced, words.in_order(text)))
+    ]
+
+
+def _is_sign(text: str) -> bool:
+    """Whether a keyword would be another one without its signs, like C++, or nothing at all."""
+    return not words.in_order(text) or (_SIGNS.search(text) is not None and text.isascii())
 
 
 Searched = tuple[Set, list[tuple[int, Trigger]]]
@@ -178,13 +193,21 @@ Searched = tuple[Set, list[tuple[int, Trigger]]]
 
 def _searched(seen: Sequence[tuple[int, Trigger]], *kinds: str) -> Searched:
     owners = [
-        (number, trigger, text)
+        (number, trigger, trigger.type, text)
         for number, trigger in seen
         if trigger.type in kinds
         for text in trigger.match
     ]
-    found = Set([expression(trigger.type, text) for _, trigger, text in owners])
-    return found, [(number, trigger) for number, trigger, _ in owners]
+    if "pattern" in kinds:
+        owners += [
+            (number, trigger, "sign", text)
+            for number, trigger in seen
+            if trigger.type == "keyword"
+            for text in trigger.match
+            if _is_sign(text)
+        ]
+    found = Set([expression(kind, text) for _, _, kind, text in owners])
+    return found, [(number, trigger) for number, trigger, _, _ in owners]
 
 
 def _found(searched: Searched, texts: Sequence[str]) -> list[tuple[int, Trigger]]:
