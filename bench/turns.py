@@ -2,9 +2,10 @@
 
     python bench/turns.py [--sizes 1000,10000,100000] [--messages 300] [--json]
 
-Homes with so many entries, 500 notes, 50 topics, identity files, MEMORY.md, a journal of today and
-yesterday; no model. Entries and questions are those of bench/search.py: words drawn by Zipf. The
-homes take turns, some messages each, so that a noisy moment meets all of them.
+Homes with so many entries, 500 notes, 50 topics, identity files, MEMORY.md, a handoff, a journal of
+today and yesterday, and a session of 200 turns that goes on; no model. Entries and questions are
+those of bench/search.py: words drawn by Zipf; every third message is about a topic. The homes take
+turns, some messages each, so that a noisy moment meets all of them.
 """
 
 from __future__ import annotations
@@ -26,18 +27,21 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 sys.path.insert(1, str(Path(__file__).parents[1]))
 
-from bench.search import NOW, builtin_home, cut, entries, questions, subjects, told, vocabulary
+from bench.retrieval import Home, Session, Turn
+from bench.search import NOW, cut, entries, questions, subjects, told, vocabulary
 
 from wakebook import Memory
 from wakebook.log import subjects as registry
 
 DEFINITIONS = """\
 p50, p95: milliseconds of one Memory.context(message), budget 8,192 tokens, all slots, no model.
-steps: the median of each. new entry: the first context after somebody appended an entry.
+steps: the median of each. topics: the share of messages with an active one. new entry: the first
+context after somebody appended an entry.
 growth: p50 of the largest home / p50 of the smallest, in the same run."""
 NOTES = 500
 TOPICS = 50
 TURN = 10  # messages before the next home
+TURNS, SESSION = 200, "going-on"
 AIMS = {"p50": 20.0, "p95": 50.0, "growth": 3.0}
 
 
@@ -48,6 +52,7 @@ class Measured:
     after_entry: list[float] = field(default_factory=list)
     steps: dict[str, list[float]] = field(default_factory=dict)
     tokens: list[int] = field(default_factory=list)
+    active: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         p50, p95 = cut(self.milliseconds)
@@ -57,6 +62,7 @@ class Measured:
             "p95": p95,
             "new entry p50": round(median(self.after_entry), 3) if self.after_entry else None,
             "tokens": round(median(self.tokens)),
+            "topics": round(100 * self.active / len(self.milliseconds)),
             "steps": {name: round(median(spent), 2) for name, spent in self.steps.items()},
         }
 
@@ -77,7 +83,10 @@ def write(path: Path, text: str) -> None:
 
 def home(root: Path, size: int) -> Memory:
     chance = random.Random(7)
-    memory = builtin_home(root)
+    made = Home(root, "builtin")
+    memory = made.memory
+    turns = [Turn(str(at), words(chance, 30), ("user", "agent")[at % 2]) for at in range(TURNS)]
+    made.write([Session(SESSION, datetime.fromisoformat(NOW) - timedelta(hours=1), tuple(turns))])
     registry.save(memory.home, memory.registry().ensure(subjects()))
     with (root / "log.jsonl").open("a", encoding="utf-8") as stream:
         for lines in entries(0, size):
@@ -126,23 +135,28 @@ def measure(homes: dict[int, Memory], count: int) -> list[Measured]:
         for size, memory in homes.items()
     }
     for size, memory in homes.items():
+        topics = memory.topics().topics
+        for at in range(0, len(asked[size]), 3):
+            topic = topics[at % len(topics)]
+            asked[size][at] += f" {topic.triggers[0].match[0]} {topic.description}"
         for text in asked[size][-20:]:
-            memory.context(text)
+            memory.context(text, session=SESSION)
     for start in range(0, count, TURN):
         for size, memory in homes.items():
             told(f"{start} of {count} messages")
             for text in asked[size][start : start + TURN]:
                 begin = perf_counter()
-                done = memory.context(text)
+                done = memory.context(text, session=SESSION)
                 found[size].milliseconds.append((perf_counter() - begin) * 1000)
                 found[size].tokens.append(done.tokens)
+                found[size].active += any(one.activated for one in done.decisions)
                 for name, spent in done.steps.items():
                     found[size].steps.setdefault(name, []).append(spent)
     for size, memory in homes.items():
         for number, text in enumerate(asked[size][:10]):
             memory.remember(f"A new thing number {number} about {text}")
             begin = perf_counter()
-            memory.context(text)
+            memory.context(text, session=SESSION)
             found[size].after_entry.append((perf_counter() - begin) * 1000)
     return list(found.values())
 
@@ -166,12 +180,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(json.dumps({"rows": rows, "growth": growth}, indent=2))
         return
     print(f"{DEFINITIONS}\n")
-    print("| entries | p50 ms | p95 ms | new entry, ms | tokens | steps, ms |")
-    print("|---|---|---|---|---|---|")
+    print("| entries | p50 ms | p95 ms | new entry, ms | tokens | topics, % | steps, ms |")
+    print("|---|---|---|---|---|---|---|")
     for row in rows:
         steps = ", ".join(f"{name} {spent:g}" for name, spent in row["steps"].items())
         cells = (f"{row['entries']:,}", row["p50"], row["p95"], row["new entry p50"])
-        print(f"| {' | '.join(map(str, cells))} | {row['tokens']:,} | {steps} |")
+        more = f"{row['tokens']:,} | {row['topics']}"
+        print(f"| {' | '.join(map(str, cells))} | {more} | {steps} |")
     print(f"\ngrowth {growth} (aim: under {AIMS['growth']:g}); aims at 10,000 entries: p50 under")
     print(f"{AIMS['p50']:g} ms, p95 under {AIMS['p95']:g} ms")
 

@@ -67,7 +67,7 @@ class Turns(Learning):
 
         self.home.require()
         slots = self._slots(have)
-        own, kind = self._session(session, kind)
+        own, kind, transcript = self._session(session, kind)
         begun, book = perf_counter(), self._book
         asked = [book.get(name) for name in topics]
         wants = kind != "subagent" and "topics" not in slots
@@ -79,9 +79,9 @@ class Turns(Learning):
             budget=budget or self.config.context.budget,
             kind=kind,
             session=own,
-            transcript=self._transcripts.path(own),
+            transcript=transcript,
             have=slots,
-            history=self._spoken(history, own, slots),
+            history=self._spoken(history, transcript, slots),
         )
         waits = (book.claim if session else book.peek)(own, kind) if wants else []
         told: Sequence[Fired] = ()
@@ -99,9 +99,11 @@ class Turns(Learning):
             steps={"activate": spent, **done.steps},
         )
 
-    def _session(self, name: str, kind: str) -> tuple[str, str]:
-        """A session's own id, and its kind: as it was given, as state.json knows it, or as
-        OpenClaw's key tells. It may be named with its host, by its key, or by a unique beginning.
+    def _session(self, name: str, kind: str = "main") -> tuple[str, str, str]:
+        """A session's own id, its kind, and the transcript of its open window.
+
+        The kind is as it was given, as state.json knows it, or as OpenClaw's key tells. It may
+        be named with its host, by its key, or by a unique beginning.
         """
         from wakebook.capture.session import kind_of_key
         from wakebook.recall.slot import KINDS
@@ -112,7 +114,9 @@ class Turns(Learning):
         chosen = kind or (known.kind if known else kind_of_key(bare) if ":" in bare else "main")
         if chosen not in KINDS:
             raise WakebookError(f"{chosen!r} is no kind of session: {', '.join(KINDS)}.")
-        return (known.id if known else bare), chosen
+        if known:
+            return known.id, chosen, known.window.path if known.window else ""
+        return bare, chosen, self._transcripts.path(bare)
 
     def _known_session(self, name: str) -> Progress | None:
         sessions = list(self.state().sessions.values())
@@ -131,14 +135,14 @@ class Turns(Learning):
         return frozenset((*have, *self.config.context.have))
 
     def _spoken(
-        self, messages: Sequence[Any], session: str, have: frozenset[str]
+        self, messages: Sequence[Any], transcript: str, have: frozenset[str]
     ) -> Sequence[Spoke]:
         from wakebook.recall import history
 
         if messages:
             return history.of_messages(messages)
-        if session and "history" not in have:
-            return self._transcripts.said(self._transcripts.path(session))
+        if transcript and "history" not in have:
+            return self._transcripts.said(transcript)
         return ()
 
     @cached_property
@@ -247,21 +251,19 @@ class Turns(Learning):
         from wakebook.recall.topics.triggers import Said
 
         self.home.require()
-        return self._book.observe(
-            Said(output, "output", tuple(paths)), self._session(session, "main")[0]
-        )
+        return self._book.observe(Said(output, "output", tuple(paths)), self._session(session)[0])
 
     def fire(
         self, source: str, event: str = "", *, payload: str = "", session: str = ""
     ) -> list[Fired]:
         """A webhook: topics that wait for it come with the next turn."""
         self.home.require()
-        return self._book.fire(source, event, payload, self._session(session, "main")[0])
+        return self._book.fire(source, event, payload, self._session(session)[0])
 
     def fire_topic(self, name: str, *, payload: str = "", session: str = "") -> Fired:
         """Activate a topic by hand, for the next turn."""
         self.home.require()
-        return self._book.fire_topic(name, payload, self._session(session, "main")[0])
+        return self._book.fire_topic(name, payload, self._session(session)[0])
 
     def fire_due(self) -> list[Fired]:
         """Topics whose cron trigger is due since the last time that somebody looked."""

@@ -38,6 +38,9 @@ def whole(text: str) -> str:
 def printable(text: str) -> str:
     """One line without control and format characters: nothing that moves a terminal's cursor,
     hides, or turns the direction of what follows."""
+    flat = " ".join(text.split())
+    if flat.isprintable():
+        return flat
     import unicodedata
 
     kept = (" " if unicodedata.category(sign) in _UNSEEN else sign for sign in text)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache, lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -118,13 +119,13 @@ class _Compiler:
         self._fixed()
         self._topics()
         self._message()
-        text = self._assembled()
-        while (tokens := tokenizer.count(text)) > self.request.budget:  # hardly ever: the joints
+        fences = self._fences()
+        while (tokens := sum(map(_counted, fences))) > self.request.budget:  # hardly ever: joints
             self._give_up()
-            text = self._assembled()
+            fences = self._fences()
         self._step("assemble")
         context = Context(
-            text=text,
+            text="".join(fences),
             tokens=tokens,
             budget=self.request.budget,
             left=self.request.budget - tokens,
@@ -339,12 +340,12 @@ class _Compiler:
 
     # --- the text ------------------------------------------------------------------------
 
-    def _assembled(self) -> str:
-        fences = (
+    def _fences(self) -> list[str]:
+        told = (
             (note, [text for name in names if (text := self.texts.get(name))])
             for note, names in FENCES
         )
-        return "".join(fence("\n\n".join(texts), note) for note, texts in fences if texts)
+        return [fence("\n\n".join(texts), note) for note, texts in told if texts]
 
     def _give_up(self) -> None:
         """Take the last line of what matters least; of the fixed slots only what is not all."""
@@ -358,6 +359,13 @@ class _Compiler:
         )
 
 
+@lru_cache(16)
+def _counted(text: str) -> int:
+    """Tokens of a fence. A token never reaches from the end of one into the next."""
+    return tokenizer.count(text)
+
+
+@cache
 def _cost(note: str) -> int:
     """Tokens of the marks around a fenced text."""
     return tokenizer.count(fence("x", note)) - 1
