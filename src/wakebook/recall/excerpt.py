@@ -12,6 +12,7 @@ from wakebook.index.question import Question
 from wakebook.models import tokenizer
 
 GAP = " … "
+LONG = 10  # characters for a token: a text with more is too long for sure
 SHORT = 20  # characters: a shorter sentence is read with the one before
 FIRST = 0.15  # of the best: the first sentence says what the rest is about
 BESIDE = 0.3  # of its better neighbour's worth
@@ -19,9 +20,10 @@ _END = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"')\]])\s+|(?<=[。！？])|\n+")
 
 
 class Asked(NamedTuple):
-    """What a question looks for: stem -> what it tells."""
+    """What a question looks for: stem -> what it tells; and all stems as one expression."""
 
     terms: Mapping[str, float]
+    begins: re.Pattern[str] | None = None  # for plain text: a stem is how its word begins
 
     @classmethod
     def of(cls, question: Question | None, weights: Sequence[float]) -> Asked:
@@ -30,7 +32,17 @@ class Asked(NamedTuple):
             for word, weight in zip(question.words, weights, strict=False):
                 for term in word.terms:
                     terms[term] = max(terms.get(term, 0.0), weight)
-        return cls(terms)
+        plain = sorted((term for term in terms if term.isascii() and term.isalnum()), reverse=True)
+        found = re.compile(rf"(?<![a-z0-9])(?:{'|'.join(plain)})") if plain else None
+        return cls(terms, found)
+
+    def worth(self, text: str, language: str) -> float:
+        """What a sentence tells of what was asked."""
+        if text.isascii() and self.begins is not None:
+            there = set(self.begins.findall(text.lower()))
+        else:
+            there = set(words.terms(words.tokens(text), language))
+        return fsum(self.terms[term] for term in there if term in self.terms)
 
 
 def sentences(text: str) -> list[str]:
@@ -49,7 +61,9 @@ def sentences(text: str) -> list[str]:
 def excerpt(text: str, language: str, asked: Asked, limit: int) -> str:
     """At most `limit` tokens of the text on one line: all of it, or its best sentences."""
     flat = " ".join(text.split())
-    if (flat.isascii() and len(flat) <= 2 * limit) or tokenizer.count(flat) <= limit:
+    if flat.isascii() and len(flat) <= 2 * limit:
+        return flat
+    if len(flat) <= LONG * limit and tokenizer.count(flat) <= limit:
         return flat
     parts = sentences(text)
     worth = _worth(parts, language, asked)
@@ -70,10 +84,7 @@ def excerpt(text: str, language: str, asked: Asked, limit: int) -> str:
 
 def _worth(parts: Sequence[str], language: str, asked: Asked) -> list[float]:
     """What each sentence tells of what was asked; its neighbours' share."""
-    own = []
-    for part in parts:
-        there = set(words.terms(words.tokens(part), language))
-        own.append(fsum(asked.terms[term] for term in there if term in asked.terms))
+    own = [asked.worth(part, language) for part in parts]
     best = max(own, default=0.0) or 1.0
     worth = []
     for at, value in enumerate(own):
