@@ -53,6 +53,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     expression: str  # empty: never by itself
     about: str = ""
+    idle: str = "switched off"  # why it never runs by itself
 
     def previous(self, now: datetime) -> datetime | None:
         """The newest slot that is not after `now`, in UTC."""
@@ -74,7 +75,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     def words(self) -> str:
         """The expression for people."""
         if not self.expression:
-            return "switched off"
+            return self.idle
         said = str(CronSim(self.expression, SOME_DAY).explain())
         return said[:1].lower() + said[1:]
 

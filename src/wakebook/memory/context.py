@@ -62,10 +62,12 @@ class Turns(Learning):
         from msgspec.structs import replace
 
         from wakebook.recall import playbooks
-        from wakebook.recall.context import Request, compile_context
+        from wakebook.recall.context import Request, check, compile_context
         from wakebook.recall.topics.triggers import Said
 
         self.home.require()
+        budget = budget or self.config.context.budget
+        check(budget)  # before anything is decided and written down
         slots = self._slots(have)
         own, kind, transcript = self._session(session, kind)
         begun, book = perf_counter(), self._book
@@ -76,7 +78,7 @@ class Turns(Learning):
         spent = round((perf_counter() - begun) * 1000, 3)
         request = Request(
             message=message,
-            budget=budget or self.config.context.budget,
+            budget=budget,
             kind=kind,
             session=own,
             transcript=transcript,

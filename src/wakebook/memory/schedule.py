@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -71,7 +72,7 @@ class Schedule(Turns, Condensing):
 
         recovery = tuple(job for job in table if job.name == "observe" and job.expression)
         tick(recovery, asked=True)
-        watch(self.config, self.state, catch_up, stop, lambda: tick(table))
+        watch(self.config, self.state, catch_up, stop, lambda: tick(self._table()))
 
     def _table(self) -> tuple[Job, ...]:
         from wakebook.lifecycle.jobs import table
@@ -81,12 +82,13 @@ class Schedule(Turns, Condensing):
         if self._any_cron():
             return jobs
         # nobody waits for it: then it need not run every five minutes
-        return tuple(replace(job, expression="") if job.name == "topics" else job for job in jobs)
+        idle = {"expression": "", "idle": "when a topic has a cron trigger"}
+        return tuple(replace(job, **idle) if job.name == "topics" else job for job in jobs)
 
     def _any_cron(self) -> bool:
         """Whether a topic may have a cron trigger. Reading them all takes longer than this."""
         files = (self.home.root / "topics").rglob("*.md")
-        return any(b"cron" in path.read_bytes() for path in files if path.is_file())
+        return any(map(_mentions_cron, files))
 
     def _tick(
         self,
@@ -126,7 +128,8 @@ class Schedule(Turns, Condensing):
 
     def _fired(self) -> str:
         fired = self.fire_due()
-        return f"fired: {', '.join(one.topic for one in fired)}" if fired else "nothing is due"
+        names = dict.fromkeys(one.topic for one in fired)
+        return f"fired: {', '.join(names)}" if fired else "nothing is due"
 
     def _briefed(self) -> str:
         done = self.brief()
@@ -139,6 +142,13 @@ class Schedule(Turns, Condensing):
             return f"nothing committed: {history.note()}"
         done = self.commit()
         return f"committed {done}" if done else "nothing to commit"
+
+
+def _mentions_cron(path: Path) -> bool:
+    try:
+        return b"cron" in path.read_bytes()
+    except OSError:
+        return path.is_file()  # it may, for all we know
 
 
 def _swept(done: Sweep) -> str:

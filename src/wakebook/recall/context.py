@@ -90,11 +90,15 @@ class Compiled(NamedTuple):
     fired: tuple[Fired, ...]  # topics that were waiting, and are told
 
 
-def compile_context(request: Request, sources: Sources, settings: Settings) -> Compiled:
-    if request.budget < LEAST:
+def check(budget: int) -> None:
+    if budget < LEAST:
         raise WakebookError(
-            f"A context of {request.budget} tokens has room for nothing. Give it {LEAST} or more."
+            f"A context of {budget} tokens has room for nothing. Give it {LEAST} or more."
         )
+
+
+def compile_context(request: Request, sources: Sources, settings: Settings) -> Compiled:
+    check(request.budget)
     return _Compiler(request, sources, settings).run()
 
 

@@ -107,7 +107,8 @@ def report(found: Context, message: str, out: Console | None = None) -> None:
         for item in found.missed:
             score = f"{item.score:.2f}" if item.score is not None else "    "
             label, reason = escape(item.label), escape(item.reason)
-            out.print(f"  {score}  {label} [dim]{item.tokens} tokens, {reason}[/dim]")
+            line = f"  {score}  {label} [dim]{item.tokens} tokens, {reason}[/dim]"
+            out.print(line, no_wrap=True, overflow="ellipsis")
     steps = ", ".join(f"{name} {value:.1f}" for name, value in found.steps.items())
     out.print(f"\n[dim]Milliseconds: {steps}[/dim]")
 
@@ -121,7 +122,8 @@ def _slot(slot: Slot, budget: int, out: Console) -> None:
     bar = f"[green]{'█' * full}[/green][dim]{'·' * (BAR - full)}[/dim]"
     size = f"{slot.tokens:,} / {slot.budget:,}" if slot.tokens else "–"
     note = slot.note or (slot.items[0].label if len(slot.items) == 1 else _counted(slot))
-    out.print(f"  P{slot.priority}  {slot.name:9} {bar} {size:>15}  [dim]{escape(note)}[/dim]")
+    line = f"  P{slot.priority}  {slot.name:9} {bar} {size:>15}  [dim]{escape(note)}[/dim]"
+    out.print(line, no_wrap=True, overflow="ellipsis")
 
 
 def _counted(slot: Slot) -> str:
@@ -153,8 +155,8 @@ def _items(slot: Slot, out: Console) -> None:
     out.print(f"\n[bold]{slot.name.capitalize()}[/bold]")
     for item in slot.items[:SHOWN]:
         score = f"{item.score:.2f}  " if item.score is not None else ""
-        out.print(f"  {score}{escape(item.label)}")
+        out.print(f"  {score}{escape(item.label)}", no_wrap=True, overflow="ellipsis")
         about = ", ".join(filter(None, (f"{item.tokens} tokens", item.reason, item.ref)))
-        out.print(f"        [dim]{escape(about)}[/dim]")
+        out.print(f"        [dim]{escape(about)}[/dim]", no_wrap=True, overflow="ellipsis")
     if len(slot.items) > SHOWN:
         out.print(f"  [dim]and {len(slot.items) - SHOWN} more (--json has all)[/dim]")

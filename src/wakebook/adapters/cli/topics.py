@@ -170,7 +170,7 @@ def fire(
 
 @command.command()
 @click.argument("output", nargs=-1, required=True)
-@click.option("--session", default="", help="Whose next turn a hint is for.")
+@click.option("--session", required=True, help="Whose next turn a hint is for.")
 @click.option("--path", "paths", multiple=True, help="A file that the turn's tool calls touch.")
 @options
 def observe(

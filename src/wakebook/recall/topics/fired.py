@@ -44,7 +44,11 @@ def waiting(home: Home, now: datetime, hours: int) -> list[Fired]:
         found = msgspec.json.decode(path.read_bytes(), type=list[Fired])
     except FileNotFoundError:
         return []
-    except (OSError, msgspec.DecodeError) as error:
+    except OSError as error:
+        with suppress(OSError):
+            home.trace("failure", where=NAME, error=str(error))
+        return []
+    except msgspec.DecodeError as error:
         with suppress(OSError):
             path.replace(path.with_suffix(".broken"))  # or it would be told at every turn
             home.trace("failure", where=NAME, error=f"{error}: it is kept as fired.broken")
