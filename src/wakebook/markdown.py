@@ -69,7 +69,7 @@ def read_front(text: str) -> Front:
     try:
         if (deep := _too_deep(source)) is not None:
             return Front(problem="the frontmatter is nested too deeply", line=deep + 2)
-        values = yaml.load(source, Loader=_loader())  # noqa: S506 - a safe one
+        values = yaml.load(source, Loader=loader())  # noqa: S506 - a safe one
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 1
         return Front(problem=f"the frontmatter is not YAML ({error.problem})", line=line)
@@ -89,7 +89,7 @@ def _too_deep(source: str) -> int | None:
     import yaml
 
     depth = 0
-    for event in yaml.parse(source, Loader=_loader()):
+    for event in yaml.parse(source, Loader=loader()):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > DEEPEST:
@@ -126,7 +126,7 @@ def join(front: dict[str, Any], body: str) -> str:
 
 
 @functools.cache
-def _loader() -> Any:
+def loader() -> Any:
     """PyYAML's safe loader in C where it was built, with dates left as text."""
     import yaml
 

@@ -209,7 +209,7 @@ def test_an_interruption_is_no_outcome(home: Home) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         Diary(briefing=interrupt).tick(home)
-    assert list(states.load(home).jobs) == ["observe"]
+    assert list(states.load(home).jobs) == ["observe", "topics"]
 
 
 # --- other processes -----------------------------------------------------------------
@@ -252,7 +252,7 @@ def test_a_job_killed_half_way_runs_again_with_the_next_tick(home: Home) -> None
 
     _, status = os.waitpid(child(lambda: Diary(weekly=die).tick(Home(home.root))), 0)
     assert os.WTERMSIG(status) == signal.SIGKILL
-    assert list(states.load(home).jobs) == ["observe", "briefing", "daily"]
+    assert list(states.load(home).jobs) == ["observe", "topics", "briefing", "daily"]
     diary = Diary()
     diary.tick(home)
     assert diary.names == ["weekly", "monthly", "prune", "commit", "tags"]

@@ -66,6 +66,8 @@ class Passage(NamedTuple):
     path: str  # of its file; empty for an entry
     session: str
     replaced_by: str
+    done: bool  # what replaced it says that it is done
+    partly: str  # what holds instead of a part of it
     why: str
 
     @property
@@ -209,8 +211,14 @@ class Hits:
             path=path,
             session=session,
             replaced_by=item.corrected_by or row.replaced_by,
+            done=self._is_done(item.corrected_by),
+            partly=item.partly,
             why=self._why(item),
         )
+
+    def _is_done(self, name: str) -> bool:
+        sql = "SELECT 1 FROM chunk WHERE name = ? AND type = 'task' AND status = 'done'"
+        return bool(name) and self._store.db.execute(sql, (name,)).fetchone() is not None
 
     def _scored(self, best: Sequence[Scored], floor: float) -> list[tuple[Scored, float]]:
         """Each with a score that says how sure it is, without those below the floor.

@@ -52,6 +52,7 @@ class Flushed(msgspec.Struct, frozen=True, kw_only=True):
     round: int | None = None  # how often the host has compacted it, as far as anybody knows
     why: str = ""  # why nothing was saved, or what is wrong
     note: str = ""  # what is still to come
+    kept: bool = True  # otherwise it is of a kind that nobody keeps, and nothing was saved
 
 
 def flush_due(
@@ -184,7 +185,8 @@ def _checked(
         note="; ".join(dict.fromkeys(waits)),
     )
     why = "; ".join(wrong) or _why_nothing(done, accounts, ours, before)
-    return msgspec.structs.replace(done, why=why)
+    kept = any(account.status != "skipped" for account in accounts)
+    return msgspec.structs.replace(done, why=why, kept=kept)
 
 
 def _wrong(account: Account, known: Progress | None) -> str:

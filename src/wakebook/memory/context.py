@@ -187,7 +187,10 @@ class Turns(Learning):
             return found
         # MEMORY.md may live elsewhere, mounted homes have notes of every kind, and a handoff is
         # from one main session to the next
-        private = ("/", "knowledge/memory/")
+        memory = self._memory_file()
+        inside = memory.is_relative_to(self.home.root)
+        own = self.home.relative(memory) if inside else "/"
+        private = ("/", "knowledge/memory/", own)
         return found._replace(
             found=[
                 one
@@ -294,6 +297,12 @@ class Turns(Learning):
             return create(self.home, name, about)
 
     # --- gates ---------------------------------------------------------------------------
+
+    def judgements(self) -> dict[str, bool]:
+        """Which decisions were judged, and whether they were useful."""
+        from wakebook.recall.topics import decisions
+
+        return {one.decision.id: one.useful for one in decisions.feedback(self.home)}
 
     def gates(self, topic: str = "") -> tuple[list[Standing], list[Decision]]:
         """How every topic has done, with thresholds that would do better; the newest decisions."""

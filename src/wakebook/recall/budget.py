@@ -18,10 +18,21 @@ def shares(
     scale = min(1.0, room / total) if total else 1.0
     spare = max(0, room - int(total * scale))
     granted: dict[str, int] = {}
+    behind = sum(least.values())
     for name, cap in caps.items():
-        need = needs.get(name, 0)
-        mine = int(cap * scale) + spare
-        if need:
-            granted[name] = min(need, max(mine, least[name]))
+        behind -= least[name]
+        mine = min(int(cap * scale) + spare, room - behind - sum(granted.values()))
+        if needs.get(name, 0):
+            granted[name] = min(needs[name], max(mine, least[name]))
         spare = max(0, mine - granted.get(name, 0))
     return granted
+
+
+def fair(needs: Mapping[str, int], room: int) -> dict[str, int]:
+    """Of `room` tokens, an equal share for each; what one does not need goes to the others."""
+    given: dict[str, int] = {}
+    left = room
+    for number, (name, need) in enumerate(sorted(needs.items(), key=lambda one: one[1])):
+        given[name] = min(need, left // (len(needs) - number))
+        left -= given[name]
+    return given

@@ -44,6 +44,7 @@ from wakebook.recall.recalled import Around, Packed
 from wakebook.recall.slot import FIXED, KINDS, PUBLIC, Context, Item, Slot, priority
 from wakebook.recall.texts import Texts
 from wakebook.recall.topics.fired import Fired
+from wakebook.recall.topics.speech import is_small_talk
 
 LEAST = 400  # tokens: with less, not even the fixed slots can say where they are
 FEW = 60  # tokens: less of the observations is not worth a fence
@@ -128,6 +129,7 @@ class _Compiler:
             self._give_up()
             fences = self._fences()
         self._step("assemble")
+        self.notes += self.sources.texts.troubles()
         context = Context(
             text="".join(fences),
             tokens=tokens,
@@ -176,6 +178,8 @@ class _Compiler:
             self._framed(note, names)
         self.left -= sum(slot.tokens for slot in self.slots.values())
         self._flatten(parts)
+        if "journal" in found.slots and not parts["journal"].text:
+            self._skipped("journal", "none of today or yesterday")
         self._step("fixed")
 
     def _parts(self) -> dict[str, Part]:
@@ -276,7 +280,9 @@ class _Compiler:
         if not self._allowed("recalled"):
             return
         room = self.left - self._frame() - MARGIN
-        if self.request.message.strip():
+        if is_small_talk(self.request.message):
+            self._skipped("recalled", "nothing was asked")
+        elif self.request.message.strip():
             self._slot("recalled", self._found(room), room, "nothing was found")
         elif self.request.kind != "main":
             self._skipped("recalled", "no message")
@@ -337,7 +343,7 @@ class _Compiler:
             name=name,
             priority=priority(name),
             tokens=tokens,
-            budget=room + JOINT + frame,
+            budget=max(room + JOINT + frame, tokens),
             items=found.items,
             note=note,
         )

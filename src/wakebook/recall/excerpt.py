@@ -12,6 +12,7 @@ from wakebook.index.question import Question
 from wakebook.models import tokenizer
 
 GAP = " … "
+GOES_ON = 12  # tokens: with fewer left, the next sentence is not begun
 LONG = 10  # characters for a token: a text with more is too long for sure
 SHORT = 20  # characters: a shorter sentence is read with the one before
 FIRST = 0.15  # of the best: the first sentence says what the rest is about
@@ -33,13 +34,15 @@ class Asked(NamedTuple):
                 for term in word.terms:
                     terms[term] = max(terms.get(term, 0.0), weight)
         plain = sorted((term for term in terms if term.isascii() and term.isalnum()), reverse=True)
-        found = re.compile(rf"(?<![a-z0-9])(?:{'|'.join(plain)})") if plain else None
+        forms = "|".join(re.sub("i$", "[iy]", term) for term in plain)  # company, companies
+        found = re.compile(rf"(?<![a-z0-9])(?:{forms})") if plain else None
         return cls(terms, found)
 
     def worth(self, text: str, language: str) -> float:
         """What a sentence tells of what was asked."""
         if text.isascii() and self.begins is not None:
-            there = set(self.begins.findall(text.lower()))
+            found = self.begins.findall(text.lower())
+            there = {*found, *(f"{word[:-1]}i" for word in found if word[-1] == "y")}
         else:
             there = set(words.terms(words.tokens(text), language))
         return fsum(self.terms[term] for term in there if term in self.terms)
@@ -79,7 +82,7 @@ def excerpt(text: str, language: str, asked: Asked, limit: int) -> str:
             room -= size
         elif room < limit // 4:
             break
-    return _joined(parts, kept)
+    return _joined(parts, kept, room)
 
 
 def _worth(parts: Sequence[str], language: str, asked: Asked) -> list[float]:
@@ -93,9 +96,14 @@ def _worth(parts: Sequence[str], language: str, asked: Asked) -> list[float]:
     return worth
 
 
-def _joined(parts: Sequence[str], kept: set[int]) -> str:
+def _joined(parts: Sequence[str], kept: set[int], room: int) -> str:
+    """What is kept, in order, and in what room is left how the last of it goes on."""
     text = ""
     for at in sorted(kept):
         gap = "" if not text and at == 0 else (" " if at - 1 in kept else GAP)
         text += (gap.lstrip() if not text else gap) + parts[at]
-    return text if len(parts) - 1 in kept else f"{text} …"
+    last = max(kept, default=-1)
+    if last == len(parts) - 1:
+        return text
+    more = tokenizer.cut(parts[last + 1], room - 2).rstrip() if room > GOES_ON else ""
+    return f"{text} {more} …" if more else f"{text} …"

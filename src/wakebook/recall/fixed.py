@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from wakebook.derive.wake import Handoff
 from wakebook.home import Home
+from wakebook.models.text import whole
 from wakebook.recall.texts import Texts
 
 IDENTITY = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md", "USER.md")  # first, in this order
 SUBAGENT = ("AGENTS.md", "TOOLS.md")  # all that a subagent is told
+LONGEST = 100  # characters of a path that are shown
 MEMORY = "memory.md"  # which is no identity, wherever it lies
 
 
@@ -26,6 +28,7 @@ class Part(NamedTuple):
     text: str
     where: str
     older: str = ""  # stands before the text, and gives way to it
+    files: tuple[tuple[str, str], ...] = ()  # where and text of what it is made of
 
 
 def identity(home: Home, memory_file: Path, texts: Texts, kind: str) -> Part:
@@ -39,12 +42,18 @@ def identity(home: Home, memory_file: Path, texts: Texts, kind: str) -> Part:
     order += [name for name in names if name not in IDENTITY]
     if kind == "subagent":
         order = [name for name in order if name in SUBAGENT]
-    parts = [_titled(texts.read(folder / name), name) for name in order]
-    return Part("\n\n".join(filter(None, parts)), "knowledge/identity/")
+    parts = [
+        (f"knowledge/identity/{whole(name)}", _titled(texts.read(folder / name), whole(name)))
+        for name in order
+    ]
+    files = tuple((where, text) for where, text in parts if text)
+    return Part("\n\n".join(text for _, text in files), "knowledge/identity/", files=files)
 
 
 def memory(home: Home, path: Path, texts: Texts) -> Part:
     where = home.relative(path) if path.is_relative_to(home.root) else str(path)
+    if len(where) > LONGEST:
+        where = f"…{where[-LONGEST:]}"
     return Part(_titled(texts.read(path), "Core Memory"), where)
 
 

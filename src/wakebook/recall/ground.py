@@ -15,6 +15,7 @@ from wakebook.recall.once import Once
 from wakebook.recall.slot import Item, Slot, priority
 
 JOINT = 2  # tokens between two texts
+FEW = 40  # tokens: less of something older is not worth telling
 INSTRUCTS = "identity"
 
 
@@ -79,6 +80,8 @@ def _fresh(one: Wanted, text: str, ruled: Once, once: Once) -> str:
 def _told(one: Wanted, ruled: Once, once: Once, room: int) -> trim.Trimmed:
     """What fits of a slot. What the slots before had to leave out is fresh again."""
     part = one.part
+    if part.files and tokenizer.count(part.text) > room:
+        return _by_file(one, ruled, room)
     text, note = trim.trim(_fresh(one, part.text, ruled, once), room, part.where)
     if not part.older:
         return trim.Trimmed(text, note)
@@ -86,9 +89,25 @@ def _told(one: Wanted, ruled: Once, once: Once, room: int) -> trim.Trimmed:
     seen = once.copy()
     seen.add(text)
     older, cut = trim.trim(seen.fresh(part.older, one.name), left, part.where)
-    if note or left < 2 * trim.least(part.where):  # there is too little room even for the newer
-        return trim.Trimmed(text, note)
+    if note or (cut and left < FEW):  # hardly room for what is newer
+        return trim.Trimmed(text, note or "only the newest")
     return trim.Trimmed("\n\n".join(filter(None, (older, text))), cut)
+
+
+def _by_file(one: Wanted, ruled: Once, room: int) -> trim.Trimmed:
+    """Each file has its share: a long one does not push out another."""
+    files = [(where, ruled.fresh(text, one.name, within=False)) for where, text in one.part.files]
+    sizes = {where: tokenizer.count(f"{text}\n\n") for where, text in files}
+    given = budget.fair(sizes, room)
+    told, notes = [], []
+    for where, text in files:
+        if text and given[where] >= min(sizes[where], trim.least(where) + JOINT):
+            cut, note = trim.trim(text, given[where] - JOINT, where)
+            told.append(cut)
+            notes += [f"{where.rpartition('/')[2]}: {note}"] if note else []
+    if not told:
+        return trim.trim(one.part.text, room, one.part.where)
+    return trim.Trimmed("\n\n".join(told), "; ".join(notes))
 
 
 def _needs(wanted: list[Wanted], ruled: Once, seen: Once) -> dict[str, int]:

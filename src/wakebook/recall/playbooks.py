@@ -6,6 +6,7 @@ subscriptions and payloads are reference data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from wakebook.recall.topics.topic import Topic
 from wakebook.recall.trim import trim
 
 TOKENS_A_KB = 256
-CHARACTERS = 12  # of a text that are looked at for every token that there is room for
+CHARACTERS = 60_000  # of a text that are looked at
 LEAST = 24  # tokens: less of a playbook is not worth its heading
 
 
@@ -113,7 +114,7 @@ class _Packing:
 
     def _piece(self, one: Active, piece: Piece, limit: int) -> int:
         """The tokens that it takes; 0 if it is not told."""
-        whole = piece.text[: CHARACTERS * max(limit, LEAST)]
+        whole = piece.text[:CHARACTERS]
         if piece.instructs:
             fresh = self._ruled.fresh(whole, one.topic.name, within=False)
         else:
@@ -147,7 +148,9 @@ def _pieces(one: Active, read: Read) -> Iterator[Piece]:
     yield Piece(f"topic {topic.name}", body, topic.path, True, alone)
     for each in one.fired:
         if each.payload:
-            text = f"# What {topic.name} was fired with ({each.why})\n\n{each.payload}"
+            mark = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", each.payload + "`")))
+            heading = f"# What {topic.name} was fired with ({each.why})"
+            text = f"{heading}\n\n{mark}\n{each.payload}\n{mark}"
             yield Piece(f"payload of {topic.name}", text, "its sender", False, (each,))
     for name in topic.subscriptions:
         there = read(name)

@@ -26,6 +26,7 @@ MOST = 120  # candidates
 EXCERPT = 80  # tokens of a passage, at most
 AGAIN = 0.97  # what is left of a passage's worth for every one from the same place
 FLOOR = 0.15  # of the best one's worth: less is not worth reading
+LEAST = 0.1  # of any worth: a best hit that is a bad one lets nothing in
 REFERRED = 5  # references that count, at most
 MISSED = 8  # that are told
 ELSEWHERE = ("identity", "topic")  # what has a slot of its own
@@ -41,7 +42,7 @@ class Line(NamedTuple):
     text: str
     tokens: int
     group: str  # its heading
-    words: str  # for comparing
+    words: str  # of the passage that it tells, for comparing
 
 
 class Packed(NamedTuple):
@@ -76,7 +77,9 @@ def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
     return Packed(
         text=render(chosen) if chosen else "",
         tokens=sum(sizes),
-        items=tuple(_item(line, line.passage.why) for line in chosen),
+        items=tuple(
+            _item(line, line.passage.why) for line in sorted(chosen, key=lambda one: -one.worth)
+        ),
         missed=tuple(_item(line, "no room") for line in missed),
     )
 
@@ -100,9 +103,11 @@ def _line(passage: Passage, text: str, zone: tzinfo | None) -> str:
     row = passage.row
     if row.name:
         kind = f"{row.type}, {row.status}" if row.status else row.type
-        return f"- [{kind} {_day(row.at, zone)}] {text} ({row.name})"
+        partly = f"; part of it no longer holds: {passage.partly}" if passage.partly else ""
+        return f"- [{kind} {_day(row.at, zone)}] {text} ({row.name}{partly})"
     if row.turn:
-        holds = f" (no longer holds: {passage.replaced_by})" if passage.replaced_by else ""
+        word = "since done" if passage.done else "no longer holds"
+        holds = f" ({word}: {passage.replaced_by})" if passage.replaced_by else ""
         named = not row.speaker or text.startswith(f"{row.speaker}:")
         return f"- {'' if named else f'{row.speaker}: '}{text}{holds}"
     title = f"{passage.title}: " if passage.title else ""
@@ -145,7 +150,8 @@ class _Choice:
 
     def made(self, wanted: Sequence[tuple[Passage, float]]) -> tuple[list[Line], list[Line]]:
         """What is chosen, and what fits no more, best first."""
-        floor = FLOOR * max((passage.score for passage, _ in wanted), default=0.0)
+        best = max((passage.score for passage, _ in wanted), default=0.0)
+        floor = max(FLOOR * best, LEAST)
         chosen: list[Line] = []
         missed: list[Line] = []
         heap = [(-worth, at, 0) for at, (_, worth) in enumerate(wanted)]
@@ -168,10 +174,11 @@ class _Choice:
         """A passage as a line, without what was told before; None if nothing is left."""
         text = passage.text
         if "\n" in text and not passage.row.turn:
-            text = "\n".join(line for line in text.split("\n") if not self._seen.has(line))
+            lines = {bare(line): line for line in text.split("\n") if not self._seen.has(line)}
+            text = "\n".join(lines.values())
         text = excerpt(text, passage.language, self._asked, EXCERPT)
-        words = bare(text.removeprefix(f"{passage.row.speaker}: "))
-        if not words or self._seen.has(words):
+        words = text.removeprefix(f"{passage.row.speaker}: ")
+        if not bare(words) or self._seen.has(words):
             return None
         line = _line(passage, text, self._zone)
         size = tokenizer.count(f"{line}\n")
@@ -187,7 +194,8 @@ class _Choice:
         self._groups.add(line.group)
         place = _place(line.passage)
         self._times[place] = self._times.get(place, 0) + 1
-        told = (one for one in line.passage.text.split("\n") if bare(one) in line.words)
+        words = bare(line.words)
+        told = (one for one in line.passage.text.split("\n") if bare(one) in words)
         self._seen.add("\n".join([line.words, line.passage.content, *told]))
         return True
 

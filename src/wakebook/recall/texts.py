@@ -18,6 +18,7 @@ from wakebook.derive.briefing import EMPTY
 
 _COMMENT = re.compile(r"\s*<!--(?:(?!-->).)*-->\s*")
 _HEADING = re.compile(r"(#{1,6}) +\S")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 LARGEST = 1 << 20  # bytes that are read of a note
 
 
@@ -26,6 +27,11 @@ class Texts:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, bool], tuple[tuple[int, ...], str]] = {}
+        self._troubles: dict[str, str] = {}
+
+    def troubles(self) -> list[str]:
+        """What is there and could not be read."""
+        return list(self._troubles.values())
 
     def read(self, path: Path, own: bool = False) -> str:
         """What a note says; nothing if it is not there or cannot be read.
@@ -41,9 +47,15 @@ class Texts:
                 return kept[1]
             with path.open("rb") as stream:
                 data = stream.read(LARGEST)
-        except OSError:
+        except FileNotFoundError:
             self._kept.pop(key, None)
+            self._troubles.pop(str(path), None)
             return ""
+        except OSError as error:
+            self._kept.pop(key, None)
+            self._troubles[str(path)] = f"{path} cannot be read: {error.strerror}."
+            return ""
+        self._troubles.pop(str(path), None)
         text = clean(data.decode("utf-8", "replace"), path.name, own)
         self._kept[key] = (signature, text)
         return text
@@ -57,9 +69,17 @@ def clean(text: str, name: str = "", own: bool = False) -> str:
     if own:
         generated = markdown.generated(lines)
         lines = [line for number, line in enumerate(lines) if number not in generated]
-    return filled(
-        "\n".join(line for line in lines if line != EMPTY and not _COMMENT.fullmatch(line))
-    )
+    kept = (line for line in lines if line != EMPTY and not _COMMENT.fullmatch(line))
+    return closed(filled("\n".join(kept)))
+
+
+def closed(text: str) -> str:
+    """Code that has no end would go on in whatever follows: it ends here."""
+    lines = text.split("\n")
+    code = markdown.code_lines(lines)
+    marks = (_FENCE.match(line) for number, line in enumerate(lines) if number not in code)
+    mark = next((found[1] for found in marks if found), "")
+    return f"{text.rstrip()}\n{mark}" if mark else text
 
 
 @cache

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from wakebook import markdown
 from wakebook.models import tokenizer
-from wakebook.recall.texts import filled, sections
+from wakebook.recall.texts import closed, filled, sections
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")
 _CUT = "[… cut short: see {}]"
+FENCE = 8  # tokens of a mark that ends code
 WORTH = 12  # tokens of a line: fewer are not worth cutting it
 NAMED = 4  # sections that are named in the note
 NAME = 40  # characters of a name
@@ -46,12 +46,13 @@ def trim(text: str, limit: int, where: str) -> Trimmed:
     if long is not None and room > limit // 2:
         begun = _begun(parts[long], room)
         kept |= {long: begun} if begun else {}
-    left = [part for number, part in enumerate(parts) if kept.get(number) != part]
+    left = [part for number, part in enumerate(parts) if number not in kept]
     told = filled("\n\n".join(kept[number] for number in sorted(kept)))
-    whole = f"{told}\n\n{_noted(left, where)}" if told.strip("# \n") else ""
+    note = _noted(left, where) if left else _CUT.format(where)
+    whole = f"{told}\n\n{note}" if told.strip("# \n") else ""
     if not whole or tokenizer.count(whole) > limit:
         return _begins(text, limit, where)
-    return Trimmed(whole, f"left out: {_names(left)}")
+    return Trimmed(whole, f"left out: {_names(left)}" if left else "cut short")
 
 
 def _begins(text: str, limit: int, where: str) -> Trimmed:
@@ -63,6 +64,14 @@ def _begins(text: str, limit: int, where: str) -> Trimmed:
 
 def _begun(text: str, room: int) -> str:
     """The first lines of a text, and the first words of the next one."""
+    for spare in (0, FENCE):  # the mark that ends code takes room, too
+        kept = closed(filled(_first(text, room - spare)))
+        if kept.strip("# \n") and tokenizer.count(kept) <= room:
+            return kept
+    return ""
+
+
+def _first(text: str, room: int) -> str:
     kept = ""
     for line in text.split("\n"):
         longer = f"{kept}\n{line}" if kept else line
@@ -71,24 +80,20 @@ def _begun(text: str, room: int) -> str:
             kept = f"{kept}\n{tokenizer.cut(line, left)}" if left >= WORTH else kept
             break
         kept = longer
-    if fence := _open_fence(kept):
-        kept = f"{kept.rstrip()}\n{fence}"
-    return kept.rstrip() if kept.strip("# \n") and tokenizer.count(kept) <= room else ""
-
-
-def _open_fence(text: str) -> str:
-    """The mark that would end the code in which a text breaks off; nothing if it does not."""
-    lines = text.split("\n")
-    code = markdown.code_lines(lines)
-    marks = (_FENCE.match(line) for number, line in enumerate(lines) if number not in code)
-    return next((found[1] for found in marks if found), "")
+    return kept
 
 
 def _noted(left: list[str], where: str) -> str:
     return f"[… left out: {_names(left)}; see {where}]"
 
 
+def _name(part: str) -> str:
+    """The heading of a section, without links and brackets, whole or up to a word's end."""
+    title = _LINK.sub(r"\1", part.split("\n", 1)[0]).strip("# ").partition(" (")[0]
+    return title if len(title) <= NAME else f"{title[:NAME].rpartition(' ')[0] or title[:NAME]}…"
+
+
 def _names(left: list[str]) -> str:
-    named = [part.split("\n", 1)[0].strip("# ").strip()[:NAME] for part in left[:NAMED]]
+    named = [_name(part) for part in left[:NAMED]]
     more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
     return f"{', '.join(named)}{more}"

@@ -6,7 +6,15 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from wakebook.adapters.cli.shared import console, emit, many, messages_in, options, spoken
+from wakebook.adapters.cli.shared import (
+    console,
+    emit,
+    json_in,
+    many,
+    messages_of,
+    options,
+    spoken,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,7 +77,7 @@ def command(
         have=have,
         topics=topics,
         paths=paths,
-        history=messages_in(history) if history else (),
+        history=messages_of(json_in(history), history) if history else (),
     )
     if as_json:
         emit(found)

@@ -47,6 +47,8 @@ def command(
     wakebook flush 5560                                   now
     wakebook flush 5560 --tokens 178000 --window 200000   if it is time
     """
+    if not session.strip():
+        raise click.UsageError("Name a session: `wakebook audit` lists them.")
     if (tokens is None) != (window is None):
         raise click.UsageError("--tokens and --window belong together.")
     done = memory.flush(session, tokens=tokens, window=window, compactions=compactions)
@@ -66,6 +68,8 @@ def _show(done: Flushed) -> None:
     saved = f"{many(done.messages, 'message')}, {many(done.entries, 'entry')}"
     if not done.due:
         out.print(f"[dim]●[/dim] {name}: not now, {why}.")
+    elif not done.kept:
+        out.print(f"[yellow]●[/yellow] {name} is not saved, on purpose: {why}.")
     elif not done.ok:
         out.print(f"[red]●[/red] {name} is not saved: {why}")
         if done.messages or done.entries:

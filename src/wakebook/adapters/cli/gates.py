@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 SHOWN = 15
+WORDS = {None: "", True: " [green]useful[/green]", False: " [red]useless[/red]"}
 AS_JSON = "wakebook.gates.json"  # whether it was said before the subcommand
 
 
@@ -36,8 +37,9 @@ def command(context: click.Context, memory: Memory, topic: str, limit: int, as_j
         context.meta[AS_JSON] = as_json
         return
     standings, decisions = memory.gates(topic)
+    judged = memory.judgements()
     if as_json:
-        emit({"topics": standings, "decisions": decisions})
+        emit({"topics": standings, "decisions": decisions, "judged": judged})
         return
     from rich.markup import escape
     from rich.table import Table
@@ -62,7 +64,7 @@ def command(context: click.Context, memory: Memory, topic: str, limit: int, as_j
         mark = "[green]●[/green]" if one.activated else "[dim]○[/dim]"
         out.print(
             f"{mark} [dim]{one.id}  {one.at}[/dim]  {escape(one.topic)}  {one.similarity:.2f}  "
-            f"[dim]{escape(one.reason)}[/dim]\n    {escape(one.message)}"
+            f"[dim]{escape(one.reason)}[/dim]{WORDS[judged.get(one.id)]}\n    {escape(one.message)}"
         )
 
 

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from wakebook.adapters.cli.shared import console, messages_in, options
+from wakebook.adapters.cli.shared import console, json_in, messages_of, options
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory, PruneReport
@@ -44,14 +44,16 @@ def command(
     wakebook prune request.json --window 200000 > smaller.json
     wakebook prune request.json --window 200000 --report
     """
-    done = memory.prune_messages(messages_in(file), window, idle_ms=idle_ms)
+    given = json_in(file)
+    done = memory.prune_messages(messages_of(given, file), window, idle_ms=idle_ms)
+    smaller = {**given, "messages": done.messages} if isinstance(given, dict) else done.messages
     if as_json:
         found = {"messages": done.messages, "report": _plain(done.report)}
         _print(found["report"] if report else found, indent=2)
     elif report:
         _show(done.report)
     else:
-        _print(done.messages)
+        _print(smaller)
         click.echo(done.report.line, err=True)
 
 

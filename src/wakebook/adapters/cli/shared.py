@@ -48,20 +48,28 @@ def spoken(words: Sequence[str]) -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-def messages_in(file: IO[bytes]) -> list[Any]:
-    """A JSON list of messages, or the "messages" of an object."""
-    name = "standard input" if file.name in ("-", "<stdin>", 0) else file.name
+def json_in(file: IO[bytes]) -> Any:
+    """What a file or standard input holds."""
+    name = _named(file)
     if name == "standard input" and file.isatty():
         raise click.UsageError("Give a FILE, or pipe a JSON list of messages into it.")
     try:
-        found = json.loads(file.read(), parse_constant=_refuse)
+        return json.loads(file.read(), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise click.UsageError(f"{name} is not JSON: {error}.") from error
-    if isinstance(found, dict):
-        found = found.get("messages")
-    if not isinstance(found, list):
-        raise click.UsageError(f'{name}: expected a list of messages, or {{"messages": [...]}}.')
-    return found
+
+
+def messages_of(found: Any, file: IO[bytes]) -> list[Any]:
+    """A list of messages, or the "messages" of an object."""
+    messages = found.get("messages") if isinstance(found, dict) else found
+    if not isinstance(messages, list):
+        wanted = 'expected a list of messages, or {"messages": [...]}'
+        raise click.UsageError(f"{_named(file)}: {wanted}.")
+    return messages
+
+
+def _named(file: IO[bytes]) -> str:
+    return "standard input" if file.name in ("-", "<stdin>", 0) else file.name
 
 
 def _refuse(name: str) -> None:

@@ -85,6 +85,9 @@ def check(memory: Memory, as_json: bool) -> None:
                 f"[yellow]●[/yellow] {escape(topic.path)}: {escape(name)} is not there (yet); "
                 "it is left out."
             )
+        for topic in read.topics:
+            if not topic.is_filled_in:
+                out.print(f"[yellow]●[/yellow] {escape(topic.path)}: not filled in yet.")
         out.print(f"{many(len(read.topics), 'topic')} can be used.")
     if read.bad:
         sys.exit(1)
@@ -165,7 +168,11 @@ def fire(
     for one in fired:
         click.echo(f"{one.topic} comes with the next turn ({one.why})")
     if not fired:
-        click.echo("No topic has a webhook trigger for that.")
+        topics = memory.topics().topics
+        known = {one.source for topic in topics for one in topic.triggers if one.source}
+        waits = f" There are {', '.join(sorted(known))}." if known else ""
+        click.echo(f"No topic has a webhook trigger for that.{waits}")
+        sys.exit(1)
 
 
 @command.command()

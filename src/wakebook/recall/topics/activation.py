@@ -99,7 +99,8 @@ def _gated(topic: Topic, score: float) -> Verdict:
         return Verdict("drop", "its trigger matches, but it is not alike", least)
     bypass = BYPASS.get(topic.priority, 2.0)
     if score >= bypass:
-        return Verdict("activate", "its trigger matches, and it is alike enough", bypass)
+        held = max(bypass, least)
+        return Verdict("activate", "its trigger matches, and it is alike enough", held)
     return Verdict("ask", "its trigger matches; the gate decides", least)
 
 
@@ -156,6 +157,8 @@ class Activator:
         for name in names:
             topic, score = self._by_name[name], scores.get(name, 0.0)
             activated, reason, gated = settle(verdicts[name], answers.get(name), score, settings)
+            unanswered = name in answers and answers[name].yes is None
+            threshold = settings.strict_threshold if unanswered else verdicts[name].threshold
             decision = Decision(
                 at=clock.iso(now),
                 topic=name,
@@ -165,7 +168,7 @@ class Activator:
                 session=session,
                 matched=tuple(trigger.label for trigger in triggers.get(name, ())),
                 similarity=score,
-                threshold=verdicts[name].threshold,
+                threshold=threshold,
                 gate=gated,
                 priority=topic.priority,
                 activation=topic.activation,
@@ -176,7 +179,8 @@ class Activator:
     def _asked(self, said: Said, names: Sequence[str], gate: Gate | None) -> dict[str, Answer]:
         if not names or gate is None or not gate.there:
             return {name: Answer(None, "no model") for name in names}
-        return gate.ask(said.text, [self._by_name[name] for name in names])
+        message = said.text if said.text.strip() else f"Files: {', '.join(said.paths)}"
+        return gate.ask(message, [self._by_name[name] for name in names])
 
 
 def settle(

@@ -155,4 +155,7 @@ def _meets(one: Fired, session: str, kind: str) -> bool:
 
 def _kept(payload: str) -> str:
     """What is kept of what came along: without secrets, and not too much of it."""
-    return redact(whole(payload))[0][:PAYLOAD].strip()
+    shown = "".join(
+        char if char in "\n\t" or char.isprintable() else " " for char in whole(payload)
+    )
+    return redact(shown)[0][:PAYLOAD].strip()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from itertools import pairwise
 
 import msgspec
 
@@ -24,6 +25,7 @@ LOOKED_AT = 10_000  # characters of a message, for secrets
 EXCERPT = 80  # characters of the message, without secrets
 FEW = 5  # judged decisions of a topic from which thresholds are proposed
 SHOWN = 2000  # decisions that are looked through
+SHORTEST = 4  # characters of a decision's id
 EVENT = "gate"
 NAME = "feedback.jsonl"
 
@@ -141,9 +143,7 @@ def _standing(
     # "useful" about one that was not activated: it would have helped
     missed = sum(one.useful for one in judged if not one.decision.activated)
     threshold = topic.threshold if topic else None
-    proposed, why = _proposed(judged)
-    if proposed is not None and proposed == threshold:
-        proposed, why = None, "the threshold is as it should be"
+    proposed, why = _proposed(judged, threshold)
     return Standing(
         topic=name,
         decided=len(found),
@@ -158,7 +158,7 @@ def _standing(
     )
 
 
-def _proposed(judged: Sequence[Feedback]) -> tuple[float | None, str]:
+def _proposed(judged: Sequence[Feedback], threshold: float | None) -> tuple[float | None, str]:
     """The likeness that parts the useful from the useless with the fewest mistakes.
 
     Only of decisions that a threshold made: beside a trigger, and not by the gate.
@@ -171,14 +171,16 @@ def _proposed(judged: Sequence[Feedback]) -> tuple[float | None, str]:
     if len(judged) < FEW:
         return None, f"{len(judged)} of {FEW} judgements" if judged else ""
     scores = [(one.decision.similarity, one.useful) for one in judged]
-    steps = {int(score * 1000) + more for score, _ in scores for more in (0, 1)}
-    cuts = sorted({0.0, *(step / 1000 for step in steps if step <= 1000)})
+    points = sorted({0.0, *(score for score, _ in scores), 1.0})
+    gaps = {round((low + high) / 2, 3): high - low for low, high in pairwise(points)}
 
     def mistakes(cut: float) -> int:
         return sum((score >= cut) != useful for score, useful in scores)
 
-    best = min(cuts, key=lambda cut: (mistakes(cut), cut))
+    best = min(gaps, key=lambda cut: (mistakes(cut), -gaps[cut]))  # in the middle of a wide gap
     now = sum(one.useful != one.decision.activated for one in judged)
+    if threshold is not None:
+        now = min(now, mistakes(threshold))
     left = mistakes(best)
     if left >= now:
         return None, f"no threshold does better ({now} of {len(judged)} were wrong)"

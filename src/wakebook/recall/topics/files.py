@@ -7,6 +7,7 @@ changes.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -41,6 +42,7 @@ KEYS = (
 TRIGGER_KEYS = "type match scope hint correction_hint source event schedule".split()
 _SEEN = ("pattern", "keyword", "glob", "mention", "language")  # these say what they look for
 
+_COMMENTS = re.compile(r"^[ \t]*<!--(?:(?!-->)[\s\S])*-->[ \t]*\n?", re.MULTILINE)
 Key = str | int
 Listed = tuple[str, int, int, int, int]  # path, size, and what else changes with a file
 
@@ -78,6 +80,8 @@ class TopicFiles:
 
     def _file(self, one: Listed) -> Topic | BadTopic:
         path, size = one[0], one[1]
+        if size < 0:
+            return BadTopic(path, 0, "cannot be read. `ls -ld` shows who may.")
         if whole(path) != path:
             return BadTopic(path, 1, "its name is not UTF-8. Rename it.")
         if not stat.S_ISREG(os.lstat(self._home.root / path).st_mode):
@@ -96,7 +100,10 @@ class TopicFiles:
 def _listed(folder: os.PathLike[str], below: str) -> Iterator[Listed]:
     try:
         found = list(os.scandir(folder))
+    except FileNotFoundError:
+        return
     except OSError:
+        yield below, -1, 0, 0, 0  # to be reported
         return
     for item in found:
         if item.name[0] in "._":
@@ -136,7 +143,7 @@ def _topic(path: str, values: dict[str, Any], body: str) -> Topic:
     if values.get("type") != "topic":
         raise _Wrong(f"type is {_shown(values.get('type'))}; a topic says `type: topic`.", "type")
     _known(values, KEYS)
-    title, rest = _titled(body)
+    title, rest = _titled(_COMMENTS.sub("", body))
     subscriptions = _strings(values, "subscriptions")
     for number, name in enumerate(subscriptions):
         if not _inside(name):
@@ -274,7 +281,8 @@ def _line(text: str, keys: tuple[Key, ...]) -> int:
     """The line of a value in the frontmatter, or of the nearest thing above it, from 1."""
     import yaml
 
-    node = yaml.compose(text.split("\n---", 1)[0].lstrip("\ufeff").removeprefix("---"))
+    source = text.split("\n---", 1)[0].lstrip("\ufeff").removeprefix("---")
+    node = yaml.compose(source, Loader=markdown.loader())
     line = 1
     for key in keys:
         if isinstance(node, yaml.MappingNode):

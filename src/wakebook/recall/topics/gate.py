@@ -76,7 +76,9 @@ class Gate:
         asked = {topic.name: pool.submit(self._one, message, topic) for topic in topics}
         done, _ = wait(asked.values(), timeout=self._seconds)
         pool.shutdown(wait=False, cancel_futures=True)
-        slow = Answer(None, f"no answer within {self._seconds} s")
+        slow = Answer(None, f"no answer: it took longer than {self._seconds} s")
+        if len(done) < len(asked):
+            self._home.trace("failure", where="gate", error=slow.said)
         return {name: one.result() if one in done else slow for name, one in asked.items()}
 
     def _one(self, message: str, topic: Topic) -> Answer:

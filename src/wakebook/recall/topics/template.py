@@ -10,6 +10,7 @@ from wakebook.errors import WakebookError
 from wakebook.home import Home
 from wakebook.models.text import printable, whole
 from wakebook.recall.topics.files import FOLDER
+from wakebook.recall.topics.topic import UNFILLED
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*(?:/[a-z0-9][a-z0-9-]*)*")
 _TEXT = """---
@@ -27,9 +28,7 @@ max_context_kb: 4
 
 # {title}
 
-## Instructions
-
-1. What the agent should do when this comes up.
+{unfilled}
 """
 
 
@@ -52,6 +51,7 @@ def create(home: Home, name: str, about: str = "") -> Path:
         ),
         word=json.dumps(last),
         title=last.capitalize(),
+        unfilled=UNFILLED,
     )
     home.replace(path, text)
     return path

@@ -22,6 +22,7 @@ SCOPES = ("input", "output", "both")
 ACTIVATIONS = ("auto", "gated", "manual")
 PRIORITIES = ("low", "medium", "high", "critical")
 MAX_CONTEXT_KB = 4.0
+UNFILLED = "## Instructions\n\n1. What the agent should do when this comes up."
 
 
 class Trigger(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -69,6 +70,11 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     def about(self) -> str:
         """What it is about, in a line."""
         return self.description or first_words(self.body) or self.title or self.name
+
+    @property
+    def is_filled_in(self) -> bool:
+        """Whether somebody has said what the agent should do."""
+        return self.body.strip() != UNFILLED
 
     def hint(self, trigger: Trigger) -> str:
         return trigger.hint or self.about
