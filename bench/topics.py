@@ -25,7 +25,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from wakebook import Memory, clock
 from wakebook.config import Config
 from wakebook.recall.topics.activation import NOTED, Activator, verdict
-from wakebook.recall.topics.gate import Answer
 from wakebook.recall.topics.triggers import Said
 
 SET = Path(__file__).parent / "topics"
@@ -134,7 +133,7 @@ class Ways:
     def likeness(self, case: Case) -> tuple[set[str], int]:
         if case.direction == "output":
             return set(), 0  # the agent's own words activate nothing by likeness
-        _, scores = self._activator.candidates(case.said)
+        scores = self._activator.likeness(case.said)
         strict = self._settings.strict_threshold
         return {name for name, score in scores.items() if score >= strict} - self._manual, 0
 
@@ -147,12 +146,9 @@ class Ways:
 
     def with_model(self, case: Case) -> tuple[set[str], int]:
         gate = self._memory._gate()
-
-        def ask(name: str) -> bool:
-            answer: Answer = gate.ask(case.message, [self._by_name[name]])[name]
-            return bool(answer.yes)
-
-        return self._gated(case, ask)
+        found = self._activator.activate(case.said, self._settings, gate, clock.now())
+        asked = sum(bool(one.decision.gate) for one in found)
+        return {one.topic.name for one in found if one.decision.activated}, asked
 
     def _gated(self, case: Case, ask: Callable[[str], bool]) -> tuple[set[str], int]:
         matched, scores = self._activator.candidates(case.said)

@@ -72,7 +72,11 @@ class Schedule(Turns, Condensing):
 
         recovery = tuple(job for job in table if job.name == "observe" and job.expression)
         tick(recovery, asked=True)
-        watch(self.config, self.state, catch_up, stop, lambda: tick(self._table()))
+
+        def due() -> None:  # with the topics that there are by then
+            safely(lambda: self._tick(self._table(), False, ran, told, stop.is_set))
+
+        watch(self.config, self.state, catch_up, stop, due)
 
     def _table(self) -> tuple[Job, ...]:
         from wakebook.lifecycle.jobs import table
@@ -83,7 +87,9 @@ class Schedule(Turns, Condensing):
             return jobs
         # nobody waits for it: then it need not run every five minutes
         idle = {"expression": "", "idle": "when a topic has a cron trigger"}
-        return tuple(replace(job, **idle) if job.name == "topics" else job for job in jobs)
+        return tuple(
+            replace(job, **idle) if job.name == "topics" and job.expression else job for job in jobs
+        )
 
     def _any_cron(self) -> bool:
         """Whether a topic may have a cron trigger. Reading them all takes longer than this."""

@@ -117,6 +117,11 @@ class Models:
             return prices.FREE if on_this_machine(self._config.compatible.base_url) else None
         return found
 
+    @property
+    def concurrency(self) -> int:
+        """Questions that are asked at the same time, at most."""
+        return self._config.models.concurrency
+
     # --- asking ----------------------------------------------------------------------
 
     def ask(self, operation: str, /, **inputs: str) -> str:

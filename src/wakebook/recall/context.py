@@ -135,7 +135,11 @@ class _Compiler:
             tokens=tokens,
             budget=self.request.budget,
             left=self.request.budget - tokens,
-            slots=tuple(self.slots[name] for name in ORDER if name in self.slots),
+            slots=tuple(
+                replace(self.slots[name], tokens=min(self.slots[name].tokens, tokens))
+                for name in ORDER
+                if name in self.slots
+            ),
             missed=tuple(sorted(self.missed, key=lambda item: -(item.score or 0.0))),
             notes=tuple(self.notes),
             steps=self.steps,

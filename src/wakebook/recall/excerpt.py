@@ -64,7 +64,7 @@ def sentences(text: str) -> list[str]:
 def excerpt(text: str, language: str, asked: Asked, limit: int) -> str:
     """At most `limit` tokens of the text on one line: all of it, or its best sentences."""
     flat = " ".join(text.split())
-    if flat.isascii() and len(flat) <= 2 * limit:
+    if flat.isascii() and len(flat) <= limit:
         return flat
     if len(flat) <= LONG * limit and tokenizer.count(flat) <= limit:
         return flat

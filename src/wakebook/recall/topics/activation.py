@@ -119,10 +119,14 @@ class Activator:
         """Tier 1."""
         return self._triggers[said.direction].match(Spoken(said))
 
+    def likeness(self, said: Said) -> dict[str, float]:
+        """Tier 2."""
+        return self._similarity.scores(whole(said.text[:LONGEST]))
+
     def candidates(self, said: Said) -> tuple[list[Matched], dict[str, float]]:
         """Tiers 1 and 2."""
         matched = self.matched(said)
-        scores = self._similarity.scores(whole(said.text[:LONGEST]))
+        scores = self.likeness(said)
         for one in matched:
             if one.trigger.type not in WORDS:
                 scores[one.topic] = max(scores.get(one.topic, 0.0), SURE)

@@ -72,7 +72,7 @@ class Gate:
     def _all(self, message: str, topics: Sequence[Topic]) -> dict[str, Answer]:
         from concurrent.futures import ThreadPoolExecutor, wait
 
-        pool = ThreadPoolExecutor(len(topics))
+        pool = ThreadPoolExecutor(min(len(topics), self._models.concurrency))
         asked = {topic.name: pool.submit(self._one, message, topic) for topic in topics}
         done, _ = wait(asked.values(), timeout=self._seconds)
         pool.shutdown(wait=False, cancel_futures=True)
