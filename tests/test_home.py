@@ -108,12 +108,51 @@ def test_the_written_config_is_valid_and_says_the_defaults(memory: Memory) -> No
         ("[hosts]\nplain = 'x'\n", "list of strings"),
         ("capture = 3\n", "is a section"),
         ("[capture\n", "not valid TOML"),
+        ("[pruning]\nttl_ms = 90000000\n", r"ttl_ms: must be between 1 and 86,400,000, got 9"),
+        ("[pruning]\nttl_ms = 0\n", "must be between 1 and 86,400,000"),
+        ("[capture]\nidle_minutes = 3600000\n", "must be between 1 and 1,000,000"),
+        ("[context]\nbudget = 0\n", r"\[context\] budget: must be between 1 and 1,000,000, got 0"),
+        ("[context]\nbudget = 2e3\n", r"\[context\] budget: expected int, got 2000.0"),
+        ("[context]\nfixed_share = 1.5\n", r"fixed_share: expected a number from 0 to 1, got 1.5"),
+        ("[context]\nhistory_share = '1'\n", r"history_share: expected a number from 0 to 1"),
+        ("[context]\nhave = 'memory'\n", r"have: expected a list of strings"),
+        ("[context]\nhave = ['memories']\n", r"have: unknown 'memories'; did you mean 'memory'"),
+        ("[context]\nhave = ['x']\n", r"unknown 'x'; known: identity, memory, handoff, journal"),
+        ("[context]\nbudgets = 1\n", r"unknown setting 'budgets' in \[context\]; did you mean"),
+        ("[topics]\nsimilarity_threshold = -0.1\n", r"expected a number from 0 to 1, got -0.1"),
+        ("[topics]\nstrict_threshold = true\n", r"strict_threshold: expected a number"),
+        ("[topics]\ngate_seconds = 0\n", r"\[topics\] gate_seconds: must be between 1"),
+        ("[topics]\nfired_hours = 0.5\n", r"\[topics\] fired_hours: expected int, got 0.5"),
+        ("[topic]\n", "did you mean 'topics'"),
     ],
 )
 def test_a_mistake_in_the_config_is_named(memory: Memory, text: str, complaint: str) -> None:
     memory.home.config.write_text(text)
     with pytest.raises(ConfigError, match=complaint):
         memory.config  # noqa: B018
+
+
+def test_settings_of_contexts_topics_and_pruning_are_taken(memory: Memory) -> None:
+    memory.home.config.write_text(
+        "[pruning]\nttl_ms = 3600000\n"  # an hour
+        '[context]\nbudget = 2000\nfixed_share = 1\nhave = ["identity", "memory"]\n'
+        "[topics]\nstrict_threshold = 0\nfired_hours = 48\n"
+    )
+    found = Memory(memory.home.root).config
+    assert found.pruning.ttl_ms == 3_600_000 and found.context.have == ("identity", "memory")
+    assert (found.context.budget, found.context.fixed_share) == (2000, 1.0)
+    assert (found.topics.strict_threshold, found.topics.fired_hours) == (0.0, 48)
+    assert found.topics.similarity_threshold == config.Topics().similarity_threshold
+
+
+def test_what_a_killed_process_left_is_swept_up_everywhere(memory: Memory) -> None:
+    folders = ("", "topics", "topics/deep", "knowledge/people", "raw", "archive", ".cache")
+    left = [memory.home.root / folder / ".wakebook-x1.tmp" for folder in folders]
+    for path in left:
+        memory.home.folder(path.parent)
+        path.write_text("half")
+    memory.catch_up()
+    assert [path for path in left if path.exists()] == []
 
 
 def test_the_lock_keeps_a_second_writer_out_and_dies_with_its_holder(memory: Memory) -> None:

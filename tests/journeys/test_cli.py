@@ -231,11 +231,28 @@ def test_the_demo_is_killed_recovers_and_explains_itself() -> None:
     assert 0 <= done["survived"] < done["entries"]
     assert done["unaccounted"] == 0
     assert "## Last Session Handoff" in done["wake"]
-    assert "21 November" in run("demo", "--keep", str(Path.home() / "kept"))
+    said = run("demo", "--keep", str(Path.home() / "kept"))
+    assert "21 November" in said
     assert "not empty" in run("demo", "--keep", str(Path.home() / "kept"), code=2)
     progress, journal = done["notes"]
     assert "# Tidepool — progress" in progress and "wakebook:begin journal" in journal
     assert done["ticked"].startswith("- [x] ")
+    _explained(said, done["context"])
+
+
+def _explained(said: str, context: dict[str, Any]) -> None:
+    """The demo ends with the context of a message, and why it is what it is."""
+    last = said.partition("── 10. wakebook context")[2]
+    assert "Context for “Let us cut a release" in last and "of 2,000 tokens" in last
+    for name in ("identity", "memory", "projects", "handoff", "journal", "topics", "recalled"):
+        assert f"  {name}" in last
+    assert "● topic release-day" in last and "\nRecalled\n" in last and "\nJust missed\n" in last
+    assert "\nMilliseconds: " in last and "ran offline, without a model" in last
+    assert 0 < context["tokens"] <= context["budget"] == 2000
+    assert "# Release day" in context["text"] and "voucher" in context["text"]
+    told = {slot["name"]: slot for slot in context["slots"] if slot["items"]}
+    assert {"memory", "handoff", "journal", "topics", "recalled"} <= told.keys()
+    assert context["missed"] and context["steps"] and context["notes"] == []
 
 
 @pytest.fixture

@@ -200,3 +200,30 @@ def test_a_damaged_catalogue_stops_nobody(plain: Memory, first: int) -> None:
     plain.remember("one more", subject="auth")
     assert "- one more" in note(plain, "projects/auth/notes.md").read_text()
     assert Memory(plain.home.root).status().problems == ()
+
+
+# --- topics ------------------------------------------------------------------------------
+
+
+def test_bad_topic_files_are_problems_until_they_are_mended(plain: Memory) -> None:
+    (plain.home.root / "topics/deep").mkdir()
+    wrong = plain.home.root / "topics/deep/wrong.md"
+    wrong.write_text("---\ntype: topic\nactivation: gatd\n---\nText.\n")
+    (plain.home.root / "topics/none.md").write_text("Text.\n")
+    (plain.home.root / "topics/_draft.md").write_text("Text.\n")
+    told = Memory(plain.home.root).status().problems
+    assert told == (
+        "topics/deep/wrong.md:3: activation is 'gatd'; it is one of auto, gated, manual. "
+        "Did you mean gated? It is left out.",
+        "topics/none.md:1: no frontmatter. A topic begins with --- and `type: topic`. "
+        "It is left out.",
+    )
+    wrong.write_text("---\ntype: topic\nactivation: gated\n---\nText.\n")
+    (plain.home.root / "topics/none.md").unlink()
+    assert Memory(plain.home.root).status().problems == ()
+
+
+def test_a_topic_file_of_several_lines_of_trouble_is_one_line(plain: Memory) -> None:
+    (plain.home.root / "topics/odd.md").write_text("---\ndescription: a\x7fb\n---\nText.\n")
+    told = Memory(plain.home.root).status().problems
+    assert all("\n" not in one for one in told) and any("topics/odd.md:2" in one for one in told)

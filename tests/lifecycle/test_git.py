@@ -385,3 +385,22 @@ def test_failures_of_git_and_of_the_commit_job_are_over_once_a_commit_worked(
     memory.remember("two")
     assert memory.tick(["commit"])[0].outcome == "failed"
     assert [one for one in memory.status().problems if "job commit" in one]
+
+
+def test_judgements_are_committed_and_what_waits_is_not(memory: Memory) -> None:
+    (memory.home.root / "topics/tea.md").write_text(
+        "---\ntype: topic\ntriggers:\n  - type: webhook\n    source: kettle\n"
+        "  - type: keyword\n    match: tea\nactivation: auto\n---\nTea is made like this.\n"
+    )
+    [decision] = memory.context("tea").decisions
+    memory.judge(decision.id, useful=True)
+    assert memory.fire("kettle")
+    assert memory.home.root / "feedback.jsonl" in memory.history().waiting()
+    assert memory.commit()
+    tracked = git(memory.home.root, "ls-files").splitlines()
+    assert {"feedback.jsonl", "topics/tea.md"} <= set(tracked)
+    assert (memory.home.root / "fired.json").exists() and "fired.json" not in tracked
+    assert decision.id in git(memory.home.root, "show", "HEAD:feedback.jsonl")
+    assert git(memory.home.root, "status", "--porcelain", "--untracked-files=all") == ""
+    merge = git(memory.home.root, "check-attr", "merge", "feedback.jsonl")
+    assert merge == "feedback.jsonl: merge: union"

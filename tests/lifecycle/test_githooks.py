@@ -206,9 +206,44 @@ def test_the_length_of_memory_md(memory: Memory, lines: int, code: int, said: st
     assert said in heard and (f"MEMORY.md: {lines} lines" in heard) == bool(said)
 
 
-def test_a_topic_without_triggers_is_warned_of(memory: Memory) -> None:
-    stage(memory, "topics/one.md", "# One\n")
-    assert "warning: topics/one.md:1: a topic without triggers" in commit(memory.home.root)
+TOPIC = "---\ntype: topic\n{}\n---\nText.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# One\n", "one.md:1: no frontmatter."),
+        (TOPIC.format("priority: hig"), "one.md:3: priority is 'hig'"),
+        (TOPIC.format("triggers:\n  - type: pattern\n    match: '(['"), "one.md:5: '([' is no"),
+        (TOPIC.format("trigers: []"), "one.md:3: unknown key 'trigers'"),
+    ],
+)
+def test_a_bad_topic_file_is_warned_of_and_committed(memory: Memory, text: str, said: str) -> None:
+    stage(memory, "topics/one.md", text)
+    heard = commit(memory.home.root)
+    assert f"warning: topics/{said}" in heard and heard.count("warning") == 1
+    assert "The topic is left out until then." in heard
+    assert git(memory.home.root, "show", "HEAD:topics/one.md") == text.strip()
+
+
+def test_a_topic_without_triggers_is_nothing_to_warn_of(memory: Memory) -> None:
+    stage(memory, "topics/one.md", TOPIC.format("activation: manual"))
+    stage(memory, "topics/_draft.md", "No topic yet.\n")
+    stage(memory, "topics/notes.txt", "None at all.\n")
+    assert "warning" not in commit(memory.home.root)
+
+
+def test_wakebook_itself_commits_a_bad_topic_file(memory: Memory) -> None:
+    memory.commit()
+    (memory.home.root / "topics/one.md").write_text(TOPIC.format("priority: hig"))
+    assert memory.commit() and memory.history().problems() == []
+    assert "priority: hig" in git(memory.home.root, "show", "HEAD:topics/one.md")
+
+
+def test_topic_frontmatter_that_nobody_can_read_is_refused_as_everywhere(memory: Memory) -> None:
+    stage(memory, "topics/one.md", BROKEN)
+    heard = commit(memory.home.root, code=1)
+    assert heard.count("topics/one.md:3") == 1 and "nothing was committed" in heard
 
 
 def closed(memory: Memory, projects: Path) -> Path:

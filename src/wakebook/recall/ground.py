@@ -102,7 +102,8 @@ def _by_file(one: Wanted, ruled: Once, room: int) -> trim.Trimmed:
     told, notes = [], []
     for where, text in files:
         if text and given[where] >= min(sizes[where], trim.least(where) + JOINT):
-            cut, note = trim.trim(text, given[where] - JOINT, where)
+            fits = given[where] >= sizes[where]
+            cut, note = (text, "") if fits else trim.trim(text, given[where] - JOINT, where)
             told.append(cut)
             notes += [f"{where.rpartition('/')[2]}: {note}"] if note else []
     if not told:

@@ -164,9 +164,10 @@ def fire(
         fired = memory.fire(source, event, payload=text, session=session)
     if as_json:
         emit(fired)
-        return
-    for one in fired:
+    for one in () if as_json else fired:
         click.echo(f"{one.topic} comes with the next turn ({one.why})")
+    if not fired and as_json:
+        sys.exit(1)
     if not fired:
         topics = memory.topics().topics
         known = {one.source for topic in topics for one in topic.triggers if one.source}

@@ -1,0 +1,343 @@
+"""What was found, packed into a budget: what holds, of many conversations, nothing known."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.index.making import (
+    NOW,
+    WORDS_ALONE,
+    again,
+    append,
+    entry,
+    fresh,
+    name,
+    note,
+    sentences,
+    transcript,
+)
+from wakebook import Memory
+from wakebook.index.hits import Passage
+from wakebook.index.index import Index
+from wakebook.index.search import Passages
+from wakebook.index.store import Row
+from wakebook.log.query import Query
+from wakebook.models.tokenizer import count
+from wakebook.recall import recalled
+from wakebook.recall.once import Once
+from wakebook.recall.recalled import MISSED, TITLE, Around, Packed
+
+BOOST = 0.1
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Memory:
+    return fresh(tmp_path / "home", WORDS_ALONE)
+
+
+def found(memory: Memory, message: str) -> Passages:
+    opened = again(memory)
+    return Index(opened.home, opened.config).passages(Query(text=message), NOW, recalled.MOST)
+
+
+def pack(memory: Memory, message: str, room: int = 2000, **more: Any) -> Packed:
+    known = Once()
+    known.add(more.pop("known", ""))
+    boost = more.pop("boost", BOOST)
+    return recalled.pack(found(memory, message), room, Around(known, **more), boost)
+
+
+def lines(packed: Packed) -> list[str]:
+    return [line for line in packed.text.split("\n") if line.startswith("- ")]
+
+
+def talk(memory: Memory, session: str, *texts: str, days: float = 2) -> str:
+    start = NOW - timedelta(days=days)
+    turns = [("agent" if n % 2 else "user", text) for n, text in enumerate(texts)]
+    return transcript(memory, session, turns, start=start)
+
+
+# --- how it looks ------------------------------------------------------------------------
+
+
+def test_entries_then_notes_then_conversations(home: Memory) -> None:
+    append(home, entry(1, "the zebra eats grass"))
+    append(home, entry(2, "feed the zebra", type="task", days=3))
+    note(home, "knowledge/reference/zoo.md", "# Zoo\n\nIt has one zebra.\n")
+    talk(home, "s2", "I saw a zebra", days=2)
+    talk(home, "s1", "A zebra came by", days=4)
+    packed = pack(home, "zebra")
+    assert packed.text == "\n".join(
+        [
+            TITLE,
+            "## Remembered",
+            f"- [task, open 2026-11-06] feed the zebra ({name(2)})",
+            f"- [fact 2026-11-08] the zebra eats grass ({name(1)})",
+            "## knowledge/reference/zoo.md",
+            "- zoo › Zoo: It has one zebra.",
+            "## 2026-11-05 session:s1",
+            "- user: A zebra came by",
+            "## 2026-11-07 session:s2",
+            "- user: I saw a zebra",
+        ]
+    )
+    assert count(packed.text) <= packed.tokens <= count(packed.text) + 12
+
+
+def test_every_item_has_a_score_a_reason_and_what_show_takes(home: Memory) -> None:
+    append(home, entry(1, "the zebra eats grass"))
+    path = talk(home, "s1", "I saw a zebra")
+    packed = pack(home, "zebra")
+    assert {item.ref.partition("#")[0] for item in packed.items} == {name(1), path}
+    for item in packed.items:
+        assert item.score and item.tokens > 0
+        assert "zebra" in item.reason and "zebra" in item.label
+        assert again(home).get(item.ref)
+
+
+def test_a_long_turn_is_cut_to_what_answers(home: Memory) -> None:
+    filler = "The weather over the harbour was calm and the gulls were loud. " * 20
+    talk(home, "s1", f"{filler}The zebra is called Otto, by the way. {filler}")
+    [line] = lines(pack(home, "What is the zebra called?"))
+    assert "The zebra is called Otto" in line
+    assert count(line) < 110
+
+
+def test_nothing_was_found(home: Memory) -> None:
+    assert (pack(home, "zebra").text, pack(home, "zebra").items) == ("", ())
+    append(home, entry(1, "the horse eats grass"))
+    assert (pack(home, "zebra").text, pack(home, "zebra").items) == ("", ())
+
+
+# --- what holds --------------------------------------------------------------------------
+
+
+def test_what_was_replaced_is_never_shown_as_current(home: Memory) -> None:
+    append(
+        home,
+        entry(1, "the launch of the zebra is on 14 November"),
+        entry(2, "the launch of the zebra is on 21 November", replaces=(name(1),)),
+        entry(3, "the launch of the zebra is on 28 November", replaces=(name(2),)),
+    )
+    packed = pack(home, "launch of the zebra 14 November")
+    assert "28 November" in packed.text
+    assert "14 November" not in packed.text and "21 November" not in packed.text
+    assert not [item for item in packed.missed if name(1) in item.ref or name(2) in item.ref]
+
+
+def test_a_turn_that_no_longer_holds_says_so(home: Memory) -> None:
+    path = talk(home, "s1", "The launch of the zebra is on 14 November")
+    append(
+        home,
+        entry(1, "launch on 14 November", evidence=(1,), session="s1", transcript=path),
+        entry(2, "the zebra launch is on 21 November", replaces=(name(1),)),
+    )
+    for line in lines(pack(home, "launch of the zebra 14 November")):
+        assert "14 November" not in line or line.endswith(f"(no longer holds: {name(2)})")
+
+
+# --- what is known -----------------------------------------------------------------------
+
+
+def test_the_turns_of_the_window_that_goes_on_are_known(home: Memory) -> None:
+    talk(home, "s1", "An early zebra came by", days=4)
+    path = talk(home, "s1", "I saw a zebra")
+    assert lines(pack(home, "zebra", current=path)) == ["- user: An early zebra came by"]
+    assert len(lines(pack(home, "zebra"))) == 2
+
+
+def test_a_handoff_that_is_told_elsewhere_is_known(home: Memory) -> None:
+    append(home, entry(1, "We stopped at the zebra", type="handoff", session="s1"))
+    append(home, entry(2, "We began with the zebra", type="handoff", session="s1", days=3))
+    told = lines(pack(home, "zebra", handed=frozenset([name(1)])))
+    assert told == [f"- [handoff 2026-11-06] We began with the zebra ({name(2)})"]
+
+
+def test_days_are_those_of_the_user(home: Memory) -> None:
+    append(home, entry(1, "the zebra eats grass"))  # at eight in the morning, UTC
+    assert "2026-11-07" in pack(home, "zebra", zone=ZoneInfo("Pacific/Honolulu")).text
+    assert "2026-11-08" in pack(home, "zebra", zone=ZoneInfo("Europe/Lisbon")).text
+
+
+def test_what_was_learned_in_this_session_is_told(home: Memory) -> None:
+    append(home, entry(1, "the zebra eats grass", session="s1"))
+    assert len(lines(pack(home, "zebra", current="raw/conversations/x.md"))) == 1
+
+
+def test_what_is_in_the_context_is_not_told_again(home: Memory) -> None:
+    append(home, entry(1, "the zebra eats grass"), entry(2, "the zebra has stripes"))
+    talk(home, "s1", "I saw a zebra")
+    note(home, "knowledge/reference/zoo.md", "# Zoo\n\n- One zebra\n- Two horses of the zebra\n")
+    known = (
+        f"# Core\n\n- 2026-11-08: the **zebra** eats grass ({name(1)})\n- i saw a zebra\n"
+        "- One zebra\n- two horses of the zebra"
+    )
+    assert lines(pack(home, "zebra", known=known)) == [
+        f"- [fact 2026-11-08] the zebra has stripes ({name(2)})"
+    ]
+
+
+def test_what_has_a_slot_of_its_own_is_not_told_here(home: Memory) -> None:
+    note(home, "knowledge/identity/SOUL.md", "# Soul\n\nI am a zebra.\n")
+    note(home, "topics/zebra.md", "# Zebra\n\nFeed the zebra.\n")
+    assert pack(home, "zebra").text == ""
+
+
+def test_a_long_line_that_is_in_the_context_is_not_told_again_in_pieces(home: Memory) -> None:
+    """The index cuts it, and a piece of a line is another line."""
+    long = " ".join(f"The zebra number {n} lives in house number {n}." for n in range(60))
+    note(home, "knowledge/journal/2026-11-09.md", f"# Day\n\n{long}\n")
+    flat = {"knowledge/journal/": f"day {long.casefold()}"}
+    assert pack(home, "zebra house number 40", flat=flat).text == ""
+    assert pack(home, "zebra house number 40", flat={"knowledge/memory/": long}).text
+
+
+def test_known_lines_are_not_told_again_beside_new_ones(home: Memory) -> None:
+    section = "- One zebra came.\n- Two horses met it.\n- Three zebras left."
+    note(home, "knowledge/reference/zoo.md", f"# Zoo\n\n{section}\n")
+    packed = pack(home, "zebra", known="- One zebra came.\n- Two horses met it.")
+    assert "Three zebras left" in packed.text
+    assert "One zebra" not in packed.text and "Two horses" not in packed.text
+
+
+def test_the_same_words_in_two_conversations_are_told_once(home: Memory) -> None:
+    talk(home, "s1", "I saw a zebra in the zoo")
+    talk(home, "s2", "I saw a zebra in the zoo", days=5)
+    talk(home, "s3", "So?", "Yes.", "I saw a zebra in the zoo", days=6)
+    assert pack(home, "zebra in the zoo").text.count("I saw a zebra in the zoo") == 1
+
+
+def test_who_said_it(home: Memory) -> None:
+    talk(home, "s1", "I saw a zebra", "A zebra is an animal, Mira")
+    group = ["Mira: the zebra ate", "Jonas: which zebra", "Mira: our zebra", "Jonas: that zebra"]
+    talk(home, "s2", *group, days=5)
+    told = lines(pack(home, "zebra"))
+    assert "- user: I saw a zebra" in told and "- agent: A zebra is an animal, Mira" in told
+    assert {f"- {line}" for line in group} <= set(told)  # they say it themselves
+
+
+def test_the_same_words_as_an_entry_and_as_a_turn_are_told_once(home: Memory) -> None:
+    talk(home, "s1", "The zebra eats grass")
+    append(home, entry(1, "The zebra eats grass"))
+    assert pack(home, "zebra").text.count("The zebra eats grass") == 1
+
+
+def test_what_happened_twice_is_told_twice(home: Memory) -> None:
+    append(home, entry(1, "2026-11-05: the zebra fled"), entry(2, "2026-11-06: the zebra fled"))
+    assert len(lines(pack(home, "zebra"))) == 2
+
+
+# --- the budget --------------------------------------------------------------------------
+
+
+def test_many_conversations_before_one_of_them_whole(home: Memory) -> None:
+    long = [f"The zebra of the zoo number {n} eats the grass of the zoo" for n in range(30)]
+    talk(home, "long", *long)
+    for n in range(8):
+        talk(home, f"s{n}", f"In town {n} the zebra of the zoo eats leaves", days=3 + n)
+    packed = pack(home, "What does the zebra of the zoo eat?", room=600)
+    sessions = set(re.findall(r"session:(\S+)", packed.text))
+    assert len(sessions) >= 6
+
+
+def test_what_does_not_fit_is_listed_with_a_reason(home: Memory) -> None:
+    append(home, *(entry(n, f"the zebra number {n} eats grass") for n in range(40)))
+    packed = pack(home, "zebra grass", room=200)
+    assert count(packed.text) <= 200
+    assert 1 <= len(packed.missed) <= MISSED
+    assert {item.reason for item in packed.missed} == {"no room"}
+    assert not {item.ref for item in packed.missed} & {item.ref for item in packed.items}
+    scores = [item.score or 0 for item in packed.missed]
+    assert scores == sorted(scores, reverse=True)
+    assert max(scores) <= max(item.score or 0 for item in packed.items)
+
+
+@pytest.mark.parametrize("room", [-50, 0, 5, 12])
+def test_no_room_is_nothing(home: Memory, room: int) -> None:
+    append(home, entry(1, "the zebra eats grass"))
+    packed = pack(home, "zebra", room=room)
+    assert (packed.text, packed.items) == ("", ())
+    assert len(packed.missed) == 1
+
+
+def test_what_is_worth_little_beside_the_best_is_left_out(home: Memory) -> None:
+    append(home, entry(1, "Mira postponed the retry queue of the zebra"))
+    append(home, *(entry(n + 2, text) for n, text in enumerate(sentences(80))))
+    packed = pack(home, "Mira postponed the retry queue of the zebra", room=8000)
+    best = max(item.score or 0 for item in packed.items)
+    assert len(packed.items) < 81
+    assert min(item.score or 0 for item in packed.items) >= recalled.FLOOR * best * 0.5
+
+
+# --- references --------------------------------------------------------------------------
+
+
+def made(number: int, score: float, text: str) -> Passage:
+    """An entry that was found."""
+    row: dict[str, Any] = dict.fromkeys(Row._fields, 0) | {
+        "id": number, "name": name(number), "category": "memory", "type": "fact", "subject": "",
+        "status": "", "speaker": "", "replaced_by": "", "at": 1_790_000_000, "place": number,
+    }  # fmt: skip
+    rest: dict[str, Any] = dict.fromkeys(Passage._fields, "") | {
+        "id": number, "row": Row(**row), "score": score, "text": text, "content": text,
+        "language": "english", "why": "words",
+    }  # fmt: skip
+    return Passage(**{key: rest[key] for key in Passage._fields})
+
+
+def order(passages: Passages, boost: float = BOOST, room: int = 2000) -> list[str]:
+    return [item.ref for item in recalled.pack(passages, room, Around(Once()), boost).items]
+
+
+def test_what_is_referred_to_comes_first() -> None:
+    two = [made(1, 0.80, "one thing"), made(2, 0.75, "another thing")]
+    assert order(Passages(two)) == [name(1), name(2)]
+    assert order(Passages(two, references={2: 3})) == [name(2), name(1)]
+    assert order(Passages(two, references={2: 3}), boost=0.0) == [name(1), name(2)]
+    assert order(Passages(two, references={1: 3, 2: 3})) == [name(1), name(2)]
+
+
+def test_an_entry_that_was_replaced_is_not_told_whoever_hands_it_over() -> None:
+    old = made(1, 0.9, "on 14 November")._replace(replaced_by=name(2))
+    packed = recalled.pack(Passages([old, made(2, 0.5, "on the 21st")]), 200, Around(Once()), BOOST)
+    assert [item.ref for item in packed.items] == [name(2)]
+    assert packed.missed == () and "14" not in packed.text
+
+
+def test_what_everybody_refers_to_does_not_push_the_rest_out() -> None:
+    three = [made(1, 0.9, "the answer"), made(2, 0.3, "a hub"), made(3, 0.5, "more of it")]
+    found = Passages(three, references={2: 500})
+    assert set(order(found)) == {name(1), name(2), name(3)}
+    assert order(found)[0] == name(1)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(0, 1), st.sampled_from(["a b", "c d e " * 30, "数据库" * 30, "🫨" * 60])
+        ),
+        max_size=25,
+    ),
+    st.dictionaries(st.integers(0, 24), st.integers(0, 50)),
+    st.integers(-20, 600),
+)
+@settings(max_examples=150)
+def test_it_always_fits_and_nothing_is_there_twice(
+    given: list[tuple[float, str]], references: dict[int, int], room: int
+) -> None:
+    found = [made(n, score, f"{text} {n}") for n, (score, text) in enumerate(given)]
+    packed = recalled.pack(Passages(found, references=references), room, Around(Once()), BOOST)
+    assert count(packed.text) <= max(room, 0)
+    told = lines(packed)
+    assert len(told) == len(set(told)) == len(packed.items)
+    assert not {item.ref for item in packed.items} & {item.ref for item in packed.missed}
+    again = recalled.pack(Passages(found, references=references), room, Around(Once()), BOOST)
+    assert again == packed
