@@ -355,8 +355,8 @@ def test_windows_line_ends(home: Memory) -> None:
 def test_without_a_log_and_without_anything(tmp_path: Path) -> None:
     memory = fresh(tmp_path / "home")
     assert find(memory, "zebra").hits == ()
-    note(memory, "topics/a.md", "a zebra")
-    assert paths(find(memory, "zebra")) == ["topics/a.md"]
+    note(memory, "knowledge/reference/a.md", "a zebra")
+    assert paths(find(memory, "zebra")) == ["knowledge/reference/a.md"]
     wakebook(memory, "status")
     assert "Nothing found" in wakebook(fresh(tmp_path / "other"), "search", "zebra", code=1)
 

@@ -24,7 +24,7 @@ def home(tmp_path: Path) -> Memory:
         entry(4, "Mira sold her bicycle", detail="to Jonas, for 90 euros"),
     )
     text = "# Before\n\nCheck the launch list\n\n# After\n\nCelebrate\n"
-    note(memory, "topics/release-day.md", text, modified=1_770_000_000)
+    note(memory, "knowledge/procedures/release-day.md", text, modified=1_770_000_000)
     transcript(memory, "5e55-one", [("user", "When is the launch?"), ("agent", "On the 21st.")])
     return memory
 
@@ -154,11 +154,22 @@ def test_show(home: Memory) -> None:
     assert "Mira sold her bicycle" in out and "90 euros" in out
     out = wakebook(home, "show", name(2))
     assert "How it came to this" in out and "14 November" in out
-    lines = run_json(home, "show", "topics/release-day.md", "--from", "3", "--lines", "2")["lines"]
+    lines = run_json(
+        home, "show", "knowledge/procedures/release-day.md", "--from", "3", "--lines", "2"
+    )["lines"]
     assert lines == [{"line": 3, "text": "Check the launch list"}, {"line": 4, "text": ""}]
-    assert run_json(home, "show", "topics/release-day.md#7")["lines"][0]["text"] == "Celebrate"
-    assert len(run_json(home, "show", "topics/release-day.md", "--from", "6")["lines"]) == 2
-    assert len(run_json(home, "show", "topics/release-day.md", "--lines", "1")["lines"]) == 1
+    assert (
+        run_json(home, "show", "knowledge/procedures/release-day.md#7")["lines"][0]["text"]
+        == "Celebrate"
+    )
+    assert (
+        len(run_json(home, "show", "knowledge/procedures/release-day.md", "--from", "6")["lines"])
+        == 2
+    )
+    assert (
+        len(run_json(home, "show", "knowledge/procedures/release-day.md", "--lines", "1")["lines"])
+        == 1
+    )
 
 
 def test_show_a_session(home: Memory) -> None:
@@ -183,8 +194,8 @@ def test_show_a_session(home: Memory) -> None:
         ("topics/none.md", "There is no file"),
         ("../config.toml", "There is no file"),
         ("/etc/passwd.md", "There is no file"),
-        ("topics/release-day.md#x", "path#12"),
-        ("topics/release-day.md#99", "has 7 lines"),
+        ("knowledge/procedures/release-day.md#x", "path#12"),
+        ("knowledge/procedures/release-day.md#99", "has 7 lines"),
         (" ", "An empty reference"),
     ],
 )

@@ -339,7 +339,7 @@ def test_the_event_counts_if_the_trigger_names_one(two: Path) -> None:
     for arguments in (["email"], ["email", "deleted"], ["gitlab"]):
         said = run("topics", "fire", *arguments, code=1)
         assert said == "No topic has a webhook trigger for that. There are email, github.\n"
-    assert run_json("topics", "fire", "email", "deleted", code=1) == []  # BUG 38
+    assert run_json("topics", "fire", "email", "deleted", code=1) == []
     for event in ([], ["push"]):
         assert run("topics", "fire", "github", *event).startswith("dev/python comes with")
 

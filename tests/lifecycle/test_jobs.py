@@ -59,6 +59,7 @@ def test_the_table_as_it_is_shipped() -> None:
     assert [one.name for one in jobs] == order.split()
     assert {one.name: one.words() for one in jobs} == {
         "observe": "every 15th minute of every hour",
+        "topics": "every fifth minute of every hour",
         "briefing": "at 03:00 every day",
         "daily": "at 23:00 every day",
         "weekly": "at 23:30 on Sunday",

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.index.making import WORDS_ALONE, again, append, entry, fresh, note, python, transcript
-from tests.recall.test_context import TODAY, YESTERDAY, fences
+from tests.recall.contexts import TODAY, YESTERDAY, fences
 from wakebook import Memory
 from wakebook.capture import echo
 from wakebook.models.tokenizer import count

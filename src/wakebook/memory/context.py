@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = timedelta(minutes=15)  # how far a first look for due topics goes back
 HANDOFFS = "handoffs.json"
+SHORT, LONG = 4, 20  # characters of an id that may be shortened, and of how much of it
 
 
 class Turns(Learning):
@@ -123,7 +124,11 @@ class Turns(Learning):
     def _known_session(self, name: str) -> Progress | None:
         sessions = list(self.state().sessions.values())
         exact = [one for one in sessions if name in (one.id, one.key, f"{one.id}@{one.part}")]
-        fitting = exact or [one for one in sessions if len(name) >= 4 and one.id.startswith(name)]
+        fitting = exact or [  # of an id that nobody would type; "work" is not "work-monday"
+            one
+            for one in sessions
+            if SHORT <= len(name) < len(one.id) and len(one.id) >= LONG and one.id.startswith(name)
+        ]
         if len({one.id for one in fitting}) > 1:
             raise NotFound(f"{name!r} fits {len(fitting)} sessions. Give more of its id.")
         return fitting[-1] if fitting else None

@@ -7,8 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from wakebook.errors import WakebookError
 from wakebook.memory.condensing import Condensing
 from wakebook.memory.context import Turns
@@ -79,6 +77,8 @@ class Schedule(Turns, Condensing):
         watch(self.config, self.state, catch_up, stop, due)
 
     def _table(self) -> tuple[Job, ...]:
+        from msgspec.structs import replace
+
         from wakebook.lifecycle.jobs import table
 
         self.home.require()
