@@ -12,6 +12,8 @@ from tests.index.making import append, entry, fresh, name, note, python, transcr
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory
 
+DAY = "knowledge/procedures/release-day.md"
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Memory:
@@ -24,7 +26,7 @@ def home(tmp_path: Path) -> Memory:
         entry(4, "Mira sold her bicycle", detail="to Jonas, for 90 euros"),
     )
     text = "# Before\n\nCheck the launch list\n\n# After\n\nCelebrate\n"
-    note(memory, "knowledge/procedures/release-day.md", text, modified=1_770_000_000)
+    note(memory, DAY, text, modified=1_770_000_000)
     transcript(memory, "5e55-one", [("user", "When is the launch?"), ("agent", "On the 21st.")])
     return memory
 
@@ -122,7 +124,7 @@ def test_index(home: Memory) -> None:
     assert "0 chunks added" in wakebook(home, "index")
     again = run_json(home, "index", "--full")
     assert again["done"]["added"] == 8
-    assert again["status"]["chunks"] == {"conversation": 2, "memory": 4, "topic": 2}
+    assert again["status"]["chunks"] == {"conversation": 2, "memory": 4, "procedure": 2}
     append(home, entry(9, "more"))
     status = run_json(home, "index", "--status")
     assert status["done"] is None and status["status"]["behind"] > 0
@@ -154,22 +156,11 @@ def test_show(home: Memory) -> None:
     assert "Mira sold her bicycle" in out and "90 euros" in out
     out = wakebook(home, "show", name(2))
     assert "How it came to this" in out and "14 November" in out
-    lines = run_json(
-        home, "show", "knowledge/procedures/release-day.md", "--from", "3", "--lines", "2"
-    )["lines"]
+    lines = run_json(home, "show", DAY, "--from", "3", "--lines", "2")["lines"]
     assert lines == [{"line": 3, "text": "Check the launch list"}, {"line": 4, "text": ""}]
-    assert (
-        run_json(home, "show", "knowledge/procedures/release-day.md#7")["lines"][0]["text"]
-        == "Celebrate"
-    )
-    assert (
-        len(run_json(home, "show", "knowledge/procedures/release-day.md", "--from", "6")["lines"])
-        == 2
-    )
-    assert (
-        len(run_json(home, "show", "knowledge/procedures/release-day.md", "--lines", "1")["lines"])
-        == 1
-    )
+    assert run_json(home, "show", f"{DAY}#7")["lines"][0]["text"] == "Celebrate"
+    assert len(run_json(home, "show", DAY, "--from", "6")["lines"]) == 2
+    assert len(run_json(home, "show", DAY, "--lines", "1")["lines"]) == 1
 
 
 def test_show_a_session(home: Memory) -> None:
@@ -194,8 +185,8 @@ def test_show_a_session(home: Memory) -> None:
         ("topics/none.md", "There is no file"),
         ("../config.toml", "There is no file"),
         ("/etc/passwd.md", "There is no file"),
-        ("knowledge/procedures/release-day.md#x", "path#12"),
-        ("knowledge/procedures/release-day.md#99", "has 7 lines"),
+        (f"{DAY}#x", "path#12"),
+        (f"{DAY}#99", "has 7 lines"),
         (" ", "An empty reference"),
     ],
 )
