@@ -114,7 +114,7 @@ def test_what_each_way_tells_by_hand(tmp_path: Path) -> None:
     }
     # the labels: 1 otters + herons, 2 otters, 4 herons; by hand is never counted
     assert plain["tier 1"] == {"P": 0.75, "R": 0.75, "told": 4, "asked": 0}
-    assert plain["tier 2"] == {"P": 0.0, "R": 0.0, "told": 0, "asked": 0}  # BUG 54
+    assert plain["tier 2"] == {"P": 0.0, "R": 0.0, "told": 0, "asked": 0}
     assert plain["tiers 1+2, no model"] == {"P": 0.667, "R": 0.5, "told": 3, "asked": 0}
     assert plain["all three, a perfect gate"] == {"P": 0.75, "R": 0.75, "told": 4, "asked": 25.0}
     assert all(row["p50 ms"] <= row["p95 ms"] for row in found.values())
@@ -158,7 +158,7 @@ def test_a_model_as_the_gate(server: ModelServer, tmp_path: Path) -> None:
 
 
 def test_a_model_that_fails_has_no_say(server: ModelServer, tmp_path: Path) -> None:
-    """Then the strict threshold decides, as in Wakebook itself (BUG 54)."""
+    """Then the strict threshold decides, as in Wakebook itself."""
     server.script(*[Status(401)] * 9)
     near = case(5, "quz: where the heron stands in the reeds", "herons", "otters")
     files = {**FILES, "herons": FILES["herons"].replace("priority: high", "priority: medium")}

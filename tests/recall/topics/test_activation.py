@@ -108,7 +108,6 @@ def test_own_threshold(activation: str, priority: str, own: float, expected: str
     assert outcome(own - 0.0001, **kind) == "drop"
 
 
-# BUG 19
 @pytest.mark.parametrize(
     ("own", "score", "expected"),
     [
@@ -253,7 +252,7 @@ def test_the_agents_words_are_not_compared() -> None:
     assert told(one, said=Said(said, "output")) == {}
     assert told(one, said=Said(said)) == {"x": True}
     assert told(one, said=Said("a zorb", "output")) == {"x": True}
-    assert told(one, said=Said("a zorb")).get("x", False) is False  # BUG 43
+    assert told(one, said=Said("a zorb")).get("x", False) is False
 
 
 def test_the_activated_first_then_the_more_important() -> None:

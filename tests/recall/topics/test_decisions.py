@@ -84,7 +84,7 @@ JWT = ".".join(("eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9", "eyJzdWIi" + "Ab9" * 200
         "ghp_" + "a1B2c3D4" * 5,
         "password=hunter2hunter2!",
         "-----BEGIN PRIVATE KEY-----\n" + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n" * 30,
-        JWT,  # BUG 31: longer than what was looked at
+        JWT,  # longer than what was looked at
     ],
     ids=lambda secret: secret[:10],
 )
@@ -176,7 +176,7 @@ def test_broken_feedback_is_passed_over(memory: Memory) -> None:
     path.write_bytes(b'{"at": 1}\nhalf a li\n\xff\n' + path.read_bytes() + b'{"useful": tr')
     (row,) = memory.gates("boats")[0]
     assert row.useful == 1
-    memory.judge(one, useful=False)  # BUG 45: behind half a line
+    memory.judge(one, useful=False)  # behind half a line
     (row,) = memory.gates("boats")[0]
     assert (row.useful, row.useless) == (0, 1)
 
@@ -275,7 +275,7 @@ def test_no_threshold_does_better() -> None:
 
 
 def test_a_proposal_keeps_what_it_promises() -> None:
-    """As many mistakes as it says, with the threshold as it is shown (BUG 47)."""
+    """As many mistakes as it says, with the threshold as it is shown."""
     import random
 
     chance = random.Random(5)
@@ -299,10 +299,10 @@ def test_a_proposal_keeps_what_it_promises() -> None:
 
 def test_useless_all_of_it() -> None:
     row = standing(judged(*[(1.0, True, False)] * FEW))
-    assert row.proposed is None  # no threshold from 0 to 1 keeps it away: BUG 46
+    assert row.proposed is None  # no threshold from 0 to 1 keeps it away
 
 
-# BUG 33: the threshold decided nothing of this
+# the threshold decided nothing of this
 @pytest.mark.parametrize(
     "more",
     [
@@ -320,13 +320,12 @@ def test_what_did_not_depend_on_the_threshold_proposes_none(more: dict[str, Any]
     assert standing(found).proposed is None
 
 
-# BUG 33: without a trigger, the strict threshold is the least
+# without a trigger, the strict threshold is the least
 def test_what_had_no_trigger_proposes_nothing_below_the_strict_threshold() -> None:
     found = judged(*[(0.2, False, True)] * FEW, matched=(), threshold=0.3)
     assert standing(found).proposed is None
 
 
-# BUG 33
 def test_what_is_set_is_not_proposed_again() -> None:
     found = judged(
         (0.16, True, False), (0.18, True, False), (0.2, True, False), (0.4, True, True),

@@ -189,7 +189,7 @@ def test_a_home_without_topics(tmp_path: Path) -> None:
     assert memory.context("tag the version").decisions == ()
 
 
-# BUG 34: read, or reported; not passed over
+# read, or reported; not passed over
 def test_a_symlink_is_not_passed_over(tmp_path: Path) -> None:
     memory = equip(tmp_path / "h", {"x": text()})
     elsewhere = tmp_path / "mine.md"

@@ -210,7 +210,6 @@ def test_the_same_reason_waits_once(tmp_path: Path) -> None:
     assert len(kept(tmp_path)) == 4
 
 
-# BUG 32
 def test_two_payloads_are_both_told(memory: Memory) -> None:
     memory.fire("email", "new", payload="From Ida: the invoice is wrong.")
     memory.fire("email", "new", payload="From Jonas: the boat is back.")
@@ -219,7 +218,6 @@ def test_two_payloads_are_both_told(memory: Memory) -> None:
     assert told.count("Sort the mail.") == 1
 
 
-# BUG 58
 def test_a_long_payload_is_cut_not_left_out(memory: Memory) -> None:
     memory.fire("email", "new", payload="Letter 0: " + "word0 " * 1000)
     told = memory.context("hm", session="s1").text
@@ -227,7 +225,6 @@ def test_a_long_payload_is_cut_not_left_out(memory: Memory) -> None:
     assert 50 < told.count("word0") < 1000
 
 
-# BUG 55
 def test_a_payload_for_which_there_is_no_room_still_waits(memory: Memory) -> None:
     for number in range(3):
         memory.fire("email", "new", payload=f"Letter {number}: " + f"word{number} " * 500)
@@ -341,7 +338,6 @@ def test_of_several_turns_at_once_one_is_told(memory: Memory) -> None:
         b'{"a": 1}',
         b'[{"topic": "mail"}]',
         b'[{"topic": 1, "why": "x", "at": "2026-11-09T07:00:00Z"}]',
-        # BUG 13
         b'[{"topic": "mail", "why": "x", "at": "2026-11-09T07:00:00"}]',
     ],
 )
@@ -354,7 +350,6 @@ def test_a_broken_file_is_begun_anew(memory: Memory, broken: bytes) -> None:
     assert "Sort the mail." in memory.context("hm", session="s1").text
 
 
-# BUG 14
 def test_a_broken_file_is_reported_once(memory: Memory) -> None:
     (memory.home.root / "fired.json").write_bytes(b"{")
     for _ in range(3):
@@ -362,7 +357,6 @@ def test_a_broken_file_is_reported_once(memory: Memory) -> None:
     assert len(memory.home.traces("failure")) == 1
 
 
-# BUG 13
 def test_a_folder_where_the_file_should_be(memory: Memory) -> None:
     (memory.home.root / "fired.json").mkdir()
     memory.context("hm", session="s1")

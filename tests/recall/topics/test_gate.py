@@ -75,7 +75,7 @@ def test_neither_yes_nor_no(server: ModelServer, tmp_path: Path, said: str) -> N
     assert failures(tmp_path) == [f"release: neither YES nor NO: {said!r}"]
 
 
-# BUG 16: a chatty model is cut off, and has answered all the same
+# a chatty model is cut off, and has answered all the same
 @pytest.mark.parametrize(("said", "yes"), [("YES, because this message", True), ("No. It", False)])
 def test_an_answer_that_is_cut_off(
     server: ModelServer, tmp_path: Path, said: str, yes: bool
@@ -114,11 +114,11 @@ def test_all_of_them_together_have_so_many_seconds(server: ModelServer, tmp_path
     found = Gate(Home(tmp_path), models, 1).ask(SAID, [topic("a"), topic("b"), topic("c")])
     assert [answer.yes for answer in found.values()] == [None] * 3
     assert all(answer.said.startswith("no answer") for answer in found.values())
-    assert failures(tmp_path)  # BUG 56
+    assert failures(tmp_path)
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and "Executor" in thread.name:
             thread.join()
-    assert len(server.requests) == 1  # BUG 57: nobody waits for the answers of the others
+    assert len(server.requests) == 1  # nobody waits for the answers of the others
 
 
 # --- what it is asked --------------------------------------------------------------------
@@ -194,7 +194,6 @@ def test_what_is_no_proper_text(server: ModelServer, tmp_path: Path, said: str) 
     assert ask(server, tmp_path, said=said).yes
 
 
-# BUG 17
 def test_secrets_are_not_sent(server: ModelServer, tmp_path: Path) -> None:
     key = "sk-ant-api03-" + "a1B2c3D4" * 4
     ask(server, tmp_path, said=f"release with {key} and password=hunter2hunter2! please")
@@ -203,7 +202,7 @@ def test_secrets_are_not_sent(server: ModelServer, tmp_path: Path) -> None:
     assert "[redacted:" in server.chats[0].prompt
 
 
-# BUG 17: one that begins just before the cut
+# one that begins just before the cut
 def test_half_a_secret_is_not_sent(server: ModelServer, tmp_path: Path) -> None:
     key = "sk-ant-api03-" + "a1B2c3D4" * 4
     ask(server, tmp_path, said="x " * 240 + key)
@@ -267,7 +266,6 @@ def test_what_differs_where_nobody_looks_is_the_same(server: ModelServer, tmp_pa
     assert len(server.chats) == 1
 
 
-# BUG 38
 def test_another_prompt_asks_anew(server: ModelServer, tmp_path: Path) -> None:
     gate(server, tmp_path).ask(SAID, [RELEASE])
     models = chatting(server, tmp_path)
@@ -376,7 +374,6 @@ def test_a_model_that_takes_too_long_has_no_say(server: ModelServer, tmp_path: P
     assert len(server.requests) == 1
 
 
-# BUG 18
 @pytest.mark.usefixtures("keys")
 def test_a_slow_gate_leaves_the_model_to_the_others(server: ModelServer, tmp_path: Path) -> None:
     memory = home(server, tmp_path / "h", failures=3)
@@ -411,7 +408,7 @@ def test_paths_alone_ask_about_no_empty_message(server: ModelServer, tmp_path: P
     memory = equip(tmp_path / "h", {"style": text(front)}, settings(server, main="anthropic/m"))
     (one,) = memory.context("", paths=("a.py",)).decisions
     assert one.activated
-    for chat in server.chats:  # BUG 44: or it would say NO to nothing at all
+    for chat in server.chats:  # or it would say NO to nothing at all
         assert blocks(chat)["message"].strip()
 
 

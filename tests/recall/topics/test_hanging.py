@@ -144,7 +144,6 @@ def test_patterns_that_are_known_to_hang(pattern: str) -> None:
     assert 1 in found.match(("a " * (LONG // 2)) + "otter")
 
 
-# BUG 15
 def test_many_large_patterns_on_a_long_message() -> None:
     chance = random.Random(1)
     said = "".join(chance.choices("ab", k=LONG))

@@ -72,9 +72,9 @@ LISTED = "triggers:\n  - type: {kind}\n    {key}: {value}\n"
         ("triggers:\n  - type: pattern\n    match: 'a(b'\n", 5, "'a(b' is no regular expression"),
         ("triggers:\n  - type: pattern\n    match: 'a{9999}'\n", 5, "no regular expression"),
         ("triggers:\n  - type: pattern\n    match: '((a{99}){99}){99}'\n", 5, "no regular"),
-        # BUG 22: the line of the item, not of the list
+        # the line of the item, not of the list
         ("triggers:\n  - type: pattern\n    match:\n      - ok\n      - '('\n", 7, "'('"),
-        # BUG 21: these would never match
+        # these would never match
         ("triggers:\n  - type: language\n", 4, "a language trigger needs `match`"),
         ("triggers:\n  - type: language\n    match: [de, klingon]\n", 5, "klingon"),
     ],
@@ -137,7 +137,6 @@ def test_line_ends_and_byte_order_marks(tmp_path: Path, end: str, mark: str) -> 
     assert problems(memory)["topics/b.md"][0] == 6
 
 
-# BUG 20
 @pytest.mark.parametrize("value", ["on", "[a, no]", "[yes]", "1.10", "12:30", "404"])
 def test_what_yaml_takes_for_something_else_is_to_be_quoted(value: str) -> None:
     found = bad(LISTED.format(kind="keyword", key="match", value=value))
@@ -151,7 +150,6 @@ def test_what_is_quoted_is_text() -> None:
     assert one.match == ("404", "1.10", "on", "12:30")
 
 
-# BUG 23
 @pytest.mark.parametrize(
     ("kind", "value"), [("pattern", "tag v"), ("glob", "*.py"), ("mention", "Mira")]
 )
@@ -161,7 +159,6 @@ def test_a_text_in_a_block_has_no_line_end(kind: str, value: str, style: str) ->
     assert good(front).triggers[0].match == (value,)
 
 
-# BUG 10
 @pytest.mark.parametrize(
     "nested",
     [
@@ -177,7 +174,7 @@ def test_what_is_nested_deeply_is_a_mistake(nested: str) -> None:
     assert found.problem
 
 
-# BUG 10: in a process of its own, which it killed
+# in a process of its own, which it killed
 @pytest.mark.parametrize(
     "nested",
     [
@@ -198,7 +195,6 @@ def test_what_is_nested_without_end_does_not_kill(nested: str) -> None:
     assert done.stdout.startswith("BadTopic "), (done.returncode, done.stderr[-300:])
 
 
-# BUG 11
 @pytest.mark.parametrize("key", ["activation", "similarity_threshold", "type"])
 def test_a_value_that_is_huge_is_not_shown(key: str) -> None:
     rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
@@ -214,7 +210,6 @@ def test_a_list_of_itself_is_a_mistake() -> None:
     assert bad("subscriptions: &all [a.md, *all]\n").line == 3
 
 
-# BUG 59
 @pytest.mark.parametrize(
     "front",
     [
@@ -244,7 +239,7 @@ SIGNS = "ab:-[]{}'\"\\\n\t #&*!|>%@`,?0.9~\r\x85\u2028\ufeff\0é🙂"
 
 @pytest.mark.parametrize("seed", range(4))
 def test_any_text_is_a_topic_or_a_mistake_on_a_line(seed: int) -> None:
-    """A good file, and a few signs of it changed at random (BUG 59)."""
+    """A good file, and a few signs of it changed at random."""
     chance = random.Random(seed)
     kinds = set()
     for _ in range(150):

@@ -50,7 +50,7 @@ def test_english_if_nothing_tells(said: str) -> None:
         "What does `und der die das ist nicht` mean in the book?",
         "What is this?\n```\nund der die das ist nicht, and it never ends",
         "The button says 保存 and it is broken",
-        # BUG 27: com is a word of Portuguese
+        # com is a word of Portuguese
         "Deploy example.com",
         "Check www.example.com",
     ],
@@ -111,7 +111,7 @@ def test_names_of_languages(name: str, language: str) -> None:
         ("import duties are high", set()),
         ("a ``` b ``` c", set()),
         ("## Plan\n\n- one\n- two", set()),
-        # BUG 28: people, not code
+        # people, not code
         ("@mira can you look?\n@jonas please wait", set()),
         ("Select a colour from the list", set()),
         ("COPY THAT", set()),
@@ -156,7 +156,6 @@ def test_what_stands_behind_a_fence_counts() -> None:
         "至急お願いします",
         "紧急情况",
         "It is not late, it is urgent",
-        # BUG 29
         "HELP ME NOW",
     ],
 )
@@ -182,7 +181,7 @@ def test_urgent(said: str) -> None:
         "I love NASA",
         "```\nURGENT!!!\n```",
         "insurgents of the past",
-        # BUG 29: negated
+        # negated
         "It isn’t urgent",
         "no emergency",
         "kein Notfall",
@@ -190,7 +189,7 @@ def test_urgent(said: str) -> None:
         "pas d'urgence",
         "not at all urgent",
         "It isn't really that urgent",
-        # BUG 29: abbreviations
+        # abbreviations
         "JSON vs YAML?",
         "Compare JSON and HTTPS",
         "Is it HTML or XHTML?",

@@ -34,7 +34,6 @@ def test_a_subscription_does_not_leave_the_home(tmp_path: Path) -> None:
     assert "diary" not in told
 
 
-# BUG 12
 def test_a_subscription_that_leads_nowhere(tmp_path: Path) -> None:
     memory = subscribed(tmp_path, "knowledge/loop.md", "knowledge/folder.md", "knowledge/bytes.md")
     (memory.home.root / "knowledge" / "loop.md").symlink_to("loop.md")

@@ -75,14 +75,11 @@ def test_one_of_several_is_enough() -> None:
         ("배포", "지금 배포해 주세요"),
         ("发布", "今天发布新版本"),
         ("ＡＷＳ", "the aws bill"),
-        # BUG 48, 52
         ("!!!", "wow!!!"),
         ("🚨", "🚨prod is down"),
         ("->", "a->b"),
         ("C++", "is it C++?"),
-        # BUG 37
         ("Rechnungen", "die Rechnung ist noch nicht da"),
-        # BUG 36
         ("C++", "I write C++ daily"),
     ],
 )
@@ -102,7 +99,6 @@ def test_keyword(keyword: str, said: str) -> None:
         ("git hub", "GitHub"),
         ("請求書", "請求 書類"),
         ("deploy", ""),
-        # BUG 36
         ("C++", "vitamin C is good"),
         ("C#", "the note C is flat"),
     ],
@@ -142,7 +138,7 @@ def test_no_keyword(keyword: str, said: str) -> None:
         ("*.tf", "a.tf\n", False),
         ("a+b(c).md", "x/a+b(c).md", True),
         ("*", "anything", True),
-        # BUG 24: said by many, and not understood
+        # said by many, and not understood
         ("*.{ts,tsx}", "web/app.tsx", True),
         ("*.{ts,tsx}", "web/app.js", False),
         ("[ab].py", "a.py", True),
@@ -196,7 +192,6 @@ def test_a_glob_looks_at_paths_only() -> None:
         ("Müller", "Obermüller", False),
         ("Öz", "Özil", False),
         ("田中", "田中 さんへ", True),
-        # BUG 26
         ("Mira", "@Mira can you look?", True),
         ("Mira", "otto@Mira.example", False),
     ],
@@ -230,7 +225,6 @@ def test_mention(name: str, said: str, found: bool) -> None:
         ("github.com/a", "https://github.com/abc", False),
         ("github.com/a", "https://github.com/a#top", True),
         ("docs.*.example/a?b=c", "<https://docs.x.example/a?b=c>", True),
-        # BUG 25
         ("HTTPS://GitHub.com", "https://github.com/x", True),
         ("s3://bucket", "see s3://bucket/x", True),
         ("github.com", "https://github.com:443/a", True),
@@ -244,7 +238,6 @@ def test_mention(name: str, said: str, found: bool) -> None:
         ("github.com", "**https://github.com**", True),
         ("github.com", "これ（https://github.com）。", True),
         ("github.com", "https://github.com@evil.example/", False),
-        # BUG 53
         ("github.com", "<https://github.com|GitHub>", True),
         ("github.com", "これ（https://github.com）。次", True),
         ("github.com", "„https://github.com“ sagt er", True),
