@@ -326,6 +326,20 @@ class Schedule(Section):
     tags: str = _setting("59 23 * * *", "tag the day, and on Sundays the week")
 
 
+class Hooks(Section):
+    """What a host's event may cost, and what it gets."""
+
+    seconds: float = _setting(2.0, "a hook that takes longer answers nothing", most=60)
+    characters: int = _setting(9_900, "of what a hook tells; hosts cut longer texts short")
+    budget: int = _setting(2_400, "tokens of a context that a hook tells; it may end shorter")
+
+
+class Service(Section):
+    """`wakebook serve`."""
+
+    port: int = _setting(7311, "on 127.0.0.1; 0: any that is free", most=65_535)
+
+
 class State(Section):
     """Book-keeping."""
 
@@ -355,6 +369,8 @@ class Config(Section):
     compatible: Compatible = _setting(Compatible())
     git: Git = _setting(Git())
     schedule: Schedule = _setting(Schedule())
+    hooks: Hooks = _setting(Hooks())
+    service: Service = _setting(Service())
     state: State = _setting(State())
 
 

@@ -182,7 +182,15 @@ class Home:
 
     def sweep_temporary(self) -> None:
         """Remove what a killed `replace` left behind. Only under the lock."""
-        for below in ("", ".cache/", "raw/**/", "knowledge/**/", "topics/**/", "archive/**/"):
+        for below in (
+            "",
+            ".cache/",
+            "sessions/",
+            "raw/**/",
+            "knowledge/**/",
+            "topics/**/",
+            "archive/**/",
+        ):
             for leftover in self.root.glob(f"{below}{PREFIX}*.tmp"):
                 leftover.unlink(missing_ok=True)
 

@@ -1,18 +1,25 @@
-"""The `wakebook` command, with a short way to `wake`.
+"""The `wakebook` command, with a short way to `wake` and to `hook`.
 
-A host waits for `wakebook wake`. If its cached text still holds, it is printed here before
+A host waits for both. The cached text of `wake` is printed here, and an event is answered, before
 anything heavy is imported; every other call goes to the command line proper.
 """
 
 import os
 import sys
 
-from wakebook import cache
-
 
 def main() -> None:
-    root = _plain_wake(sys.argv[1:])
-    text = cache.read(root, "wake.md") if root and sys.stdout else None
+    words, root = _words(sys.argv[1:])
+    if len(words) == 3 and words[0] == "hook" and not words[1].startswith("-"):
+        from wakebook.adapters.hooks import process
+
+        process.main(root, words[1], words[2])
+        return
+    text = None
+    if words == ["wake"] and sys.stdout:
+        from wakebook import cache
+
+        text = cache.read(root, "wake.md")
     if text is None:
         from wakebook.adapters import cli
 
@@ -27,14 +34,12 @@ def main() -> None:
         cli.leave(0)
 
 
-def _plain_wake(arguments: list[str]) -> str:
-    """The home of a `wake` without further options, or nothing."""
+def _words(arguments: list[str]) -> tuple[list[str], str]:
+    """The command without --home, and the home."""
     home = os.environ.get("WAKEBOOK_HOME") or "~/.wakebook"
     words = list(arguments)
     if "--home" in words[:-1]:
         at = words.index("--home")
         home = words[at + 1]
         del words[at : at + 2]
-    if words != ["wake"]:
-        return ""
-    return os.path.abspath(os.path.expanduser(home))  # noqa: PTH100, PTH111
+    return words, os.path.abspath(os.path.expanduser(home))  # noqa: PTH100, PTH111

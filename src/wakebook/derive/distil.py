@@ -23,7 +23,7 @@ from wakebook.capture import window as windows
 from wakebook.capture.state import Failure, Window
 from wakebook.capture.transcript import Message
 from wakebook.config import Config
-from wakebook.derive import batch, by_rules
+from wakebook.derive import batch, by_import, by_rules
 from wakebook.derive.entries import Source, admitted, complete, project, related
 from wakebook.derive.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
 from wakebook.derive.rules import words
@@ -45,6 +45,7 @@ class Work(msgspec.Struct, frozen=True):
     ledger: Ledger
     extractor: Extractor
     at: datetime | None = None  # a time to pretend, for a benchmark
+    sparing: bool = False  # ask a model about an open window only when there is much to read
 
     @property
     def now(self) -> datetime:
@@ -86,6 +87,7 @@ class _Before(msgspec.Struct, frozen=True):
     scene: Scene
     first: int  # turns that have been extracted
     fresh: list[Message]  # what is to be extracted now
+    reader: Extractor  # the work's, unless these are old memories
 
 
 def distil(work: Work, ref: str, earlier: Failure | None = None) -> Report:
@@ -96,7 +98,7 @@ def distil(work: Work, ref: str, earlier: Failure | None = None) -> Report:
     if work.extractor.name == RULES:
         return _all(work, ref, earlier)
     before = _before(work, ref)
-    if before is None or not _due(before):
+    if before is None or not _due(work, before):
         return _all(work, ref, earlier)
     with work.home.reading(ref) as alone:  # two processes do not pay for the same words
         return _all(work, ref, earlier) if alone else Report(ref=ref, busy=True)
@@ -114,7 +116,7 @@ def _once(work: Work, ref: str, earlier: Failure | None) -> tuple[Report, bool]:
     before = _before(work, ref)
     if before is None:
         return Report(ref=ref), False
-    if not _due(before):
+    if not _due(work, before):
         return _sketched(work, ref, before), False
     try:
         found, covered = _extracted(work, before, earlier)
@@ -142,18 +144,23 @@ def _before(work: Work, ref: str) -> _Before | None:
     said = source.messages()
     first = min(max(window.extracted, _known(window, chains)), len(said))
     last = len(said) if window.ended else complete(source.turns)
+    reader = by_import.reader(work.extractor, progress.channel)
+    imported = reader.name == by_import.NAME
     scene = Scene(
         earlier=said[:first],
-        current=related(chains, window.path),
+        current=chains.current() if imported else related(chains, window.path),
         subjects=registry.names(),
         subject=registry.for_entry(project(progress.cwd)),
         ends=bool(window.ended),
     )
-    return _Before(window, source, body, scene, first, said[first:last])
+    return _Before(window, source, body, scene, first, said[first:last], reader)
 
 
-def _due(before: _Before) -> bool:
-    return bool(before.fresh or before.window.ended)
+def _due(work: Work, before: _Before) -> bool:
+    if before.window.ended:
+        return True
+    spared = work.sparing and work.extractor.name != RULES
+    return len(before.fresh) >= (max(work.config.watch.writes, 1) if spared else 1)
 
 
 def _known(window: Window, chains: Chains) -> int:
@@ -169,8 +176,8 @@ def _known(window: Window, chains: Chains) -> int:
 
 def _extracted(work: Work, before: _Before, earlier: Failure | None) -> tuple[Extraction, int]:
     """What was found, and whether rules had to stand in."""
-    if work.extractor.name == RULES:
-        return by_rules.read(work.home, before.fresh, before.scene, work.extractor), 0
+    if before.reader.name in (RULES, by_import.NAME):  # they obey nobody, but they quote
+        return by_rules.read(work.home, before.fresh, before.scene, before.reader), 0
     try:
         return work.extractor.read(before.fresh, before.scene), 0
     except ModelError as error:
@@ -299,6 +306,8 @@ def _close(home: Home, window: Window, body: str) -> None:
 def _sketch(home: Home, before: _Before, entries: Sequence[Entry]) -> Draft | None:
     """The handoff as it would be now, by rules: for whoever wakes before the window ends."""
     source = before.source
+    if before.reader.name == by_import.NAME:
+        return None
     current = after(before.scene.current, entries)
     scene = msgspec.structs.replace(before.scene, current=current)
     draft = by_rules.handoff(source.messages(), scene)

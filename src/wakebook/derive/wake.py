@@ -38,7 +38,8 @@ class Handoff(NamedTuple):
 
 def last_handoff(chains: Chains) -> Entry | None:
     handoffs = [entry for entry in chains.current() if entry.type == "handoff"]
-    return max(handoffs, key=lambda entry: entry.timestamp, default=None)
+    # of the same minute, the one that was written last
+    return max(reversed(handoffs), key=lambda entry: entry.timestamp, default=None)
 
 
 def wake(

@@ -48,6 +48,8 @@ class Turns(Learning):
         kind: str = "",
         budget: int = 0,
         have: Sequence[str] = (),
+        skip: Sequence[str] = (),
+        told: str = "",
         history: Sequence[Any] = (),
         topics: Sequence[str] = (),
         paths: Sequence[str] = (),
@@ -56,9 +58,10 @@ class Turns(Learning):
 
         `session`: the one that the message belongs to; what waits for its next turn is told and
         then waits no longer. `kind`: main, group, subagent, cron or hook. `have`: slots that the
-        host loads by itself. `history`: the messages so far, in the shape of any host; without
-        them, the session's transcript. `topics`: activated by name. `paths`: files of the turn's
-        tool calls.
+        host loads by itself, as they are now. `skip`: slots that are not wanted. `told`: what the
+        session was told before and still sees, which is not told again. `history`: the messages
+        so far, in the shape of any host; without them, the session's transcript. `topics`:
+        activated by name. `paths`: files of the turn's tool calls.
         """
         from msgspec.structs import replace
 
@@ -84,17 +87,19 @@ class Turns(Learning):
             session=own,
             transcript=transcript,
             have=slots,
+            skip=frozenset(skip),
+            told=told,
             history=self._spoken(history, transcript, slots),
         )
         waits = (book.claim if session else book.peek)(own, kind) if wants else []
-        told: Sequence[Fired] = ()
+        fired: Sequence[Fired] = ()
         try:
             request = request._replace(topics=playbooks.active(found, waits, asked, read.topics))
             sources = self._sources(message, kind)
-            done, told = compile_context(request, sources, self.config.context)
+            done, fired = compile_context(request, sources, self.config.context)
         finally:
             if session:
-                book.settle(waits, told)
+                book.settle(waits, fired)
         return replace(
             done,
             decisions=tuple(one.decision for one in found),
@@ -113,7 +118,7 @@ class Turns(Learning):
 
         host, _, rest = name.partition("/")
         bare = rest if host.replace("-", "_") in self.config.hosts.settings else name
-        known = self._known_session(bare) if bare else None
+        known = self._known_session(bare, exactly=host == "plain") if bare else None
         chosen = kind or (known.kind if known else kind_of_key(bare) if ":" in bare else "main")
         if chosen not in KINDS:
             raise WakebookError(f"{chosen!r} is no kind of session: {', '.join(KINDS)}.")
@@ -121,13 +126,16 @@ class Turns(Learning):
             return known.id, chosen, known.window.path if known.window else ""
         return bare, chosen, self._transcripts.path(bare)
 
-    def _known_session(self, name: str) -> Progress | None:
+    def _known_session(self, name: str, exactly: bool = False) -> Progress | None:
         sessions = list(self.state().sessions.values())
         exact = [one for one in sessions if name in (one.id, one.key, f"{one.id}@{one.part}")]
         fitting = exact or [  # of an id that nobody would type; "work" is not "work-monday"
             one
             for one in sessions
-            if SHORT <= len(name) < len(one.id) and len(one.id) >= LONG and one.id.startswith(name)
+            if not exactly
+            and SHORT <= len(name) < len(one.id)
+            and len(one.id) >= LONG
+            and one.id.startswith(name)
         ]
         if len({one.id for one in fitting}) > 1:
             raise NotFound(f"{name!r} fits {len(fitting)} sessions. Give more of its id.")

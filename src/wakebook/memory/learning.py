@@ -35,9 +35,14 @@ class Learning(Keeping):
         *,
         closing: bool = False,
         retry_failed: bool = False,
+        sparing: bool = False,
         progress: Progress = lambda what, done, total: None,
     ) -> Sweep:
-        """Bring sessions up to date: all, those at some paths, or the one with this id."""
+        """Bring sessions up to date: all, those at some paths, or the one with this id.
+
+        `sparing`: what was said is archived at once, but a model reads an open window only when
+        [watch] writes messages of it are new. For who calls after every turn.
+        """
         from wakebook.capture.discover import named
 
         self.home.require()
@@ -56,9 +61,10 @@ class Learning(Keeping):
             retry_failed=retry_failed,
             absent=not (paths or session),
             finished=finished,
+            sparing=sparing,
         )
 
-    def _sweep(self, found: Sequence[Session], **options: Any) -> Sweep:
+    def _sweep(self, found: Sequence[Session], *, sparing: bool = False, **options: Any) -> Sweep:
         from wakebook.lifecycle.sweep import sweep
 
         history = self.history()
@@ -67,7 +73,7 @@ class Learning(Keeping):
             for path in report.closed:
                 history.conversation(path)
 
-        done = sweep(self._work(), found, told=told, **options)
+        done = sweep(self._work(sparing), found, told=told, **options)
         self._afterwards(bool(done.entries))
         return done
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wakebook import clock
+from wakebook.config import expand
 from wakebook.log.query import Query
 from wakebook.memory.parts import Parts
 
@@ -107,12 +108,23 @@ class Looking(Parts):
         """
         from wakebook.recall.show import show
 
-        mounted: Sequence[Path] = ()
+        return show(self.home, self.chains(), self.state(), ref, first, lines, self.elsewhere())
+
+    def elsewhere(self) -> list[Path]:
+        """Files outside of the home that belong to the memory: MEMORY.md, mounted notes."""
+        found: list[Path] = []
+        if self.config.briefing.memory_file:
+            found.append(Path(self.memory_file()).resolve())
         if self.config.mounts.homes:
             from wakebook.index import mounts
 
-            mounted = mounts.notes(self.home, self.config)
-        return show(self.home, self.chains(), self.state(), ref, first, lines, mounted)
+            found += mounts.notes(self.home, self.config)
+        return found
+
+    def memory_file(self) -> str:
+        """MEMORY.md: a path in the home, or wherever config.toml says."""
+        chosen = self.config.briefing.memory_file
+        return str(expand(chosen)) if chosen else self.home.relative(self.home.memory)
 
     def audit(self, paths: Sequence[Path] = ()) -> list[Account]:
         from wakebook.lifecycle.audit import audit

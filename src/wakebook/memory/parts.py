@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from wakebook.models.chat import Models
     from wakebook.models.model import Lend
 
+SESSIONS = "sessions"  # of the home: chats of your own agents, known without any configuration
+
 
 class Parts:
     def __init__(
@@ -56,6 +58,8 @@ class Parts:
     def config(self) -> Config:
         self.home.require()
         found = self._config or configs.load(self.home.config)
+        plain = (*found.hosts.plain, str(self.home.root / SESSIONS))
+        found = found.with_(hosts=found.hosts.with_(plain=plain))
         above = self.home.root.parents
         if len(above) > 2 and (above[1].name, above[0].name) == (".cache", "explore"):
             # an exploration keeps to itself: it reads no sessions, pushes nothing, and writes no
@@ -105,10 +109,10 @@ class Parts:
             self._extractor = choose(self.models, self.home, self.config)
         return self._extractor
 
-    def _work(self) -> Work:
+    def _work(self, sparing: bool = False) -> Work:
         from wakebook.derive.distil import Work
 
-        return Work(self.home, self.config, self._ledger, self.extractor)
+        return Work(self.home, self.config, self._ledger, self.extractor, sparing=sparing)
 
     def chains(self) -> Chains:
         self.home.require()

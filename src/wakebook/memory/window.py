@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wakebook.errors import ConfigError, NotFound, WakebookError
+from wakebook.errors import ConfigError, NotFound, TranscriptError, WakebookError
 from wakebook.memory.learning import Learning
 
 if TYPE_CHECKING:
@@ -68,12 +69,14 @@ class Windowing(Learning):
         tokens: int | None = None,
         window: int | None = None,
         compactions: int | None = None,
+        paths: Sequence[Path] = (),
     ) -> Flushed:
         """Save a session before its host compacts it, and check that it is saved.
 
         With `tokens` (used so far) and `window` (the context window) only if that is due, and
         once in each round. `compactions`: how often the host has compacted it; without it,
         what the session's file tells, and where that tells nothing each call is a round.
+        `paths`: where the session is, if that is known.
         """
         from msgspec.structs import replace
 
@@ -86,7 +89,7 @@ class Windowing(Learning):
         settings = self.config.flush
         if full and not (due := flush_due(*full, settings)):  # before anything is read
             return Flushed(session=session, due=False, why=due.reason)
-        found = self._found(session)
+        found = self._found(session, paths)
         if isinstance(found, Flushed):
             return found
         turn = rounds(found, self.config) if compactions is None else compactions
@@ -98,7 +101,7 @@ class Windowing(Learning):
             mark(self.home, found, turn)
         return replace(done, round=turn)
 
-    def _found(self, name: str) -> list[Session] | Flushed:
+    def _found(self, name: str, paths: Sequence[Path] = ()) -> list[Session] | Flushed:
         """The sources of a session, or what to say if there is none."""
         from wakebook.capture.discover import named
         from wakebook.lifecycle.flush import unknown
@@ -106,8 +109,8 @@ class Windowing(Learning):
         if not name:
             return unknown(self.home, name, "no session was named")
         try:
-            return named(self.sessions(), name)
-        except NotFound as error:
+            return named(self.sessions(paths), name)
+        except (NotFound, TranscriptError) as error:
             return unknown(self.home, name, str(error))
 
     def _saved(self, found: list[Session]) -> Flushed:

@@ -81,7 +81,9 @@ class Request(NamedTuple):
     kind: str = "main"
     session: str = ""
     transcript: str = ""  # of the session's newest window
-    have: frozenset[str] = frozenset()
+    have: frozenset[str] = frozenset()  # slots that the host loads
+    skip: frozenset[str] = frozenset()  # slots that were told when the session began
+    told: str = ""  # what this session has been told before, and still sees
     history: Sequence[Spoke] = ()
     topics: Sequence[Active] = ()
 
@@ -117,7 +119,8 @@ class _Compiler:
         self.flat: dict[str, str] = {}  # path -> words of it that are told, or at the host
         self.fired: tuple[Fired, ...] = ()
         self.left = request.budget
-        self._wanted = [name for name in KINDS[request.kind] if name not in request.have]
+        left_out = request.have | request.skip
+        self._wanted = [name for name in KINDS[request.kind] if name not in left_out]
         self._since = perf_counter()
 
     def run(self) -> Compiled:
@@ -157,9 +160,12 @@ class _Compiler:
     def _allowed(self, name: str) -> bool:
         if name in self._wanted:
             return True
-        host = name in self.request.have
-        why = "your host loads it" if host else f"not for {self.request.kind} sessions"
-        self._skipped(name, why)
+        if name in self.request.have:
+            self._skipped(name, "your host loads it")
+        elif name in self.request.skip:
+            self._skipped(name, "told before")
+        else:
+            self._skipped(name, f"not for {self.request.kind} sessions")
         return False
 
     # --- P0, P1 --------------------------------------------------------------------------
@@ -176,6 +182,7 @@ class _Compiler:
         room = int(self.request.budget * self.settings.fixed_share) - sum(frames)
         found = ground.lay(wanted, room)
         self.ruled, self.once = found.ruled.copy(), found.once.copy()
+        self.once.add(self.request.told)
         self.texts |= found.texts
         self.slots |= found.slots
         for note, names in FENCES[:2]:
@@ -303,6 +310,7 @@ class _Compiler:
             flat=self.flat,
             current=self.request.transcript,
             handed=frozenset(one.entry for one in self.sources.handoffs if one.entry),
+            told=self.request.told,
             zone=self.sources.now.tzinfo,
         )
         packed = recalled.pack(found, room, around, self.settings.reference_boost)

@@ -8,6 +8,7 @@ was there before gets the name of its part.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from wakebook import markdown
@@ -79,18 +80,18 @@ class Once:
         lines = text.split("\n")
         titles = {number for number, _ in headings(lines)}
         code = markdown.code_lines(lines)
-        kept: list[str] = []
+        kept: list[tuple[int, str]] = []
         for number, line in enumerate(lines):
             if number in code:
-                kept.append(line)
+                kept.append((number, line))
                 continue
             if (seen if within else self).has(line):
                 if number not in titles:
                     continue
                 line = seen._titled(line, name)
-            kept.append(line)
+            kept.append((number, line))
             seen._note(line)
-        return filled("\n".join(kept))
+        return filled("\n".join(_with_lists(lines, kept)))
 
     def _titled(self, line: str, name: str) -> str:
         """A heading that was there before, with the name of its part; with a number, if need be."""
@@ -102,3 +103,15 @@ class Once:
             tried = f"{line} ({f'{name} {number}'.strip()})"
             if not self.has(tried):
                 return tried
+
+
+def _with_lists(lines: Sequence[str], kept: Sequence[tuple[int, str]]) -> Iterator[str]:
+    """What is kept, without a line that announces a list of which nothing is left."""
+    for place, (number, line) in enumerate(kept):
+        announced = line.rstrip().endswith(":") and _item(lines[number + 1 : number + 2])
+        if not announced or _item([text for _, text in kept[place + 1 : place + 2]]):
+            yield line
+
+
+def _item(line: Sequence[str]) -> bool:
+    return bool(line) and line[0].lstrip().startswith("- ")

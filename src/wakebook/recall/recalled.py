@@ -59,6 +59,7 @@ class Around(NamedTuple):
     flat: Mapping[str, str] = MappingProxyType({})  # beginning of a path -> words told of it
     current: str = ""  # the transcript of the session that goes on
     handed: frozenset[str] = frozenset()  # handoffs that are told elsewhere
+    told: str = ""  # what the session was told before
     zone: tzinfo | None = None
 
 
@@ -91,6 +92,7 @@ def _known(passage: Passage, around: Around) -> bool:
         return True
     if row.name:
         told = around.once.has(passage.content) or row.name in around.handed
+        told = told or f"({row.name}" in around.told
         return told or bool(passage.replaced_by)
     lines = [line for line in passage.text.split("\n") if line.strip()]
     if all(map(around.once.has, lines)):
@@ -181,6 +183,8 @@ class _Choice:
         if not bare(words) or self._seen.has(words):
             return None
         line = _line(passage, text, self._zone)
+        if self._seen.has(line):  # in an earlier turn
+            return None
         size = tokenizer.count(f"{line}\n")
         return Line(passage, worth, line, size, _group(passage, self._zone), words)
 

@@ -18,6 +18,11 @@ COMMANDS = {
     "init": "Make a home, or complete one.",
     "catch-up": "Read what was said since the last time.",
     "watch": "Catch up whenever something is said, and run the jobs.",
+    "serve": "The service: watch, jobs, HTTP and MCP in one process.",
+    "service": "Start the service at login: install, uninstall, status.",
+    "mcp": "An MCP server on standard input and output.",
+    "hook": "Answer a host's event: JSON in, JSON out.",
+    "import": "Take over conversations and memories from elsewhere.",
     "tick": "Run the jobs that are due, once.",
     "jobs": "The jobs, when they ran and when they run next.",
     "flush": "Save a session before its host compacts it, and check that.",
@@ -48,6 +53,7 @@ COMMANDS = {
     "rebuild": "Read all conversations anew, on a branch, and compare.",
     "vault": "Write journals and topic pages into an Obsidian vault.",
     "status": "How the memory is doing.",
+    "doctor": "Check everything, and say what to run.",
     "costs": "What the models have cost.",
     "prompts": "The questions that models are asked.",
     "commit": "Commit what is waiting to git, now.",
@@ -55,7 +61,8 @@ COMMANDS = {
     "completion": "Shell completion for bash, zsh or fish.",
 }
 
-HIDDEN = ("git-hook",)  # what Wakebook's own hooks call
+HIDDEN = ("git-hook", "link")  # what Wakebook's own hooks and plugins call
+FILES = {"import": "imports"}  # where a command cannot be the name of its module
 
 EPILOG = """\b
 A first day:
@@ -79,7 +86,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS and cmd_name not in HIDDEN:
             return None
-        name = cmd_name.replace("-", "_")
+        name = FILES.get(cmd_name, cmd_name.replace("-", "_"))
         module = importlib.import_module(f"wakebook.adapters.cli.{name}")
         command: click.Command = module.command
         return command

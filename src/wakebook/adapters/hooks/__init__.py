@@ -1,0 +1,1 @@
+"""Hooks: what a host tells us as it happens, and what we answer."""

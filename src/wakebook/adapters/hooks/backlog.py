@@ -1,0 +1,71 @@
+"""Backlog: work that no host waits for, and the thread that works it off.
+
+The same work that waits already is not put a second time; one that runs is, because more may
+have been said since it began. At the end it is worked off first: a clean stop leaves nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from wakebook.adapters.hooks.events import Work
+
+
+class Backlog:
+    def __init__(self, do: Callable[[Work], None]) -> None:
+        """`do` raises nothing."""
+        self._do = do
+        self._waiting: dict[Work, int] = {}  # each with its number, oldest first
+        self._number = 0  # of the last work that was put
+        self._running = 0  # the number of the one that runs; 0: none
+        self._ended = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="behind")
+        self._thread.start()
+
+    def put(self, work: Work) -> None:
+        with self._changed:
+            if work.act == "close":  # which does what keeping does, and more
+                self._waiting.pop(work._replace(act="keep"), None)
+            if work not in self._waiting:
+                self._number += 1
+                self._waiting[work] = self._number
+            self._changed.notify_all()
+
+    def wait(self, seconds: float) -> None:
+        """Until what was put before is done, but not longer than this."""
+        with self._changed:
+            last = self._number
+            self._changed.wait_for(lambda: self._oldest() > last, seconds)
+
+    def __len__(self) -> int:
+        with self._changed:
+            return len(self._waiting) + bool(self._running)
+
+    def end(self) -> None:
+        """Work off what waits, and then no more."""
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    def _oldest(self) -> int:
+        """The number of the oldest work that is not done."""
+        waiting = next(iter(self._waiting.values()), self._number + 1)
+        return min(self._running or waiting, waiting)
+
+    def _run(self) -> None:
+        while work := self._next():
+            self._do(work)
+
+    def _next(self) -> Work | None:
+        with self._changed:
+            self._running = 0
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._waiting or self._ended)
+            if not self._waiting:
+                return None
+            work = next(iter(self._waiting))
+            self._running = self._waiting.pop(work)
+            return work

@@ -1,0 +1,176 @@
+"""`wakebook hook HOST EVENT`: the process that a host waits for.
+
+The service answers if it is up. If not, a child of this process does the work, and this one
+waits for its answer as long as the time box lasts; the child goes on if it needs longer. So a
+host is never held up, whatever happens: nothing but an answer is printed, and the exit code is
+0. This is on the path of every prompt: it imports next to nothing.
+"""
+
+import os
+
+from wakebook.adapters.call import call
+
+LARGEST = 8 << 20  # bytes of an event
+SECONDS = 2.0
+
+
+class suppress:  # noqa: N801 - contextlib costs as much as the call to the service
+    def __init__(self, *kinds: type[BaseException]) -> None:
+        self._kinds = kinds
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        return kind is not None and issubclass(kind, self._kinds)
+
+
+WAITED_FOR = {  # by the host: what these answer is told, or has to be done first
+    "SessionStart", "UserPromptSubmit", "PreCompact", "before_prompt_build", "before_compaction",
+    "before_agent_start", "session_before_compact",
+}  # fmt: skip
+
+
+def main(root: str, host: str, event: str) -> None:
+    """Answer the event on standard input."""
+    if not os.path.isfile(f"{root}/config.toml"):  # noqa: PTH113
+        _say(f"there is no home in {root}; `wakebook init` makes one")
+        return
+    try:
+        data = _stdin()
+        if len(data) > LARGEST:
+            _failed(root, host, event, f"more than {LARGEST >> 20} MiB were sent; it is left out")
+            return
+        seconds = time_box(root)
+        _write(1, _served(root, host, event, data, seconds))
+    except TimeoutError:
+        _failed(root, host, event, f"the service did not answer within {seconds:g} s")
+    except Exception as error:  # noqa: BLE001 - a hook never breaks its host
+        _failed(root, host, event, f"{type(error).__name__}: {error}")
+
+
+def _served(root: str, host: str, event: str, data: bytes, seconds: float) -> bytes:
+    """What the service answers, or a child of this process."""
+    answered = call(root, f"/v1/hooks/{_plain(host)}/{_plain(event)}", data or b"{}", seconds)
+    if answered is None:
+        return _own(root, host, event, data, seconds)
+    status, body = answered
+    if status in (200, 204):
+        return b"" if body.strip() in (b"", b"{}", b"null") else body
+    _failed(root, host, event, body.decode("utf-8", "replace")[:300])
+    return b""
+
+
+def _plain(name: str) -> str:
+    """A name as it may stand in a path."""
+    return "".join(c for c in name if c.isascii() and (c.isalnum() or c in "-_")) or "-"
+
+
+def _own(root: str, host: str, event: str, data: bytes, seconds: float) -> bytes:
+    waited = event in WAITED_FOR
+    reading, writing = os.pipe()
+    lock = -1 if waited else _behind(root)
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _child(root, host, event, data, writing)
+    os.close(writing)
+    if lock >= 0:
+        os.close(lock)  # which the child holds now
+    if not waited:
+        return b""
+    return _awaited(root, host, event, reading, seconds)
+
+
+def _behind(root: str) -> int:
+    """A lock that lasts as long as the work: who starts a session can wait for it."""
+    import fcntl
+
+    try:
+        os.makedirs(f"{root}/.cache", 0o700, exist_ok=True)  # noqa: PTH103
+        lock = os.open(f"{root}/.cache/behind.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:  # somebody looks at it this moment: it only means less waiting
+        return -1
+    return lock
+
+
+def _awaited(root: str, host: str, event: str, reading: int, seconds: float) -> bytes:
+    import select
+    from time import monotonic
+
+    until = monotonic() + seconds
+    parts: list[bytes] = []
+    while (left := until - monotonic()) > 0:
+        if select.select([reading], [], [], left)[0]:
+            part = os.read(reading, 1 << 16)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
+    _failed(root, host, event, f"no answer within {seconds:g} s; the work goes on")
+    return b""
+
+
+def _child(root: str, host: str, event: str, data: bytes, writing: int) -> None:
+    """In a process session of its own, apart from the host's, until the work is done."""
+    code = 0
+    try:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for standard in (0, 1, 2):
+            os.dup2(nothing, standard)
+        from wakebook.adapters.hooks.own import begun
+
+        body, behind = begun(root, host, event, data)
+        with suppress(BrokenPipeError):  # the time box is over; the work is not
+            _write(writing, body)
+        os.close(writing)
+        behind.work()
+    except BaseException as error:  # noqa: BLE001 - whatever it is, this process ends here
+        code = 1
+        _failed(root, host, event, f"{type(error).__name__}: {error}")
+    finally:
+        os._exit(code)
+
+
+def time_box(root: str) -> float:
+    """[hooks] seconds of config.toml, without reading all of it."""
+    with open(f"{root}/config.toml", "rb") as stream:  # noqa: PTH123
+        section = stream.read().partition(b"\n[hooks]")[2].partition(b"\n[")[0]
+    for line in section.split(b"\n"):
+        name, _, value = line.partition(b"=")
+        if name.strip() == b"seconds":
+            try:
+                return min(max(float(value.partition(b"#")[0]), 0.0), 60.0)
+            except ValueError:
+                return SECONDS
+    return SECONDS
+
+
+def _stdin() -> bytes:
+    parts, size = [], 0
+    while size <= LARGEST and (data := os.read(0, 1 << 16)):
+        parts.append(data)
+        size += len(data)
+    return b"".join(parts)
+
+
+def _write(descriptor: int, body: bytes) -> None:
+    while body:
+        body = body[os.write(descriptor, body) :]
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):
+        _write(2, f"wakebook: {text}\n".encode("utf-8", "replace"))
+
+
+def _failed(root: str, host: str, event: str, error: str) -> None:
+    """Where `wakebook status` shows it."""
+    _say(f"hook {host} {event}: {error}")
+    try:
+        from wakebook.home import Home
+
+        Home(root).trace("failure", where=f"hook {host} {event}"[:120], error=error)
+    except OSError as problem:
+        _say(str(problem))

@@ -1,0 +1,368 @@
+"""Wiring: a host is told about Wakebook, and back again.
+
+A plan says what changes, byte by byte, before anything does. Whatever is touched is first kept
+in the home (hosts/HOST/backup/), with a list of it, so that `undo` can put it back: the very
+bytes, if the file is as we left it; otherwise without our part, and with everything that its
+owner has changed since.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from wakebook.errors import NotFound, WakebookError
+from wakebook.memory import Check, Memory
+
+HOSTS = ("openclaw", "claude-code", "codex", "pi")
+LIST = "wired.json"
+SECONDS = 120.0  # for a host's own command
+
+
+class Where(msgspec.Struct, frozen=True, kw_only=True):
+    """Where everything is."""
+
+    home: Path  # of Wakebook
+    command: tuple[str, ...]  # that runs wakebook, from anywhere
+    user: Path  # the user's home folder
+    env: Mapping[str, str]
+    folder: Path  # our own files for this host
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A file of the host. None: there is no such file."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    changes: tuple[Change, ...] = ()
+    files: dict[str, bytes] = {}  # our own, relative to `Where.folder`
+    commands: tuple[tuple[str, ...], ...] = ()
+    undo_commands: tuple[tuple[str, ...], ...] = ()
+    touched: tuple[Path, ...] = ()  # files and folders that the commands may change
+    settings: dict[str, Any] = {}  # of config.toml: "section.name" -> value
+    notes: tuple[str, ...] = ()
+
+
+class Host(Protocol):
+    NAME: str
+    LABEL: str
+
+    def plan(self, where: Where) -> Plan: ...
+    def without(self, where: Where, path: Path, data: bytes) -> bytes | None: ...
+    def checks(self, where: Where, memory: Memory) -> list[Check]: ...
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """A file or folder as it was before, and as we left it."""
+
+    path: str
+    before: str = ""  # the name of its backup; empty: it was not there
+    after: str = ""  # a digest; empty: it is not there
+    folder: bool = False
+    made: tuple[str, ...] = ()  # folders above it that were not there
+
+
+class Wired(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done, for whoever undoes it."""
+
+    version: str
+    kept: tuple[Kept, ...] = ()
+    files: tuple[str, ...] = ()
+    undo_commands: tuple[tuple[str, ...], ...] = ()
+    settings: dict[str, str | None] = {}  # of config.toml: the lines that were there
+
+
+def host(name: str) -> Host:
+    """The module of a host."""
+    from importlib import import_module
+
+    if name not in HOSTS:
+        raise WakebookError(f"There is no host {name!r}. There are: {', '.join(HOSTS)}.")
+    found: Any = import_module(f"wakebook.adapters.hosts.{name.replace('-', '_')}")
+    return found  # type: ignore[no-any-return]
+
+
+def where(memory: Memory, name: str) -> Where:
+    import sys
+
+    home = memory.home.root
+    return Where(
+        home=home,
+        # -P: hosts run it in the user's project, whose files must not pass for modules
+        command=(sys.executable, "-P", "-m", "wakebook"),
+        user=Path.home(),
+        env=dict(os.environ),
+        folder=home / "hosts" / name,
+    )
+
+
+# --- there -------------------------------------------------------------------------------
+
+
+def wire(
+    memory: Memory, name: str, plan: Plan, told: Callable[[str], None] = lambda line: None
+) -> list[str]:
+    """Do what a plan says. Notes on what did not go as planned; raises before it half does it."""
+    place = where(memory, name)
+    home = memory.home
+    with home.locked():
+        for change in plan.changes:
+            if _read(change.path) != change.before:
+                raise WakebookError(f"{change.path} has changed this moment. Try again.")
+        earlier = wired(memory, name) or Wired(version="")
+        known = {one.path: one for one in earlier.kept}  # the first backup is the one that counts
+        paths = [one.path for one in plan.changes] + list(plan.touched)
+        fresh = [_keep(memory, name, path) for path in paths if str(path) not in known]
+        kept = [*known.values(), *fresh]
+        done = Wired(
+            version=_version(),
+            kept=tuple(kept),
+            files=tuple(plan.files),
+            undo_commands=plan.undo_commands,
+            settings=earlier.settings,
+        )
+        _save(memory, name, done)
+        for file in set(earlier.files) - set(plan.files):
+            (place.folder / file).unlink(missing_ok=True)
+        for file, data in plan.files.items():
+            home.replace(place.folder / file, data)
+        for change in plan.changes:
+            _write(change.path, change.after)
+        settings = _set(memory, plan.settings) | earlier.settings
+        done = msgspec.structs.replace(done, settings=settings)
+        _save(memory, name, done)
+    notes = [note for command in plan.commands if (note := _run(command, told))]
+    with home.locked():
+        left = tuple(msgspec.structs.replace(one, after=_digest(Path(one.path))) for one in kept)
+        _save(memory, name, msgspec.structs.replace(done, kept=left))
+    return notes
+
+
+def wired(memory: Memory, name: str) -> Wired | None:
+    """What was done for a host; None if nothing was."""
+    path = where(memory, name).folder / LIST
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Wired)
+    except FileNotFoundError:
+        return None
+    except msgspec.MsgspecError as error:
+        raise WakebookError(
+            f"{path} cannot be read: {error}. Its backups lie beside it."
+        ) from error
+
+
+def _keep(memory: Memory, name: str, path: Path) -> Kept:
+    """What a path holds now, put aside."""
+    made, above = [], path.parent
+    while not above.exists():
+        made.append(str(above))
+        above = above.parent
+    kept = Kept(path=str(path), folder=path.is_dir(), made=tuple(made))
+    data = _read(path)
+    if data is None or kept.folder:
+        return kept
+    import hashlib
+
+    backup = f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}-{path.name}"
+    memory.home.replace(where(memory, name).folder / "backup" / backup, data)
+    return msgspec.structs.replace(kept, before=backup)
+
+
+def _save(memory: Memory, name: str, done: Wired) -> None:
+    data = msgspec.json.format(msgspec.json.encode(done), indent=2)
+    memory.home.replace(where(memory, name).folder / LIST, data + b"\n")
+
+
+# --- and back ----------------------------------------------------------------------------
+
+
+def unwire(memory: Memory, name: str, told: Callable[[str], None] = lambda line: None) -> list[str]:
+    """Put everything back. Notes on what somebody should look at."""
+    done = wired(memory, name)
+    if done is None:
+        raise NotFound(f"{name} is not wired to this home. `wakebook init --host {name}` does it.")
+    notes: list[str] = []
+    with memory.home.locked():
+        _unwire(memory, name, done, notes, told)
+        shutil.rmtree(where(memory, name).folder)
+    return notes
+
+
+def _unwire(
+    memory: Memory,
+    name: str,
+    done: Wired,
+    notes: list[str],
+    told: Callable[[str], None],
+) -> None:
+    ours = [one for one in done.kept if _digest(Path(one.path)) == one.after]
+    # looked at before: the host's own command may leave traces in them
+    notes += [note for command in done.undo_commands if (note := _run(command, told))]
+    for one in done.kept:
+        path = Path(one.path)
+        if one.folder:
+            continue
+        if path.is_dir():
+            if not one.before:
+                shutil.rmtree(path)
+        elif one in ours:
+            _write(path, _backup(memory, name, one))
+        else:
+            _take_out(memory, name, one, notes)
+        for folder in map(Path, one.made):
+            with suppress(OSError):
+                folder.rmdir()  # only an empty one goes
+    _reset(memory, done)
+
+
+def _take_out(memory: Memory, name: str, one: Kept, notes: list[str]) -> None:
+    """Our part of a file that was changed since."""
+    path = Path(one.path)
+    data, before = _read(path), _backup(memory, name, one)
+    if data is None:
+        return
+    left = host(name).without(where(memory, name), path, data)
+    if left is not None and before is not None and _same(left, before):
+        left = before
+    if left is None and before is not None:
+        left = before
+    if left != data:
+        _write(path, left)
+    if left not in (before, data):
+        notes.append(f"{path} has been changed since: only our part was taken out.")
+
+
+def _backup(memory: Memory, name: str, one: Kept) -> bytes | None:
+    if not one.before:
+        return None
+    return (where(memory, name).folder / "backup" / one.before).read_bytes()
+
+
+def _same(left: bytes, right: bytes) -> bool:
+    """Whether two texts mean the same, as JSON or as TOML."""
+    import tomllib
+
+    for read in (json.loads, tomllib.loads):
+        with suppress(ValueError):
+            return bool(read(left.decode()) == read(right.decode()))
+    return False
+
+
+# --- our own settings --------------------------------------------------------------------
+
+
+def _set(memory: Memory, settings: Mapping[str, Any]) -> dict[str, str | None]:
+    """Change config.toml, line by line. What stood there."""
+    before: dict[str, str | None] = {}
+    text = memory.home.config.read_text(encoding="utf-8")
+    for name, value in settings.items():
+        text, before[name] = _line(text, name, f"{name.partition('.')[2]} = {_toml(value)}")
+    if before:
+        memory.home.replace(memory.home.config, text)
+    return before
+
+
+def _reset(memory: Memory, done: Wired) -> None:
+    if not done.settings:
+        return
+    text = was = memory.home.config.read_text(encoding="utf-8")
+    for name, line in done.settings.items():
+        text, _ = _line(text, name, line)
+    if text != was:
+        memory.home.replace(memory.home.config, text)
+
+
+def _line(text: str, name: str, wanted: str | None) -> tuple[str, str | None]:
+    """A text of config.toml in which a setting has this line, and the line that it had."""
+    section, _, key = name.partition(".")
+    lines = text.split("\n")
+    try:
+        begin = lines.index(f"[{section}]") + 1
+    except ValueError:
+        lines += [f"[{section}]", ""]
+        begin = len(lines) - 1
+    end = next((n for n in range(begin, len(lines)) if lines[n].startswith("[")), len(lines))
+    for number in range(begin, end):
+        if lines[number].partition("=")[0].strip() == key:
+            old = lines[number]
+            lines[number : number + 1] = [] if wanted is None else [wanted]
+            return "\n".join(lines), old
+    if wanted is not None:
+        lines.insert(begin, wanted)
+    return "\n".join(lines), None
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+# --- files and commands ------------------------------------------------------------------
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except OSError as error:
+        raise WakebookError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _write(path: Path, data: bytes | None) -> None:
+    """A host's file, whole, with the permissions that it had. A link stays a link."""
+    path = path.resolve()
+    if data is None:
+        path.unlink(missing_ok=True)
+        return
+    try:
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_name(f".{path.name}.wakebook")
+        fresh.write_bytes(data)
+        fresh.chmod(mode)
+        fresh.replace(path)
+    except OSError as error:
+        raise WakebookError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _digest(path: Path) -> str:
+    import hashlib
+
+    data = _read(path)
+    return hashlib.sha256(data).hexdigest() if data is not None else "folder" * path.is_dir()
+
+
+def _run(command: tuple[str, ...], told: Callable[[str], None]) -> str:
+    """Run a host's own command. What went wrong, if something did."""
+    shown = " ".join(command)
+    told(shown)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"`{shown}` could not be run: {error}. Run it by hand."
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip())[-300:]
+        return f"`{shown}` failed: {said}. Run it by hand."
+    return ""
+
+
+def _version() -> str:
+    from wakebook import __version__
+
+    return __version__
