@@ -65,7 +65,8 @@ def test_links_between_documents_lead_somewhere() -> None:
 
 
 def test_the_public_names() -> None:
-    assert wakebook.__all__ == ["Entry", "Memory", "Query", "WakebookError", "__version__"]
+    names = ["Conversation", "Entry", "Memory", "Query", "WakebookError", "__version__"]
+    assert wakebook.__all__ == names
     for name in wakebook.__all__:
         assert getattr(wakebook, name)
 

@@ -517,3 +517,20 @@ def test_by_hand(tmp_path: Path) -> None:
             assert (process.returncode, errors) == (0, "")
         finally:
             process.kill()
+
+
+def test_openai_calls_tools_and_wants_every_call_answered() -> None:
+    with ModelServer() as server:
+        server.script(Say("", calls=(("ls", {"path": "."}), ("pwd", {}))), Say("Here."))
+        (choice,) = ask(server, "openai").body["choices"]
+        assert choice["finish_reason"] == "tool_calls" and choice["message"]["content"] is None
+        first, second = choice["message"]["tool_calls"]
+        assert first["function"] == {"name": "ls", "arguments": '{"path": "."}'}
+        told = [*BODIES["openai"]["messages"], choice["message"]]
+        results = [
+            {"role": "tool", "tool_call_id": call["id"], "content": "a"} for call in (second, first)
+        ]
+        assert said("openai", ask(server, "openai", messages=[*told, *results]).body) == "Here."
+        assert server.chats[-1].messages[-2:] == [("tool", "a"), ("tool", "a")]
+        for wrong in (told, [*told, results[0]], [*told, *results, results[0]], results):
+            assert ask(server, "openai", messages=wrong).status == 400

@@ -1,10 +1,11 @@
-"""The chat wire formats of the providers, from the server's side: no streams, no tools.
+"""The chat wire formats of the providers, from the server's side: no streams; tools for OpenAI's.
 
 A format is a row of FORMATS: how a question is read, how an answer and how an error look.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -26,6 +27,7 @@ class Say:
     text: str
     stop: Literal["end", "length", "refusal"] = "end"
     tokens: tuple[int, int, int] | None = None
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()  # of tools: name and arguments (OpenAI's)
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Chat:
     model: str
     system: str
     prompt: str  # the texts of the messages, with blank lines in between
-    messages: list[tuple[str, str]]  # role (user or assistant) and text; the system is not here
+    messages: list[tuple[str, str]]  # role (user, assistant, tool) and text; not the system
     max_tokens: int | None
     temperature: float | None
     headers: dict[str, str]  # names in lower case
@@ -196,7 +198,8 @@ def _error_anthropic(status: int, message: str) -> dict[str, Any]:
 def _read_openai(path: str, headers: dict[str, str], body: dict[str, Any]) -> Chat:
     model = _required(body, "model", str)
     roles = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
-    messages = _messages(_required(body, "messages", list), roles)
+    items = _answered(_required(body, "messages", list))
+    messages = _messages(items, roles | {"tool": "tool"})
     if "max_tokens" in body and "max_completion_tokens" in body:
         raise Refused(400, "max_tokens and max_completion_tokens at the same time")
     most = _optional(body, "max_completion_tokens", int) or _optional(body, "max_tokens", int)
@@ -204,10 +207,44 @@ def _read_openai(path: str, headers: dict[str, str], body: dict[str, Any]) -> Ch
     return _chat("openai", model, messages, limits, headers, body)
 
 
+def _answered(items: list[Any]) -> list[Any]:
+    """The messages, if every call of a tool is answered before anybody else speaks."""
+    waiting: set[str] = set()
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, dict) and item.get("role") == "tool":
+            if item.get("tool_call_id") not in waiting:
+                raise Refused(400, "messages: role tool must follow the tool_calls it answers")
+            waiting.discard(item["tool_call_id"])
+        elif waiting:
+            raise Refused(400, f"messages: tool_call_ids without an answer: {sorted(waiting)}")
+        elif isinstance(item, dict) and item.get("tool_calls"):
+            waiting = {call["id"] for call in item["tool_calls"]}
+            item = item | {"content": item.get("content") or ""}
+        found.append(item)
+    if waiting:
+        raise Refused(400, f"messages: tool_call_ids without an answer: {sorted(waiting)}")
+    return found
+
+
+def _calls_openai(chat: Chat, say: Say) -> dict[str, Any]:
+    """Ids that are not those of earlier calls."""
+    first = sum(role == "tool" for role, _ in chat.messages) + 1
+    calls = [
+        {
+            "id": f"call_{number:02}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        for number, (name, arguments) in enumerate(say.calls, first)
+    ]
+    return {"tool_calls": calls} if calls else {}
+
+
 def _answer_openai(chat: Chat, say: Say) -> dict[str, Any]:
     asked, answered, cached = _tokens(chat, say)
     refused = say.stop == "refusal"
-    finish = "length" if say.stop == "length" else "stop"
+    finish = "length" if say.stop == "length" else "tool_calls" if say.calls else "stop"
     return {
         "id": "chatcmpl-01",
         "object": "chat.completion",
@@ -218,8 +255,9 @@ def _answer_openai(chat: Chat, say: Say) -> dict[str, Any]:
                 "index": 0,
                 "message": {
                     "role": "assistant",
-                    "content": None if refused else say.text,
+                    "content": None if refused or (say.calls and not say.text) else say.text,
                     "refusal": (say.text or None) if refused else None,
+                    **_calls_openai(chat, say),
                 },
                 "logprobs": None,
                 "finish_reason": "content_filter" if refused and not say.text else finish,

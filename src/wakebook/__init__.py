@@ -11,8 +11,8 @@
    ^
  LIFECYCLE the clock: watch, sweep, audit, commit
 
-`Memory` is the façade. Names are imported when they are first used: a hook is a process
-that somebody waits for.
+`Memory` is the façade, and `Conversation` what its `session` gives to your own agent. Names are
+imported when they are first used: a hook is a process that somebody waits for.
 """
 
 from wakebook.version import __version__
@@ -21,13 +21,13 @@ TYPE_CHECKING = False  # importing it from typing would cost more than all of `w
 
 if TYPE_CHECKING:
     from wakebook.errors import WakebookError
-    from wakebook.memory import Entry, Memory, Query
+    from wakebook.memory import Conversation, Entry, Memory, Query
 
-__all__ = ["Entry", "Memory", "Query", "WakebookError", "__version__"]
+__all__ = ["Conversation", "Entry", "Memory", "Query", "WakebookError", "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    if name in ("Entry", "Memory", "Query"):
+    if name in ("Conversation", "Entry", "Memory", "Query"):
         from wakebook import memory
 
         return getattr(memory, name)

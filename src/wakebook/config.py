@@ -18,18 +18,27 @@ SLOTS = ("identity", "memory", "handoff", "journal", "projects", "topics", "reca
 
 
 class Setting:
-    """A default, and what it means. `most`: the upper limit of a number, if not the usual one;
-    `only`: what a list may hold."""
+    """A default, and what it means. `most` and `least`: the limits of a number, if not the
+    usual ones; `only`: what a list may hold."""
 
-    def __init__(self, default: Any, doc: str, most: float, only: tuple[str, ...]) -> None:
+    def __init__(
+        self, default: Any, doc: str, most: float, only: tuple[str, ...], least: int | None
+    ) -> None:
         self.default = default
+        self.least = least
         self.doc = doc
         self.most = most
         self.only = only
 
 
-def _setting(default: Any, doc: str = "", most: float = 1, only: tuple[str, ...] = ()) -> Any:
-    return Setting(default, doc, most, only)
+def _setting(
+    default: Any,
+    doc: str = "",
+    most: float = 1,
+    only: tuple[str, ...] = (),
+    least: int | None = None,
+) -> Any:
+    return Setting(default, doc, most, only, least)
 
 
 class Section:
@@ -337,7 +346,7 @@ class Hooks(Section):
 class Service(Section):
     """`wakebook serve`."""
 
-    port: int = _setting(7311, "on 127.0.0.1; 0: any that is free", most=65_535)
+    port: int = _setting(7311, "on 127.0.0.1; 0: any that is free", most=65_535, least=0)
 
 
 class State(Section):
@@ -438,6 +447,7 @@ def _checked(value: Any, setting: Setting, where: str) -> Any:
     if type(value) is not type(default):
         raise ConfigError(f"{where}: expected {type(default).__name__}, got {value!r}.")
     least = min(default, 1) if isinstance(default, int) else 1  # 0 where it is the default
+    least = least if setting.least is None else setting.least
     limit = int(setting.most) if setting.most > 1 else 1_000_000
     if isinstance(value, int) and not isinstance(value, bool) and not least <= value <= limit:
         raise ConfigError(f"{where}: must be between {least} and {limit:,}, got {value}.")

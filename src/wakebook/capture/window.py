@@ -14,6 +14,7 @@ import msgspec
 from wakebook import clock
 from wakebook.capture import archive
 from wakebook.capture.discover import host_of
+from wakebook.capture.imports.export import holds_memories
 from wakebook.capture.read import Clean, Reader, first_time
 from wakebook.capture.session import Session
 from wakebook.capture.state import Progress, Window
@@ -73,6 +74,7 @@ class _Filling:
         self._limits = limits
         self._now = now
         self._by_bytes = host_of(session).unit == "bytes"
+        self._talk = not holds_memories(session.channel)
         self._open = window is not None
         self._size = window.size if window else 0
         self._first = window.start if window else progress.position
@@ -112,8 +114,8 @@ class _Filling:
 
     def _why_cut(self, message: Message, moment: datetime) -> str:
         limits = self._limits
-        if moment - self.at > timedelta(minutes=limits.idle_minutes):
-            return "idle"
+        if self._talk and moment - self.at > timedelta(minutes=limits.idle_minutes):
+            return "idle"  # old memories have no pauses
         source_range = message.start - self._first if self._by_bytes else 0
         cap = limits.window_kilobytes << 10
         # between exchanges if possible: before a human speaks

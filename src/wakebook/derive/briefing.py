@@ -17,7 +17,7 @@ from wakebook.derive.contradict import contradictions
 from wakebook.derive.notes.item import Line, harmless
 from wakebook.derive.prose import Prose
 from wakebook.log.chains import Chains
-from wakebook.log.entry import RETRACTED, Entry
+from wakebook.log.entry import RETRACTED, Entry, present
 from wakebook.log.subjects import Registry
 
 WIDTH = 180
@@ -120,7 +120,8 @@ def _day(entry: Entry, now: datetime) -> str:
 
 
 def _with_reason(entry: Entry) -> str:
-    return f"{entry.content.rstrip('.')} — {entry.detail}" if entry.detail else entry.content
+    detail = present(entry.detail)
+    return f"{entry.content.rstrip('.')} — {detail}" if detail else entry.content
 
 
 def _pending(current: Sequence[Entry], chains: Chains) -> list[Line]:

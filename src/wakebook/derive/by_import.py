@@ -19,6 +19,8 @@ from wakebook.capture.imports import items
 from wakebook.capture.imports.export import holds_memories
 from wakebook.capture.transcript import Message, one_line
 from wakebook.derive.extract import Draft, Extraction, Extractor, Scene
+from wakebook.derive.sift import suspicious
+from wakebook.home import Home
 from wakebook.log.entry import RETRACTED, EntryKind, Status, Type, slugify
 
 NAME = "import"
@@ -58,13 +60,16 @@ _BOX = re.compile(r"\[([ xX~-])\]\s+")
 _BULLET = re.compile(r"(?:[-*+•]|\d{1,4}[.)])\s+")
 _LABEL = re.compile(r"[*_]{0,2}([A-Za-z][A-Za-z -]{2,24})(?:[*_]{1,2}:|:[*_]{0,2})\s+(?=\S)")
 _ABOUT = re.compile(r"(?i)(project|person): (.+)")
-_DATE = re.compile(r"[\[(]?\d{4}-\d\d-\d\d[\])]?\s*[:–—-]\s+(?=\S)")
+_DAY = r"\d{4}-\d\d-\d\d"
+_DATE = re.compile(
+    rf"(?:[\[(]{_DAY}[\])][:–—-]?|\*{{0,2}}{_DAY}\*{{0,2}} ?[:–—-]\*{{0,2}})\s+(?=\S)"
+)
 _SENTENCE = re.compile(r"[.!?](?=\s)")
 _MARKS = (
-    (re.compile(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]"), r"\1"),  # [[page|shown]]
-    (re.compile(r"\[([^\]]*)\]\((\S+?)\)"), r"\1 (\2)"),
-    (re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
-    (re.compile(r"~~(.+?)~~"), r"\1"),
+    (re.compile(r"\[\[(?:[^\]|]{0,200}\|)?([^\]]{0,200})\]\]"), r"\1"),  # [[page|shown]]
+    (re.compile(r"\[([^\]]{0,200})\]\((\S{1,1000}?)\)"), r"\1 (\2)"),
+    (re.compile(r"(\*\*|__)(?=\S)(.{1,300}?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"~~(.{1,300}?)~~"), r"\1"),
 )
 
 
@@ -73,6 +78,19 @@ def reader(extractor: Extractor, channel: str) -> Extractor:
     if not holds_memories(channel) or extractor.name == NAME:
         return extractor
     return ImportExtractor()
+
+
+def read(home: Home, fresh: Sequence[Message], scene: Scene, reader: Extractor) -> Extraction:
+    """What is taken over and may be kept. Who wrote it is not known: it must not give orders."""
+    found = reader.read(fresh, scene)
+    kept: list[Draft] = []
+    for draft in found.drafts:
+        if why := suspicious(f"{draft.content}\n{draft.detail}", False):
+            reason = f"{why}: {one_line(draft.content, 100)!r}"
+            home.trace("refused", where=NAME, kind="poisoned", reason=reason)
+        else:
+            kept.append(draft)
+    return msgspec.structs.replace(found, drafts=kept)
 
 
 class _Said(NamedTuple):
@@ -118,10 +136,9 @@ def _same(content: str) -> str:
 
 def _draft(message: Message, subjects: Mapping[str, str]) -> Draft:
     item = items.parse(message.text)
-    text = _BULLET.sub("", item.text, count=1) if _BULLET.match(item.text) else item.text
+    text = _behind(_BULLET, item.text)
     box = _BOX.match(text)
-    text = text[box.end() :] if box else text
-    text = _DATE.sub("", text, count=1) if _DATE.match(text) else text
+    text = _behind(_DATE, _behind(_BOX, text))
     content, rest = _parted(text, item.headings)
     sign = _sign(item.headings, content, box[1] if box else "")
     under = [one for one in item.headings if not _ABOUT.fullmatch(one) and not _is_generic(one)]
@@ -139,9 +156,15 @@ def _draft(message: Message, subjects: Mapping[str, str]) -> Draft:
     )
 
 
+def _behind(pattern: re.Pattern[str], text: str) -> str:
+    """A text without what it begins with."""
+    found = pattern.match(text)
+    return text[found.end() :] if found else text
+
+
 def _is_generic(heading: str) -> bool:
     """Whether a heading tells nothing: the title of a memory file, or a day."""
-    return heading.casefold() in GENERIC or bool(re.fullmatch(r"\d{4}-\d\d-\d\d", heading))
+    return heading.casefold() in GENERIC or bool(re.fullmatch(_DAY, heading))
 
 
 def _sign(headings: Sequence[str], content: str, box: str) -> Sign:
@@ -208,7 +231,7 @@ def _head(lines: Sequence[str]) -> tuple[str, list[str]]:
 
 def _plain(text: str) -> str:
     """Words without bullets and marks."""
-    text = _BOX.sub("", _BULLET.sub("", text.strip(), count=1), count=1)
+    text = _behind(_BOX, _behind(_BULLET, text.strip()))
     for pattern, kept in _MARKS:
         text = pattern.sub(kept, text)
     return " ".join(text.split())

@@ -176,8 +176,10 @@ def _known(window: Window, chains: Chains) -> int:
 
 def _extracted(work: Work, before: _Before, earlier: Failure | None) -> tuple[Extraction, int]:
     """What was found, and whether rules had to stand in."""
-    if before.reader.name in (RULES, by_import.NAME):  # they obey nobody, but they quote
-        return by_rules.read(work.home, before.fresh, before.scene, before.reader), 0
+    if before.reader.name == by_import.NAME:
+        return by_import.read(work.home, before.fresh, before.scene, before.reader), 0
+    if work.extractor.name == RULES:
+        return by_rules.read(work.home, before.fresh, before.scene, work.extractor), 0
     try:
         return work.extractor.read(before.fresh, before.scene), 0
     except ModelError as error:

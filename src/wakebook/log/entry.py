@@ -32,6 +32,8 @@ RETRACTED = "retracted"  # extra field: all that it says is that what it replace
 ID = re.compile(r"[A-Za-z0-9_-]{12}")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
+_PAST = re.compile(r"(?:(?:;| —) |^)Was: .*?(?= \((?:since )?\[\[[^\]\n]*\]\]\)$|$)", re.MULTILINE)
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -65,6 +67,14 @@ class _OneReplaced(Entry, frozen=True, kw_only=True, forbid_unknown_fields=True)
 _decode = msgspec.json.Decoder(Entry).decode
 _decode_one = msgspec.json.Decoder(_OneReplaced).decode
 _FIELDS = frozenset(Entry.__struct_fields__) - {"extra"}
+
+
+def present(text: str) -> str:
+    """A text without what corrections keep of the words that they correct ("Was: ...").
+
+    People like to see it in their notes; an agent is told what holds.
+    """
+    return _PAST.sub("", text) if "Was: " in text else text
 
 
 def new_id() -> str:

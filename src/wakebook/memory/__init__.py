@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wakebook.log.query import Query
+from wakebook.memory.doctoring import Doctoring
+from wakebook.memory.importing import Importing
 from wakebook.memory.rebuilding import Rebuilding
-from wakebook.memory.schedule import Schedule
+from wakebook.memory.talking import Conversation, Talking
 from wakebook.memory.vault import Vault
 from wakebook.memory.window import Windowing
 
@@ -25,9 +27,13 @@ if TYPE_CHECKING:
     from wakebook.lifecycle.audit import UNACCOUNTED, Account
     from wakebook.lifecycle.brief import Brief
     from wakebook.lifecycle.costs import Costs
+    from wakebook.lifecycle.doctor import Check, examine, to_run
     from wakebook.lifecycle.flush import Flushed, flush_due
+    from wakebook.lifecycle.forget import Forgetting
+    from wakebook.lifecycle.importing import Imported
     from wakebook.lifecycle.jobs import Standing
     from wakebook.lifecycle.notes import Updated
+    from wakebook.lifecycle.past import Learned
     from wakebook.lifecycle.review import Proposal
     from wakebook.lifecycle.status import Status
     from wakebook.lifecycle.sweep import Sweep
@@ -44,6 +50,7 @@ if TYPE_CHECKING:
     from wakebook.recall.show import Shown
     from wakebook.recall.slot import Context, Slot
     from wakebook.recall.topics.activation import Activation, Decision
+    from wakebook.recall.topics.fired import Fired
     from wakebook.recall.topics.topic import Topic
     from wakebook.recall.window import Slid, slide
 
@@ -53,14 +60,19 @@ _PUBLIC = {  # what adapters get from here -> where it is
     "Brief": "lifecycle.brief",
     "Broken": "derive.notes.links",
     "Built": "lifecycle.vault",
+    "Check": "lifecycle.doctor",
     "Context": "recall.slot",
     "Costs": "lifecycle.costs",
     "Decision": "recall.topics.activation",
     "Entry": "log.entry",
+    "Fired": "recall.topics.fired",
     "Flushed": "lifecycle.flush",
+    "Forgetting": "lifecycle.forget",
     "Found": "index.search",
     "Hit": "index.hits",
+    "Imported": "lifecycle.importing",
     "IndexStatus": "index.health",
+    "Learned": "lifecycle.past",
     "Models": "models.chat",
     "Planned": "models.chat",
     "Proposal": "lifecycle.review",
@@ -83,10 +95,12 @@ _PUBLIC = {  # what adapters get from here -> where it is
     "Why": "lifecycle.why",
     "as_dict": "log.entry",
     "dollars": "models.prices",
+    "examine": "lifecycle.doctor",
     "flush_due": "lifecycle.flush",
     "printable": "models.text",
     "prune": "recall.prune",
     "slide": "recall.window",
+    "to_run": "lifecycle.doctor",
     "utilisation": "recall.prune",
 }
 
@@ -99,7 +113,7 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"wakebook.{_PUBLIC[name]}"), name)
 
 
-class Memory(Schedule, Rebuilding, Vault, Windowing):
+class Memory(Talking, Importing, Doctoring, Rebuilding, Vault, Windowing):
     """One home, opened. Nothing is read before it is needed."""
 
 
@@ -110,14 +124,20 @@ __all__ = [
     "Brief",
     "Broken",
     "Built",
+    "Check",
     "Context",
+    "Conversation",
     "Costs",
     "Decision",
     "Entry",
+    "Fired",
     "Flushed",
+    "Forgetting",
     "Found",
     "Hit",
+    "Imported",
     "IndexStatus",
+    "Learned",
     "Memory",
     "Models",
     "Planned",
@@ -141,9 +161,11 @@ __all__ = [
     "Why",
     "as_dict",
     "dollars",
+    "examine",
     "flush_due",
     "printable",
     "prune",
     "slide",
+    "to_run",
     "utilisation",
 ]

@@ -126,6 +126,10 @@ class Turns(Learning):
             return known.id, chosen, known.window.path if known.window else ""
         return bare, chosen, self._transcripts.path(bare)
 
+    def kind_of(self, session: str) -> str:
+        """main, group, subagent, cron or hook: by its id, its key, or what is known of it."""
+        return self._session(session, "")[1] if session else "main"
+
     def _known_session(self, name: str, exactly: bool = False) -> Progress | None:
         sessions = list(self.state().sessions.values())
         exact = [one for one in sessions if name in (one.id, one.key, f"{one.id}@{one.part}")]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from wakebook.index.hits import Passage
 from wakebook.index.search import Passages
+from wakebook.log.entry import present
 from wakebook.models import tokenizer
 from wakebook.recall.excerpt import Asked, excerpt
 from wakebook.recall.once import Once, bare
@@ -174,7 +175,7 @@ class _Choice:
 
     def _line(self, passage: Passage, worth: float) -> Line | None:
         """A passage as a line, without what was told before; None if nothing is left."""
-        text = passage.text
+        text = present(passage.text) if passage.row.name else passage.text
         if "\n" in text and not passage.row.turn:
             lines = {bare(line): line for line in text.split("\n") if not self._seen.has(line)}
             text = "\n".join(lines.values())

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from wakebook import markdown
 from wakebook.derive.briefing import EMPTY
+from wakebook.log.entry import present
 
 _COMMENT = re.compile(r"\s*<!--(?:(?!-->).)*-->\s*")
 _HEADING = re.compile(r"(#{1,6}) +\S")
@@ -56,7 +57,7 @@ class Texts:
             self._troubles[str(path)] = f"{path} cannot be read: {error.strerror}."
             return ""
         self._troubles.pop(str(path), None)
-        text = clean(data.decode("utf-8", "replace"), path.name, own)
+        text = present(clean(data.decode("utf-8", "replace"), path.name, own))
         self._kept[key] = (signature, text)
         return text
 

@@ -6,6 +6,7 @@ instead, unless that was said on the same day.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import tzinfo
 
@@ -16,6 +17,7 @@ from wakebook.log.entry import RETRACTED, Entry
 from wakebook.log.subjects import Registry, Subject, title
 
 OTHER, SESSIONS = "Other", "Sessions"
+ASIDE = 6  # words, like "we decided to"
 _LEAD = {"decision": "**Decided:** ", "question": "**Open:** ", "task": "[ ] ", "done": "[x] "}
 
 Said = tuple[Entry, Entry | None]  # and what holds instead
@@ -25,13 +27,16 @@ def items(said: Iterable[Said], registry: Registry, zone: tzinfo | None) -> list
     found: list[Item] = []
     last: list[Item] = []
     day_of = list(said)
+    spoken = {entry.id for entry, _ in day_of}
     replaced = {old for entry, _ in day_of if entry.type != "handoff" for old in entry.replaces}
     for entry, instead in day_of:
         if entry.extra.get(RETRACTED) or (entry.id in replaced and instead):
             continue  # or it was corrected within the day
         if entry.type == "handoff":
-            if instead is None:
-                last.append(_session(entry, zone))
+            since = _overtaken(entry, day_of)
+            within = since is not None and since.id in spoken and _is_all(entry, since, day_of)
+            if instead is None and not within:
+                last.append(_session(entry, zone, since))
         elif instead is None:
             section = _section(entry, registry)
             text = f"{_LEAD.get(pages.role(entry), '')}{'📌 ' * entry.pinned}{told(entry)}"
@@ -82,9 +87,32 @@ def _corrected(entry: Entry, instead: Entry, section: str, zone: tzinfo | None) 
     )
 
 
-def _session(entry: Entry, zone: tzinfo | None) -> Item:
+def _session(entry: Entry, zone: tzinfo | None, since: Entry | None) -> Item:
     local = entry.timestamp.astimezone(zone)
-    return _item(entry, SESSIONS, f"{local:%H:%M} {plain(entry.content)}", False)
+    later = f" (since replaced: {plain(since.content)})" if since else ""
+    return _item(entry, SESSIONS, f"{local:%H:%M} {plain(entry.content)}{later}", False)
+
+
+def _overtaken(handoff: Entry, said: Iterable[Said]) -> Entry | None:
+    """What holds instead of what a handoff says, if another conversation has corrected it."""
+    words = _words(handoff.content)
+    for entry, instead in said:
+        if instead is None or entry is handoff or entry.transcript != handoff.transcript:
+            continue
+        elsewhere = instead.transcript != handoff.transcript
+        if elsewhere and instead.content != entry.content and _words(entry.content) <= words:
+            return instead
+    return None
+
+
+def _is_all(handoff: Entry, since: Entry, said: Iterable[Said]) -> bool:
+    """Whether a handoff says little beside what was corrected: then the later one is enough."""
+    gone = [_words(entry.content) for entry, instead in said if instead is since]
+    return len(_words(handoff.content)) <= ASIDE + max(map(len, gone), default=0)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
 
 
 def sessions(said: Iterable[Said]) -> list[str]:

@@ -13,6 +13,7 @@ import msgspec
 
 from wakebook import clock, markdown
 from wakebook.capture import state as states
+from wakebook.capture.imports.export import holds_memories
 from wakebook.errors import NotFound, WakebookError
 from wakebook.home import Home
 
@@ -57,13 +58,17 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def listed(home: Home) -> list[Listed]:
-    """Every closed transcript, in the order in which they were said, as a sweep takes them."""
+    """Every closed transcript, in the order in which they were said, as a sweep takes them.
+
+    Not those of imported memories: there is nothing to read anew, and their entries come along.
+    """
     still_open = {item.window.path for item in states.load(home).sessions.values() if item.window}
     found: list[Listed] = []
     for path in home.conversations.glob("*/*/*/*.md"):
         name = home.relative(path)
         front = _front(home, name)
-        if front.get("closed") and name not in still_open:
+        memories = holds_memories(str(front.get("channel")))
+        if front.get("closed") and name not in still_open and not memories:
             started = clock.parse(front.get("started")) or _FIRST
             session = str(front.get("session_id") or "")
             number = front.get("window")

@@ -1,0 +1,102 @@
+"""The verb that looks whether everything is well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from wakebook.memory.schedule import Schedule
+
+if TYPE_CHECKING:
+    from wakebook.index.health import IndexStatus
+    from wakebook.lifecycle.audit import Account
+    from wakebook.lifecycle.doctor import Check, Look
+    from wakebook.lifecycle.knowledge import Knowledge
+
+
+class Doctoring(Schedule):
+    def doctor(self, *, quick: bool = False, ask: bool = False) -> list[Check]:
+        """What is well, what is not, and what to run for it. Never raises.
+
+        `quick`: without writing and finding something in a temporary home. `ask`: ask the
+        models, which may cost a little.
+        """
+        from wakebook.lifecycle.doctor import examine, place
+        from wakebook.memory import Memory
+        from wakebook.memory.roundtrip import round_trip
+
+        found = examine([("home: folder", lambda: place.checks(self.home))])
+        if self.home.exists():
+            known = _Found(self)
+            found += examine([*known.looks(ask)], found)
+            found += examine([("lately: failures", lambda: known.lately(found))], found)
+        if not quick:
+            found += examine([("round trip: all of it", lambda: round_trip(Memory))], found)
+        return found
+
+
+class _Found:
+    """What several looks need, found out once."""
+
+    def __init__(self, memory: Doctoring) -> None:
+        self._memory = memory
+
+    def looks(self, ask: bool) -> Iterator[tuple[str, Look]]:
+        from wakebook.lifecycle.doctor import contents, work
+
+        memory = self._memory
+        home = memory.home
+        yield "log: lines", lambda: contents.log(home, memory._ledger)
+        yield "git: repository", lambda: contents.history(memory.history())
+        yield "index: content", lambda: contents.index(home, self.index)
+        yield "notes: files", lambda: contents.notes(home, self.knowledge, memory.topics())
+        yield "model: chat", lambda: work.model(home, memory.models)
+        if ask:
+            yield "model: answer", lambda: work.asked(home, memory.config, memory.models)
+        yield "sessions: read", lambda: work.sessions(home, self.accounts)
+        yield "hooks: failures", self._hooks
+        yield "jobs: runs", lambda: work.jobs(home, memory.jobs())
+
+    def _hooks(self) -> Iterable[Check]:
+        from wakebook.lifecycle.doctor import work
+
+        memory = self._memory
+        return work.hooks(memory.home, memory.state().jobs.get("observe"), memory.now())
+
+    def lately(self, so_far: list[Check]) -> Iterable[Check]:
+        """What `status` tells beyond that."""
+        from wakebook import clock
+        from wakebook.lifecycle.doctor import work
+        from wakebook.lifecycle.status import status
+
+        memory = self._memory
+        found = status(
+            memory.home,
+            memory._ledger,
+            memory.registry(),
+            memory.history(),
+            self.accounts,
+            memory.extractor.name,
+            memory.models,
+            self.index,
+            self.knowledge,
+            clock.now(),
+        )
+        return work.lately(memory.home, found.problems, so_far)
+
+    @cached_property
+    def accounts(self) -> list[Account]:
+        return self._memory.audit()
+
+    @cached_property
+    def index(self) -> IndexStatus:
+        return self._memory.index_status()
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        from wakebook.lifecycle.desk import Desk
+        from wakebook.lifecycle.knowledge import knowledge
+
+        memory = self._memory
+        return knowledge(Desk(memory.home, memory.config, memory.history(), memory.now()))

@@ -1,0 +1,112 @@
+"""The verb that takes over what other chats and memories know."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wakebook.memory.learning import Learning
+
+if TYPE_CHECKING:
+    from wakebook.capture.session import Session
+    from wakebook.derive.by_import import ImportExtractor
+    from wakebook.derive.distil import Report
+    from wakebook.index.sync import Progress
+    from wakebook.lifecycle.importing import Gathered, Imported
+    from wakebook.lifecycle.sweep import Sweep
+    from wakebook.models.chat import Planned
+
+
+def _quiet(what: str, done: int, total: int) -> None:
+    pass
+
+
+class Importing(Learning):
+    def import_(
+        self,
+        source: str,
+        path: str | os.PathLike[str],
+        *,
+        dry: bool = False,
+        progress: Progress = _quiet,
+    ) -> Imported:
+        """Take over an export or an old memory: chatgpt, claude, markdown, mem0, openclaw-memory.
+
+        The same one twice adds nothing. With `dry` it happens to a copy of this home, which is
+        thrown away, and no model is asked.
+        """
+        self.home.require()
+        place = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111
+        if not dry:
+            return self._import(source, place, progress)
+        with self.rehearsal() as copy:
+            _lend_shelf(self.home.root, copy.home.root)
+            done = copy._import(source, place, progress, dry=True)
+            return _priced(done, copy.models.planned)
+
+    def _import(self, source: str, path: Path, progress: Progress, dry: bool = False) -> Imported:
+        from wakebook.derive.by_import import ImportExtractor
+        from wakebook.lifecycle.importing import gather
+
+        with self._writing():
+            pass  # what a crash left half done is finished first
+        gathered = gather(self.home, source, path, progress)
+        reader = ImportExtractor()
+        done = self._taken(gathered, reader, progress)
+        return gathered.report(done, reader, dry)
+
+    def _taken(self, gathered: Gathered, reader: ImportExtractor, progress: Progress) -> Sweep:
+        """Catch up on what is on the shelf, in the order in which it was said."""
+        from wakebook.derive.distil import Work
+        from wakebook.lifecycle.importing import TALK
+        from wakebook.lifecycle.sweep import Sweep, sweep
+
+        if not gathered.paths:
+            return Sweep()
+        if gathered.source in TALK:
+            return self.catch_up(gathered.paths, closing=True, progress=progress)
+        found, history, done = self.sessions(gathered.paths), self.history(), 0
+
+        def told(session: Session, report: Report) -> None:
+            for path in report.closed:
+                history.conversation(path)
+
+        def finished(session: Session) -> None:
+            nonlocal done
+            done += 1
+            progress("remembering", done, len(found))
+
+        work = Work(self.home, self.config, self._ledger, reader)
+        swept = sweep(work, found, closing=True, told=told, finished=finished)
+        self._afterwards(bool(swept.entries))
+        return swept
+
+
+def _priced(done: Imported, planned: Sequence[Planned]) -> Imported:
+    """With what a model would have been asked."""
+    import msgspec
+
+    costs = [one.cost for one in planned]
+    known = None if None in costs else sum(cost for cost in costs if cost)
+    return msgspec.structs.replace(done, questions=len(planned), cost=known)
+
+
+def _lend_shelf(home: Path, copy: Path) -> None:
+    """What was imported before, for a rehearsal. Its files are replaced, never written into."""
+    from wakebook.lifecycle.importing import FOLDER
+
+    if (home / FOLDER).is_dir():
+        import shutil
+
+        shutil.copytree(home / FOLDER, copy / FOLDER, copy_function=_linked)
+
+
+def _linked(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        import shutil
+
+        shutil.copy2(source, target)

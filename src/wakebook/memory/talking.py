@@ -1,0 +1,221 @@
+"""Your own agent: a conversation that is written down as it happens.
+
+    with memory.session("support-42") as chat:
+        chat.user("The kiosk is called Heron.")
+        told = chat.context("The kiosk is called Heron.").text    # for the model's system prompt
+        chat.agent("Noted.")
+
+Every message is one durable append to `<home>/sessions/<id>.jsonl`, in the plain format: when a
+verb returns, the words survive whatever happens to the process. That folder is known like any
+host's, so that `catch-up`, `watch` and `audit` take care of it when nobody calls `end`. Nothing
+lives in the object alone: another one with the same id, in another process, goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from wakebook import clock
+from wakebook.errors import WakebookError
+from wakebook.memory.context import Turns
+from wakebook.memory.parts import SESSIONS
+
+if TYPE_CHECKING:
+    from wakebook.capture.hosts.plain_line import Line
+    from wakebook.lifecycle.sweep import Sweep
+    from wakebook.recall.slot import Context
+
+LONGEST = 200  # characters of an id
+RESERVED = (".", "..", "manual")  # the last one: what was told by hand
+
+
+class Talking(Turns):
+    def session(
+        self, id: str = "", *, channel: str = "", model: str = "", cwd: str = ""
+    ) -> Conversation:
+        """A conversation of your own agent; the same id again goes on with it.
+
+        Without an id it gets a new one. `channel`: where it takes place; `model`: who answers;
+        `cwd`: the folder that it is about. Nothing is written before something is said.
+        """
+        return Conversation(self, id, channel=channel, model=model, cwd=cwd)
+
+
+class Conversation:
+    """One conversation. What is said can be written from any thread; each verb returns the id of
+    its message, and a message whose id was written before is not written again."""
+
+    def __init__(
+        self, memory: Talking, id: str = "", *, channel: str = "", model: str = "", cwd: str = ""
+    ) -> None:
+        from wakebook.capture.hosts.plain_file import PlainFile
+
+        memory.home.require()
+        self.id = _checked(id) if id != "" else f"{clock.now():%Y-%m-%d}-{os.urandom(4).hex()}"
+        self.model = _text(model, "The model")
+        about = {
+            "session": self.id,
+            "channel": _text(channel, "The channel"),
+            "model": self.model,
+            "cwd": _text(cwd, "The folder"),
+        }
+        self.path = memory.home.root / SESSIONS / f"{_file_name(self.id)}.jsonl"
+        self._file = PlainFile(memory.home, self.path, about)
+        self._memory = memory
+
+    def __repr__(self) -> str:
+        return f"Conversation({self.id!r})"
+
+    # --- what was said -------------------------------------------------------------------
+
+    def user(self, text: str, *, id: str = "") -> str:
+        """What the human said."""
+        return self.add({"role": "user", "content": _text(text, "A message")}, id=id)
+
+    def agent(self, text: str, *, id: str = "") -> str:
+        """What the agent answered."""
+        return self.add({"role": "assistant", "content": _text(text, "A message")}, id=id)
+
+    def tool(
+        self, name: str, arguments: object, result: object, *, error: bool = False, id: str = ""
+    ) -> str:
+        """A tool that the agent has called, and what it gave back (text, or anything for JSON)."""
+        from wakebook.capture.hosts import plain_line
+
+        named = _text(id, "An id") or _new_id()
+        called = plain_line.call(f"call-{named}", _text(name, "A tool's name"), arguments)
+        gave = plain_line.result(f"call-{named}", plain_line.text_of(result), error)
+        return self._write([called, gave], named, again=bool(id))
+
+    def add(self, message: object, *, id: str = "") -> str:
+        """A message as OpenAI, Anthropic or LangChain have it: a dict, or a client's object.
+
+        Its own id counts if no other is given, and its `timestamp`. System prompts, reasoning
+        and empty messages are passed over.
+        """
+        from wakebook.capture.hosts import plain_line
+
+        given = plain_line.as_dict(message)
+        named = _text(id, "An id") or plain_line.identity(given)
+        lines = plain_line.lines(given)
+        return self._write(lines, named or _new_id(), bool(named), given.get("timestamp"))
+
+    def messages(self) -> list[dict[str, Any]]:
+        """What was said since the last `end`, as OpenAI's chat models are sent it."""
+        return self._file.messages(self._limit)
+
+    # --- memory --------------------------------------------------------------------------
+
+    def context(self, message: str = "", *, budget: int = 0) -> Context:
+        """What the agent should know for this message; `.text` goes into its system prompt.
+
+        What was said in this conversation is not in it: you send that yourself (`messages`).
+        """
+        name, have = f"plain/{self.id}", ("history",)
+        return self._memory.context(message, session=name, kind="main", budget=budget, have=have)
+
+    def keep(self) -> Sweep:
+        """Learn from what was said so far. The conversation goes on."""
+        return self._catch_up(sparing=True)
+
+    def end(self) -> Sweep:
+        """Learn from what was said, and leave a handoff for whoever comes next.
+
+        What is said later under the same id gets a handoff of its own.
+        """
+        at = clock.iso(clock.now())
+        self._file.reset({"id": _new_id(), "type": "reset", "reason": "end", "timestamp": at})
+        return self._catch_up(closing=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.end()
+        else:  # which must reach the caller, whatever `end` meets
+            self._memory._quietly(f"session {self.id}", self.end)
+
+    def _catch_up(self, *, closing: bool = False, sparing: bool = False) -> Sweep:
+        from wakebook.lifecycle.sweep import Sweep
+
+        if not self._file.begun():
+            return Sweep()
+        paths, name = [self.path], ""
+        known = self._memory.state().sessions.get(f"plain/{self.id}")
+        if known and known.path != str(self.path):  # another file has, or had, the same id
+            every = self._memory.sessions()
+            paths, name = [], next(one.ref for one in every if one.path == self.path)
+        return self._memory.catch_up(paths, name, closing=closing, sparing=sparing)
+
+    # --- writing -------------------------------------------------------------------------
+
+    @property
+    def _limit(self) -> int:
+        return self._memory.config.capture.max_record_megabytes << 20
+
+    def _write(self, lines: Sequence[Line], id: str, again: bool, at: object = None) -> str:
+        """`again`: it may be there already."""
+        moment = clock.iso(clock.parse(at) or clock.now())
+        data: list[Line] = []
+        for number, line in enumerate(lines, 1):
+            by = {"model": self.model} if self.model and line["role"] == "assistant" else {}
+            named = id if number == 1 else f"{id}.{number}"
+            data.append({"id": named, **line, "timestamp": moment, **by})
+        self._check(data)
+        if data:
+            self._file.append(data, again=again)
+        return id
+
+    def _check(self, lines: Sequence[Line]) -> None:
+        from wakebook.capture.hosts.plain_line import encode
+
+        largest = max((len(encode(line)) for line in lines), default=0)
+        if largest > self._limit:
+            raise WakebookError(
+                f"A message of {largest >> 20} MB in {self.id}: [capture] max_record_megabytes is "
+                f"{self._limit >> 20}. Nothing was written. Keep what matters of it, or raise that."
+            )
+
+
+def _new_id() -> str:
+    from wakebook.log.entry import new_id
+
+    return new_id()
+
+
+def _text(value: object, what: str) -> str:
+    if isinstance(value, str):
+        return value
+    raise WakebookError(f"{what} is text, not {type(value).__name__}: {value!r:.80}")
+
+
+def _checked(id: str) -> str:
+    """An id that can be written into files, paths and addresses."""
+    fine = isinstance(id, str) and id.isprintable() and id == id.strip() and len(id) <= LONGEST
+    if fine and not set(id) & set("/\\") and id not in RESERVED:
+        return id
+    raise WakebookError(
+        f"{id!r:.80} cannot be the id of a session. Give up to {LONGEST} printable characters "
+        "without slashes or spaces around them, and not `manual`; or none, for a new one."
+    )
+
+
+def _file_name(id: str) -> str:
+    """As the id, if every file system can tell it from others; else with a digest."""
+    import hashlib
+
+    from wakebook.capture.archive import file_part
+
+    part = file_part(id)
+    if part != id or id == id.lower():
+        return part
+    return f"{id.lower()}-{hashlib.sha256(id.encode()).hexdigest()[:8]}"
