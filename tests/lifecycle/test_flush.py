@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from wakebook.lifecycle.flush import flush_due
 
 SESSION = "5e551011-0000-4000-8000-000000000001"
 REF = f"claude-code/{SESSION}"
-FULL = {"tokens": 180_000, "window": 200_000}
+FULL: dict[str, Any] = {"tokens": 180_000, "window": 200_000}
 
 
 def recent(projects: Path) -> Claude:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from importlib import resources
 
 import msgspec
@@ -63,6 +64,7 @@ def _fill(home: Home, fresh: bool) -> Made:
     starter = resources.files("wakebook") / "starter"
     for template, name in STARTER.items():
         put(name, (starter / template).read_text(encoding="utf-8"))
+    put("token", secrets.token_urlsafe(32) + "\n")
     put("log.jsonl", "")
     put("subjects.json", "{}\n")
     put("config.toml", config.as_toml(config.Config()))
