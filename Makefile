@@ -1,6 +1,7 @@
 # make demo   set up, then three weeks of somebody's work, remembered (offline)
 # make demo-model   the same conversations read by a scripted model, with what it costs (offline)
 # make test   set up, then every test
+# make test-hosts   the tests with the real OpenClaw, Claude Code, Codex and pi (installs them)
 # make check  linters, formatting, types and the layer order
 # make bench  the benchmarks of docs/benchmarks.md
 # make lock   pin the dependencies anew (needs uv)
@@ -9,7 +10,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 UV     := $(shell command -v uv)
 BIN    := .venv/bin
 
-.PHONY: demo demo-model test check bench lock clean
+.PHONY: demo demo-model test test-hosts check bench lock clean
 
 demo: .venv/.runtime
 	@$(BIN)/python -m wakebook demo
@@ -19,6 +20,10 @@ demo-model: .venv/.dev
 
 test: .venv/.dev
 	$(BIN)/python -m pytest
+
+test-hosts: .venv/.dev
+	$(BIN)/python -m tests.hosts.install
+	$(BIN)/python -m pytest tests/hosts -n 0 -v -rs --durations 0
 
 check: .venv/.dev
 	$(BIN)/ruff check .
@@ -34,6 +39,7 @@ bench: .venv/.dev
 	$(BIN)/python bench/search.py --sizes 10000,100000
 	$(BIN)/python bench/topics.py
 	$(BIN)/python bench/turns.py
+	$(BIN)/python bench/hooks.py
 
 .venv/.venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -74,4 +80,4 @@ lock:
 	rm -f uv.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .hosts .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

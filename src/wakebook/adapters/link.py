@@ -49,7 +49,7 @@ class Link:
         self._number = 0
         self._local = threading.local()
         self._pool = ThreadPoolExecutor(THREADS, "call")
-        self._behind = Backlog(self._do)
+        self._behind = Backlog(Home(root).cache, self._do)
 
     # --- in ------------------------------------------------------------------------------
 
@@ -168,7 +168,9 @@ class Link:
     # --- out -----------------------------------------------------------------------------
 
     def _send(self, message: dict[str, Any]) -> None:
-        line = json.dumps(message, ensure_ascii=False, default=str).replace("\u2028", "\\u2028")
+        line = json.dumps(message, ensure_ascii=False, default=str)
+        for end in ("\u2028", "\u2029"):  # where Node ends a line
+            line = line.replace(end, f"\\u{ord(end):x}")
         data = line.encode("utf-8", "replace").decode("utf-8")
         with self._writing:
             try:

@@ -49,6 +49,8 @@ def call(memory: Memory, name: str, arguments: object, session: str = "") -> Ans
     assert isinstance(arguments, dict)
     given = {key: value for key, value in arguments.items() if value is not None}
     try:
+        if name != "context" and memory.kind_of(session) == "group":
+            return _failed("This is a group chat: the user's private memory stays closed here.")
         return _DOERS[name](memory, given, session)
     except WakebookError as error:
         return Answer(str(error), {"error": str(error), "kind": type(error).__name__}, failed=True)

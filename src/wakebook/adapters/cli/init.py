@@ -52,12 +52,18 @@ def command(
         memory = Memory(path)
     if not host and (undo or dry_run):
         raise click.UsageError("--undo and --dry-run go with --host.")
+    if undo and dry_run:
+        raise click.UsageError("--undo or --dry-run, not both.")
+    if dry_run and not memory.home.exists():
+        raise click.UsageError(
+            f"There is no home in {memory.home.root} yet: `wakebook init` first."
+        )
     if as_json and host and not (yes or dry_run or undo):
         raise click.UsageError("With --json nobody can be asked: give --yes as well.")
     if host and undo:
         _undo(memory, host, as_json)
         return
-    if not host or not (dry_run and memory.home.exists()):
+    if not dry_run:
         _init(memory, quiet=as_json and bool(host), brief=bool(host), as_json=as_json)
     if host:
         _wire(memory, host, dry_run, yes, as_json)

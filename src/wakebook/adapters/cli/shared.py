@@ -34,9 +34,9 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
     @functools.wraps(function)
     def wrapped(*, home: str | None, **arguments: Any) -> Any:
-        from wakebook.memory import Memory
+        from wakebook.adapters.served import Served
 
-        return function(Memory(home or click.get_current_context().obj), **arguments)
+        return function(Served(home or click.get_current_context().obj), **arguments)
 
     return wrapped
 

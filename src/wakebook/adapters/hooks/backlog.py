@@ -6,16 +6,23 @@ have been said since it began. At the end it is worked off first: a clean stop l
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
+from wakebook import clock
+from wakebook.adapters.hooks import behind
 from wakebook.adapters.hooks.events import Work
 
 
 class Backlog:
-    def __init__(self, do: Callable[[Work], None]) -> None:
-        """`do` raises nothing."""
+    def __init__(self, cache: Path, do: Callable[[Work], None]) -> None:
+        """`cache`: of the home, where other processes see that there is work. `do` raises
+        nothing."""
+        self._cache = cache
         self._do = do
+        self._lock = -1
         self._waiting: dict[Work, int] = {}  # each with its number, oldest first
         self._number = 0  # of the last work that was put
         self._running = 0  # the number of the one that runs; 0: none
@@ -31,13 +38,19 @@ class Backlog:
             if work not in self._waiting:
                 self._number += 1
                 self._waiting[work] = self._number
+            if self._lock < 0:
+                self._lock = behind.hold(self._cache)
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> None:
-        """Until what was put before is done, but not longer than this."""
+        """Until what was put before is done, here and elsewhere, but not longer than this."""
+        until = clock.monotonic() + seconds
         with self._changed:
             last = self._number
             self._changed.wait_for(lambda: self._oldest() > last, seconds)
+            ours = self._lock >= 0
+        if not ours:
+            behind.wait(self._cache, until - clock.monotonic())
 
     def __len__(self) -> int:
         with self._changed:
@@ -62,6 +75,9 @@ class Backlog:
     def _next(self) -> Work | None:
         with self._changed:
             self._running = 0
+            if not self._waiting and self._lock >= 0:
+                os.close(self._lock)
+                self._lock = -1
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._waiting or self._ended)
             if not self._waiting:

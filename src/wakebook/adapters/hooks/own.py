@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 
-from wakebook import clock
+from wakebook.adapters.hooks.behind import wait
 from wakebook.adapters.hooks.events import Work, answer, do
 from wakebook.errors import WakebookError
 from wakebook.memory import Memory
@@ -23,30 +21,11 @@ class Now:
         self._works.append(work)
 
     def wait(self, seconds: float) -> None:
-        path = self._memory.home.cache / "behind.lock"
-        try:
-            lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
-            return  # nobody has ever been behind
-        try:
-            _wait(lock, clock.monotonic() + seconds)
-        finally:
-            os.close(lock)
+        wait(self._memory.home.cache, seconds)
 
     def work(self) -> None:
         for one in self._works:
             do(self._memory, one)
-
-
-def _wait(lock: int, until: float) -> None:
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except OSError:
-            if clock.monotonic() >= until:
-                return
-            clock.sleep(0.02)
 
 
 def begun(root: str, host: str, event: str, data: bytes) -> tuple[bytes, Now]:

@@ -7,6 +7,8 @@ host is never held up, whatever happens: nothing but an answer is printed, and t
 """
 
 import os
+import select
+from time import monotonic
 
 from wakebook.adapters.call import call
 
@@ -37,14 +39,15 @@ def main(root: str, host: str, event: str) -> None:
         _say(f"there is no home in {root}; `wakebook init` makes one")
         return
     try:
-        data = _stdin()
+        seconds = time_box(root)
+        data = _stdin(seconds)
         if len(data) > LARGEST:
             _failed(root, host, event, f"more than {LARGEST >> 20} MiB were sent; it is left out")
             return
-        seconds = time_box(root)
         _write(1, _served(root, host, event, data, seconds))
-    except TimeoutError:
-        _failed(root, host, event, f"the service did not answer within {seconds:g} s")
+    except TimeoutError as error:
+        why = str(error) if "host" in str(error) else "the service did not answer"
+        _failed(root, host, event, f"{why} within {seconds:g} s")
     except Exception as error:  # noqa: BLE001 - a hook never breaks its host
         _failed(root, host, event, f"{type(error).__name__}: {error}")
 
@@ -96,9 +99,6 @@ def _behind(root: str) -> int:
 
 
 def _awaited(root: str, host: str, event: str, reading: int, seconds: float) -> bytes:
-    import select
-    from time import monotonic
-
     until = monotonic() + seconds
     parts: list[bytes] = []
     while (left := until - monotonic()) > 0:
@@ -136,10 +136,13 @@ def _child(root: str, host: str, event: str, data: bytes, writing: int) -> None:
 def time_box(root: str) -> float:
     """[hooks] seconds of config.toml, without reading all of it."""
     with open(f"{root}/config.toml", "rb") as stream:  # noqa: PTH123
-        section = stream.read().partition(b"\n[hooks]")[2].partition(b"\n[")[0]
-    for line in section.split(b"\n"):
+        lines = stream.read().split(b"\n")
+    ours = False
+    for line in lines:
         name, _, value = line.partition(b"=")
-        if name.strip() == b"seconds":
+        if line.lstrip()[:1] == b"[":
+            ours = line.partition(b"#")[0].strip(b" \t\r[]") == b"hooks"
+        elif ours and name.strip() == b"seconds":
             try:
                 return min(max(float(value.partition(b"#")[0]), 0.0), 60.0)
             except ValueError:
@@ -147,9 +150,17 @@ def time_box(root: str) -> float:
     return SECONDS
 
 
-def _stdin() -> bytes:
-    parts, size = [], 0
-    while size <= LARGEST and (data := os.read(0, 1 << 16)):
+def _stdin(seconds: float) -> bytes:
+    """What the host has sent. Raises TimeoutError if it does not come to an end."""
+    until = monotonic() + seconds
+    parts: list[bytes] = []
+    size = 0
+    while size <= LARGEST:
+        if not select.select([0], [], [], max(0.0, until - monotonic()))[0]:
+            raise TimeoutError("the host did not finish its event")
+        data = os.read(0, 1 << 16)
+        if not data:
+            break
         parts.append(data)
         size += len(data)
     return b"".join(parts)

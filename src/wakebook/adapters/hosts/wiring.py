@@ -8,6 +8,7 @@ owner has changed since.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from wakebook.adapters.hosts import settings
 from wakebook.errors import NotFound, WakebookError
 from wakebook.memory import Check, Memory
 
@@ -72,6 +74,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""  # a digest; empty: it is not there
     folder: bool = False
     made: tuple[str, ...] = ()  # folders above it that were not there
+    changed: bool = False  # by its owner, between two wirings: its backup is not all of it
 
 
 class Wired(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +85,8 @@ class Wired(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     undo_commands: tuple[tuple[str, ...], ...] = ()
     settings: dict[str, str | None] = {}  # of config.toml: the lines that were there
+    config_before: str = ""  # config.toml as it was
+    config_after: str = ""  # its digest as we left it; empty: it has been changed since
 
 
 def host(name: str) -> Host:
@@ -122,16 +127,23 @@ def wire(
             if _read(change.path) != change.before:
                 raise WakebookError(f"{change.path} has changed this moment. Try again.")
         earlier = wired(memory, name) or Wired(version="")
-        known = {one.path: one for one in earlier.kept}  # the first backup is the one that counts
+        # the first backup is the one that counts
+        known = {one.path: _looked_at(one) for one in earlier.kept}
         paths = [one.path for one in plan.changes] + list(plan.touched)
         fresh = [_keep(memory, name, path) for path in paths if str(path) not in known]
         kept = [*known.values(), *fresh]
+        was = home.config.read_text(encoding="utf-8")
+        text, lines = _settled(was, plan.settings)
+        digest = hashlib.sha256(was.encode()).hexdigest()
+        same = not earlier.settings or digest == earlier.config_after
         done = Wired(
             version=_version(),
             kept=tuple(kept),
             files=tuple(plan.files),
             undo_commands=plan.undo_commands,
-            settings=earlier.settings,
+            settings=lines | earlier.settings,
+            config_before=earlier.config_before or was,
+            config_after=hashlib.sha256(text.encode()).hexdigest() if same else "",
         )
         _save(memory, name, done)
         for file in set(earlier.files) - set(plan.files):
@@ -140,9 +152,8 @@ def wire(
             home.replace(place.folder / file, data)
         for change in plan.changes:
             _write(change.path, change.after)
-        settings = _set(memory, plan.settings) | earlier.settings
-        done = msgspec.structs.replace(done, settings=settings)
-        _save(memory, name, done)
+        if text != was:
+            home.replace(home.config, text)
     notes = [note for command in plan.commands if (note := _run(command, told))]
     with home.locked():
         left = tuple(msgspec.structs.replace(one, after=_digest(Path(one.path))) for one in kept)
@@ -173,11 +184,15 @@ def _keep(memory: Memory, name: str, path: Path) -> Kept:
     data = _read(path)
     if data is None or kept.folder:
         return kept
-    import hashlib
-
     backup = f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}-{path.name}"
     memory.home.replace(where(memory, name).folder / "backup" / backup, data)
     return msgspec.structs.replace(kept, before=backup)
+
+
+def _looked_at(one: Kept) -> Kept:
+    """With a note, if it is not as we left it."""
+    same = not one.changed and _digest(Path(one.path)) == one.after
+    return msgspec.structs.replace(one, changed=not same)
 
 
 def _save(memory: Memory, name: str, done: Wired) -> None:
@@ -207,7 +222,7 @@ def _unwire(
     notes: list[str],
     told: Callable[[str], None],
 ) -> None:
-    ours = [one for one in done.kept if _digest(Path(one.path)) == one.after]
+    ours = [one for one in done.kept if not _looked_at(one).changed]
     # looked at before: the host's own command may leave traces in them
     notes += [note for command in done.undo_commands if (note := _run(command, told))]
     for one in done.kept:
@@ -263,51 +278,28 @@ def _same(left: bytes, right: bytes) -> bool:
 # --- our own settings --------------------------------------------------------------------
 
 
-def _set(memory: Memory, settings: Mapping[str, Any]) -> dict[str, str | None]:
-    """Change config.toml, line by line. What stood there."""
+def _settled(text: str, wanted: Mapping[str, Any]) -> tuple[str, dict[str, str | None]]:
+    """config.toml with these settings, and the lines that it had."""
     before: dict[str, str | None] = {}
-    text = memory.home.config.read_text(encoding="utf-8")
-    for name, value in settings.items():
-        text, before[name] = _line(text, name, f"{name.partition('.')[2]} = {_toml(value)}")
-    if before:
-        memory.home.replace(memory.home.config, text)
-    return before
+    for name, value in wanted.items():
+        text, before[name] = settings.put(text, name, value)
+    return text, before
 
 
 def _reset(memory: Memory, done: Wired) -> None:
+    """config.toml as it was: the very bytes, if it is as we left it."""
     if not done.settings:
         return
-    text = was = memory.home.config.read_text(encoding="utf-8")
+    path = memory.home.config
+    was = path.read_bytes()
+    if hashlib.sha256(was).hexdigest() == done.config_after:
+        memory.home.replace(path, done.config_before)
+        return
+    text = was.decode("utf-8")
     for name, line in done.settings.items():
-        text, _ = _line(text, name, line)
-    if text != was:
-        memory.home.replace(memory.home.config, text)
-
-
-def _line(text: str, name: str, wanted: str | None) -> tuple[str, str | None]:
-    """A text of config.toml in which a setting has this line, and the line that it had."""
-    section, _, key = name.partition(".")
-    lines = text.split("\n")
-    try:
-        begin = lines.index(f"[{section}]") + 1
-    except ValueError:
-        lines += [f"[{section}]", ""]
-        begin = len(lines) - 1
-    end = next((n for n in range(begin, len(lines)) if lines[n].startswith("[")), len(lines))
-    for number in range(begin, end):
-        if lines[number].partition("=")[0].strip() == key:
-            old = lines[number]
-            lines[number : number + 1] = [] if wanted is None else [wanted]
-            return "\n".join(lines), old
-    if wanted is not None:
-        lines.insert(begin, wanted)
-    return "\n".join(lines), None
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value, ensure_ascii=False)
+        text, _ = settings.lines(text, name, line)
+    if text.encode() != was:
+        memory.home.replace(path, text)
 
 
 # --- files and commands ------------------------------------------------------------------
@@ -340,8 +332,6 @@ def _write(path: Path, data: bytes | None) -> None:
 
 
 def _digest(path: Path) -> str:
-    import hashlib
-
     data = _read(path)
     return hashlib.sha256(data).hexdigest() if data is not None else "folder" * path.is_dir()
 

@@ -16,7 +16,7 @@ import struct
 import sys
 import unicodedata
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,12 +44,11 @@ class Builtin:
 
     @cached_property
     def _lines(self) -> str:
-        """The vocabulary, each token between two line ends."""
-        return "\n" + (self._folder / "vocab.txt").read_text(encoding="utf-8")
+        return _lines(self._folder)
 
     @cached_property
     def _vocabulary(self) -> dict[str, int]:
-        return {token: row for row, token in enumerate(self._lines[1:-1].split("\n"))}
+        return _vocabulary(self._folder)
 
     def _row(self, token: str) -> int | None:
         """A token's row. A few are looked up in the text: quicker than making a dictionary."""
@@ -60,9 +59,7 @@ class Builtin:
 
     @cached_property
     def _table(self) -> mmap.mmap:
-        """All rows, then a scale for each of them."""
-        with (self._folder / "table.bin").open("rb") as stream:
-            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        return _table(self._folder)
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Rows:
         tokens = [self.tokens(text) for text in texts]
@@ -124,13 +121,7 @@ class Builtin:
 
     @cached_property
     def _rows(self) -> Any:
-        """The table as numbers of full size: 30 MB, for those who embed many texts."""
-        import numpy as np
-
-        size = len(self._vocabulary)
-        rows = np.frombuffer(self._table, np.int8, size * DIMENSION).reshape(size, DIMENSION)
-        scales = np.frombuffer(self._table, "<f2", size, size * DIMENSION)
-        return rows * scales.astype(np.float32)[:, None]
+        return _rows(self._folder)
 
     def _sums(self, tokens: Sequence[Sequence[int]]) -> Any:
         """The first pieces of all texts, plus the second ones of those that have one, ..."""
@@ -148,3 +139,35 @@ class Builtin:
         result = np.empty_like(sums)
         result[order] = sums / np.maximum(lengths, 1e-12)
         return result
+
+
+# --- read once, for all embedders of a process: a service has several --------------------
+
+
+@cache
+def _lines(folder: Path) -> str:
+    """The vocabulary, each token between two line ends."""
+    return "\n" + (folder / "vocab.txt").read_text(encoding="utf-8")
+
+
+@cache
+def _vocabulary(folder: Path) -> dict[str, int]:
+    return {token: row for row, token in enumerate(_lines(folder)[1:-1].split("\n"))}
+
+
+@cache
+def _table(folder: Path) -> mmap.mmap:
+    """All rows, then a scale for each of them."""
+    with (folder / "table.bin").open("rb") as stream:
+        return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+@cache
+def _rows(folder: Path) -> Any:
+    """The table as numbers of full size: 30 MB, for those who embed many texts."""
+    import numpy as np
+
+    table, size = _table(folder), len(_vocabulary(folder))
+    rows = np.frombuffer(table, np.int8, size * DIMENSION).reshape(size, DIMENSION)
+    scales = np.frombuffer(table, "<f2", size, size * DIMENSION)
+    return rows * scales.astype(np.float32)[:, None]

@@ -1,0 +1,145 @@
+"""What a hook costs: the whole process `wakebook hook`, against `python -c pass`, in one run.
+
+    python bench/hooks.py [--entries 10000] [--runs 40] [--json]
+
+cpu     user + system time of a fresh process, its minimum over the runs: what the machine does
+        beside it does not count. Children that go on without the host (Stop, SessionEnd) are not
+        part of it; those that the host waits for are
+wall    from the start of the process to its end, the median
+x pass  cpu, as a multiple of `python -c pass` of the same interpreter
+A home with that many entries; a service that has answered before; every event is of a session of
+its own, so that there is something to tell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from bench.turns import home
+
+NOW = "2026-11-09T08:00:00Z"
+AIM = 2.0  # times `python -c pass`, with the service up
+EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd", "PreCompact")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--entries", type=int, default=10_000)
+    parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args(argv)
+    os.environ |= {"WAKEBOOK_NOW": NOW, "WAKEBOOK_OFFLINE": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HOME"] = folder
+        root = Path(folder) / "home"
+        home(root, asked.entries)
+        transcript = _transcript(Path(folder))
+        rows = measured(root, transcript, asked.runs)
+    if asked.json:
+        print(json.dumps(rows, indent=2))
+        return
+    print(__doc__.strip(), "\n")
+    print("| process | cpu ms | wall ms | x pass |\n|---|---|---|---|")
+    for row in rows:
+        print(f"| {row['process']} | {row['cpu']} | {row['wall']} | {row['x pass']} |")
+    print(f"\naim with the service up: {AIM:g} x pass at most")
+
+
+def measured(root: Path, transcript: Path, runs: int) -> list[dict[str, Any]]:
+    bare = _timed("python -c pass", [[sys.executable, "-c", "pass"]] * runs, [b""] * runs)
+    rows = [bare]
+    with service(root):
+        for event in EVENTS:
+            _times(root, transcript, event, 3)  # it has answered before
+            rows.append(_times(root, transcript, event, runs, ", service up"))
+    for event in EVENTS:
+        rows.append(_times(root, transcript, event, max(runs // 4, 3), ", alone"))
+    for row in rows:
+        row["x pass"] = round(row["cpu"] / bare["cpu"], 2)
+    return rows
+
+
+def _times(root: Path, transcript: Path, event: str, runs: int, how: str = "") -> dict[str, Any]:
+    command = [sys.executable, "-m", "wakebook", "hook", "claude-code", event, "--home", str(root)]
+    told = [
+        {
+            "session_id": transcript.stem if event == "PreCompact" else f"{event}{how}{run}",
+            "transcript_path": str(transcript),
+            "hook_event_name": event,
+            "prompt": f"What did we decide about the deploy of service {run}?",
+            "source": "startup",
+        }
+        for run in range(runs)
+    ]
+    return _timed(f"{event}{how}", [command] * runs, [json.dumps(one).encode() for one in told])
+
+
+def _timed(name: str, commands: list[list[str]], inputs: list[bytes]) -> dict[str, Any]:
+    cpu, wall = [], []
+    for command, data in zip(commands, inputs, strict=True):
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        done = subprocess.run(command, input=data, capture_output=True)
+        wall.append(time.perf_counter() - began)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert done.returncode == 0, done.stderr
+        cpu.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    return {
+        "process": name,
+        "cpu": round(min(cpu) * 1000, 1),
+        "wall": round(statistics.median(wall) * 1000, 1),
+    }
+
+
+@contextmanager
+def service(root: Path) -> Iterator[None]:
+    command = [sys.executable, "-m", "wakebook", "serve", "--port", "0", "--home", str(root)]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while not (root / ".cache" / "service.json").exists():
+            assert running.poll() is None, "the service has ended"
+            time.sleep(0.05)
+        yield
+    finally:
+        running.terminate()
+        running.wait()
+
+
+def _transcript(folder: Path) -> Path:
+    """A short session of Claude Code."""
+    path = folder / ".claude" / "projects" / "-home-mira-tidepool" / "5b1e.jsonl"
+    path.parent.mkdir(parents=True)
+    said = [("user", "We decided to use Postgres for the ledger."), ("assistant", "Noted.")]
+    lines = [
+        {
+            "type": role,
+            "uuid": f"u{number}",
+            "sessionId": path.stem,
+            "timestamp": f"2026-11-09T07:5{number}:00Z",
+            "cwd": "/home/mira/tidepool",
+            "message": {"role": role, "content": text},
+        }
+        for number, (role, text) in enumerate(said)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    assert shutil.which("git"), "git is needed"
+    main()

@@ -1,0 +1,225 @@
+"""Codex: hooks in ~/.codex/hooks.json, and the tools over MCP in ~/.codex/config.toml.
+
+Codex skips a hook in silence until the user has allowed it, on a screen that it shows when it
+starts. We never do that for the user: `init` says it, and the checks ask Codex whether it was
+done.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wakebook import config
+from wakebook.adapters.hosts import codex_config, codex_hooks, codex_server
+from wakebook.adapters.hosts.wiring import Change, Plan, Where
+from wakebook.errors import WakebookError
+from wakebook.memory import UNACCOUNTED, Check
+
+if TYPE_CHECKING:
+    from wakebook.memory import Memory
+
+NAME = "codex"
+LABEL = "Codex"
+MEASURED = (0, 166, 0)  # the version that this was built and is tested with
+TRUST = (
+    "Codex runs no hook before you have allowed it. Start `codex` once: it says "
+    '"Hooks need review"; choose "Trust all and continue", or review them first '
+    "(later: /hooks). Until then nothing is remembered as it happens."
+)
+OFF = "config.toml turns hooks off ([features] hooks = false): none will run. Take that out."
+
+
+def folder(where: Where) -> Path:
+    chosen = where.env.get("CODEX_HOME", "")
+    return Path(chosen).expanduser() if chosen else where.user / ".codex"
+
+
+def plan(where: Where) -> Plan:
+    hooks, settings = folder(where) / "hooks.json", folder(where) / "config.toml"
+    old, text = _read(hooks), _read(settings)
+    changes = (
+        Change(settings, text, codex_config.wired(settings, text, where.command, where.home)),
+        Change(hooks, old, codex_hooks.wired(hooks, old, where.command, where.home)),
+    )
+    changed = tuple(change for change in changes if change.before != change.after)
+    notes = [TRUST] if any(change.path == hooks for change in changed) else []
+    if codex_config.hooks_off(settings, text):
+        notes.append(OFF)
+    return Plan(changes=changed, settings=_settings(where), notes=tuple(notes))
+
+
+def _settings(where: Where) -> dict[str, Any]:
+    """Where its sessions are, if that is not where we look anyway."""
+    sessions = folder(where) / "sessions"
+    known = config.load(where.home / "config.toml").hosts.codex
+    if sessions in [config.expand(each) for each in known]:
+        return {}
+    return {"hosts.codex": [*known, str(sessions)]}
+
+
+def without(where: Where, path: Path, data: bytes) -> bytes | None:
+    """A file of Codex's that was changed since, with our part taken out; None: it was ours."""
+    if path.name == "hooks.json":
+        return codex_hooks.without(path, data)
+    return codex_config.without(path, data, _records(where, path, data))
+
+
+def _records(where: Where, path: Path, data: bytes) -> set[str]:
+    """What Codex remembers about our hooks, whether they are still in hooks.json or not."""
+    hooks = folder(where) / "hooks.json"
+    try:
+        others = codex_hooks.places(hooks, _read(hooks), mine=False)
+    except WakebookError:
+        return set()
+    labels = tuple(f"{hooks}:{codex_hooks.label(event)}:" for event in codex_hooks.EVENTS)
+    known = codex_config.trust_records(path, data)
+    return {key for key in known - others if key.startswith(labels)}
+
+
+def checks(where: Where, memory: Memory) -> list[Check]:
+    """Is it wired to this home, may its hooks run, are its tools there, is anything behind?"""
+    again = f"wakebook init --host {NAME}"
+    hooks, settings = folder(where) / "hooks.json", folder(where) / "config.toml"
+    try:
+        ours = codex_hooks.ours(hooks, _read(hooks) or b"")
+        server = codex_config.server(settings, _read(settings))
+        off = codex_config.hooks_off(settings, _read(settings))
+    except WakebookError as error:
+        return [Check("codex", "fail", str(error), again)]
+    if not ours and server is None:
+        return [Check("codex", "note", "not connected", again)]
+    found = [_hooks(where, ours, hooks, again), _entry(where, server, settings, again)]
+    if off:
+        found.append(Check("codex hooks", "warn", OFF))
+    return [*found, *_asked(where, bool(ours), server is not None), *_behind(memory)]
+
+
+def _hooks(where: Where, ours: dict[str, str], path: Path, again: str) -> Check:
+    missing = [event for event in codex_hooks.EVENTS if event not in ours]
+    if missing:
+        return Check("codex hooks", "fail", f"{path} lacks ours for {', '.join(missing)}", again)
+    for event, line in ours.items():
+        wrong = _wrong(where, shlex.split(line))
+        if wrong:
+            return Check("codex hooks", "fail", f"{path}: the hook for {event} {wrong}", again)
+    return Check("codex hooks", "ok", f"{len(ours)} in {path}")
+
+
+def _entry(where: Where, server: dict[str, Any] | None, path: Path, again: str) -> Check:
+    if server is None:
+        return Check("codex tools", "fail", f"{path} lacks [mcp_servers.wakebook]", again)
+    words = [str(server.get("command", "")), *map(str, server.get("args", []))]
+    wrong = _wrong(where, words)
+    if wrong:
+        return Check("codex tools", "fail", f"{path}: the MCP server {wrong}", again)
+    if server.get("enabled") is False:
+        return Check("codex tools", "warn", f"{path}: the MCP server has enabled = false")
+    return Check("codex tools", "ok", f"[mcp_servers.wakebook] in {path}")
+
+
+def _wrong(where: Where, words: list[str]) -> str:
+    """What is wrong with a command that a file of Codex's has."""
+    if not shutil.which(words[0], path=where.env.get("PATH", "")):
+        return f"runs {words[0]}, which is not there"
+    home = words[words.index("--home") + 1] if "--home" in words[:-1] else ""
+    if Path(home).expanduser().resolve() != where.home.resolve():
+        return f"is for another home ({home or 'none is named'})"
+    return ""
+
+
+def _asked(where: Where, hooks: bool, tools: bool) -> Iterator[Check]:
+    """What Codex itself says."""
+    codex = shutil.which("codex", path=where.env.get("PATH", ""))
+    if not codex:
+        yield Check("codex", "note", "`codex` is not on the PATH, so it was not asked")
+        return
+    yield _version(codex, where)
+    questions: dict[str, Any] = {"hooks/list": {"cwds": [str(where.user)]}}
+    questions["mcpServerStatus/list"] = {"detail": "toolsAndAuthOnly"}
+    answers = codex_server.ask([codex], where.env, questions)
+    if hooks:
+        yield _trust(answers.get("hooks/list"))
+    if tools:
+        yield from _offered(answers.get("mcpServerStatus/list"))
+
+
+def _trust(answer: Any) -> Check:
+    name, look = "codex trust", "codex"
+    if answer is None:
+        said = "Codex did not say whether it runs our hooks: look at /hooks in it"
+        return Check(name, "note", said, look)
+    ours = [
+        each for entry in answer["data"] for each in entry["hooks"] if codex_hooks.is_ours(each)
+    ]
+    waiting = [
+        each["eventName"] for each in ours if each["trustStatus"] in ("untrusted", "modified")
+    ]
+    disabled = [each["eventName"] for each in ours if not each["enabled"]]
+    if not ours:
+        return Check(name, "fail", "Codex does not see our hooks", f"wakebook init --host {NAME}")
+    if waiting:
+        return Check(name, "fail", f"not allowed yet: {', '.join(waiting)}. {TRUST}", look)
+    if disabled:
+        said = f"turned off in Codex: {', '.join(disabled)}. Turn them on under /hooks"
+        return Check(name, "warn", said, look)
+    return Check(name, "ok", f"Codex runs all {len(ours)} hooks")
+
+
+def _offered(answer: Any) -> Iterator[Check]:
+    """Are our tools there, and does another server have a memory_search?"""
+    if answer is None:
+        yield Check(
+            "codex tools", "note", "Codex did not say which tools it has: look at /mcp in it"
+        )
+        return
+    tools = {server["name"]: set(server["tools"]) for server in answer["data"]}
+    mine = tools.pop(codex_config.NAME, set())
+    if "memory_search" not in mine:
+        said = "Codex gets no tools from our MCP server"
+        yield Check("codex tools", "fail", said, "wakebook mcp < /dev/null")
+    for name in sorted(name for name, offered in tools.items() if "memory_search" in offered):
+        said = f"the MCP server {name!r} offers a memory_search too: the model may ask that one"
+        yield Check("codex tools", "warn", said, f"codex mcp remove {shlex.quote(name)}")
+
+
+def _version(codex: str, where: Where) -> Check:
+    try:
+        done = subprocess.run(
+            [codex, "--version"], env=where.env, capture_output=True, text=True, timeout=10
+        )
+        said = done.stdout.strip()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Check("codex version", "warn", f"`codex --version` failed: {error}")
+    number = re.search(r"(\d+)\.(\d+)\.(\d+)", said)
+    if number and tuple(map(int, number.groups())) < MEASURED:
+        wanted = ".".join(map(str, MEASURED))
+        old = f"{said} is older than {wanted}, with which Wakebook was tested"
+        return Check("codex version", "note", old, "codex update")
+    return Check("codex version", "ok", said)
+
+
+def _behind(memory: Memory) -> Iterator[Check]:
+    ours = [each for each in memory.audit() if each.ref.startswith(f"{NAME}/")]
+    bad = [account for account in ours if account.status in UNACCOUNTED]
+    if bad:
+        said = f"{len(bad)} of {len(ours)} sessions are not read to the end"
+        yield Check("codex sessions", "warn", said, "wakebook catch-up")
+    else:
+        yield Check("codex sessions", "ok", f"{len(ours)}, nothing behind")
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise WakebookError(
+            f"{path} cannot be read ({error.strerror}). Nothing was changed."
+        ) from None

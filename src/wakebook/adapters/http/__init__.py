@@ -1,0 +1,1 @@
+"""The service: everything that the façade can do, over HTTP on this machine."""
