@@ -10,10 +10,10 @@ import sys
 
 def main() -> None:
     words, root = _words(sys.argv[1:])
-    if len(words) == 3 and words[0] == "hook" and not words[1].startswith("-"):
+    if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
         from wakebook.adapters.hooks import process
 
-        process.main(root, words[1], words[2])
+        process.main(root, words[1:])
         return
     text = None
     if words == ["wake"] and sys.stdout:
@@ -38,6 +38,10 @@ def _words(arguments: list[str]) -> tuple[list[str], str]:
     """The command without --home, and the home."""
     home = os.environ.get("WAKEBOOK_HOME") or "~/.wakebook"
     words = list(arguments)
+    for word in arguments:
+        if word.startswith("--home="):
+            home = word.partition("=")[2]
+            words.remove(word)
     if "--home" in words[:-1]:
         at = words.index("--home")
         home = words[at + 1]

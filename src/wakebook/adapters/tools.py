@@ -47,7 +47,7 @@ def call(memory: Memory, name: str, arguments: object, session: str = "") -> Ans
     if wrong:
         return _failed(f"{name}: {wrong}")
     assert isinstance(arguments, dict)
-    given = {key: value for key, value in arguments.items() if value is not None}
+    given = {key: _whole(value) for key, value in arguments.items() if value is not None}
     try:
         if name != "context" and memory.kind_of(session) == "group":
             return _failed("This is a group chat: the user's private memory stays closed here.")
@@ -99,6 +99,13 @@ def _unfit_list(schema: Mapping[str, Any], value: Sequence[Any]) -> str:
         return f"must have {schema.get('minItems', 0)} to {schema.get('maxItems', 1000)} items"
     wrong = next((wrong for one in value if (wrong := _unfit(schema["items"], one))), "")
     return f"has an item that {wrong}" if wrong else ""
+
+
+def _whole(value: Any) -> Any:
+    """Without halves of characters, which cannot be written down."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return [_whole(one) for one in value] if isinstance(value, list) else value
 
 
 def _brief(value: Any) -> str:

@@ -47,6 +47,7 @@ class Turns(Learning):
         session: str = "",
         kind: str = "",
         budget: int = 0,
+        characters: int = 0,
         have: Sequence[str] = (),
         skip: Sequence[str] = (),
         told: str = "",
@@ -61,7 +62,8 @@ class Turns(Learning):
         host loads by itself, as they are now. `skip`: slots that are not wanted. `told`: what the
         session was told before and still sees, which is not told again. `history`: the messages
         so far, in the shape of any host; without them, the session's transcript. `topics`:
-        activated by name. `paths`: files of the turn's tool calls.
+        activated by name. `paths`: files of the turn's tool calls. `characters`: of the text, at
+        most; 0: as many as the budget allows.
         """
         from msgspec.structs import replace
 
@@ -97,6 +99,9 @@ class Turns(Learning):
             request = request._replace(topics=playbooks.active(found, waits, asked, read.topics))
             sources = self._sources(message, kind)
             done, fired = compile_context(request, sources, self.config.context)
+            while characters and len(done.text) > characters:
+                request = request._replace(budget=_smaller(done, request.budget, characters))
+                done, fired = compile_context(request, sources, self.config.context)
         finally:
             if session:
                 book.settle(waits, fired)
@@ -176,7 +181,7 @@ class Turns(Learning):
         return Sources(
             home=self.home,
             texts=self._texts,
-            memory_file=self._memory_file(),
+            memory_file=self.memory_file(),
             handoffs=self._handoffs() if kind == "main" else (),
             search=lambda: self._passages(message, kind),
             now=self.now(),
@@ -188,12 +193,6 @@ class Turns(Learning):
 
         return Texts()
 
-    def _memory_file(self) -> Path:
-        from wakebook.config import expand
-
-        chosen = self.config.briefing.memory_file
-        return self.home.root / expand(chosen) if chosen else self.home.memory
-
     def _passages(self, message: str, kind: str) -> Passages:
         from wakebook.recall.recalled import MOST
         from wakebook.recall.slot import PUBLIC
@@ -204,7 +203,7 @@ class Turns(Learning):
             return found
         # MEMORY.md may live elsewhere, mounted homes have notes of every kind, and a handoff is
         # from one main session to the next
-        memory = self._memory_file()
+        memory = self.memory_file()
         inside = memory.is_relative_to(self.home.root)
         own = self.home.relative(memory) if inside else "/"
         private = ("/", "knowledge/memory/", own)
@@ -339,3 +338,9 @@ class Turns(Learning):
 
         self.home.require()
         return decisions.judge(self.home, decision, useful, clock.now())
+
+
+def _smaller(done: Context, budget: int, characters: int) -> int:
+    """A budget whose text should fit. Raises WakebookError if none can."""
+    fits = 0.95 * characters / len(done.text)
+    return int(min(done.tokens * 1.1, budget) * fits)  # `check` says when nothing fits

@@ -114,17 +114,17 @@ class Looking(Parts):
         """Files outside of the home that belong to the memory: MEMORY.md, mounted notes."""
         found: list[Path] = []
         if self.config.briefing.memory_file:
-            found.append(Path(self.memory_file()).resolve())
+            found.append(self.memory_file().resolve())
         if self.config.mounts.homes:
             from wakebook.index import mounts
 
             found += mounts.notes(self.home, self.config)
         return found
 
-    def memory_file(self) -> str:
-        """MEMORY.md: a path in the home, or wherever config.toml says."""
+    def memory_file(self) -> Path:
+        """MEMORY.md: in the home, or wherever config.toml says."""
         chosen = self.config.briefing.memory_file
-        return str(expand(chosen)) if chosen else self.home.relative(self.home.memory)
+        return self.home.root / expand(chosen) if chosen else self.home.memory
 
     def audit(self, paths: Sequence[Path] = ()) -> list[Account]:
         from wakebook.lifecycle.audit import audit

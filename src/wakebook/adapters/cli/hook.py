@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-from wakebook.errors import WakebookError
-
 
 @click.command()
 @click.option("--home", metavar="PATH", help="The home to use.")
@@ -24,11 +22,6 @@ def command(ctx: click.Context, home: str | None, host: str, event: str) -> None
       wakebook hook claude-code UserPromptSubmit
     """
     from wakebook.adapters.hooks import process
-    from wakebook.adapters.hooks.events import act_of
     from wakebook.memory import Memory
 
-    try:
-        act_of(host, event)
-    except WakebookError as error:
-        raise click.UsageError(str(error)) from error
-    process.main(str(Memory(home or ctx.obj).home.root), host, event)
+    process.main(str(Memory(home or ctx.obj).home.root), [host, event])

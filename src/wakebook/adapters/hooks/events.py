@@ -58,7 +58,7 @@ WAKING = ("", "startup", "clear", "compact")  # sources of a session that knows 
 GOES_ON = ("compaction", "restart", "shutdown", "unknown")  # reasons of an OpenClaw "end"
 BY_HOST = ("identity", "memory", "history")  # what OpenClaw loads by itself
 FIXED = ("identity", "memory", "projects", "handoff", "journal")  # told when a session begins
-PATIENCE = 1.0  # seconds that a new session waits for the end of the one before
+PATIENCE = 0.5  # of the time box: a new session waits so long for the end of the one before
 SMALLEST = 200  # tokens of a context
 NOT_SAID = ("<task-notification>", "<subagent_notification>", "<local-command-", "<command-name>")
 
@@ -100,13 +100,13 @@ def answer(
     if act == "context" and told.by_machine:
         return {}
     if act == "wake":
-        behind.wait(PATIENCE)
+        behind.wait(told.patience)
         found = told.wake() if told.text("source") in WAKING else ""
         behind.put(Work("sweep", host))
         return told.spoken(found)
     if act == "context":
         if host == "openclaw" or payload.get("first"):
-            behind.wait(PATIENCE)
+            behind.wait(told.patience)
         return told.spoken(told.turn())
     if act == "flush":
         return told.flush()
@@ -118,6 +118,8 @@ def answer(
 def do(memory: Memory, work: Work) -> None:
     """The work itself. Raises whatever goes wrong: the caller traces it."""
     paths = [Path(work.path)] if work.path else []
+    if work.path and not paths[0].exists():
+        return  # a session that was opened and left: its host has written nothing
     if work.act == "sweep":
         memory.catch_up(sparing=True)
     elif work.act == "keep":
@@ -145,6 +147,10 @@ class _Told:
             if isinstance(value, str) and value:
                 return value
         return ""
+
+    @property
+    def patience(self) -> float:
+        return PATIENCE * float(self.memory.config.hooks.seconds)
 
     @property
     def session(self) -> str:
@@ -182,18 +188,14 @@ class _Told:
     def context(self, message: str, share: float = 1.0, **options: Any) -> str:
         """As much of a context as a host lets through."""
         settings = self.memory.config.hooks
-        budget = int(settings.budget * share)
-        name = self.text("key") if self.host == "openclaw" else ""
-        while True:
-            done = self.memory.context(
-                message, session=name or self.session, budget=max(budget, SMALLEST), **options
-            )
-            if len(done.text) <= settings.characters:
-                return done.text
-            if budget <= SMALLEST:
-                return ""
-            fits = 0.95 * settings.characters / len(done.text)
-            budget = int(min(done.tokens * share, budget) * fits)
+        done = self.memory.context(
+            message,
+            session=self.text("key") or self.session,
+            budget=max(int(settings.budget * share), SMALLEST),
+            characters=settings.characters,
+            **options,
+        )
+        return done.text
 
     def spoken(self, text: str) -> dict[str, Any]:
         if not text.strip():

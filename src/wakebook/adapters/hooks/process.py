@@ -33,8 +33,12 @@ WAITED_FOR = {  # by the host: what these answer is told, or has to be done firs
 }  # fmt: skip
 
 
-def main(root: str, host: str, event: str) -> None:
-    """Answer the event on standard input."""
+def main(root: str, words: list[str]) -> None:
+    """Answer the event on standard input. A host would take any other exit code than 0 amiss."""
+    if len(words) != 2:
+        _say("usage: wakebook hook HOST EVENT [--home PATH], with JSON on standard input")
+        return
+    host, event = words
     if not os.path.isfile(f"{root}/config.toml"):  # noqa: PTH113
         _say(f"there is no home in {root}; `wakebook init` makes one")
         return
