@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from wakebook.models.chat import Models
     from wakebook.models.model import Lend
 
-SESSIONS = "sessions"  # of the home: chats of your own agents, known without any configuration
+# Of the home: chats of your own agents, and what was imported. Known without any configuration.
+SESSIONS, IMPORTS = "sessions", "imports"
 
 
 class Parts:
@@ -58,7 +59,8 @@ class Parts:
     def config(self) -> Config:
         self.home.require()
         found = self._config or configs.load(self.home.config)
-        plain = (*found.hosts.plain, str(self.home.root / SESSIONS))
+        own = (str(self.home.root / name) for name in (SESSIONS, IMPORTS))
+        plain = (*found.hosts.plain, *own)
         found = found.with_(hosts=found.hosts.with_(plain=plain))
         above = self.home.root.parents
         if len(above) > 2 and (above[1].name, above[0].name) == (".cache", "explore"):

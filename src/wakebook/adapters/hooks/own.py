@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 
-from wakebook.adapters.hooks.behind import wait
+from wakebook.adapters.hooks.behind import hold, wait
 from wakebook.adapters.hooks.events import Work, answer, do
 from wakebook.errors import WakebookError
 from wakebook.memory import Memory
@@ -24,8 +25,11 @@ class Now:
         wait(self._memory.home.cache, seconds)
 
     def work(self) -> None:
+        lock = hold(self._memory.home.cache) if self._works else -1
         for one in self._works:
             do(self._memory, one)
+        if lock >= 0:
+            os.close(lock)
 
 
 def begun(root: str, host: str, event: str, data: bytes) -> tuple[bytes, Now]:

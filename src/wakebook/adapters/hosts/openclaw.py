@@ -137,7 +137,8 @@ def _own_settings(where: Where, note: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"briefing.memory_file": str(note)}
     state = places.state_folder(where)
     known = config.load(where.home / "config.toml").hosts.openclaw
-    if state not in [places.expanded(where, one) for one in known]:
+    folders = [places.expanded(where, one) for one in known]
+    if not any(one == state or state in one.parents for one in folders):
         found["hosts.openclaw"] = [*known, str(state)]
     return found
 

@@ -20,6 +20,7 @@ BUCKETS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)  # seconds
 LOOK_SECONDS = 15.0
 HELP = {
     "requests_total": ("counter", "Requests by path and status."),
+    "requests_running": ("gauge", "Requests that are not answered yet, this one included."),
     "request_seconds": ("histogram", "How long requests took."),
     "hooks_total": ("counter", "Events of hosts, by what became of them."),
     "works_total": ("counter", "Works in the background, by what became of them."),
@@ -45,6 +46,7 @@ class Metrics:
         self._looked = -LOOK_SECONDS
         self._home: dict[str, float] = {}
         self._caught_up = 0.0
+        self.running = 0  # requests; counted by the loop alone
 
     def count(self, name: str, **labels: str) -> None:
         with self._lock:
@@ -79,6 +81,7 @@ class Metrics:
             counts, seconds = dict(self._counts), {k: list(v) for k, v in self._seconds.items()}
         gauges: dict[str, float] = {
             "queue_length": queue,
+            "requests_running": self.running,
             "last_catch_up_timestamp_seconds": self._caught_up,
             "up_seconds": round(clock.monotonic() - self._started, 3),
             **self._home,
@@ -145,9 +148,11 @@ class Measured:
             status = message.get("status", status)
             await send(message)
 
+        self._metrics.running += 1
         try:
             await self._app(scope, receive, sent)
         finally:
+            self._metrics.running -= 1
             path = self._named(scope["path"])
             self._metrics.count("requests_total", path=path, status=str(status))
             self._metrics.took(path, clock.monotonic() - begun)

@@ -231,8 +231,9 @@ class Server:
             try:
                 self._out.write(data.encode("utf-8", "replace") + b"\n")
                 self._out.flush()
-            except (BrokenPipeError, ValueError):
-                os._exit(0)  # nobody listens any more, and nothing is half written
+            except BrokenPipeError:  # nobody listens any more
+                if not self._running:
+                    os._exit(0)
 
 
 def _check_envelope(meta: Mapping[str, Any]) -> None:
