@@ -39,7 +39,7 @@ def openclaw() -> list[str]:
 
 def pi() -> list[str]:
     package = MODULES / "@earendil-works" / "pi-coding-agent"
-    return [str(node()), str(need(package / "dist" / "cli.js"))]
+    return [str(node()), str(need(package / "dist" / "bundle" / "cli.js"))]
 
 
 def _machine() -> str:

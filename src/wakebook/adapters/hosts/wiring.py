@@ -74,6 +74,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     after: str = ""  # a digest; empty: it is not there
     folder: bool = False
     made: tuple[str, ...] = ()  # folders above it that were not there
+    mode: int = 0  # its permissions
     changed: bool = False  # by its owner, between two wirings: its backup is not all of it
 
 
@@ -131,14 +132,15 @@ def wire(
         known = {one.path: _looked_at(one) for one in earlier.kept}
         paths = [one.path for one in plan.changes] + list(plan.touched)
         fresh = [_keep(memory, name, path) for path in paths if str(path) not in known]
+        planned = {str(one.path): _sum(one.after) for one in plan.changes}
         kept = [*known.values(), *fresh]
-        was = home.config.read_text(encoding="utf-8")
+        was = home.config.read_bytes().decode("utf-8")
         text, lines = _settled(was, plan.settings)
         digest = hashlib.sha256(was.encode()).hexdigest()
         same = not earlier.settings or digest == earlier.config_after
         done = Wired(
             version=_version(),
-            kept=tuple(kept),
+            kept=tuple(_left(one, planned) for one in kept),  # if we get no further
             files=tuple(plan.files),
             undo_commands=plan.undo_commands,
             settings=lines | earlier.settings,
@@ -186,7 +188,12 @@ def _keep(memory: Memory, name: str, path: Path) -> Kept:
         return kept
     backup = f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}-{path.name}"
     memory.home.replace(where(memory, name).folder / "backup" / backup, data)
-    return msgspec.structs.replace(kept, before=backup)
+    return msgspec.structs.replace(kept, before=backup, mode=path.stat().st_mode & 0o777)
+
+
+def _left(one: Kept, planned: Mapping[str, str]) -> Kept:
+    """As it will be when everything is done."""
+    return msgspec.structs.replace(one, after=planned.get(one.path, one.after))
 
 
 def _looked_at(one: Kept) -> Kept:
@@ -233,9 +240,10 @@ def _unwire(
             if not one.before:
                 shutil.rmtree(path)
         elif one in ours:
-            _write(path, _backup(memory, name, one))
+            _write(path, _backup(memory, name, one), one.mode)
         else:
             _take_out(memory, name, one, notes)
+        _beside(path).unlink(missing_ok=True)  # of a wiring that was killed
         for folder in map(Path, one.made):
             with suppress(OSError):
                 folder.rmdir()  # only an empty one goes
@@ -246,7 +254,7 @@ def _take_out(memory: Memory, name: str, one: Kept, notes: list[str]) -> None:
     """Our part of a file that was changed since."""
     path = Path(one.path)
     data, before = _read(path), _backup(memory, name, one)
-    if data is None:
+    if data is None or data == before:
         return
     left = host(name).without(where(memory, name), path, data)
     if left is not None and before is not None and _same(left, before):
@@ -254,7 +262,7 @@ def _take_out(memory: Memory, name: str, one: Kept, notes: list[str]) -> None:
     if left is None and before is not None:
         left = before
     if left != data:
-        _write(path, left)
+        _write(path, left, one.mode)
     if left not in (before, data):
         notes.append(f"{path} has been changed since: only our part was taken out.")
 
@@ -314,16 +322,20 @@ def _read(path: Path) -> bytes | None:
         raise WakebookError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _write(path: Path, data: bytes | None) -> None:
-    """A host's file, whole, with the permissions that it had. A link stays a link."""
+def _beside(path: Path) -> Path:
+    return path.resolve().with_name(f".{path.resolve().name}.wakebook")
+
+
+def _write(path: Path, data: bytes | None, mode: int = 0) -> None:
+    """A host's file, whole, with the permissions that it has or had. A link stays a link."""
     path = path.resolve()
     if data is None:
         path.unlink(missing_ok=True)
         return
     try:
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+        mode = path.stat().st_mode & 0o777 if path.exists() else mode or 0o600
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_name(f".{path.name}.wakebook")
+        fresh = _beside(path)
         fresh.write_bytes(data)
         fresh.chmod(mode)
         fresh.replace(path)
@@ -332,8 +344,11 @@ def _write(path: Path, data: bytes | None) -> None:
 
 
 def _digest(path: Path) -> str:
-    data = _read(path)
-    return hashlib.sha256(data).hexdigest() if data is not None else "folder" * path.is_dir()
+    return _sum(_read(path)) or "folder" * path.is_dir()
+
+
+def _sum(data: bytes | None) -> str:
+    return hashlib.sha256(data).hexdigest() if data is not None else ""
 
 
 def _run(command: tuple[str, ...], told: Callable[[str], None]) -> str:
@@ -342,7 +357,12 @@ def _run(command: tuple[str, ...], told: Callable[[str], None]) -> str:
     told(shown)
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"`{shown}` could not be run: {error}. Run it by hand."

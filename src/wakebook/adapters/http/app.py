@@ -105,6 +105,7 @@ class Service:
     async def hook(self, request: Request) -> Response:
         """What the host is told. One that comes too late is nothing, and the work goes on."""
         from wakebook.adapters.hooks import events
+        from wakebook.adapters.hooks.own import payload_of
 
         host, event = request.path_params["host"], request.path_params["event"]
         try:
@@ -113,7 +114,7 @@ class Service:
             self.metrics.count("hooks_total", host="unknown", event="unknown", outcome="refused")
             raise
         count = functools.partial(self.metrics.count, "hooks_total", host=host, event=event)
-        payload = decode(await request.body(), dict[str, Any])
+        payload = payload_of(await request.body())
         seconds = max(0.0, self.pool.opened.config().hooks.seconds - EARLY)
         work = asyncio.wrap_future(
             self.pool.submit(lambda m: events.answer(m, host, event, payload, self.behind))

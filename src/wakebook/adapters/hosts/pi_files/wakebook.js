@@ -7,6 +7,7 @@ const TOOLS = [];
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
+const ANY = ["session_start", "before_agent_start"]; // also of a session that pi does not save
 const [HOOK, FLUSH, TOOL] = [5_000, 30_000, 60_000]; // milliseconds
 
 class Link {
@@ -32,7 +33,7 @@ class Link {
   }
 
   answered(line) {
-    let answer = {};
+    let answer;
     try {
       answer = JSON.parse(line);
     } catch {
@@ -66,8 +67,7 @@ class Link {
 }
 
 function about(ctx) {
-  const { sessionManager: manager } = ctx;
-  return { session: manager.getSessionId(), path: manager.getSessionFile() };
+  return { session: ctx.sessionManager.getSessionId(), path: ctx.sessionManager.getSessionFile() };
 }
 
 /** Whether the model sees nothing of ours yet: a new session, or a compacted one. */
@@ -84,7 +84,7 @@ export default function (pi) {
   async function hook(event, ctx, more = {}, milliseconds = HOOK) {
     try {
       const payload = { ...about(ctx), ...more };
-      if (!payload.path && !("prompt" in more)) return {}; // a session that pi does not save
+      if (payload.path === undefined && !ANY.includes(event)) return {};
       return await link.ask({ call: "hook", event, payload }, milliseconds);
     } catch {
       return {}; // `wakebook status` shows it
@@ -102,7 +102,7 @@ export default function (pi) {
       },
     });
 
-  pi.on("session_start", ({ type, reason }, ctx) => void hook(type, ctx, { reason }));
+  pi.on("session_start", ({ type, reason }, ctx) => void hook(type, ctx, { reason, path: "" }));
   pi.on("before_agent_start", async (event, ctx) => {
     const more = { prompt: event.prompt, first: isFirst(ctx) };
     const { message } = await hook("before_agent_start", ctx, more);

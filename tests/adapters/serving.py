@@ -1,0 +1,161 @@
+"""The real `wakebook serve`, as a process of its own, and raw requests to it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from tests.conftest import KEYS, NOW
+
+SECONDS = 60
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def kind(self) -> str:
+        return str(self.json["error"]["kind"])
+
+
+class _Unix(http.client.HTTPConnection):
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=SECONDS)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(SECONDS)
+        self.sock.connect(self._path)
+
+
+class Service:
+    """One that is ready."""
+
+    def __init__(self, home: Path, process: subprocess.Popen[str], ready: Mapping[str, Any]):
+        self.home = home
+        self.process = process
+        self.port: int = ready["port"]
+        self.socket: str = ready["socket"]
+        self.token = (home / "token").read_text().strip()
+
+    @property
+    def out(self) -> IO[str]:
+        assert self.process.stdout
+        return self.process.stdout
+
+    def lines(self) -> Iterator[Any]:
+        """What it tells from now on."""
+        for line in self.out:
+            yield json.loads(line)
+
+    def ask(
+        self,
+        path: str,
+        body: Any = None,
+        *,
+        method: str = "",
+        unix: bool = False,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """As a client with the token does. A header that is "" is left out."""
+        given = {
+            "Host": f"127.0.0.1:{self.port}",
+            "Content-Type": "application/json" if body is not None else "",
+            "Authorization": "" if unix else f"Bearer {self.token}",
+        } | dict(headers or {})
+        data = (
+            body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        )
+        link = _Unix(self.socket) if unix else http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=SECONDS
+        )  # fmt: skip
+        try:
+            link.putrequest(method or ("GET" if body is None else "POST"), path, skip_host=True)
+            for name, value in given.items():
+                if value:
+                    link.putheader(name, value)
+            if body is not None and "Transfer-Encoding" not in given:
+                link.putheader("Content-Length", str(len(data)))
+            link.endheaders(data or None)
+            found = link.getresponse()
+            return Answer(found.status, dict(found.getheaders()), found.read())
+        finally:
+            link.close()
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(SECONDS)
+
+
+def own_env(folder: Path, **more: str) -> dict[str, str]:
+    """As every test has it, for what outlives one."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("WAKEBOOK_", "GIT_", "XDG_", *KEYS))
+    }
+    (folder / "user").mkdir(exist_ok=True)
+    return kept | {
+        "HOME": str(folder / "user"),
+        "WAKEBOOK_NOW": NOW,
+        "WAKEBOOK_OFFLINE": "1",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CEILING_DIRECTORIES": str(folder),
+        **more,
+    }
+
+
+def start(home: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Service:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wakebook", "serve", "--json", "--home", str(home), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=None,
+        text=True,
+        env=dict(env or os.environ),
+    )
+    assert process.stdout
+    for line in process.stdout:
+        told = json.loads(line)
+        if told.get("ready"):
+            return Service(home, process, told)
+    raise AssertionError(f"the service ended with {process.wait()} before it was ready")
+
+
+@contextmanager
+def serving(home: Path, env: Mapping[str, str] | None = None, port: int = 0) -> Iterator[Service]:
+    service = start(home, "--port", str(port), env=env)
+    try:
+        yield service
+    finally:
+        if service.process.poll() is None:
+            service.process.kill()
+            service.process.wait()
+        service.out.close()
+
+
+def made(folder: Path, env: Mapping[str, str]) -> Path:
+    """A home, made by the real command."""
+    home = folder / "home"
+    subprocess.run(
+        [sys.executable, "-m", "wakebook", "init", "--home", str(home)],
+        check=True,
+        capture_output=True,
+        env=dict(env),
+    )
+    return home
