@@ -147,7 +147,12 @@ def test_other_processes_see_that_there_is_work(worker: Worker, tmp_path: Path) 
     one.put(CLOSE)
     assert worker.begun.acquire(timeout=SECONDS)
     waited = threading.Event()
-    thread = threading.Thread(target=lambda: (other.wait(SECONDS), waited.set()))
+
+    def wait() -> None:
+        other.wait(SECONDS)
+        waited.set()
+
+    thread = threading.Thread(target=wait)
     thread.start()
     assert not waited.wait(0.1)
     let(worker)

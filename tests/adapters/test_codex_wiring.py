@@ -69,15 +69,15 @@ def states(memory: Memory) -> dict[str, str]:
 
 def test_new_files(memory: Memory) -> None:
     notes = wire(memory)
-    folder, own = Path.home() / ".codex", wiring.where(memory, "codex").command
+    folder, place = Path.home() / ".codex", wiring.where(memory, "codex")
     for event in EVENTS:
         [command] = commands(folder / "hooks.json", event)
-        wanted = [*own, "hook", "codex", event, "--home", str(memory.home.root)]
+        wanted = [*place.hook, "codex", event, "--home", str(memory.home.root)]
         assert shlex.split(command) == wanted
     assert "Trust all and continue" in notes[0]
     server = tomllib.loads((folder / "config.toml").read_text())["mcp_servers"]["wakebook"]
     words = [server["command"], *server["args"]]
-    assert words == [*own, "mcp", "--home", str(memory.home.root)]
+    assert words == [*place.command, "mcp", "--home", str(memory.home.root)]
     assert server["default_tools_approval_mode"] == "approve"
     assert server["tools"]["forget"]["approval_mode"] == "prompt"
     wiring.unwire(memory, "codex")
@@ -277,7 +277,7 @@ def test_odd_paths(folder: Path) -> None:
     data = codex_config.wired(folder / "config.toml", None, command, home)
     server = tomllib.loads(data.decode())["mcp_servers"]["wakebook"]
     assert [server["command"], *server["args"]] == [*command, "mcp", "--home", str(home)]
-    data = codex_hooks.wired(folder / "hooks.json", None, command, home)
+    data = codex_hooks.wired(folder / "hooks.json", None, (*command, "hook"), home)
     line = json.loads(data)["hooks"]["Stop"][0]["hooks"][0]["command"]
     assert shlex.split(line) == [*command, "hook", "codex", "Stop", "--home", str(home)]
 

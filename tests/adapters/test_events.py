@@ -361,15 +361,13 @@ def test_pi_is_told_the_fixed_part_first(knowing: Memory) -> None:
 
 
 def test_a_told_file_that_cannot_be_read_only_repeats(knowing: Memory) -> None:
-    first = prompt(knowing, ASKED)
-    folder = knowing.home.cache / "told"
-    for path in folder.iterdir():
-        path.write_bytes(b"\xff\xfe\x00")
-    assert prompt(knowing, ASKED) == first
-    for path in folder.iterdir():
-        path.unlink()
-        path.mkdir()
-    assert prompt(knowing, ASKED) == first
+    assert "Postgres" in prompt(knowing, ASKED)
+    (path,) = (knowing.home.cache / "told").iterdir()
+    path.write_bytes(b"\xff\xfe\x00")
+    assert "Postgres" in prompt(knowing, ASKED)
+    path.unlink()
+    path.mkdir()
+    assert "Postgres" in prompt(knowing, ASKED)
 
 
 # --- the façade's new ways ---------------------------------------------------------------

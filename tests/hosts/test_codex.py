@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import termios
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -158,8 +159,13 @@ class Screen:
         drawn = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", self._seen)
         return text.encode() in drawn
 
-    def type(self, keys: str) -> None:
+    def type(self, keys: str, then: str = "") -> bool:
+        """Whether it shows that it has seen these keys: right after its start it may not."""
         os.write(self._ours, keys.encode())
+        end = time.monotonic() + 2
+        while not self.shows(then) and time.monotonic() < end:
+            time.sleep(0.05)
+        return self.shows(then)
 
 
 def test_three_sessions_and_a_correction(codex: Codex) -> None:
@@ -265,8 +271,7 @@ def test_trusted_on_its_screen(codex: Codex) -> None:
     codex.init("--yes")
     with Screen(codex) as screen:
         until(lambda: screen.shows("Trust all and continue"))
-        screen.type("2")
-        until(lambda: screen.shows("› 2. Trust all"))
+        until(lambda: screen.type("2", then="› 2. Trust all"))
         screen.type("\r")
         until(lambda: screen.shows("") and codex.checks()["codex trust"] == "ok")
     codex.init("--yes")  # again: still trusted

@@ -34,6 +34,8 @@ THREADS = 4
 HOOK_SECONDS = 10.0
 TOOL_SECONDS = 30.0
 LEND_SECONDS = 120.0
+ONCE = ("/remember", "/forget")  # what must not be done a second time
+GONE = {"error": "the host has gone"}
 LEAVING = 5.0  # seconds for what still runs when the host has gone
 
 
@@ -47,6 +49,7 @@ class Link:
         self._writing = threading.Lock()
         self._asked: dict[int, queue.Queue[dict[str, Any]]] = {}
         self._number = 0
+        self._gone = False
         self._local = threading.local()
         self._pool = ThreadPoolExecutor(THREADS, "call")
         self._behind = Backlog(Home(root).cache, self._do)
@@ -64,8 +67,10 @@ class Link:
             if line.strip():
                 found = self._taken(line)
                 running = {one for one in running if not one.done()} | ({found} if found else set())
+        with self._writing:
+            self._gone = True
         for asked in list(self._asked.values()):
-            asked.put({"error": "the host has gone"})
+            asked.put(GONE)
         until = clock.monotonic() + LEAVING
         for one in running:
             try:
@@ -88,7 +93,8 @@ class Link:
             self._send({"error": f"not a JSON object: {error}"})
             return None
         if "answer" in message:
-            asked = self._asked.get(message["answer"])
+            name = message["answer"]
+            asked = self._asked.get(name) if isinstance(name, int) else None
             if asked:
                 asked.put(message)
             return None
@@ -143,8 +149,13 @@ class Link:
         body = json.dumps(asked, ensure_ascii=False).encode("utf-8", "replace")
         try:
             found = call(self._root, path, body, seconds)
-        except TimeoutError:
-            self._failed(path, f"the service did not answer within {seconds:g} s")
+        except TimeoutError as error:
+            late = f"the service did not answer within {seconds:g} s"
+            if path.endswith(ONCE):
+                raise WakebookError(
+                    f"{late}: it may be done. Look before you try again."
+                ) from error
+            self._failed(path, late)
             return None
         if found is None or found[0] >= 300:
             return None
@@ -192,6 +203,8 @@ class Link:
             self._number += 1
             number = self._number
             self._asked[number] = answers
+            if self._gone:
+                answers.put(GONE)
         self._send({"ask": number, "system": system, "prompt": prompt, "maxTokens": most})
         try:
             found = answers.get(timeout=LEND_SECONDS)

@@ -52,7 +52,12 @@ class Served(Memory):
         body = json.dumps(asked, ensure_ascii=False, default=_plain).encode("utf-8", "replace")
         try:
             found = call(str(self.home.root), f"/v1/{verb}", body, SECONDS)
-        except TimeoutError:
+        except TimeoutError as error:
+            if verb == "remember":  # which may be done: once more would be twice
+                raise WakebookError(
+                    f"The service did not answer within {SECONDS:g} s. `wakebook log` shows "
+                    "whether it has kept this."
+                ) from error
             self.home.trace(
                 "failure", where=f"service {verb}", error=f"no answer within {SECONDS:g} s"
             )

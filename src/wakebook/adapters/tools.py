@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wakebook import clock
+from wakebook import clock, ref
 from wakebook.errors import NotFound, WakebookError
 
 if TYPE_CHECKING:
@@ -173,11 +173,12 @@ def _get(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
 
 def _file(memory: Memory, path: str) -> str:
     """The file that a path means; nothing if it is no path. Raises NotFound for what is private."""
-    name, mark, lines = path.partition("#")
-    if name in ("MEMORY.md", "memory.md"):
-        return f"{memory.memory_file()}{mark}{lines}"
-    if "/" not in name and not name.endswith((".md", ".txt", ".jsonl", ".json", ".toml")):
+    wanted = ref.parse(path)
+    if wanted.kind != "path":
         return ""
+    name = wanted.name
+    if name in ("MEMORY.md", "memory.md"):
+        return f"{memory.memory_file()}{path.removeprefix(name)}"
     root = memory.home.root.resolve()
     try:
         inside = (root / name).resolve().relative_to(root).parts

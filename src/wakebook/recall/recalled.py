@@ -33,6 +33,7 @@ MISSED = 8  # that are told
 ELSEWHERE = ("identity", "topic")  # what has a slot of its own
 HANDLE = 8  # characters of a session's id, if that is longer than ...
 LONG = 12
+SAYS_MORE = 300  # characters of a turn that says more than what no longer holds
 
 
 class Line(NamedTuple):
@@ -95,6 +96,8 @@ def _known(passage: Passage, around: Around) -> bool:
         told = around.once.has(passage.content) or row.name in around.handed
         told = told or f"({row.name}" in around.told
         return told or bool(passage.replaced_by)
+    if passage.replaced_by and not passage.done and len(passage.text) < SAYS_MORE:
+        return True  # what holds instead is an entry of its own
     lines = [line for line in passage.text.split("\n") if line.strip()]
     if all(map(around.once.has, lines)):
         return True

@@ -72,15 +72,28 @@ def _begun(text: str, room: int) -> str:
 
 
 def _first(text: str, room: int) -> str:
-    kept = ""
-    for line in text.split("\n"):
-        longer = f"{kept}\n{line}" if kept else line
-        if tokenizer.count(longer) > room:
-            left = room - tokenizer.count(f"{kept}\n")
-            kept = f"{kept}\n{tokenizer.cut(line, left)}" if left >= WORTH else kept
-            break
-        kept = longer
-    return kept
+    lines = text.split("\n")
+    fit = _fitting(lines, room)
+    kept = "\n".join(lines[:fit])
+    if fit == len(lines):
+        return kept
+    left = room - tokenizer.count(f"{kept}\n")
+    return f"{kept}\n{tokenizer.cut(lines[fit], left)}" if left >= WORTH else kept
+
+
+def _fitting(lines: list[str], room: int) -> int:
+    """How many lines fit: looked for in ever larger steps, then in ever smaller ones."""
+    least, most = 0, 1
+    while most < len(lines) and tokenizer.count("\n".join(lines[:most])) <= room:
+        least, most = most, most * 2
+    most = min(most, len(lines))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if tokenizer.count("\n".join(lines[:middle])) <= room:
+            least = middle
+        else:
+            most = middle - 1
+    return least
 
 
 def _noted(left: list[str], where: str) -> str:

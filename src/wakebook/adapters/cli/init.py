@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 HOSTS = ("openclaw", "claude-code", "codex", "pi")
+LONG, WIDE = 40, 300  # lines of a new file, and characters of a line, that are shown
 
 
 @click.command()
@@ -52,16 +55,10 @@ def command(
         memory = Memory(path)
     if not host and (undo or dry_run):
         raise click.UsageError("--undo and --dry-run go with --host.")
-    if undo and dry_run:
-        raise click.UsageError("--undo or --dry-run, not both.")
-    if dry_run and not memory.home.exists():
-        raise click.UsageError(
-            f"There is no home in {memory.home.root} yet: `wakebook init` first."
-        )
     if as_json and host and not (yes or dry_run or undo):
         raise click.UsageError("With --json nobody can be asked: give --yes as well.")
     if host and undo:
-        _undo(memory, host, as_json)
+        _undo(memory, host, dry_run, as_json)
         return
     if not dry_run:
         _init(memory, quiet=as_json and bool(host), brief=bool(host), as_json=as_json)
@@ -105,12 +102,14 @@ def _wire(memory: Memory, name: str, dry: bool, yes: bool, as_json: bool) -> Non
     from rich.markup import escape
 
     out = console()
-    _show(host.LABEL, plan)
+    if dry and not memory.home.exists():
+        out.print(f"A home will be made in {escape(str(memory.home.root))}.")
+    _show(memory, host.LABEL, plan)
     if dry:
         out.print("[dim]Nothing was changed.[/dim]")
         return
-    if not yes and (plan.changes or plan.commands):
-        click.confirm(f"Change {host.LABEL} like this?", default=True, abort=True)
+    if not yes and (plan.changes or plan.commands) and not _agreed(host.LABEL):
+        raise click.ClickException("Nothing of it was changed. --yes does not ask.")
     notes = wiring.wire(memory, name, plan, lambda line: out.print(f"[dim]$ {escape(line)}[/dim]"))
     out.print(
         f"[bold green]●[/bold green] {host.LABEL} is wired to {escape(str(memory.home.root))}"
@@ -121,37 +120,64 @@ def _wire(memory: Memory, name: str, dry: bool, yes: bool, as_json: bool) -> Non
     out.print(f"Check it:     [bold]wakebook doctor --host {name}[/bold]")
 
 
-def _undo(memory: Memory, name: str, as_json: bool) -> None:
+def _agreed(label: str) -> bool:
+    try:
+        return click.confirm(f"Change {label} like this?", default=True)
+    except click.Abort:  # nobody is there to answer
+        click.echo()
+        return False
+
+
+def _undo(memory: Memory, name: str, dry: bool, as_json: bool) -> None:
     from rich.markup import escape
 
     from wakebook.adapters.hosts import wiring
 
     memory.home.require()
     done = wiring.wired(memory, name)
-    notes = wiring.unwire(memory, name)
+    notes = [] if dry and done else wiring.unwire(memory, name)
     files = [one.path for one in done.kept] if done else []
     if as_json:
-        emit({"host": name, "undone": True, "files": files, "notes": notes})
+        emit({"host": name, "undone": not dry, "files": files, "notes": notes})
         return
-    out = console()
-    out.print(f"[bold green]●[/bold green] {wiring.host(name).LABEL} is as it was.")
+    out, label = console(), wiring.host(name).LABEL
+    if dry and done:
+        for command in done.undo_commands:
+            out.print(f"will run: [bold]{escape(shlex.join(command))}[/bold]")
+        for file in files:
+            out.print(f"will be put back: [bold]{escape(file)}[/bold]")
+        out.print("[dim]Nothing was changed.[/dim]")
+        return
+    but = " but for what you have changed in it since" if notes else ""
+    out.print(f"[bold green]●[/bold green] {label} is as it was{but}.")
     for note in notes:
         out.print(f"  note  {escape(note)}")
     out.print("Your memory stays where it is.")
 
 
-def _show(label: str, plan: Plan) -> None:
+def _show(memory: Memory, label: str, plan: Plan) -> None:
     from rich.markup import escape
 
     out = console()
     for change in plan.changes:
         _diff(change.path, change.before, change.after)
     for name, value in plan.settings.items():
-        out.print(f"config.toml: [green]{escape(name)} = {escape(repr(value))}[/green]")
+        if not _is_set(memory, name, value):
+            out.print(f"config.toml: [green]{escape(name)} = {escape(json.dumps(value))}[/green]")
     for command in plan.commands:
-        out.print(f"will run: [bold]{escape(' '.join(command))}[/bold]")
+        out.print(f"will run: [bold]{escape(shlex.join(command))}[/bold]")
+    for path in plan.touched:
+        out.print(
+            f"  which may change [bold]{escape(str(path))}[/bold] (kept, and put back by --undo)"
+        )
     if not (plan.changes or plan.commands):
         out.print(f"Nothing of {label}'s own files has to change.")
+
+
+def _is_set(memory: Memory, name: str, value: object) -> bool:
+    section, _, key = name.partition(".")
+    now = getattr(getattr(memory.config, section), key) if memory.home.exists() else None
+    return bool(now == (tuple(value) if isinstance(value, list) else value))
 
 
 def _diff(path: Path, before: bytes | None, after: bytes | None) -> None:
@@ -163,10 +189,14 @@ def _diff(path: Path, before: bytes | None, after: bytes | None) -> None:
     old = (before or b"").decode("utf-8", "replace").splitlines()
     new = (after or b"").decode("utf-8", "replace").splitlines()
     kind = "new file" if before is None else "removed" if after is None else "changed"
+    if before is None and len(new) > LONG:
+        out.print(f"[bold]{escape(str(path))}[/bold] (new file, {len(new)} lines)")
+        return
     out.print(f"[bold]{escape(str(path))}[/bold] ({kind})")
     for line in list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]:
         colour = {"+": "green", "-": "red"}.get(line[:1], "dim")
-        out.print(f"  [{colour}]{escape(line)}[/{colour}]")
+        shown = line if len(line) <= WIDE else f"{line[:WIDE]}…"
+        out.print(f"  [{colour}]{escape(shown)}[/{colour}]")
 
 
 def _json(name: str, plan: Plan) -> dict[str, object]:

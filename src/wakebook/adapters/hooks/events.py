@@ -116,6 +116,11 @@ def answer(
     return {}
 
 
+def undelivered(memory: Memory, host: str, payload: Mapping[str, Any]) -> None:
+    """The host did not wait for the answer: its session has been told nothing."""
+    _Told(memory, host, "", payload).forget()
+
+
 def do(memory: Memory, work: Work) -> None:
     """The work itself. Raises whatever goes wrong: the caller traces it."""
     paths = [Path(work.path)] if work.path else []
@@ -151,6 +156,9 @@ class _Told:
         self.event = event
         self.payload = payload
         self._said = Said(memory.home, host, self.session)
+
+    def forget(self) -> None:
+        self._said.forget()
 
     def text(self, *names: str) -> str:
         for name in names:
@@ -189,8 +197,8 @@ class _Told:
         message = self.text("prompt")
         if self.host == "openclaw":  # which keeps nothing of it: everything, every time
             return self.context(message, have=BY_HOST)
-        first = bool(self.payload.get("first"))
-        earlier = "" if first else self._said.before()
+        earlier = "" if self.payload.get("first") else self._said.before()
+        first = not earlier  # or the session began without us
         skip = () if first else FIXED
         found = self.context(message, have=("history",), skip=skip, told=earlier)
         self._said.begin(found) if first else self._said.add(found)
@@ -226,7 +234,9 @@ class _Told:
         return {"systemMessage": f"Wakebook has not saved this session yet: {done.why}"}
 
     def work(self, act: str) -> Work:
-        if act == "reset" and self.text("reason") in GOES_ON:
+        if not (self.session or self.path):
+            act = "sweep"  # somebody has something to say; nobody is ended by that
+        elif act == "reset" and self.text("reason") in GOES_ON:
             act = "keep"
         elif act == "reset" and self.text("reason") == "deleted":
             act = "close"

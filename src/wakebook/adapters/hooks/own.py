@@ -6,7 +6,7 @@ import json
 import os
 
 from wakebook.adapters.hooks.behind import hold, wait
-from wakebook.adapters.hooks.events import Work, answer, do
+from wakebook.adapters.hooks.events import Work, answer, do, undelivered
 from wakebook.errors import WakebookError
 from wakebook.memory import Memory
 
@@ -20,6 +20,10 @@ class Now:
 
     def put(self, work: Work) -> None:
         self._works.append(work)
+
+    def late(self, host: str, data: bytes) -> None:
+        """The answer came too late."""
+        undelivered(self._memory, host, payload_of(data))
 
     def wait(self, seconds: float) -> None:
         wait(self._memory.home.cache, seconds)

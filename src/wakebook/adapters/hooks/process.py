@@ -8,12 +8,14 @@ host is never held up, whatever happens: nothing but an answer is printed, and t
 
 import os
 import select
+import sys
 from time import monotonic
 
 from wakebook.adapters.call import call
 
 LARGEST = 8 << 20  # bytes of an event
 SECONDS = 2.0
+LEAST = 0.001  # seconds; 0 would mean not to wait at all
 
 
 class suppress:  # noqa: N801 - contextlib costs as much as the call to the service
@@ -44,11 +46,12 @@ def main(root: str, words: list[str]) -> None:
         return
     try:
         seconds = time_box(root)
-        data = _stdin(seconds)
+        until = monotonic() + seconds
+        data = _stdin(until)
         if len(data) > LARGEST:
             _failed(root, host, event, f"more than {LARGEST >> 20} MiB were sent; it is left out")
             return
-        _write(1, _served(root, host, event, data, seconds))
+        _write(1, _served(root, host, event, data, until))
     except TimeoutError as error:
         why = str(error) if "host" in str(error) else "the service did not answer"
         _failed(root, host, event, f"{why} within {seconds:g} s")
@@ -56,11 +59,12 @@ def main(root: str, words: list[str]) -> None:
         _failed(root, host, event, f"{type(error).__name__}: {error}")
 
 
-def _served(root: str, host: str, event: str, data: bytes, seconds: float) -> bytes:
+def _served(root: str, host: str, event: str, data: bytes, until: float) -> bytes:
     """What the service answers, or a child of this process."""
-    answered = call(root, f"/v1/hooks/{_plain(host)}/{_plain(event)}", data or b"{}", seconds)
+    path = f"/v1/hooks/{_plain(host)}/{_plain(event)}"
+    answered = call(root, path, data or b"{}", max(until - monotonic(), LEAST))
     if answered is None:
-        return _own(root, host, event, data, seconds)
+        return _own(root, host, event, data, until)
     status, body = answered
     if status in (200, 204):
         return b"" if body.strip() in (b"", b"{}", b"null") else body
@@ -73,7 +77,7 @@ def _plain(name: str) -> str:
     return "".join(c for c in name if c.isascii() and (c.isalnum() or c in "-_")) or "-"
 
 
-def _own(root: str, host: str, event: str, data: bytes, seconds: float) -> bytes:
+def _own(root: str, host: str, event: str, data: bytes, until: float) -> bytes:
     waited = event in WAITED_FOR
     reading, writing = os.pipe()
     lock = -1 if waited else _behind(root)
@@ -86,7 +90,7 @@ def _own(root: str, host: str, event: str, data: bytes, seconds: float) -> bytes
         os.close(lock)  # which the child holds now
     if not waited:
         return b""
-    return _awaited(root, host, event, reading, seconds)
+    return _awaited(root, host, event, reading, until)
 
 
 def _behind(root: str) -> int:
@@ -102,8 +106,7 @@ def _behind(root: str) -> int:
     return lock
 
 
-def _awaited(root: str, host: str, event: str, reading: int, seconds: float) -> bytes:
-    until = monotonic() + seconds
+def _awaited(root: str, host: str, event: str, reading: int, until: float) -> bytes:
     parts: list[bytes] = []
     while (left := until - monotonic()) > 0:
         if select.select([reading], [], [], left)[0]:
@@ -111,7 +114,8 @@ def _awaited(root: str, host: str, event: str, reading: int, seconds: float) -> 
             if not part:
                 return b"".join(parts)
             parts.append(part)
-    _failed(root, host, event, f"no answer within {seconds:g} s; the work goes on")
+    os.close(reading)
+    _failed(root, host, event, f"no answer within {time_box(root):g} s; the work goes on")
     return b""
 
 
@@ -123,16 +127,23 @@ def _child(root: str, host: str, event: str, data: bytes, writing: int) -> None:
         nothing = os.open(os.devnull, os.O_RDWR)
         for standard in (0, 1, 2):
             os.dup2(nothing, standard)
+        if sys.flags.no_site:  # hosts start us without (see `quick`); the work needs packages
+            import site
+
+            site.main()
         from wakebook.adapters.hooks.own import begun
 
         body, behind = begun(root, host, event, data)
-        with suppress(BrokenPipeError):  # the time box is over; the work is not
+        try:
             _write(writing, body)
+        except BrokenPipeError:  # the time box is over; the work is not
+            behind.late(host, data)
         os.close(writing)
         behind.work()
     except BaseException as error:  # noqa: BLE001 - whatever it is, this process ends here
         code = 1
-        _failed(root, host, event, f"{type(error).__name__}: {error}")
+        own = hasattr(error, "exit_code")  # one that we raise on purpose says it all
+        _failed(root, host, event, str(error) if own else f"{type(error).__name__}: {error}")
     finally:
         os._exit(code)
 
@@ -154,9 +165,8 @@ def time_box(root: str) -> float:
     return SECONDS
 
 
-def _stdin(seconds: float) -> bytes:
+def _stdin(until: float) -> bytes:
     """What the host has sent. Raises TimeoutError if it does not come to an end."""
-    until = monotonic() + seconds
     parts: list[bytes] = []
     size = 0
     while size <= LARGEST:

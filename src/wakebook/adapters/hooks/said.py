@@ -39,6 +39,12 @@ class Said:
             self._tidy()
             self._home.replace(self._path, text)
 
+    def forget(self) -> None:
+        """It was not told after all."""
+        if self._path is not None:
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+
     def add(self, text: str) -> None:
         if self._path is None or not text:
             return

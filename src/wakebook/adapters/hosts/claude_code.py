@@ -135,7 +135,7 @@ def _manifest(where: Where, content: dict[str, Any]) -> dict[str, Any]:
 def _hooks(where: Where, content: dict[str, Any]) -> dict[str, Any]:
     box = config.load(where.home / "config.toml").hooks.seconds
     for event, groups in content["hooks"].items():
-        command = [*where.command, "hook", NAME, event, "--home", str(where.home)]
+        command = [*where.hook, NAME, event, "--home", str(where.home)]
         for hook in (hook for group in groups for hook in group["hooks"]):
             hook |= {"command": shlex.join(command), "timeout": math.ceil(box) + GRACE}
     return content

@@ -142,10 +142,13 @@ def _program(where: Where, lines: list[list[str]]) -> Check:
 
 def _broken(where: Where, line: list[str]) -> str:
     """What is wrong with another Wakebook than this one, if the plugin runs one."""
-    end = next((n for n, word in enumerate(line) if word in ("hook", "mcp")), 0)
+    end = next((n for n, word in enumerate(line) if word in ("claude-code", "mcp")), 0)
     program = tuple(line[:end])
-    if program == where.command:
+    if program in (where.command, where.hook):
         return ""
+    if program and Path(program[-1]).name == "quick.py":  # of another environment
+        program = (program[0], "-P", "-m", "wakebook")
+    program = program[:-1] if program[-1:] == ("hook",) else program
     try:
         done = subprocess.run(
             [*program, "--version"], capture_output=True, text=True, timeout=SECONDS

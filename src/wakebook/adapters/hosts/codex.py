@@ -45,7 +45,7 @@ def plan(where: Where) -> Plan:
     old, text = _read(hooks), _read(settings)
     changes = (
         Change(settings, text, codex_config.wired(settings, text, where.command, where.home)),
-        Change(hooks, old, codex_hooks.wired(hooks, old, where.command, where.home)),
+        Change(hooks, old, codex_hooks.wired(hooks, old, where.hook, where.home)),
     )
     changed = tuple(change for change in changes if change.before != change.after)
     notes = [TRUST] if any(change.path == hooks for change in changed) else []

@@ -16,6 +16,8 @@ from typing import Any
 
 from wakebook.errors import WakebookError
 
+QUICK = "wakebook/adapters/hooks/quick.py"  # in whatever environment
+
 # What Codex waits for a hook, in seconds: SessionEnd's is at most 3 in Codex itself.
 EVENTS = {"SessionStart": 10, "UserPromptSubmit": 10, "PreCompact": 30, "Stop": 10, "SessionEnd": 3}
 SPEAKING = ("SessionStart", "UserPromptSubmit")  # their text may be longer than 2,500 tokens
@@ -85,15 +87,15 @@ def is_ours(handler: Any) -> bool:
         words = shlex.split(handler["command"])
     except (KeyError, TypeError, ValueError, AttributeError):
         return False
-    named = [Path(word).name for word in words]
-    return any(
-        named[at] == "wakebook" and words[at + 1 : at + 3] == ["hook", "codex"]
-        for at in range(len(words) - 2)
-    )
+    if "codex" not in words:
+        return False
+    program = words[: words.index("codex")] or [""]
+    named = [Path(word).name for word in program[-2:]]
+    return named == ["wakebook", "hook"] or program[-1].endswith(QUICK)
 
 
 def _handler(command: Sequence[str], event: str, home: Path) -> dict[str, Any]:
-    line = shlex.join([*command, "hook", "codex", event, "--home", str(home)])
+    line = shlex.join([*command, "codex", event, "--home", str(home)])
     found: dict[str, Any] = {"type": "command", "command": line, "timeout": EVENTS[event]}
     return found | ({"additionalContextLimit": 0} if event in SPEAKING else {})
 

@@ -216,8 +216,14 @@ def _shortened(text: str, before: int, begin: int, end: int) -> str:
     comma = reader.space(before)
     after = reader.space(end)
     if text[after : after + 1] == ",":
-        return text[:begin].rstrip() + text[end:after] + text[after + 1 :]
-    return text[:comma] + text[comma + 1 : begin].rstrip() + text[end:]
+        return _ended(text[:begin].rstrip(), text[end:after] + text[after + 1 :])
+    return _ended(text[:comma] + text[comma + 1 : begin].rstrip(), text[end:])
+
+
+def _ended(before: str, after: str) -> str:
+    """A comment at the end of a line must not take what follows."""
+    comment = "//" in before.rpartition("\n")[2] and after[:1] not in ("\n", "\r")
+    return f"{before}\n{after}" if comment else before + after
 
 
 def _inserted(text: str, root: Node, node: Node, name: str, value: Any) -> str:

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from wakebook.adapters.hooks import quick
 from wakebook.adapters.hosts import settings
 from wakebook.errors import NotFound, WakebookError
 from wakebook.memory import Check, Memory
@@ -37,6 +38,11 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     user: Path  # the user's home folder
     env: Mapping[str, str]
     folder: Path  # our own files for this host
+    quick: tuple[str, ...] = ()  # the same for `wakebook hook`, in less time
+
+    @property
+    def hook(self) -> tuple[str, ...]:
+        return self.quick or (*self.command, "hook")
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -108,6 +114,7 @@ def where(memory: Memory, name: str) -> Where:
         home=home,
         # -P: hosts run it in the user's project, whose files must not pass for modules
         command=(sys.executable, "-P", "-m", "wakebook"),
+        quick=(sys.executable, "-I", "-S", quick.__file__),
         user=Path.home(),
         env=dict(os.environ),
         folder=home / "hosts" / name,
@@ -336,7 +343,12 @@ def _write(path: Path, data: bytes | None, mode: int = 0) -> None:
         mode = path.stat().st_mode & 0o777 if path.exists() else mode or 0o600
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = _beside(path)
-        fresh.write_bytes(data)
+        fresh.unlink(missing_ok=True)
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(descriptor)
         fresh.chmod(mode)
         fresh.replace(path)
     except OSError as error:

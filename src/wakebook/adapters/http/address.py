@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from wakebook import clock
-from wakebook.errors import WakebookError
+from wakebook.errors import ConfigError, WakebookError
 from wakebook.home import Home
 from wakebook.version import __version__
 
@@ -96,7 +96,7 @@ def _tcp(port: int) -> socket.socket:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
         why = "is taken" if error.errno == errno.EADDRINUSE else "is not for you"
-        raise WakebookError(
+        raise ConfigError(  # which the unit does not try again for
             f"Port {port} of 127.0.0.1 {why}. Set another one as port in [service] of "
             "config.toml, or give --port (0: any that is free)."
         ) from error

@@ -123,7 +123,7 @@ class Service:
             found = await asyncio.wait_for(asyncio.shield(work), seconds)
         except TimeoutError:
             count(outcome="late")
-            work.add_done_callback(lambda done: self._late(host, event, done))
+            work.add_done_callback(lambda done: self._late(host, event, payload, done))
             return Response(b"", media_type=JSON)
         except Exception:
             count(outcome="failed")
@@ -131,9 +131,14 @@ class Service:
         count(outcome="told" if found else "nothing")
         return _json(found) if found else Response(b"", media_type=JSON)
 
-    def _late(self, host: str, event: str, done: asyncio.Future[Any]) -> None:
+    def _late(
+        self, host: str, event: str, payload: dict[str, Any], done: asyncio.Future[Any]
+    ) -> None:
+        from wakebook.adapters.hooks import events
+
         if done.cancelled():
             return
+        self.pool.submit(lambda memory: events.undelivered(memory, host, payload))
         error = done.exception() or "it took too long: the host went on without the answer"
         self.trace(f"hook {host} {event}", error)
 

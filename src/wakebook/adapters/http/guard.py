@@ -153,7 +153,8 @@ def _check_body(scope: Scope, headers: dict[str, str], within: bool) -> None:
     length = headers.get("content-length", "")
     if length.isdigit() and int(length) > LARGEST:
         raise Refused(413, "TooLarge", _too_large())
-    if scope["method"] in ("GET", "HEAD", "OPTIONS", "DELETE"):
+    empty = length in ("", "0") and "transfer-encoding" not in headers
+    if scope["method"] != "POST" or empty:
         return
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and (kind or not within):

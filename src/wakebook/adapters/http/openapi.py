@@ -117,7 +117,7 @@ def describe() -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Wakebook", "version": __version__, "description": ABOUT},
-        "servers": [{"url": "http://127.0.0.1:7311"}],
+        "servers": [{"url": "/"}],  # wherever this was read from
         "security": [{"token": []}],
         "paths": paths,
         "components": {

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
+from wakebook import clock
 from wakebook.adapters.hooks import events
 from wakebook.adapters.hooks.backlog import Backlog
 from wakebook.adapters.http.address import Address
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from wakebook.home import Home
     from wakebook.memory import Ran, Sweep
 
+REST_SECONDS = 60.0  # after the watcher has failed
 LOOK_SECONDS = 2.0  # whether config.toml has changed
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 GRACE_SECONDS = 30  # for requests that run when we are told to stop
@@ -112,12 +114,19 @@ class Watching:
             seen = self._opened.mark()
             try:
                 self._opened().watch(self._turn, self._swept, self._failed, self._ran)
-            except (WakebookError, OSError) as error:  # config.toml is wrong, or gone
-                self._failed(str(error))
+            except Exception as error:  # noqa: BLE001 - config.toml is wrong; or anything passing
+                said = str(error) if isinstance(error, WakebookError) else repr(error)
+                self._failed(said)
                 with suppress(OSError):
-                    self._opened.home.trace("failure", where="watch", error=str(error))
-                while self._opened.mark() == seen and not self._stop.wait(LOOK_SECONDS):
-                    pass
+                    self._opened.home.trace("failure", where="watch", error=said)
+                self._rest(seen)
+
+    def _rest(self, seen: object) -> None:
+        """Until config.toml has changed, or a while has passed."""
+        until = clock.monotonic() + REST_SECONDS
+        while self._opened.mark() == seen and clock.monotonic() < until:
+            if self._stop.wait(LOOK_SECONDS):
+                return
 
     def _look(self) -> None:
         seen = self._opened.mark()

@@ -96,8 +96,9 @@ class Server:
                 left -= 1
                 if answer is not None:
                     answers.append(answer)
-            if left == 0 and answers:
-                self._send(answers)
+                if left or not answers:
+                    return
+            self._send(answers)
 
         for message in messages:
             self._one(message, answered)
