@@ -192,7 +192,7 @@ def test_a_port_that_is_taken(memory: Memory) -> None:
         other.listen()
         port = other.getsockname()[1]
         memory.home.config.write_text(f"[service]\nport = {port}\n")
-        said = run("serve", "--home", str(memory.home.root), code=1)
+        said = run("serve", "--home", str(memory.home.root), code=5)
     assert f"Port {port} of 127.0.0.1 is taken" in said
     assert "port in [service]" in said
     assert "--port" in said

@@ -43,7 +43,8 @@ def claude(projects: Path) -> Claude:
 @pytest.fixture
 def full(memory: Memory, claude: Claude) -> Memory:
     memory.add_subject("auth-migration")
-    memory.add_subject("kiosk", display="The Kiosk")
+    memory.add_subject("stall")
+    memory.rename_subject("stall", "kiosk")
     memory.catch_up(closing=True)
     known(
         memory,
@@ -246,7 +247,7 @@ def test_strange_words_are_answered_or_refused(
             {"type": "task", "status": "done", "subject": "kiosk"},
             {"Paint the kiosk's webhook sign"},
         ),
-        ({"subject": "KIOSK", "type": "question"}, {"Who owns the webhook relay?"}),
+        ({"subject": "stall", "type": "question"}, {"Who owns the webhook relay?"}),
         ({"type": "fact", "status": "open"}, set()),
     ],
     ids=str,

@@ -41,7 +41,7 @@ def claude(projects: Path) -> Claude:
 @pytest.fixture
 def full(memory: Memory, claude: Claude) -> Memory:
     memory.add_subject("auth-migration")
-    memory.add_subject("kiosk", display="The Kiosk")
+    memory.add_subject("kiosk")
     memory.catch_up(closing=True)
     known(
         memory,

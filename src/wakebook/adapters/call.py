@@ -14,7 +14,8 @@ LARGEST = 64 << 20  # bytes of an answer
 def call(
     root: str, path: str, body: bytes = b"", seconds: float = 2.0, method: str = "POST"
 ) -> tuple[int, bytes] | None:
-    """Status and body; None if no service answers at all. Raises TimeoutError when it is slow."""
+    """Status and body; None if there is no service. Raises TimeoutError when it is slow, and
+    ConnectionError when it goes away before it has answered: it may have done what was asked."""
     address = _address(root)
     if not address:
         return None
@@ -36,7 +37,7 @@ def call(
         link.close()
 
 
-def _answer(link: _socket.socket, question: bytes) -> tuple[int, bytes] | None:
+def _answer(link: _socket.socket, question: bytes) -> tuple[int, bytes]:
     parts: list[bytes] = []
     size = 0
     try:
@@ -45,18 +46,19 @@ def _answer(link: _socket.socket, question: bytes) -> tuple[int, bytes] | None:
             parts.append(data)
             size += len(data)
             if size > LARGEST:
-                return None
-    except (ConnectionError, BrokenPipeError):
-        if not parts:  # it went away before it answered
-            return None
+                raise ConnectionError("the service says too much")
+    except TimeoutError:
+        raise
+    except OSError as error:
+        raise ConnectionError("the service went away") from error
     head, _, rest = b"".join(parts).partition(b"\r\n\r\n")
     words = head.split(b" ", 2)
     if len(words) < 2 or not words[1].isdigit():
-        return None
+        raise ConnectionError("the service went away")
     for line in head.split(b"\r\n"):
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length" and int(value) != len(rest):
-            return None  # cut off
+            raise ConnectionError("the service went away in mid-sentence")
     return int(words[1]), rest
 
 

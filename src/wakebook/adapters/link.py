@@ -59,14 +59,23 @@ class Link:
     def run(self, lines: IO[str]) -> None:
         """Until the host closes its end. What was accepted is done first."""
         running: set[Future[None]] = set()
+        try:
+            self._read(lines, running)
+        finally:
+            self._leave(running)
+
+    def _read(self, lines: IO[str], running: set[Future[None]]) -> None:
         for line in iter(lambda: lines.readline(LARGEST + 1), ""):
             if len(line) > LARGEST:
                 self._failed("line", f"more than {LARGEST >> 20} MiB in one line")
                 self._skip(lines, line)
                 continue
             if line.strip():
-                found = self._taken(line)
-                running = {one for one in running if not one.done()} | ({found} if found else set())
+                running -= {one for one in running if one.done()}
+                if found := self._taken(line):
+                    running.add(found)
+
+    def _leave(self, running: set[Future[None]]) -> None:
         with self._writing:
             self._gone = True
         for asked in list(self._asked.values()):
@@ -149,8 +158,9 @@ class Link:
         body = json.dumps(asked, ensure_ascii=False).encode("utf-8", "replace")
         try:
             found = call(self._root, path, body, seconds)
-        except TimeoutError as error:
-            late = f"the service did not answer within {seconds:g} s"
+        except (TimeoutError, ConnectionError) as error:
+            late = str(error) if isinstance(error, ConnectionError) else ""
+            late = late or f"the service did not answer within {seconds:g} s"
             if path.endswith(ONCE):
                 raise WakebookError(
                     f"{late}: it may be done. Look before you try again."

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wakebook.memory import Context, Entry, Found, Shown
 
 SECONDS = 20.0
+BUSY = 423  # another process is writing
 FILTERS = (
     "text", "types", "subjects", "kinds", "categories", "status", "session", "host", "since",
     "until", "all",
@@ -52,17 +53,19 @@ class Served(Memory):
         body = json.dumps(asked, ensure_ascii=False, default=_plain).encode("utf-8", "replace")
         try:
             found = call(str(self.home.root), f"/v1/{verb}", body, SECONDS)
-        except TimeoutError as error:
+        except (TimeoutError, ConnectionError) as error:
             if verb == "remember":  # which may be done: once more would be twice
                 raise WakebookError(
-                    f"The service did not answer within {SECONDS:g} s. `wakebook log` shows "
-                    "whether it has kept this."
+                    f"The service has not answered ({error or f'{SECONDS:g} s'}). `wakebook log` "
+                    "shows whether it has kept this."
                 ) from error
             self.home.trace(
-                "failure", where=f"service {verb}", error=f"no answer within {SECONDS:g} s"
+                "failure", where=f"service {verb}", error=str(error) or f"silent for {SECONDS:g} s"
             )
             return None
         if found is None:
+            return None
+        if found[0] == BUSY:  # for so long; here one may wait longer
             return None
         return _decoded(found[1], answers) if found[0] < 300 else _refused(*found)
 
@@ -72,7 +75,10 @@ def _decoded(body: bytes, answers: str) -> Any:
 
     from wakebook import memory
 
-    return msgspec.json.decode(body, type=getattr(memory, answers))
+    try:
+        return msgspec.json.decode(body, type=getattr(memory, answers))
+    except msgspec.MsgspecError:  # a service of another version
+        return None
 
 
 def _refused(status: int, body: bytes) -> None:

@@ -122,7 +122,7 @@ def _search(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
     query = Query(
         text=given.get("query", ""),
         types=(given["type"],) if "type" in given else (),
-        subjects=(given["subject"],) if "subject" in given else (),
+        subjects=(_subject(memory, given["subject"]),) if "subject" in given else (),
         status=given.get("status", ""),
         all=given.get("includeReplaced", False),
     )
@@ -135,6 +135,11 @@ def _search(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
     if notes:
         data["notes"] = notes
     return _json(data)
+
+
+def _subject(memory: Memory, name: str) -> str:
+    """A subject's slug, by any name that it has."""
+    return memory.registry().names().get(name.strip().casefold(), name)
 
 
 def _result(hit: Hit) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -174,6 +175,7 @@ class Rebuilding(Keeping):
         with self._writing():
             going = self.plan_forget(names, chain=chain)
             forget(self.home, self.history(), going, clock.now())
+        shutil.rmtree(self.home.cache / "told", ignore_errors=True)  # to sessions that go on
         self._quietly("notes", lambda: self.notes(full=True))
         self._followed()
         return still_there(self.home, going)

@@ -12,10 +12,12 @@ from wakebook import ref
 from wakebook.capture import archive
 from wakebook.capture.state import State
 from wakebook.errors import NotFound, TranscriptError
-from wakebook.home import Home
+from wakebook.home import TRACKED, Home
 from wakebook.log import query
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
+
+SHOWN = tuple((name,) for name in TRACKED)
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,10 +137,10 @@ def _conversation(home: Home, paths: Sequence[str], wanted: ref.Ref) -> Iterator
 
 
 def _found(home: Home, name: str, mounted: Sequence[Path]) -> Path | None:
-    """A file that may be shown. What opens the service is for nobody's eyes."""
+    """A file that may be shown: what is in git, not how this machine is wired to its hosts."""
     try:
-        path = (home.root / name).resolve()
-        ours = path.is_relative_to(home.root.resolve()) and path.name != "token"
+        path, root = (home.root / name).resolve(), home.root.resolve()
+        ours = path.is_relative_to(root) and path.relative_to(root).parts[:1] in SHOWN
         return path if (ours or path in mounted) and path.is_file() else None
     except (OSError, ValueError):  # a name that no file can have
         return None

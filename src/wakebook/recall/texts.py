@@ -57,9 +57,19 @@ class Texts:
             self._troubles[str(path)] = f"{path} cannot be read: {error.strerror}."
             return ""
         self._troubles.pop(str(path), None)
-        text = present(clean(data.decode("utf-8", "replace"), path.name, own))
+        text = clean(_current(data.decode("utf-8", "replace")), path.name, own)
         self._kept[key] = (signature, text)
         return text
+
+
+def _current(text: str) -> str:
+    """What was generated leaves out what corrections keep of the old words."""
+    if "Was: " not in text:
+        return text
+    lines = text.split("\n")
+    for number in markdown.generated(lines):
+        lines[number] = present(lines[number])
+    return "\n".join(lines)
 
 
 def clean(text: str, name: str = "", own: bool = False) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 HOSTS = ("openclaw", "claude-code", "codex", "pi")
-LONG, WIDE = 40, 300  # lines of a new file, and characters of a line, that are shown
+LONG, WIDE = 100, 300  # lines of a new file, and characters of a line, that are shown
 
 
 @click.command()
@@ -111,13 +111,15 @@ def _wire(memory: Memory, name: str, dry: bool, yes: bool, as_json: bool) -> Non
     if not yes and (plan.changes or plan.commands) and not _agreed(host.LABEL):
         raise click.ClickException("Nothing of it was changed. --yes does not ask.")
     notes = wiring.wire(memory, name, plan, lambda line: out.print(f"[dim]$ {escape(line)}[/dim]"))
-    out.print(
-        f"[bold green]●[/bold green] {host.LABEL} is wired to {escape(str(memory.home.root))}"
-    )
+    root = escape(str(memory.home.root))
+    ready = plan.changes or plan.commands or not plan.by_hand
+    done = f"is wired to {root}" if ready else "is not wired yet: this is left to do"
+    out.print(f"[bold green]●[/bold green] {host.LABEL} {done}")
     for note in (*notes, *plan.notes):
         out.print(f"  note  {escape(note)}")
-    out.print(f"\nTake it back: [bold]wakebook init --host {name} --undo[/bold]")
-    out.print(f"Check it:     [bold]wakebook doctor --host {name}[/bold]")
+    here = "" if memory.home.root == Path.home() / ".wakebook" else f" --home {shlex.quote(root)}"
+    out.print(f"\nTake it back: [bold]wakebook init --host {name} --undo{here}[/bold]")
+    out.print(f"Check it:     [bold]wakebook doctor --host {name}{here}[/bold]")
 
 
 def _agreed(label: str) -> bool:
@@ -166,7 +168,7 @@ def _show(memory: Memory, label: str, plan: Plan) -> None:
             out.print(f"config.toml: [green]{escape(name)} = {escape(json.dumps(value))}[/green]")
     for command in plan.commands:
         out.print(f"will run: [bold]{escape(shlex.join(command))}[/bold]")
-    for path in plan.touched:
+    for path in plan.touched if plan.commands else ():
         out.print(
             f"  which may change [bold]{escape(str(path))}[/bold] (kept, and put back by --undo)"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 
 import click
@@ -27,4 +28,6 @@ def command(ctx: click.Context, host: str, home: str | None, lend: bool) -> None
     out = io.TextIOWrapper(os.fdopen(os.dup(1), "wb"), "utf-8", errors="replace", newline="\n")
     os.dup2(2, 1)  # whatever else prints goes to standard error
     lines = io.TextIOWrapper(sys.stdin.buffer, "utf-8", errors="replace", newline="\n")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the host decides when it ends
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # which first does what is left
     Link(str(memory.home.root), host, out, lend=lend).run(lines)

@@ -15,6 +15,8 @@ from wakebook import clock
 from wakebook.adapters.hooks import behind
 from wakebook.adapters.hooks.events import Work
 
+ENDINGS = ("close", "reset", "sweep")  # what a new session wants to know about
+
 
 class Backlog:
     def __init__(self, cache: Path, do: Callable[[Work], None]) -> None:
@@ -25,13 +27,18 @@ class Backlog:
         self._lock = -1
         self._waiting: dict[Work, int] = {}  # each with its number, oldest first
         self._number = 0  # of the last work that was put
-        self._running = 0  # the number of the one that runs; 0: none
+        self._running: tuple[Work, int] | None = None  # the one that runs, with its number
         self._ended = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="behind")
         self._thread.start()
 
     def put(self, work: Work) -> None:
+        with self._changed:
+            ended = self._ended and not self._thread.is_alive()
+        if ended:  # late, but not lost
+            self._do(work)
+            return
         with self._changed:
             if work.act == "close":  # which does what keeping does, and more
                 self._waiting.pop(work._replace(act="keep"), None)
@@ -43,11 +50,11 @@ class Backlog:
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> None:
-        """Until what was put before is done, here and elsewhere, but not longer than this."""
+        """Until the sessions that have ended are read, here and elsewhere, but not longer."""
         until = clock.monotonic() + seconds
         with self._changed:
             last = self._number
-            self._changed.wait_for(lambda: self._oldest() > last, seconds)
+            self._changed.wait_for(lambda: not self._ending(last), seconds)
             ours = self._lock >= 0
         if not ours:
             behind.wait(self._cache, until - clock.monotonic())
@@ -63,10 +70,10 @@ class Backlog:
             self._changed.notify_all()
         self._thread.join()
 
-    def _oldest(self) -> int:
-        """The number of the oldest work that is not done."""
-        waiting = next(iter(self._waiting.values()), self._number + 1)
-        return min(self._running or waiting, waiting)
+    def _ending(self, last: int) -> bool:
+        """Whether a session that ended up to this number is still to be read."""
+        left = [*self._waiting.items(), *([self._running] if self._running else [])]
+        return any(number <= last and work.act in ENDINGS for work, number in left)
 
     def _run(self) -> None:
         while work := self._next():
@@ -74,7 +81,7 @@ class Backlog:
 
     def _next(self) -> Work | None:
         with self._changed:
-            self._running = 0
+            self._running = None
             if not self._waiting and self._lock >= 0:
                 os.close(self._lock)
                 self._lock = -1
@@ -83,5 +90,5 @@ class Backlog:
             if not self._waiting:
                 return None
             work = next(iter(self._waiting))
-            self._running = self._waiting.pop(work)
+            self._running = work, self._waiting.pop(work)
             return work

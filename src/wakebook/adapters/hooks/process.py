@@ -41,6 +41,7 @@ def main(root: str, words: list[str]) -> None:
         _say("usage: wakebook hook HOST EVENT [--home PATH], with JSON on standard input")
         return
     host, event = words
+    data = None
     if not os.path.isfile(f"{root}/config.toml"):  # noqa: PTH113
         _say(f"there is no home in {root}; `wakebook init` makes one")
         return
@@ -53,6 +54,8 @@ def main(root: str, words: list[str]) -> None:
             return
         _write(1, _served(root, host, event, data, until))
     except TimeoutError as error:
+        if event not in WAITED_FOR and data is not None:  # nobody waits: then do it here
+            _own(root, host, event, data, until)
         why = str(error) if "host" in str(error) else "the service did not answer"
         _failed(root, host, event, f"{why} within {seconds:g} s")
     except Exception as error:  # noqa: BLE001 - a hook never breaks its host
@@ -62,7 +65,10 @@ def main(root: str, words: list[str]) -> None:
 def _served(root: str, host: str, event: str, data: bytes, until: float) -> bytes:
     """What the service answers, or a child of this process."""
     path = f"/v1/hooks/{_plain(host)}/{_plain(event)}"
-    answered = call(root, path, data or b"{}", max(until - monotonic(), LEAST))
+    try:
+        answered = call(root, path, data or b"{}", max(until - monotonic(), LEAST))
+    except ConnectionError:  # it went away: then once more, which changes nothing
+        answered = None
     if answered is None:
         return _own(root, host, event, data, until)
     status, body = answered
@@ -97,11 +103,14 @@ def _behind(root: str) -> int:
     """A lock that lasts as long as the work: who starts a session can wait for it."""
     import fcntl
 
+    lock = -1
     try:
         os.makedirs(f"{root}/.cache", 0o700, exist_ok=True)  # noqa: PTH103
         lock = os.open(f"{root}/.cache/behind.lock", os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:  # somebody looks at it this moment: it only means less waiting
+        if lock >= 0:
+            os.close(lock)
         return -1
     return lock
 
@@ -127,7 +136,7 @@ def _child(root: str, host: str, event: str, data: bytes, writing: int) -> None:
         nothing = os.open(os.devnull, os.O_RDWR)
         for standard in (0, 1, 2):
             os.dup2(nothing, standard)
-        if sys.flags.no_site:  # hosts start us without (see `quick`); the work needs packages
+        if sys.flags.no_site:  # hosts start us without (see hosts/wiring); the work needs packages
             import site
 
             site.main()

@@ -54,6 +54,7 @@ def plan(where: Where) -> Plan:
         ]
     return Plan(
         files=files(where),
+        by_hand=not claude,
         commands=((claude, *add), (claude, *install)) if claude else (),
         undo_commands=(
             (claude, "plugin", "uninstall", PLUGIN),

@@ -16,7 +16,7 @@ from typing import Any
 
 from wakebook.errors import WakebookError
 
-QUICK = "wakebook/adapters/hooks/quick.py"  # in whatever environment
+QUICK = "wakebook.adapters.entry"  # of whatever environment
 
 # What Codex waits for a hook, in seconds: SessionEnd's is at most 3 in Codex itself.
 EVENTS = {"SessionStart": 10, "UserPromptSubmit": 10, "PreCompact": 30, "Stop": 10, "SessionEnd": 3}
@@ -91,7 +91,7 @@ def is_ours(handler: Any) -> bool:
         return False
     program = words[: words.index("codex")] or [""]
     named = [Path(word).name for word in program[-2:]]
-    return named == ["wakebook", "hook"] or program[-1].endswith(QUICK)
+    return named == ["wakebook", "hook"] or QUICK in program[-1]
 
 
 def _handler(command: Sequence[str], event: str, home: Path) -> dict[str, Any]:

@@ -13,14 +13,13 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
-from wakebook.adapters.hooks import quick
 from wakebook.adapters.hosts import settings
 from wakebook.errors import NotFound, WakebookError
 from wakebook.memory import Check, Memory
@@ -28,6 +27,14 @@ from wakebook.memory import Check, Memory
 HOSTS = ("openclaw", "claude-code", "codex", "pi")
 LIST = "wired.json"
 SECONDS = 120.0  # for a host's own command
+PACKAGES = Path(__file__).parents[3]
+# -S leaves out what Python looks for at its start, which takes longer than a call to the service;
+# -I keeps the user's project and environment out. If all this is gone one day, Python says so
+# with exit code 1; for a script that is not there it would be 2, which blocks every prompt.
+QUICKLY = (
+    "import sys; sys.path[:0] = [{!r}]; sys.argv[1:1] = ['hook']; "
+    "from wakebook.adapters.entry import main; main()"
+)
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +68,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     touched: tuple[Path, ...] = ()  # files and folders that the commands may change
     settings: dict[str, Any] = {}  # of config.toml: "section.name" -> value
     notes: tuple[str, ...] = ()
+    by_hand: bool = False  # the user has to do the rest: the notes say what
 
 
 class Host(Protocol):
@@ -114,7 +122,7 @@ def where(memory: Memory, name: str) -> Where:
         home=home,
         # -P: hosts run it in the user's project, whose files must not pass for modules
         command=(sys.executable, "-P", "-m", "wakebook"),
-        quick=(sys.executable, "-I", "-S", quick.__file__),
+        quick=(sys.executable, "-I", "-S", "-c", QUICKLY.format(str(PACKAGES))),
         user=Path.home(),
         env=dict(os.environ),
         folder=home / "hosts" / name,
@@ -222,24 +230,27 @@ def unwire(memory: Memory, name: str, told: Callable[[str], None] = lambda line:
     done = wired(memory, name)
     if done is None:
         raise NotFound(f"{name} is not wired to this home. `wakebook init --host {name}` does it.")
-    notes: list[str] = []
+    ours = [one for one in done.kept if not _looked_at(one).changed]
+    home = where(memory, name).home
+    others = any(_of_another(one, home) for one in done.kept if one not in ours)
+    # looked at before: the host's own command may leave traces in them
+    if others:
+        notes = [f"{host(name).LABEL} is wired to another home by now: that stays as it is."]
+    else:
+        notes = [note for command in done.undo_commands if (note := _run(command, told))]
     with memory.home.locked():
-        _unwire(memory, name, done, notes, told)
+        _put_back(
+            memory, name, [one for one in done.kept if one in ours or not others], ours, notes
+        )
+        _reset(memory, done)
         shutil.rmtree(where(memory, name).folder)
     return notes
 
 
-def _unwire(
-    memory: Memory,
-    name: str,
-    done: Wired,
-    notes: list[str],
-    told: Callable[[str], None],
+def _put_back(
+    memory: Memory, name: str, kept: Sequence[Kept], ours: Sequence[Kept], notes: list[str]
 ) -> None:
-    ours = [one for one in done.kept if not _looked_at(one).changed]
-    # looked at before: the host's own command may leave traces in them
-    notes += [note for command in done.undo_commands if (note := _run(command, told))]
-    for one in done.kept:
+    for one in kept:
         path = Path(one.path)
         if one.folder:
             continue
@@ -254,7 +265,21 @@ def _unwire(
         for folder in map(Path, one.made):
             with suppress(OSError):
                 folder.rmdir()  # only an empty one goes
-    _reset(memory, done)
+
+
+def _of_another(one: Kept, home: Path) -> bool:
+    """Whether a host's settings have a Wakebook in them, but not that of this home."""
+    path = Path(one.path)
+    data = _read(path) if path.suffix in (".json", ".toml", ".js") else None
+    if data is None or b"wakebook" not in data:
+        return False
+    text = data.decode("utf-8", "replace")
+    names = {
+        str(home),
+        json.dumps(str(home))[1:-1],
+        json.dumps(str(home), ensure_ascii=False)[1:-1],
+    }
+    return not any(name in text for name in names)
 
 
 def _take_out(memory: Memory, name: str, one: Kept, notes: list[str]) -> None:

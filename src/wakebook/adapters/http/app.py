@@ -116,8 +116,9 @@ class Service:
         count = functools.partial(self.metrics.count, "hooks_total", host=host, event=event)
         payload = payload_of(await request.body())
         seconds = max(0.0, self.pool.opened.config().hooks.seconds - EARLY)
-        work = asyncio.wrap_future(
-            self.pool.submit(lambda m: events.answer(m, host, event, payload, self.behind))
+        long = events.act_of(host, event) == "flush"
+        work = asyncio.ensure_future(
+            self.pool.run(lambda m: events.answer(m, host, event, payload, self.behind), long=long)
         )
         try:
             found = await asyncio.wait_for(asyncio.shield(work), seconds)

@@ -70,7 +70,7 @@ class Context(Ask, frozen=True):
 
 class Remember(Ask, frozen=True):
     text: str
-    type: EntryType = "fact"
+    type: Literal["task", "fact", "decision", "question"] = "fact"
     subject: str = ""
     detail: str = ""
     replaces: Words = ()

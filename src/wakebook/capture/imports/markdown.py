@@ -40,7 +40,7 @@ def read(path: Path) -> Export:
 def files(path: Path) -> list[Path]:
     """The notes at a path: not those in hidden folders."""
     if path.is_file():
-        return [path]
+        return [path] if path.suffix.lower() in (*SUFFIXES, ".txt", "") else []
     found = [one for one, _ in jsonl.files(path, *SUFFIXES, *(s.upper() for s in SUFFIXES))]
     return [one for one in found if not _hidden(one.relative_to(path).parts)]
 

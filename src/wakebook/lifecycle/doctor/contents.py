@@ -26,6 +26,10 @@ def log(home: Home, ledger: Ledger) -> Iterator[Check]:
 
 def _lines(home: Home, ledger: Ledger) -> Iterator[Check]:
     name, bad = "log: lines", ledger.bad()
+    if not home.log.exists():
+        back = shlex.join(["git", "-C", str(home.root), "checkout", "HEAD", "--", home.log.name])
+        yield Check(name, "fail", "log.jsonl is gone. Git has it as it was committed last", back)
+        return
     torn = bad[-1] if bad and _is_torn(home) else None
     if torn:
         said = f"line {torn.number} is half written, as a crash leaves it. The next thing that is "
