@@ -23,7 +23,7 @@ test: .venv/.dev
 
 test-hosts: .venv/.dev
 	$(BIN)/python -m tests.hosts.install
-	$(BIN)/python -m pytest tests/hosts -n 0 -v -rs --durations 0
+	TEST_HOSTS=1 $(BIN)/python -m pytest tests/hosts -n 0 -v -rs --durations 0
 
 check: .venv/.dev
 	$(BIN)/ruff check .

@@ -2,13 +2,15 @@
 
     python bench/hooks.py [--entries 10000] [--runs 40] [--json]
 
-cpu     user + system time of a fresh process, its minimum over the runs: what the machine does
-        beside it does not count. Children that go on without the host (Stop, SessionEnd) are not
-        part of it; those that the host waits for are
+cpu     user + system time of the process that the host starts, its minimum over the runs: what the
+        machine does beside it does not count. Without the service a child of it does the work:
+        that is in the wall time of what the host waits for, not here
 wall    from the start of the process to its end, the median
 x pass  cpu, as a multiple of `python -c pass` of the same interpreter
+mcp     `wakebook mcp`, from the start of the process to its answer to initialize
 A home with that many entries; a service that has answered before; every event is of a session of
-its own, so that there is something to tell.
+its own, so that there is something to tell. Hooks are run as `wakebook init --host` writes them
+down for a host.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench.turns import home
+
+from wakebook.adapters.hosts import wiring
+from wakebook.memory import Memory
 
 NOW = "2026-11-09T08:00:00Z"
 AIM = 2.0  # times `python -c pass`, with the service up
@@ -70,13 +75,39 @@ def measured(root: Path, transcript: Path, runs: int) -> list[dict[str, Any]]:
             rows.append(_times(root, transcript, event, runs, ", service up"))
     for event in EVENTS:
         rows.append(_times(root, transcript, event, max(runs // 4, 3), ", alone"))
+    rows.append(_mcp(root, max(runs // 2, 3)))
     for row in rows:
         row["x pass"] = round(row["cpu"] / bare["cpu"], 2)
     return rows
 
 
+def _mcp(root: Path, runs: int) -> dict[str, Any]:
+    command = [sys.executable, "-P", "-m", "wakebook", "mcp", "--home", str(root)]
+    client = {"name": "bench", "version": "1"}
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked}
+    cpu, wall = [], []
+    for _ in range(runs):
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            assert running.stdin and running.stdout
+            running.stdin.write(json.dumps(hello).encode() + b"\n")
+            running.stdin.flush()
+            assert b"protocolVersion" in running.stdout.readline()
+            wall.append(time.perf_counter() - began)
+            running.stdin.close()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    return {
+        "process": "mcp, until initialize is answered",
+        "cpu": round(min(cpu) * 1000, 1),
+        "wall": round(statistics.median(wall) * 1000, 1),
+    }
+
+
 def _times(root: Path, transcript: Path, event: str, runs: int, how: str = "") -> dict[str, Any]:
-    command = [sys.executable, "-m", "wakebook", "hook", "claude-code", event, "--home", str(root)]
+    hook = wiring.where(Memory(root), "claude-code").hook
+    command = [*hook, "claude-code", event, "--home", str(root)]
     told = [
         {
             "session_id": transcript.stem if event == "PreCompact" else f"{event}{how}{run}",

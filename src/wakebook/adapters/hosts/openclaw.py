@@ -164,8 +164,8 @@ def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterat
         yield "All bundled hooks are on: `openclaw hooks disable session-memory` avoids doubles."
     if settings.lends(where):
         yield (
-            "OpenClaw's own model reads the conversations, because config.toml names none. It costs "
-            'what your provider takes; [models] off = ["extract"] has rules read them instead.'
+            "OpenClaw's own model reads the conversations, because config.toml names none. It "
+            'costs what your provider takes; [models] off = ["extract"] has rules read them.'
         )
     if json5.get(values, ("session", "reset")) is None:
         yield f"Sessions never end by themselves. Suggested, not applied: {SESSIONS}"

@@ -15,7 +15,7 @@ import msgspec
 
 from wakebook import clock
 from wakebook.capture.imports import parcel
-from wakebook.capture.imports.export import Bad, Conversation, Export, Line, Part
+from wakebook.capture.imports.export import Conversation, Export, Line
 
 NAME = "claude"
 UNSUPPORTED = "This block is not supported on your current device yet."
@@ -53,17 +53,7 @@ class _Conversation(msgspec.Struct):
 
 
 def read(path: Path) -> Export:
-    count, found = parcel.opened(path)
-    return Export(count, (_part(one, number) for number, one in enumerate(found, 1)))
-
-
-def _part(found: msgspec.Raw | Bad, number: int) -> Part:
-    if isinstance(found, Bad):
-        return found
-    try:
-        return _conversation(msgspec.json.decode(found, type=_Conversation))
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        return Bad(f"conversation {number}", f"not as claude.ai writes one ({error})")
+    return parcel.conversations(path, _Conversation, _conversation, "claude.ai")
 
 
 def _conversation(found: _Conversation) -> Conversation:

@@ -11,13 +11,16 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 import msgspec
 
-from wakebook.capture.imports.export import Bad
+from wakebook.capture.imports.export import Bad, Conversation, Export, Part
 from wakebook.errors import TranscriptError
+
+T = TypeVar("T")
 
 LARGEST = 2 << 30  # bytes of one JSON file
 SUSPECT = 64 << 20  # a member larger than this is looked at twice
@@ -63,6 +66,23 @@ def members(path: Path) -> list[Member]:
     if path.suffix.lower() == ".zip":
         return _zipped(path)
     return [Member(str(path), path)]
+
+
+def conversations(
+    path: Path, kind: type[T], made: Callable[[T], Conversation], whose: str
+) -> Export:
+    """Every conversation of an export; one that is broken does not stop the others."""
+
+    def part(found: msgspec.Raw | Bad, number: int) -> Part:
+        if isinstance(found, Bad):
+            return found
+        try:
+            return made(msgspec.json.decode(found, type=kind))
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            return Bad(f"conversation {number}", f"not as {whose} writes one ({error})")
+
+    count, each = opened(path)
+    return Export(count, (part(one, number) for number, one in enumerate(each, 1)))
 
 
 def required(path: Path) -> None:
