@@ -392,3 +392,16 @@ def test_dry_run_and_json(memory: Memory) -> None:
     assert not (Path.home() / ".codex").exists()
     found = run_json("init", "--home", home, "--host", "codex", "--dry-run")
     assert found["done"] is False and len(found["changes"]) == 2
+
+
+def test_undo_leaves_another_home_alone(memory: Memory, tmp_path: Path) -> None:
+    other = Memory(tmp_path / "other")
+    other.init()
+    wire(memory)
+    wire(other)
+    files = [Path.home() / ".codex" / name for name in ("hooks.json", "config.toml")]
+    before = [path.read_bytes() for path in files]
+    notes = wiring.unwire(memory, "codex")
+    assert [path.read_bytes() for path in files] == before
+    assert "another home" in notes[0]
+    assert wiring.wired(memory, "codex") is None

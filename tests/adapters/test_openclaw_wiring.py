@@ -425,3 +425,13 @@ def test_doctor_counts_sessions_that_are_behind(memory: Memory) -> None:
     assert _states(memory)["sessions"] == "warn"
     memory.catch_up(closing=True)
     assert _states(memory)["sessions"] == "ok"
+
+
+def test_session_settings_are_suggested_and_not_applied(memory: Memory) -> None:
+    path = _config(json.dumps(PLAIN, indent=2))
+    plan = _plan(memory)
+    suggested = next(note for note in plan.notes if "not applied" in note)
+    for words in ('"mode": "daily"', '"atHour": 5', '"idleMinutes": 360', '"idleMinutes": 180'):
+        assert words in suggested, words
+    wiring.wire(memory, "openclaw", plan)
+    assert "session" not in json.loads(path.read_text())

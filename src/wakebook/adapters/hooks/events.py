@@ -61,6 +61,7 @@ BY_HOST = ("identity", "memory", "history")  # what OpenClaw loads by itself
 FIXED = ("identity", "memory", "projects", "handoff", "journal")  # told when a session begins
 PATIENCE = 0.5  # of the time box: a new session waits so long for the end of the one before
 SMALLEST = 200  # tokens of a context
+GOES_ON_MARK = "(told before)\n"
 NOT_SAID = ("<task-notification>", "<subagent_notification>", "<local-command-", "<command-name>")
 
 
@@ -102,7 +103,7 @@ def answer(
         return {}
     if act == "wake":
         behind.wait(told.patience)
-        found = told.wake() if told.text("source") in WAKING else ""
+        found = told.wake() if told.text("source") in WAKING else told.goes_on()
         behind.put(Work("sweep", host))
         return told.spoken(found)
     if act == "context":
@@ -191,6 +192,12 @@ class _Told:
         found = self.context("", 1 / share, skip=("topics", "recalled"), have=("history",))
         self._said.begin(found)
         return found
+
+    def goes_on(self) -> str:
+        """A session that was told before, under this id or the one that it was forked from."""
+        if not self._said.before():
+            self._said.begin(GOES_ON_MARK)
+        return ""
 
     def turn(self) -> str:
         """What a message calls for, beside what the session sees already."""

@@ -82,7 +82,7 @@ class Link {
 
   call(request, milliseconds) {
     return new Promise((resolve) => {
-      this.start();
+      try { this.start(); } catch (error) { this.warn(error.message); }
       if (!this.child) return resolve({ lost: "it is started again soon" });
       const id = ++this.last;
       const answered = (answer) => (clearTimeout(timer), this.calls.delete(id), resolve(answer));
