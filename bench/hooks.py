@@ -8,9 +8,9 @@ cpu     user + system time of the process that the host starts, its minimum over
 wall    from the start of the process to its end, the median
 x pass  cpu, as a multiple of `python -c pass` of the same interpreter
 mcp     `wakebook mcp`, from the start of the process to its answer to initialize
-A home with that many entries; a service that has answered before; every event is of a session of
-its own, so that there is something to tell. Hooks are run as `wakebook init --host` writes them
-down for a host.
+A home with that many entries; a service that has answered before. Every SessionStart is of a
+session of its own; the prompts are of one session, each about something else. Nothing is left to
+do from the event before. Hooks are run as `wakebook init --host` writes them down for a host.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import resource
 import shutil
 import statistics
@@ -31,8 +32,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from bench.turns import home
+from bench.turns import home, words
 
+from wakebook.adapters.hooks import behind
 from wakebook.adapters.hosts import wiring
 from wakebook.memory import Memory
 
@@ -108,22 +110,36 @@ def _mcp(root: Path, runs: int) -> dict[str, Any]:
 def _times(root: Path, transcript: Path, event: str, runs: int, how: str = "") -> dict[str, Any]:
     hook = wiring.where(Memory(root), "claude-code").hook
     command = [*hook, "claude-code", event, "--home", str(root)]
+    chance = random.Random(event)
     told = [
         {
-            "session_id": transcript.stem if event == "PreCompact" else f"{event}{how}{run}",
+            "session_id": _session(event, how, run, transcript),
             "transcript_path": str(transcript),
             "hook_event_name": event,
-            "prompt": f"What did we decide about the deploy of service {run}?",
+            "prompt": f"{words(chance, 6)}?",
             "source": "startup",
         }
         for run in range(runs)
     ]
-    return _timed(f"{event}{how}", [command] * runs, [json.dumps(one).encode() for one in told])
+    inputs = [json.dumps(one).encode() for one in told]
+    if event == "UserPromptSubmit":  # as in a session that has begun
+        begun = [*hook, "claude-code", "SessionStart", "--home", str(root)]
+        subprocess.run(begun, input=inputs[0], capture_output=True)
+    return _timed(f"{event}{how}", [command] * runs, inputs, root / ".cache")
 
 
-def _timed(name: str, commands: list[list[str]], inputs: list[bytes]) -> dict[str, Any]:
+def _session(event: str, how: str, run: int, transcript: Path) -> str:
+    known = {"PreCompact": transcript.stem, "UserPromptSubmit": f"prompts{how}"}
+    return known.get(event, f"{event}{how}{run}")
+
+
+def _timed(
+    name: str, commands: list[list[str]], inputs: list[bytes], cache: Path | None = None
+) -> dict[str, Any]:
     cpu, wall = [], []
     for command, data in zip(commands, inputs, strict=True):
+        if cache:
+            behind.wait(cache, 20.0)
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         done = subprocess.run(command, input=data, capture_output=True)
         wall.append(time.perf_counter() - began)

@@ -146,7 +146,7 @@ def _broken(where: Where, line: list[str]) -> str:
     program = tuple(line[:end])
     if program in (where.command, where.hook):
         return ""
-    if program and "wakebook.adapters.entry" in program[-1]:  # of another environment
+    if any("wakebook.adapters.entry" in word for word in program):  # of another environment
         program = (program[0], "-P", "-m", "wakebook")
     program = program[:-1] if program[-1:] == ("hook",) else program
     try:

@@ -89,9 +89,9 @@ def is_ours(handler: Any) -> bool:
         return False
     if "codex" not in words:
         return False
-    program = words[: words.index("codex")] or [""]
-    named = [Path(word).name for word in program[-2:]]
-    return named == ["wakebook", "hook"] or QUICK in program[-1]
+    program = words[: words.index("codex")]
+    ours = Path(program[-2]).name == "wakebook" if len(program) > 1 else False
+    return program[-1:] == ["hook"] and (ours or any(QUICK in word for word in program))
 
 
 def _handler(command: Sequence[str], event: str, home: Path) -> dict[str, Any]:

@@ -32,8 +32,7 @@ PACKAGES = Path(__file__).parents[3]
 # -I keeps the user's project and environment out. If all this is gone one day, Python says so
 # with exit code 1; for a script that is not there it would be 2, which blocks every prompt.
 QUICKLY = (
-    "import sys; sys.path[:0] = [{!r}]; sys.argv[1:1] = ['hook']; "
-    "from wakebook.adapters.entry import main; main()"
+    "import sys; sys.path[:0] = [sys.argv.pop(1)]; from wakebook.adapters.entry import main; main()"
 )
 
 
@@ -122,7 +121,7 @@ def where(memory: Memory, name: str) -> Where:
         home=home,
         # -P: hosts run it in the user's project, whose files must not pass for modules
         command=(sys.executable, "-P", "-m", "wakebook"),
-        quick=(sys.executable, "-I", "-S", "-c", QUICKLY.format(str(PACKAGES))),
+        quick=(sys.executable, "-I", "-S", "-c", QUICKLY, str(PACKAGES), "hook"),
         user=Path.home(),
         env=dict(os.environ),
         folder=home / "hosts" / name,
