@@ -289,7 +289,7 @@ def test_a_client_that_is_killed_loses_nothing(wired: Desk) -> None:
     process = wired.command("-p", "We decided to host the wiki in Oslo.", "--resume", session)
     wired.server.wait(1)
     (file,) = (wired.user / ".claude" / "projects").rglob(f"{session}.jsonl")
-    _until(lambda: "wiki in Oslo" in file.read_text(encoding="utf-8"))  # the client writes late
+    _until(lambda: _said("wiki in Oslo", file))  # the client writes late
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     wired.settle()
@@ -487,6 +487,12 @@ def test_a_chosen_config_folder(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     _undo(desk)
     assert not (chosen / "settings.json").exists()
     assert not (chosen / "plugins" / "cache").exists()
+
+
+def _said(words: str, file: Path) -> bool:
+    """Whether somebody's words stand in a transcript as a message; not only in its queue."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return any(words in line and '"type":"user"' in line for line in lines)
 
 
 def _until(done: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
