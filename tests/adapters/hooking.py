@@ -13,10 +13,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from tests.story import Claude
 from wakebook import Memory
 
 SECONDS = 30  # after which nothing is going to happen any more
 T = TypeVar("T")
+HOST = "claude-code"
+OTHER = "5e551011-0000-4000-8000-000000000002"
+MOST = 9_900
+PATIENT = 60  # seconds: a slow machine is not what most of these are about
 
 
 class Told(NamedTuple):
@@ -125,3 +130,22 @@ def held(home: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.stdin.close()
         process.wait(SECONDS)
         process.stdout.close()
+
+
+def event(name: str, claude: Claude, **fields: Any) -> dict[str, Any]:
+    return {
+        "session_id": claude.session,
+        "transcript_path": str(claude.path),
+        "cwd": "/home/mira/tidepool",
+        "hook_event_name": name,
+        **fields,
+    }
+
+
+def fresh(projects: Path) -> Claude:
+    """A session that has no file yet, as it is when it starts."""
+    return Claude(projects, OTHER)
+
+
+def send(memory: Memory, name: str, claude: Claude, **fields: Any) -> Any:
+    return fired(memory.home.root, HOST, name, event(name, claude, **fields))

@@ -16,13 +16,20 @@ from typing import Any
 import pytest
 
 from tests.adapters.hooking import (
+    HOST,
+    MOST,
+    OTHER,
+    PATIENT,
     SECONDS,
     command,
     contents,
+    event,
     failures,
     fired,
+    fresh,
     held,
     hooked,
+    send,
     settled,
     twice,
     until,
@@ -30,49 +37,6 @@ from tests.adapters.hooking import (
 from tests.adapters.serving import Service, serving
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory, clock
-
-HOST = "claude-code"
-OTHER = "5e551011-0000-4000-8000-000000000002"
-MOST = 9_900
-PATIENT = 60  # seconds: a slow machine is not what most of these are about
-
-
-@pytest.fixture
-def patient(memory: Memory) -> Memory:
-    return hooked(memory, seconds=PATIENT)
-
-
-@pytest.fixture
-def claude(projects: Path) -> Claude:
-    """A conversation that has just ended its last turn."""
-    return chat(Claude(projects), WORKDAY)
-
-
-@pytest.fixture
-def knowing(patient: Memory, claude: Claude) -> Memory:
-    """It has read the conversation, which is over."""
-    patient.catch_up(closing=True)
-    return patient
-
-
-def event(name: str, claude: Claude, **fields: Any) -> dict[str, Any]:
-    return {
-        "session_id": claude.session,
-        "transcript_path": str(claude.path),
-        "cwd": "/home/mira/tidepool",
-        "hook_event_name": name,
-        **fields,
-    }
-
-
-def fresh(projects: Path) -> Claude:
-    """A session that has no file yet, as it is when it starts."""
-    return Claude(projects, OTHER)
-
-
-def send(memory: Memory, name: str, claude: Claude, **fields: Any) -> Any:
-    return fired(memory.home.root, HOST, name, event(name, claude, **fields))
-
 
 # --- what is told ------------------------------------------------------------------------
 
