@@ -124,7 +124,7 @@ def test_a_strange_prompt_is_a_prompt(
     knowing: Memory, projects: Path, prompt: str, served: bool
 ) -> None:
     if served and prompt in ("", " ", "\ufeff"):
-        pytest.skip("as without")
+        pytest.skip("nothing is asked: one without the service is enough")
     service = serving(knowing.home.root) if served else None
     if service:
         service.__enter__()

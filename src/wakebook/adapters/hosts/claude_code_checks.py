@@ -24,6 +24,7 @@ from wakebook.adapters.hosts.claude_code import (
     config_folder,
     read_json,
 )
+from wakebook.adapters.hosts.wiring import behind
 from wakebook.errors import WakebookError
 from wakebook.version import __version__
 
@@ -62,7 +63,7 @@ def checks(where: Where, memory: Memory) -> list[Check]:
         *_plugin(where, settings, markets, installed),
         *_hooks(settings, folder / "settings.json"),
         *_shadows(installed, settings, state),
-        *_sessions(memory),
+        behind(memory, NAME),
     ]
 
 
@@ -225,15 +226,3 @@ def _mentions(path: Path) -> bool:
         return path.stat().st_size <= LARGEST and SEARCH in path.read_bytes()
     except OSError:
         return False
-
-
-def _sessions(memory: Memory) -> Iterator[Check]:
-    from wakebook.memory import UNACCOUNTED
-
-    accounts = [one for one in memory.audit() if one.ref.startswith(f"{NAME}/")]
-    behind = [one for one in accounts if one.status in UNACCOUNTED]
-    if behind:
-        said = f"{len(behind)} of {len(accounts)} sessions are not read to their end."
-        yield _check("sessions", "warn", said, "wakebook catch-up")
-    else:
-        yield _check("sessions", "ok", f"All of {len(accounts)} sessions are accounted for.")

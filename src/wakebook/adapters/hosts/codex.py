@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from wakebook import config
 from wakebook.adapters.hosts import codex_config, codex_hooks, codex_server
-from wakebook.adapters.hosts.wiring import Change, Plan, Where
+from wakebook.adapters.hosts.wiring import Change, Plan, Where, behind, read
 from wakebook.errors import WakebookError
-from wakebook.memory import UNACCOUNTED, Check
+from wakebook.memory import Check
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
@@ -42,7 +42,7 @@ def folder(where: Where) -> Path:
 
 def plan(where: Where) -> Plan:
     hooks, settings = folder(where) / "hooks.json", folder(where) / "config.toml"
-    old, text = _read(hooks), _read(settings)
+    old, text = read(hooks), read(settings)
     changes = (
         Change(settings, text, codex_config.wired(settings, text, where.command, where.home)),
         Change(hooks, old, codex_hooks.wired(hooks, old, where.hook, where.home)),
@@ -74,7 +74,7 @@ def _records(where: Where, path: Path, data: bytes) -> set[str]:
     """What Codex remembers about our hooks, whether they are still in hooks.json or not."""
     hooks = folder(where) / "hooks.json"
     try:
-        others = codex_hooks.places(hooks, _read(hooks), mine=False)
+        others = codex_hooks.places(hooks, read(hooks), mine=False)
     except WakebookError:
         return set()
     labels = tuple(f"{hooks}:{codex_hooks.label(event)}:" for event in codex_hooks.EVENTS)
@@ -87,9 +87,9 @@ def checks(where: Where, memory: Memory) -> list[Check]:
     again = f"wakebook init --host {NAME}"
     hooks, settings = folder(where) / "hooks.json", folder(where) / "config.toml"
     try:
-        ours = codex_hooks.ours(hooks, _read(hooks) or b"")
-        server = codex_config.server(settings, _read(settings))
-        off = codex_config.hooks_off(settings, _read(settings))
+        ours = codex_hooks.ours(hooks, read(hooks) or b"")
+        server = codex_config.server(settings, read(settings))
+        off = codex_config.hooks_off(settings, read(settings))
     except WakebookError as error:
         return [Check("codex", "fail", str(error), again)]
     if not ours and server is None:
@@ -97,7 +97,7 @@ def checks(where: Where, memory: Memory) -> list[Check]:
     found = [_hooks(where, ours, hooks, again), _entry(where, server, settings, again)]
     if off:
         found.append(Check("codex hooks", "warn", OFF))
-    return [*found, *_asked(where, bool(ours), server is not None), *_behind(memory)]
+    return [*found, *_asked(where, bool(ours), server is not None), behind(memory, NAME)]
 
 
 def _hooks(where: Where, ours: dict[str, str], path: Path, again: str) -> Check:
@@ -202,24 +202,3 @@ def _version(codex: str, where: Where) -> Check:
         old = f"{said} is older than {wanted}, with which Wakebook was tested"
         return Check("codex version", "note", old, "codex update")
     return Check("codex version", "ok", said)
-
-
-def _behind(memory: Memory) -> Iterator[Check]:
-    ours = [each for each in memory.audit() if each.ref.startswith(f"{NAME}/")]
-    bad = [account for account in ours if account.status in UNACCOUNTED]
-    if bad:
-        said = f"{len(bad)} of {len(ours)} sessions are not read to the end"
-        yield Check("codex sessions", "warn", said, "wakebook catch-up")
-    else:
-        yield Check("codex sessions", "ok", f"{len(ours)}, nothing behind")
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise WakebookError(
-            f"{path} cannot be read ({error.strerror}). Nothing was changed."
-        ) from None

@@ -11,6 +11,7 @@ from wakebook.adapters.hosts import openclaw as host
 from wakebook.adapters.hosts import openclaw_json as json5
 from wakebook.adapters.hosts import openclaw_places as places
 from wakebook.adapters.hosts import openclaw_settings as settings
+from wakebook.adapters.hosts.wiring import behind
 from wakebook.errors import WakebookError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def checks(where: Where, memory: Memory) -> list[Check]:
         *_permissions(values),
         *_doubles(values),
         *_shadows(where, values),
-        *_sessions(memory),
+        behind(memory, host.NAME),
     ]
 
 
@@ -140,15 +141,3 @@ def _others(where: Where, values: Any) -> Iterator[tuple[str, set[str]]]:
         enabled = json5.get(values, ("plugins", "entries", name, "enabled"))
         if name != settings.PLUGIN and tools and enabled is not False:
             yield name, tools
-
-
-def _sessions(memory: Memory) -> Iterator[Check]:
-    from wakebook.memory import UNACCOUNTED
-
-    accounts = [one for one in memory.audit() if one.ref.startswith(f"{host.NAME}/")]
-    behind = [one for one in accounts if one.status in UNACCOUNTED]
-    if behind:
-        said = f"{len(behind)} of {len(accounts)} sessions are not read to the end."
-        yield _check("sessions", "warn", said, "wakebook catch-up")
-    else:
-        yield _check("sessions", "ok", f"All {len(accounts)} sessions are accounted for.")

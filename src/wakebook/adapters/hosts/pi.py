@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from wakebook import config
 from wakebook.adapters import tools
-from wakebook.adapters.hosts.wiring import Change, Plan, Where
+from wakebook.adapters.hosts.wiring import Change, Plan, Where, behind, read
 from wakebook.errors import WakebookError
-from wakebook.memory import UNACCOUNTED, Check
+from wakebook.memory import Check
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
@@ -38,7 +38,7 @@ def extension(where: Where) -> Path:
 
 def plan(where: Where) -> Plan:
     path = extension(where)
-    before, after = _read(path), filled(where)
+    before, after = read(path), filled(where)
     if before is not None and not before.decode("utf-8", "replace").startswith(MARK):
         raise WakebookError(
             f"{path} is there already and is not ours. Nothing was changed. "
@@ -71,10 +71,15 @@ def filled(where: Where) -> bytes:
 def checks(where: Where, memory: Memory) -> list[Check]:
     """Is the extension there, for this home and of this version; is anything behind?"""
     path = extension(where)
-    text = (_read(path) or b"").decode("utf-8", "replace")
+    text = (read(path) or b"").decode("utf-8", "replace")
     if not text.startswith(MARK):
         return [Check("pi", "note", "not connected", AGAIN)]
-    return [_extension(where, path, text), *_version(where), *_shadowed(where), *_behind(memory)]
+    return [
+        _extension(where, path, text),
+        *_version(where),
+        *_shadowed(where),
+        behind(memory, NAME),
+    ]
 
 
 def _extension(where: Where, path: Path, text: str) -> Check:
@@ -125,20 +130,10 @@ def _shadowed(where: Where) -> Iterator[Check]:
     for path in sorted((folder(where) / "extensions").glob("**/*.[jt]s")):
         if path == extension(where) or "node_modules" in path.parts:
             continue
-        text = (_read(path) or b"").decode("utf-8", "replace")
+        text = (read(path) or b"").decode("utf-8", "replace")
         if re.search(r"""["'](?:memory_search|memory_get)["']""", text):
             said = f"{path} has a memory_search too: only one of the two can win"
             yield Check("pi tools", "warn", said, "")
-
-
-def _behind(memory: Memory) -> Iterator[Check]:
-    ours = [each for each in memory.audit() if each.ref.startswith(f"{NAME}/")]
-    bad = [account for account in ours if account.status in UNACCOUNTED]
-    if bad:
-        said = f"{len(bad)} of {len(ours)} sessions are not read to the end"
-        yield Check("pi sessions", "warn", said, "wakebook catch-up")
-    else:
-        yield Check("pi sessions", "ok", f"{len(ours)}, nothing behind")
 
 
 def _settings(where: Where) -> dict[str, Any]:
@@ -149,12 +144,3 @@ def _settings(where: Where) -> dict[str, Any]:
     if sessions in [config.expand(each) for each in known]:
         return {}
     return {"hosts.pi": [*known, str(sessions)]}
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise WakebookError(f"{path} cannot be read: {error.strerror}.") from error

@@ -22,7 +22,7 @@ import msgspec
 
 from wakebook.adapters.hosts import settings
 from wakebook.errors import NotFound, WakebookError
-from wakebook.memory import Check, Memory
+from wakebook.memory import UNACCOUNTED, Check, Memory
 
 HOSTS = ("openclaw", "claude-code", "codex", "pi")
 LIST = "wired.json"
@@ -128,6 +128,16 @@ def where(memory: Memory, name: str) -> Where:
     )
 
 
+def behind(memory: Memory, name: str) -> Check:
+    """Whether all sessions of a host are read: the last of what `doctor` looks at."""
+    accounts = [one for one in memory.audit() if one.ref.startswith(f"{name}/")]
+    left = [one for one in accounts if one.status in UNACCOUNTED]
+    if not left:
+        return Check(f"{name} sessions", "ok", f"{len(accounts)}, nothing behind")
+    said = f"{len(left)} of {len(accounts)} sessions are not read to their end"
+    return Check(f"{name} sessions", "warn", said, "wakebook catch-up")
+
+
 # --- there -------------------------------------------------------------------------------
 
 
@@ -139,7 +149,7 @@ def wire(
     home = memory.home
     with home.locked():
         for change in plan.changes:
-            if _read(change.path) != change.before:
+            if read(change.path) != change.before:
                 raise WakebookError(f"{change.path} has changed this moment. Try again.")
         earlier = wired(memory, name) or Wired(version="")
         # the first backup is the one that counts
@@ -197,7 +207,7 @@ def _keep(memory: Memory, name: str, path: Path) -> Kept:
         made.append(str(above))
         above = above.parent
     kept = Kept(path=str(path), folder=path.is_dir(), made=tuple(made))
-    data = _read(path)
+    data = read(path)
     if data is None or kept.folder:
         return kept
     backup = f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}-{path.name}"
@@ -269,7 +279,7 @@ def _put_back(
 def _of_another(one: Kept, home: Path) -> bool:
     """Whether a host's settings have a Wakebook in them, but not that of this home."""
     path = Path(one.path)
-    data = _read(path) if path.suffix in (".json", ".toml", ".js") else None
+    data = read(path) if path.suffix in (".json", ".toml", ".js") else None
     if data is None or b"wakebook" not in data:
         return False
     text = data.decode("utf-8", "replace")
@@ -284,7 +294,7 @@ def _of_another(one: Kept, home: Path) -> bool:
 def _take_out(memory: Memory, name: str, one: Kept, notes: list[str]) -> None:
     """Our part of a file that was changed since."""
     path = Path(one.path)
-    data, before = _read(path), _backup(memory, name, one)
+    data, before = read(path), _backup(memory, name, one)
     if data is None or data == before:
         return
     left = host(name).without(where(memory, name), path, data)
@@ -344,7 +354,8 @@ def _reset(memory: Memory, done: Wired) -> None:
 # --- files and commands ------------------------------------------------------------------
 
 
-def _read(path: Path) -> bytes | None:
+def read(path: Path) -> bytes | None:
+    """A host's file; None if there is none. Raises WakebookError if it cannot be read."""
     try:
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -380,7 +391,7 @@ def _write(path: Path, data: bytes | None, mode: int = 0) -> None:
 
 
 def _digest(path: Path) -> str:
-    return _sum(_read(path)) or "folder" * path.is_dir()
+    return _sum(read(path)) or "folder" * path.is_dir()
 
 
 def _sum(data: bytes | None) -> str:
