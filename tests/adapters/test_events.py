@@ -16,6 +16,7 @@ from tests.adapters.hooking import contents, twice
 from tests.capture.test_openclaw import HEADER, SCHEMA, message, window
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory, WakebookError, clock
+from wakebook.adapters.hooks import process
 from wakebook.adapters.hooks.events import ACTS, Work, act_of, answer, do
 
 ASKED = "Which database for the bookings?"
@@ -410,3 +411,9 @@ def test_sparing_archives_at_once(memory: Memory, projects: Path) -> None:
     assert "21 November" in transcript.read_text()
     memory.catch_up(closing=True)
     assert twice(memory) == []
+
+
+def test_a_host_waits_for_what_is_answered() -> None:
+    """The process of a hook has a list of its own: it cannot afford the table."""
+    answered = ("wake", "context", "flush")
+    assert {event for _, event, act in ALL if act in answered} == process.WAITED_FOR
