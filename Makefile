@@ -22,8 +22,8 @@ test: .venv/.dev
 	$(BIN)/python -m pytest
 
 test-hosts: .venv/.dev
-	$(BIN)/python -m tests.hosts.install
-	TEST_HOSTS=1 $(BIN)/python -m pytest tests/hosts -n 0 -v -rs --durations 0
+	$(BIN)/python -m tests.clients.install
+	TEST_HOSTS=1 $(BIN)/python -m pytest tests/clients -n 0 -v -rs --durations 0
 
 check: .venv/.dev
 	$(BIN)/ruff check .
@@ -61,7 +61,7 @@ endif
 	@$(BIN)/python -c 'import pathlib, sysconfig; \
 	  site = pathlib.Path(sysconfig.get_path("purelib")); \
 	  (site / "wakebook-here.pth").write_text(str(pathlib.Path("src").resolve()) + "\n")'
-	@$(BIN)/python -c 'import sys; print(f"#!{sys.executable}\nfrom wakebook.adapters.entry import main\n\nmain()")' > $(BIN)/wakebook
+	@$(BIN)/python -c 'import sys; print(f"#!{sys.executable}\nfrom wakebook.__main__ import main\n\nmain()")' > $(BIN)/wakebook
 	@chmod +x $(BIN)/wakebook
 	@touch $@
 

@@ -38,13 +38,14 @@ from bench.retrieval import ADVERSARIAL, Home, Question, Session, Store, Turn, t
 from bench import retrieval
 from wakebook import Memory
 from wakebook.capture import archive
-from wakebook.derive import batch, whole
-from wakebook.derive.entries import admitted, related
-from wakebook.derive.extract import Scene
-from wakebook.index.hits import Hit
-from wakebook.index.snippet import MARK
+from wakebook.learn import entries as batch
+from wakebook.learn import reread as whole
+from wakebook.learn.entries import admitted, related
+from wakebook.learn.extract import Scene
 from wakebook.log import subjects
 from wakebook.models import tokenizer
+from wakebook.store.hits import Hit
+from wakebook.store.snippet import MARK
 
 DEFINITIONS = """\
 newest: the newest turns of the whole history that fit, the oldest of them first. hits: what
@@ -167,7 +168,7 @@ def _read(memory: Memory, path: str) -> None:
     drafts = whole.read(home, memory.extractor, source, scene)
     with home.locked():
         entries = admitted(home, drafts, source, chains, registry, now)
-        batch.append(home, batch.settle(home), source.ref, None, entries)
+        batch.append_batch(home, batch.settle(home), source.ref, None, entries)
 
 
 # --- ways --------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from bench.retrieval import Store
 
-from wakebook.index.snippet import MARK
-from wakebook.index.stopwords import STOP_WORDS
+from wakebook.store.snippet import MARK
+from wakebook.store.words import STOP_WORDS
 
 LEAST = 25  # characters of a sentence that can be recognised
 SPEAKER = re.compile(r"[A-Z][\w'’-]*: ")

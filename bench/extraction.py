@@ -29,17 +29,17 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from wakebook import Memory
-from wakebook import config as configs
+from wakebook.base import config as configs
+from wakebook.base.config import Config
+from wakebook.base.errors import ModelError, WakebookError
+from wakebook.base.home import Home
 from wakebook.capture.transcript import Message
-from wakebook.config import Config
-from wakebook.derive.extract import Draft, Extractor, Scene, after
-from wakebook.derive.rules import RuleExtractor
-from wakebook.errors import ModelError, WakebookError
-from wakebook.home import Home
-from wakebook.lifecycle.costs import Sum
+from wakebook.learn.extract import Draft, Extractor, Scene, after
+from wakebook.learn.select.extractor import RuleExtractor
 from wakebook.log.entry import Entry
 from wakebook.models import model as makes
 from wakebook.models.wire import FORMATS
+from wakebook.upkeep.costs import Sum
 
 DEFAULT = Path(__file__).parent / "extraction" / "dev.jsonl"
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -20,13 +20,11 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
+from wakebook.base import words
 from wakebook.capture.transcript import Message
-from wakebook.derive.rules import words
-from wakebook.derive.rules.features import features
-from wakebook.derive.rules.ledger import Ledger
-from wakebook.derive.rules.parts import Part, parts
-from wakebook.derive.rules.scoring import LABELS, Label
-from wakebook.derive.rules.turn import Turn
+from wakebook.learn.select.features import LABELS, Label, features
+from wakebook.learn.select.ledger import Ledger, Turn
+from wakebook.learn.select.reading import Part, parts
 
 HERE = Path(__file__).parent
 TARGET = HERE.parent / "src" / "wakebook" / "derive" / "rules" / "weights.py"

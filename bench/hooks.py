@@ -34,8 +34,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench.turns import home, words
 
-from wakebook.adapters.hooks import behind
-from wakebook.adapters.hosts import wiring
+from wakebook.hosts import backlog as behind
+from wakebook.hosts import wiring
 from wakebook.memory import Memory
 
 NOW = "2026-11-09T08:00:00Z"

@@ -38,19 +38,20 @@ from bench.retrieval import Question, Store
 
 from bench import retrieval
 from wakebook import Memory, Query
-from wakebook.config import Config
-from wakebook.derive.distil import Work
-from wakebook.derive.reread import reread
-from wakebook.errors import BadModelOutput, ModelError, NotAsked, WakebookError
-from wakebook.home import Home
-from wakebook.index.hits import Hit
-from wakebook.index.snippet import MARK
-from wakebook.log.ledger import Ledger
+from wakebook.base import text
+from wakebook.base.config import Config
+from wakebook.base.errors import BadModelOutput, ModelError, NotAsked, WakebookError
+from wakebook.base.home import Home
+from wakebook.learn.reading import Work
+from wakebook.learn.reread import reread
+from wakebook.log.log import Ledger
 from wakebook.models import model as makes
-from wakebook.models import prompt, text, wire
+from wakebook.models import prompt, wire
 from wakebook.models.calls import FAILED, Call, Calls
 from wakebook.models.chat import Models
 from wakebook.models.transport import on_this_machine
+from wakebook.store.hits import Hit
+from wakebook.store.snippet import MARK
 
 PROMPTS = Path(__file__).parent / "prompts"
 INPUTS = {

@@ -62,7 +62,7 @@ indexing    entries a second in Memory.index(), from the log's lines to the comm
 memory      VmHWM of a fresh process after 50 searches: anonymous memory and mapped file pages.
 process     `wakebook search WORDS` against `python -c pass`, by turns, bytecode
             compiled before; wall time, and user + system CPU; the least and the median.
-vectors     recall@10 of wakebook.index.vectors.Nearest: the share of its first 10 that are as
+vectors     recall@10 of wakebook.store.vectors.Nearest: the share of its first 10 that are as
             near as the 10 nearest of all (exact: float32 products with every int8 vector)."""
 
 NOW = "2026-11-09T08:00:00Z"
@@ -291,7 +291,7 @@ def fill_fts(path: Path, index: Path) -> float:
 
 def fts_search(db: sqlite3.Connection, text: str) -> float:
     """Milliseconds that it took."""
-    from wakebook.index.stopwords import STOP_WORDS
+    from wakebook.store.words import STOP_WORDS
 
     began = time.perf_counter()
     words = text.replace('"', " ").split()
@@ -405,9 +405,9 @@ def remember_some(root: str, asks: Sequence[Ask]) -> dict[str, float]:
 
 def nearest_of(root: str, texts: Sequence[str]) -> dict[str, float]:
     """Recall@10 against all vectors, and the milliseconds of both ways."""
-    from wakebook.index.search import CANDIDATES
-    from wakebook.index.vectors import Nearest
     from wakebook.models.builtin import Builtin
+    from wakebook.store.search import CANDIDATES
+    from wakebook.store.vectors import Nearest
 
     db = sqlite3.connect(f"file:{root}/index.db?mode=ro", uri=True)
     nearest, embedder = Nearest(), Builtin()
@@ -444,7 +444,7 @@ def all_vectors(db: sqlite3.Connection) -> tuple[Any, Any]:
     """Every vector of an index as float32, at the place of its chunk, and their scales."""
     import numpy as np
 
-    from wakebook.index.vectors import BLOCK
+    from wakebook.store.vectors import BLOCK
 
     last, size = db.execute("SELECT max(block), max(length(numbers)) FROM vectors").fetchone()
     rows = np.zeros(((last + 1) * BLOCK, size // BLOCK), np.float32)
@@ -476,7 +476,7 @@ def processes(root: str, asks: Sequence[Ask]) -> dict[str, list[tuple[float, flo
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     compileall.compile_dir(ROOT / "src", quiet=2)
     script = Path(root).parent / "wakebook"  # what an installation puts on the path
-    script.write_text("from wakebook.adapters.entry import main\n\nmain()\n")
+    script.write_text("from wakebook.__main__ import main\n\nmain()\n")
     search = [sys.executable, str(script), "--home", root, "search"]
     command = [*search, "--json", *asks[0].text.split()]
     answer = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=True)

@@ -69,7 +69,7 @@ def wake(folder: Path) -> dict[str, Any]:
     memory.home.log.write_bytes(b"".join(entries(10_000)))
     memory.wake()
     # what the installed command does, without depending on where it is installed
-    script = "from wakebook.adapters.entry import main; main()"
+    script = "from wakebook.__main__ import main; main()"
     arguments = ["-c", script, "--home", str(memory.home.root), "wake"]
     pass_ = cpu([sys.executable, "-c", "pass"], 25)
     warm = cpu([sys.executable, *arguments], 25)

@@ -22,8 +22,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
-from wakebook import Memory, clock
-from wakebook.config import Config
+from wakebook import Memory
+from wakebook.base import clock
+from wakebook.base.config import Config
 from wakebook.recall.topics.activation import NOTED, Activator, verdict
 from wakebook.recall.topics.triggers import Said
 

@@ -14,6 +14,10 @@ from typing import Any
 
 import pytest
 
+from tests.hosts.hooking import PATIENT, hooked
+from tests.learn.telling import Tale, telling
+from tests.service.serving import Service, made, own_env, serving
+from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
 
 NOW = "2026-11-09T08:00:00Z"
@@ -62,3 +66,36 @@ def projects() -> Path:
     folder = Path.home() / ".claude" / "projects" / "-home-mira-tidepool"
     folder.mkdir(parents=True)
     return folder
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service for all tests of a file, with a home of its own."""
+    folder = tmp_path_factory.mktemp("service")
+    env = own_env(folder)
+    with serving(made(folder, env), env) as found:
+        yield found
+
+
+@pytest.fixture
+def patient(memory: Memory) -> Memory:
+    return hooked(memory, seconds=PATIENT)
+
+
+@pytest.fixture
+def claude(projects: Path) -> Claude:
+    """A conversation that has just ended its last turn."""
+    return chat(Claude(projects), WORKDAY)
+
+
+@pytest.fixture
+def knowing(patient: Memory, claude: Claude) -> Memory:
+    """It has read the conversation, which is over."""
+    patient.catch_up(closing=True)
+    return patient
+
+
+@pytest.fixture
+def tale(tmp_path: Path, projects: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tale]:
+    with telling(tmp_path, projects, monkeypatch) as tale:
+        yield tale

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import wakebook
-from wakebook import config
-from wakebook.adapters.cli import COMMANDS
-from wakebook.errors import WakebookError
+from wakebook.base import config
+from wakebook.base.errors import WakebookError
+from wakebook.cli import COMMANDS
 from wakebook.log.entry import Entry
 
 ROOT = Path(__file__).parents[1]

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 import tiktoken
 
 from wakebook.models import tokenizer
-from wakebook.models.tokenizer import words
+from wakebook.models import tokenizer as words
 
 HELP = """\
 Make the tokenizer's tables (tokens.bin and classes.bin in src/wakebook/models/tokenizer), or

@@ -20,7 +20,7 @@ from wakebook.version import __version__
 TYPE_CHECKING = False  # importing it from typing would cost more than all of `wake`
 
 if TYPE_CHECKING:
-    from wakebook.errors import WakebookError
+    from wakebook.base.errors import WakebookError
     from wakebook.memory import Conversation, Entry, Memory, Query
 
 __all__ = ["Conversation", "Entry", "Memory", "Query", "WakebookError", "__version__"]
@@ -32,7 +32,7 @@ def __getattr__(name: str) -> object:
 
         return getattr(memory, name)
     if name == "WakebookError":
-        from wakebook.errors import WakebookError
+        from wakebook.base.errors import WakebookError
 
         return WakebookError
     raise AttributeError(f"module 'wakebook' has no attribute {name!r}")

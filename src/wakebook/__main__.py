@@ -1,5 +1,53 @@
-"""python -m wakebook"""
+"""The `wakebook` command, with a short way to `wake` and to `hook`.
 
-from wakebook.adapters.entry import main
+A host waits for both. The cached text of `wake` is printed here, and an event is answered, before
+anything heavy is imported; every other call goes to the command line proper.
+"""
 
-main()
+import os
+import sys
+
+
+def main() -> None:
+    words, root = _words(sys.argv[1:])
+    if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
+        from wakebook.hosts import hook as process
+
+        process.main(root, words[1:])
+        return
+    text = None
+    if words == ["wake"] and sys.stdout:
+        from wakebook.base import cache
+
+        text = cache.read(root, "wake.md")
+    if text is None:
+        from wakebook import cli
+
+        cli.main()
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError:  # a reader that went away, a full disk: say it the long way
+        from wakebook import cli
+
+        cli.leave(0)
+
+
+def _words(arguments: list[str]) -> tuple[list[str], str]:
+    """The command without --home, and the home."""
+    home = os.environ.get("WAKEBOOK_HOME") or "~/.wakebook"
+    words = list(arguments)
+    for word in arguments:
+        if word.startswith("--home="):
+            home = word.partition("=")[2]
+            words.remove(word)
+    if "--home" in words[:-1]:
+        at = words.index("--home")
+        home = words[at + 1]
+        del words[at : at + 2]
+    return words, os.path.abspath(os.path.expanduser(home))  # noqa: PTH100, PTH111
+
+
+if __name__ == "__main__":
+    main()

@@ -14,7 +14,7 @@ from bench.retrieval import Question, Session, Store, Turn
 
 from bench import context, retrieval
 from wakebook import Memory
-from wakebook.clock import parse
+from wakebook.base.clock import parse
 from wakebook.models import tokenizer
 
 AT = parse("2031-05-01T08:00:00Z")

@@ -14,8 +14,8 @@ from bench.retrieval import Question, Session, Store, Turn
 
 from bench import qa
 from tests.server import Chat, ModelServer, Say, Status
-from wakebook.clock import parse
-from wakebook.errors import BadModelOutput
+from wakebook.base.clock import parse
+from wakebook.base.errors import BadModelOutput
 
 MODEL = "openai/gpt-4o-mini"
 QUESTIONS: list[dict[str, Any]] = [

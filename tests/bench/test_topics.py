@@ -14,7 +14,7 @@ from tests.models.chatting import KEYS, settings
 from tests.recall.topics.making import equip, text
 from tests.server import Chat, ModelServer, Status
 from wakebook import Memory
-from wakebook.config import Config
+from wakebook.base.config import Config
 
 # --- the set -----------------------------------------------------------------------------
 

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wakebook import Memory, markdown
+from wakebook import Memory
+from wakebook.base import markdown
+from wakebook.base.errors import TranscriptError
 from wakebook.capture import archive
 from wakebook.capture.archive import Tail, parse, render
 from wakebook.capture.read import clean
 from wakebook.capture.transcript import Message, Tool
-from wakebook.errors import TranscriptError
 
 NOON = datetime(2026, 2, 16, 18, 45, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from wakebook import clock
+from wakebook.base import clock
 from wakebook.capture.hosts.claude_code import ClaudeCode
 from wakebook.capture.session import Session
 from wakebook.capture.transcript import Boundary, Call, Event, Ignored, Record, Result, Said

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from wakebook import clock
+from wakebook.base import clock
 from wakebook.capture.hosts.codex import Codex
 from wakebook.capture.session import Session
 from wakebook.capture.transcript import About, Boundary, Call, Event, Ignored, Record, Result, Said

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import wakebook
+from wakebook.base.config import Hosts
+from wakebook.base.errors import TranscriptError
 from wakebook.capture.discover import HOSTS, discover, host_of, sessions_at
 from wakebook.capture.session import Session
-from wakebook.config import Hosts
-from wakebook.errors import TranscriptError
 
 CLAUDE = {"type": "user", "uuid": "u1", "sessionId": "c1", "message": {"content": "hi"}}
 CODEX = {"timestamp": "x", "type": "session_meta", "payload": {"id": "x1", "cwd": "/p"}}

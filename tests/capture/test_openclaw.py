@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from wakebook import clock
+from wakebook.base import clock
+from wakebook.base.errors import TranscriptError
 from wakebook.capture.discover import host_of
 from wakebook.capture.hosts.openclaw import OpenClaw
 from wakebook.capture.session import Session
 from wakebook.capture.transcript import About, Boundary, Event, Ignored, Record, Said
-from wakebook.errors import TranscriptError
 
 HOST = OpenClaw()
 AT = "2026-11-15T00:56:19.233Z"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from wakebook import clock
+from wakebook.base import clock
 from wakebook.capture.hosts.pi import Pi
 from wakebook.capture.session import Session
 from wakebook.capture.transcript import (

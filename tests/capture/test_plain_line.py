@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
+from wakebook.base.errors import WakebookError
 from wakebook.capture.discover import sessions_at
-from wakebook.capture.hosts import plain_line
+from wakebook.capture.hosts import plain_file as plain_line
 from wakebook.capture.read import Reader
 from wakebook.capture.transcript import Boundary
-from wakebook.errors import WakebookError
 
 FUNCTION = {"name": "shell", "arguments": '{"command": "ls"}'}
 CHATS: dict[str, list[Any]] = {

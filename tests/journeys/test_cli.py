@@ -18,7 +18,7 @@ import pytest
 from tests.journeys.command import run, run_json
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory
-from wakebook.adapters.cli import COMMANDS
+from wakebook.cli import COMMANDS
 
 
 def test_a_first_day(projects: Path) -> None:

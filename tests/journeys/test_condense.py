@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.crash import run_and_die
+from tests.history.test_git import git
 from tests.journeys.command import run, run_json
 from tests.lend import entry, known
-from tests.lifecycle.condensing import HELD, OWN, TODAY, day_of, note, own_words, sayings, shown
-from tests.lifecycle.test_git import git
+from tests.notes.condensing import HELD, OWN, TODAY, day_of, note, own_words, sayings, shown
 from wakebook import Memory
-from wakebook.derive.notes import condensed
+from wakebook.notes import condensed
 
 FLEET = "projects/fleet/notes.md"
 

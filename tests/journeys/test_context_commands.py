@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.derive.telling import RECENT
 from tests.journeys.command import run, run_json
+from tests.learn.telling import RECENT
 from tests.lend import settings
 from tests.recall.shapes import SHAPES, Shape, Step
 from tests.server import ModelServer, Status

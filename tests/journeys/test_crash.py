@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.crash import run_and_die
-from tests.derive.test_catch_up import transcripts
+from tests.learn.test_catch_up import transcripts
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.capture import state as states

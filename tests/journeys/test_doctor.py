@@ -17,7 +17,8 @@ import pytest
 
 from tests.journeys.command import run
 from tests.story import WORKDAY, Claude, chat
-from wakebook import Memory, clock
+from wakebook import Memory
+from wakebook.base import clock
 
 HOLD = """
 import sys, time

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.capture.test_imports import MEMORIES, chat, message, node, saved, talk, zipped
-from tests.capture.test_imports_entries import write
 from tests.crash import run_and_die
+from tests.imports.test_entries import write
+from tests.imports.test_imports import MEMORIES, chat, message, node, saved, talk, zipped
 from tests.journeys.command import run, run_json
 from tests.journeys.test_crash import fresh, outcome
 from tests.lend import answers, asked, equipped, listened
 from tests.server import ModelServer
 from wakebook import Memory
-from wakebook.errors import TranscriptError
+from wakebook.base.errors import TranscriptError
 
 DAY = 86_400.0
 START = 1_780_000_000.0  # 2026-05-28
@@ -220,7 +220,7 @@ def test_a_model_reads_conversations_and_no_memories(
 
 def test_a_plain_catch_up_finishes_what_an_import_began(memory: Memory, tmp_path: Path) -> None:
     """Whoever comes to the shelf first reads memories as memories."""
-    from wakebook.lifecycle.importing import gather
+    from wakebook.imports.take import gather
 
     path = write(tmp_path / "a.md", NOTE)
     gathered = gather(memory.home, "markdown", path, lambda what, done, total: None)

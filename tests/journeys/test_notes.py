@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.history.test_git import git
 from tests.journeys.command import run, run_json
-from tests.lifecycle.test_git import git
 
 
 @pytest.fixture

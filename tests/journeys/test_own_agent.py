@@ -17,7 +17,7 @@ import pytest
 from tests.crash import run_and_die
 from tests.journeys.command import run, run_json
 from wakebook import Conversation, Memory, Query
-from wakebook.errors import WakebookError
+from wakebook.base.errors import WakebookError
 
 LAUNCH = "The launch of Tidepool is on Tuesday."
 

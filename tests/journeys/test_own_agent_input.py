@@ -9,7 +9,7 @@ import pytest
 
 from tests.journeys.test_own_agent import again, say, statuses
 from wakebook import Memory
-from wakebook.errors import NotInitialised, WakebookError
+from wakebook.base.errors import NotInitialised, WakebookError
 
 WRONG = [
     " ", "\n", " a", "a ", "a/b", "../../etc/passwd", "a\\b", ".", "..", "manual", "a\0b", "a\nb",

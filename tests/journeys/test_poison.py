@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import NOW
-from tests.derive.injections import POISONED_FIRST, POISONED_SECOND, Case
-from tests.derive.telling import (
+from tests.learn.injections import POISONED_FIRST, POISONED_SECOND, Case
+from tests.learn.telling import (
     Tale,
     answer,
     block,
@@ -24,9 +24,9 @@ from tests.derive.telling import (
     telling,
 )
 from tests.server import Chat, Status
-from wakebook import markdown
-from wakebook.derive.extract import Draft
-from wakebook.derive.sift import why_refused
+from wakebook.base import markdown
+from wakebook.learn.extract import Draft
+from wakebook.learn.judge.verdict import why_refused
 from wakebook.log.entry import Entry
 
 CASES = [*POISONED_FIRST, *POISONED_SECOND]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.command import run, run_json
-from tests.lifecycle.test_rebuild import DAY, misread, session, three_days
+from tests.rebuild.test_rebuild import DAY, misread, session, three_days
 from tests.story import chat
 from wakebook import Memory
 

@@ -14,8 +14,9 @@ import pytest
 
 from tests.journeys.command import run, run_json
 from tests.story import WORKDAY, Claude, chat
-from wakebook import Memory, cache
-from wakebook.home import Home
+from wakebook import Memory
+from wakebook.base import cache
+from wakebook.base.home import Home
 
 JOBS = "observe briefing daily weekly monthly prune commit tags".split()
 
@@ -171,8 +172,8 @@ def test_a_tick_with_nothing_to_do_loads_nothing_heavy(home: Home) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     loaded = set(done.stdout.split())
-    assert "wakebook.lifecycle.tick" in loaded, done.stderr
-    heavy = ("wakebook.models", "wakebook.index", "wakebook.log.log", "wakebook.git", "numpy")
+    assert "wakebook.upkeep.jobs" in loaded, done.stderr
+    heavy = ("wakebook.models", "wakebook.store", "wakebook.log.log", "wakebook.history", "numpy")
     assert not {name for name in loaded if name.startswith(heavy)}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.index.making import append, entry, fresh, name, note, python, transcript, wakebook
+from tests.store.making import append, entry, fresh, name, note, python, transcript, wakebook
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory
 

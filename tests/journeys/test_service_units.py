@@ -15,7 +15,7 @@ import pytest
 from tests.journeys.command import run, run_json
 from tests.journeys.test_doctor import script, serving
 from wakebook import Memory, WakebookError
-from wakebook.adapters.unit import Unit, exec_start, is_ours, quoted, unit
+from wakebook.service.unit import Unit, exec_start, is_ours, quoted, unit
 
 NASTY = "a b%h \"quoted\" 'single' $HOME back\\slash é;"
 WORDS = ("-P", "-m", "wakebook", "serve", "--home")

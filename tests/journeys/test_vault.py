@@ -16,7 +16,7 @@ from tests.crash import run_and_die
 from tests.journeys.command import run, run_json
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory, WakebookError
-from wakebook.derive.obsidian import marks
+from wakebook.notes.obsidian import marks
 
 LINK = re.compile(r"(?<!\\)\[\[([^\]|]+)(?:\|([^\]]+))?\]\]")
 NOTES, JOURNAL = "01 Notes", "03 Journal"

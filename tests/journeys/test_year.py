@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests import year
+from tests.history.test_git import git
 from tests.journeys.command import run, run_json
-from tests.lifecycle.test_git import git
-from wakebook import Memory, markdown
-from wakebook.derive.notes.book import NOTHING
-from wakebook.derive.notes.item import Line
-from wakebook.lifecycle.tick import Ran
+from wakebook import Memory
+from wakebook.base import markdown
 from wakebook.log.entry import Entry
+from wakebook.notes.book import NOTHING
+from wakebook.notes.item import Line
+from wakebook.upkeep.jobs import Ran
 
 SETTINGS = """
 [schedule]

@@ -11,7 +11,7 @@ from wakebook import Memory
 from wakebook.log import log
 from wakebook.log.chains import extend, resolve
 from wakebook.log.entry import Entry, encode
-from wakebook.log.ledger import Ledger
+from wakebook.log.log import Ledger
 from wakebook.log.query import Query, pick, status
 
 

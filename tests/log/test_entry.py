@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wakebook.errors import InvalidEntry
+from wakebook.base.errors import InvalidEntry
 from wakebook.log.entry import (
     ID,
     Entry,

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from wakebook import Memory
-from wakebook.home import Home
+from wakebook.base.home import Home
 from wakebook.log import log
 from wakebook.log.entry import Entry, new_id
-from wakebook.log.ledger import Ledger
+from wakebook.log.log import Ledger
 
 
 def entry(content: str, minutes: int = 0, **fields: object) -> Entry:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.log.test_log import entry
 from wakebook import Memory, Query, WakebookError
-from wakebook.errors import InvalidEntry, NotFound
+from wakebook.base.errors import InvalidEntry, NotFound
 from wakebook.log import log
 
 

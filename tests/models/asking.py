@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.server import ModelServer, unit, vector
-from wakebook.config import Embedding
+from wakebook.base.config import Embedding
 from wakebook.models import remote
 from wakebook.models.transport import Patience
 

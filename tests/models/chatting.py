@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.server import ModelServer
-from wakebook import config
-from wakebook.home import Home
+from wakebook.base import config
+from wakebook.base.home import Home
 from wakebook.models.calls import Call, Calls
 from wakebook.models.chat import Models
-from wakebook.models.lines import Lines
 from wakebook.models.model import Lend, Model, make
+from wakebook.models.prompt import Lines
 from wakebook.models.transport import Patience
 from wakebook.models.wire import Question
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wakebook.models.builtin as builtin
-from tests.index.making import python
+from tests.store.making import python
 from wakebook.models.builtin import DIMENSION, Builtin
 
 TEXTS = [

@@ -13,8 +13,8 @@ import pytest
 
 from tests.models.chatting import KEYS, ask, calls, chatting, failures, lines, numbered, outcomes
 from tests.server import ModelServer, Raw, Say, Slow, Status, Step
-from wakebook import clock
-from wakebook.errors import (
+from wakebook.base import clock
+from wakebook.base.errors import (
     BadModelOutput,
     ModelError,
     ModelUnavailable,
@@ -22,7 +22,7 @@ from wakebook.errors import (
     TooLong,
     WakebookError,
 )
-from wakebook.home import Home
+from wakebook.base.home import Home
 from wakebook.models.calls import Call, Calls
 from wakebook.models.chat import Models
 

@@ -23,16 +23,10 @@ from tests.models.chatting import (
     written,
 )
 from tests.server import Cut, Hang, ModelServer, Raw, Say, Status, Step
-from wakebook import markdown
-from wakebook.errors import (
-    BadModelOutput,
-    ModelError,
-    ModelUnavailable,
-    NotAsked,
-    TooLong,
-)
+from wakebook.base import markdown
+from wakebook.base.errors import BadModelOutput, ModelError, ModelUnavailable, NotAsked, TooLong
 from wakebook.models import prompt
-from wakebook.models.lines import Lines
+from wakebook.models.prompt import Lines
 from wakebook.models.wire import Reply
 
 # --- what goes wrong ---------------------------------------------------------------------

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.server import ModelServer
-from wakebook.config import Config, Embedding, as_toml, load
-from wakebook.errors import ConfigError, ModelUnavailable
+from wakebook.base.config import Config, Embedding, as_toml, load
+from wakebook.base.errors import ConfigError, ModelUnavailable
 from wakebook.models.embedder import Choice, choose
 
 KEY = "sk-very-secret-0123456789"

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from tests.server import Hang, ModelServer, Status, unit, vector
-from wakebook.config import Embedding
-from wakebook.errors import BadModelOutput, ModelUnavailable
+from wakebook.base.config import Embedding
+from wakebook.base.errors import BadModelOutput, ModelUnavailable
 from wakebook.models import remote
-from wakebook.models.kept import Kept
+from wakebook.models.embedder import Kept
 from wakebook.models.transport import Patience
 
 PATIENCE = Patience(attempts=1, seconds=20.0)

@@ -22,9 +22,9 @@ from tests.models.chatting import (
     outcomes,
 )
 from tests.server import Chat, ModelServer, Raw, Say, Status, Step
-from wakebook.errors import BadModelOutput, ModelUnavailable
-from wakebook.home import Home
-from wakebook.models.lines import Lines, Rejected, objects, sort
+from wakebook.base.errors import BadModelOutput, ModelUnavailable
+from wakebook.base.home import Home
+from wakebook.models.prompt import Lines, Rejected, objects, sort
 
 
 def sorted_out(text: str, most: int = 20) -> Lines[int]:

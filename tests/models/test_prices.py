@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from wakebook.errors import ConfigError
+from wakebook.base.errors import ConfigError
 from wakebook.models import prices
 from wakebook.models.prices import Price, Table
 

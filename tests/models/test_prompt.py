@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.models.chatting import ask, calls, chatting, failures, lines, numbered
 from tests.server import ModelServer, Say
-from wakebook import markdown
-from wakebook.errors import ModelUnavailable
-from wakebook.home import Home
+from wakebook.base import markdown
+from wakebook.base.errors import ModelUnavailable
+from wakebook.base.home import Home
 from wakebook.models import prompt
 from wakebook.models.prompt import MATERIAL, Prompt
 

@@ -8,9 +8,11 @@ import pytest
 
 from tests.models.asking import KEY, PATHS, asking, expected
 from tests.server import Answer, ModelServer, Status
-from wakebook.config import Embedding
-from wakebook.errors import ConfigError, ModelError, ModelUnavailable
-from wakebook.models import address, remote, text
+from wakebook.base import text
+from wakebook.base.config import Embedding
+from wakebook.base.errors import ConfigError, ModelError, ModelUnavailable
+from wakebook.models import remote
+from wakebook.models import transport as address
 
 # --- what goes over the wire -------------------------------------------------------------
 

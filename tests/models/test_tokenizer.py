@@ -15,10 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wakebook.models.tokenizer as tokenizer
-from tests.index.making import python
-from wakebook.models.tokenizer import count, cut
-from wakebook.models.tokenizer.merges import Counts
-from wakebook.models.tokenizer.words import OTHER, SIGNS, _classes, split
+from tests.store.making import python
+from wakebook.models.tokenizer import OTHER, SIGNS, Counts, _classes, count, cut, split
 
 COUNTED = [
     ("", 0),

@@ -12,7 +12,7 @@ import pytest
 
 from tests.models.asking import HASTY, KEY, PATHS, asking, expected
 from tests.server import Answer, Cut, Hang, ModelServer, Raw, Status, Step, Vectors
-from wakebook.errors import BadModelOutput, ModelUnavailable
+from wakebook.base.errors import BadModelOutput, ModelUnavailable
 from wakebook.models.transport import Patience
 
 # --- patience ----------------------------------------------------------------------------

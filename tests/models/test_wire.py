@@ -22,9 +22,10 @@ from tests.models.chatting import (
     told,
 )
 from tests.server import ModelServer, Raw, Say
-from wakebook.errors import BadModelOutput, ConfigError, ModelUnavailable
+from wakebook.base import text
+from wakebook.base.errors import BadModelOutput, ConfigError, ModelUnavailable
 from wakebook.models import model as makes
-from wakebook.models import text, wire
+from wakebook.models import wire
 from wakebook.models.wire import Reply
 
 # --- the question ------------------------------------------------------------------------

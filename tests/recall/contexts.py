@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tests.index.making import append, entry, note, transcript
+from tests.store.making import append, entry, note, transcript
 from wakebook import Memory
 from wakebook.recall.slot import Context, Slot
 

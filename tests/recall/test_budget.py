@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wakebook.recall import budget
+from wakebook.recall import slot as budget
 
 CAPS = {"identity": 400, "memory": 100, "journal": 100}
 NOTES = dict.fromkeys(CAPS, 15)

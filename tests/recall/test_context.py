@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.index.making import WORDS_ALONE, append, entry, fresh, note, transcript
 from tests.recall.contexts import SECRET, TODAY, fences, full, said, slot, topic
 from tests.recall.shapes import SHAPES, Shape
+from tests.store.making import WORDS_ALONE, append, entry, fresh, note, transcript
 from wakebook import Memory
+from wakebook.base.errors import NotFound, WakebookError
 from wakebook.capture import echo
-from wakebook.errors import NotFound, WakebookError
 from wakebook.models.tokenizer import count
 from wakebook.recall.context import BACKGROUND, CALLED_FOR, FOUND, LEAST, STANDING
 from wakebook.recall.slot import KINDS, Slot

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.index.making import NOW, WORDS_ALONE, append, entry, fresh, note
 from tests.recall.contexts import TODAY, YESTERDAY, fences, slot
+from tests.store.making import NOW, WORDS_ALONE, append, entry, fresh, note
 from tests.story import Claude
 from wakebook import Memory
 from wakebook.recall.context import BACKGROUND, LEAST, STANDING

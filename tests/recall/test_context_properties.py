@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from tests.index.making import WORDS_ALONE, again, append, entry, fresh, note, python, transcript
 from tests.recall.contexts import TODAY, YESTERDAY, fences
+from tests.store.making import WORDS_ALONE, again, append, entry, fresh, note, python, transcript
 from wakebook import Memory
 from wakebook.capture import echo
 from wakebook.models.tokenizer import count

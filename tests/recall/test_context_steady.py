@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.index.making import (
+from tests.recall.contexts import SECRET, TODAY, full, said, topic
+from tests.store.making import (
     NOW,
     WORDS_ALONE,
     again,
@@ -21,7 +22,6 @@ from tests.index.making import (
     python,
     transcript,
 )
-from tests.recall.contexts import SECRET, TODAY, full, said, topic
 from wakebook import Memory
 from wakebook.recall.context import CALLED_FOR, FOUND
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.index.making import WORDS_ALONE, fresh, note
 from tests.recall.contexts import fences, full, slot, topic
+from tests.store.making import WORDS_ALONE, fresh, note
 from wakebook import Memory
 from wakebook.recall.context import CALLED_FOR, FOUND, LEAST
 

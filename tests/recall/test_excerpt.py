@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wakebook.index.question import Question, ask
 from wakebook.models.tokenizer import count
-from wakebook.recall.excerpt import Asked, excerpt, sentences
+from wakebook.recall.recalled import Asked, excerpt, sentences
+from wakebook.store.question import Question, ask
 
 NOTHING = Asked({})
 FILLER = "The weather over the harbour was calm and the gulls were loud that morning. "
 
 
 def asked(text: str) -> Asked:
-    from tests.index.making import NOW
+    from tests.store.making import NOW
 
     question: Question = ask(text, ["english"], {}, {}, NOW)
     return Asked.of(question, [1.0] * len(question.words))

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.index.making import NOW, fresh, transcript
 from tests.recall.shapes import SHAPES, Shape, Step, anthropic, openai, some
+from tests.store.making import NOW, fresh, transcript
 from wakebook import Memory
 from wakebook.capture.echo import fence, wrap
 from wakebook.models.tokenizer import count
-from wakebook.recall import history
-from wakebook.recall.history import LONGEST, TITLE, Remembered, Spoke, Transcripts, of_messages
-from wakebook.recall.once import Once
+from wakebook.recall import messages as history
+from wakebook.recall.messages import LONGEST, TITLE, Remembered, Spoke, Transcripts, of_messages
+from wakebook.recall.texts import Once
 
 TALK: list[Step] = [
     ("system", "You are an agent."),

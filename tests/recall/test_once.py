@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wakebook.recall.once import Once, bare
+from wakebook.recall.texts import Once, bare
 
 SAME = "We take Postgres for the bookings"
 

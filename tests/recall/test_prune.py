@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.recall.shapes import SHAPES, Shape, Step, anthropic, frozen, openai, some, told
-from wakebook.config import Pruning
-from wakebook.errors import ConfigError
+from wakebook.base.config import Pruning
+from wakebook.base.errors import ConfigError
 from wakebook.models import tokenizer
 from wakebook.recall import messages as view
 from wakebook.recall.prune import Pruned, prune, utilisation
@@ -185,11 +185,11 @@ def test_a_message_with_results_alone_is_not_the_first_of_a_user() -> None:
     """In Anthropic's shape it has the role of one; with a text of its own it is one."""
     before: list[Step] = [("call", "soul", "read"), ("result", "soul", "x" * 60_000)]
     messages = anthropic([*before, *old("y" * 60_000)])
-    assert view.role(messages[1]) == "tool" and view.first_user(messages) == 2
+    assert view.role_of(messages[1]) == "tool" and view.first_user(messages) == 2
     done = prune(messages, 10_000, EAGER)
     assert done.messages[1] == messages[1] and after(done)[1] == CLEARED
     messages[1]["content"].append({"type": "text", "text": "Who are you?"})
-    assert view.role(messages[1]) == "user" and view.first_user(messages) == 1
+    assert view.role_of(messages[1]) == "user" and view.first_user(messages) == 1
     assert after(prune(messages, 1_000, EAGER))[0] == CLEARED
     messages[1]["content"][1]["text"] = " \n"
     assert view.first_user(messages) == 2
@@ -452,7 +452,7 @@ def test_never_mutates_never_twice_never_what_is_protected(start: int) -> None:
 def protected(messages: list[Any], done: Pruned, settings: Pruning, changed: set[int]) -> None:
     """Only results may differ, and only between the first user and the last answers."""
     assert len(done.messages) == len(messages)
-    spoken = [i for i, message in enumerate(messages) if view.role(message) == "assistant"]
+    spoken = [i for i, message in enumerate(messages) if view.role_of(message) == "assistant"]
     keep = settings.keep_last_assistants
     end = len(messages) if keep == 0 else (spoken[-keep] if len(spoken) >= keep else 0)
     allowed = set(range(view.first_user(messages), end))

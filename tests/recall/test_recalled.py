@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.index.making import (
+from tests.store.making import (
     NOW,
     WORDS_ALONE,
     again,
@@ -25,15 +25,15 @@ from tests.index.making import (
     transcript,
 )
 from wakebook import Memory
-from wakebook.index.hits import Passage
-from wakebook.index.index import Index
-from wakebook.index.search import Passages
-from wakebook.index.store import Row
 from wakebook.log.query import Query
 from wakebook.models.tokenizer import count
 from wakebook.recall import recalled
-from wakebook.recall.once import Once
 from wakebook.recall.recalled import MISSED, TITLE, Around, Packed
+from wakebook.recall.texts import Once
+from wakebook.store.database import Row
+from wakebook.store.hits import Passage
+from wakebook.store.index import Index
+from wakebook.store.search import Passages
 
 BOOST = 0.1
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wakebook.models.tokenizer import count
-from wakebook.recall.trim import least, trim
+from wakebook.recall.texts import least, trim
 
 WHERE = "knowledge/memory/MEMORY.md"
 

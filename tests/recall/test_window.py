@@ -43,7 +43,7 @@ def said(messages: list[Any]) -> list[str]:
         content = message["content"]
         if isinstance(content, list):
             content = "".join(block.get("text", "") for block in content)
-        if view.role(message) in ("user", "assistant", "system") and content:
+        if view.role_of(message) in ("user", "assistant", "system") and content:
             found.append(content)
     return found
 
@@ -140,8 +140,8 @@ def test_a_question_stays_as_long_as_anything_that_was_done_about_it(shape: Shap
     seen: set[int] = set()
     for budget in range(least, tokens(messages), 10):
         slid = slide(messages, budget)
-        first = next(m for m in slid.messages if view.role(m) != "system")
-        assert view.role(first) == "user" and slid.fits
+        first = next(m for m in slid.messages if view.role_of(m) != "system")
+        assert view.role_of(first) == "user" and slid.fits
         seen.add(len(slid.dropped))
     assert {0, 2, 4, 6, 8} <= seen  # a call with its result at a time
     assert 13 not in seen  # and the question does not stay alone
@@ -289,7 +289,7 @@ def accounted(messages: list[Any], slid: Slid) -> None:
         else:
             assert message is messages[index]
     head = view.first_user(messages)
-    fixed = {i for i, m in enumerate(messages) if i < head or view.role(m) == "system"}
+    fixed = {i for i, m in enumerate(messages) if i < head or view.role_of(m) == "system"}
     assert fixed <= set(slid.kept) and not fixed & set(slid.shrunk)
 
 
@@ -306,7 +306,7 @@ def paired(messages: list[Any], slid: Slid) -> None:
 def well_begun(messages: list[Any], slid: Slid, seed: int) -> None:
     """After the head, the first that is left is a user's, where one is left at all."""
     head = view.first_user(messages)
-    rest = [view.role(messages[i]) for i in slid.kept if i >= head]
+    rest = [view.role_of(messages[i]) for i in slid.kept if i >= head]
     spoken = [role for role in rest if role != "system"]
     if slid.dropped and spoken:
         assert spoken[0] == "user", seed

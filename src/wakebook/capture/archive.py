@@ -31,10 +31,10 @@ from typing import Any
 
 import msgspec
 
-from wakebook import markdown
+from wakebook.base import markdown
+from wakebook.base.errors import TranscriptError
+from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
-from wakebook.errors import TranscriptError
-from wakebook.home import Home
 
 FORMAT = 1
 _HEADING = re.compile(r"## (\d\d):(\d\d) — (user|agent|system)((?: \[[a-z]+\])*)")

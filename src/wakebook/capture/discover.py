@@ -14,17 +14,16 @@ from pathlib import Path
 
 import msgspec
 
-from wakebook.capture.host import Host
+from wakebook.base.config import Hosts, expand
+from wakebook.base.errors import NotFound, TranscriptError
 from wakebook.capture.hosts import jsonl
 from wakebook.capture.hosts.claude_code import ClaudeCode
 from wakebook.capture.hosts.codex import Codex
 from wakebook.capture.hosts.openclaw import OpenClaw
 from wakebook.capture.hosts.pi import Pi
 from wakebook.capture.hosts.plain import Plain
-from wakebook.capture.session import Session
+from wakebook.capture.session import Host, Session
 from wakebook.capture.state import State
-from wakebook.config import Hosts, expand
-from wakebook.errors import NotFound, TranscriptError
 
 _OPENCLAW = OpenClaw()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from wakebook.models.text import whole
+from wakebook.base.text import whole
 
 OPEN = "<wakebook-memory>"
 CLOSE = "</wakebook-memory>"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from wakebook.errors import TranscriptError
+from wakebook.base.errors import TranscriptError
 
 CHUNK = 1 << 20
 

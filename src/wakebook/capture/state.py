@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
+from wakebook.base.errors import WakebookError
+from wakebook.base.home import Home
 from wakebook.capture.archive import Tail
-from wakebook.errors import WakebookError
-from wakebook.home import Home
 
 VERSION = 1
 RETRIES = 1
@@ -148,7 +148,7 @@ def save(home: Home, state: State) -> None:
     home.replace(home.state, msgspec.json.encode(state) + b"\n")
 
 
-def prune(state: State, now: datetime, days: int) -> tuple[State, list[str]]:
+def prune_sessions(state: State, now: datetime, days: int) -> tuple[State, list[str]]:
     """Forget sessions that are long finished, read to the end, and gone from the host.
 
     While the source exists its cursor stays: without it the session would look new. A

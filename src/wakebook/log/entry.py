@@ -18,8 +18,8 @@ from typing import Any, Literal, cast, get_args
 
 import msgspec
 
-from wakebook import clock
-from wakebook.errors import InvalidEntry
+from wakebook.base import clock
+from wakebook.base.errors import InvalidEntry
 
 Type = Literal["task", "fact", "decision", "question", "handoff"]
 Status = Literal["open", "done"]

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from wakebook import clock
-from wakebook.errors import WakebookError
-from wakebook.home import Home
+from wakebook.base import clock
+from wakebook.base.errors import WakebookError
+from wakebook.base.home import Home
 from wakebook.log.entry import Entry
 
 FILE = "forgotten.jsonl"

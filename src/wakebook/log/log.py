@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from wakebook.errors import InvalidEntry
-from wakebook.home import Home
+from wakebook.base.errors import InvalidEntry
+from wakebook.base.home import Home
+from wakebook.log.chains import Chains, extend, resolve
 from wakebook.log.entry import Entry, decode, encode, validate
 
 REWRITES = "rewrites"  # in the cache
@@ -134,3 +135,55 @@ def rewrites(home: Home) -> str:
 
 def new_number() -> str:
     return os.urandom(6).hex()
+
+
+# -----------------------------------------------------------------------------
+# Ledger: the log in memory, kept current by reading only what was added.
+#
+# The chains that it gives grow with the log: whoever asks again gets what there is by then.
+#
+# A rewrite (rename, merge, forget) gives the log a new inode and a new number, and a shrunk log was
+# set aside by hand: both make the ledger start over.
+
+
+class Ledger:
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._bad: list[BadLine] = []
+        self._size = 0
+        self._inode = 0
+        self._number = ""
+        self._chains = resolve(())
+
+    def chains(self) -> Chains:
+        """The log's entries with their replacements, as of now."""
+        self._refresh()
+        return self._chains
+
+    def bad(self) -> list[BadLine]:
+        self._refresh()
+        return self._bad
+
+    def size(self) -> int:
+        self._refresh()
+        return self._size
+
+    def _refresh(self) -> None:
+        try:
+            found = os.stat(self._home.log)  # noqa: PTH116
+            size, inode = found.st_size, found.st_ino
+        except FileNotFoundError:
+            size, inode = 0, 0
+        number = rewrites(self._home)
+        if size == self._size and inode == self._inode and number == self._number:
+            return
+        other = inode != self._inode or number != self._number
+        if other or size < self._size or self._bad:
+            self._chains, self._bad, self._size = resolve(()), [], 0
+        reading = read(self._home, self._size)
+        if reading.bad and self._size:  # line numbers count from the file's beginning
+            self._chains = resolve(())
+            reading = read(self._home)
+        self._bad += reading.bad
+        self._size, self._inode, self._number = reading.size, inode, number
+        self._chains = extend(self._chains.copy(), reading.entries)  # others hold the old ones

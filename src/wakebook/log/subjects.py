@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from wakebook.errors import InvalidEntry, NotFound, WakebookError
-from wakebook.home import Home
+from wakebook.base.errors import InvalidEntry, NotFound, WakebookError
+from wakebook.base.home import Home
 from wakebook.log import log
 from wakebook.log.entry import SLUG, Entry, slugify
 

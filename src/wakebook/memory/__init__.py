@@ -19,33 +19,22 @@ from wakebook.memory.vault import Vault
 from wakebook.memory.window import Windowing
 
 if TYPE_CHECKING:
-    from wakebook.derive.notes.links import Broken
-    from wakebook.index.health import IndexStatus
-    from wakebook.index.hits import Hit
-    from wakebook.index.search import Found
-    from wakebook.index.sync import Synced
-    from wakebook.lifecycle.audit import UNACCOUNTED, Account
-    from wakebook.lifecycle.brief import Brief
-    from wakebook.lifecycle.costs import Costs
-    from wakebook.lifecycle.doctor import Check, examine, to_run
-    from wakebook.lifecycle.flush import Flushed, flush_due
-    from wakebook.lifecycle.forget import Forgetting
-    from wakebook.lifecycle.importing import Imported
-    from wakebook.lifecycle.jobs import Standing
-    from wakebook.lifecycle.notes import Updated
-    from wakebook.lifecycle.past import Learned
-    from wakebook.lifecycle.review import Proposal
-    from wakebook.lifecycle.status import Status
-    from wakebook.lifecycle.sweep import Sweep
-    from wakebook.lifecycle.tick import Ran
-    from wakebook.lifecycle.upgrade import Upgraded
-    from wakebook.lifecycle.vault import Built
-    from wakebook.lifecycle.why import Why
+    from wakebook.base.text import printable
+    from wakebook.history.past import Learned
+    from wakebook.imports.take import Imported
+    from wakebook.learn.catch_up import Sweep
+    from wakebook.learn.flush import Flushed, flush_due
+    from wakebook.learn.reread import Upgraded
     from wakebook.log.entry import Entry, as_dict
     from wakebook.log.subjects import Subject
     from wakebook.models.chat import Models, Planned
     from wakebook.models.prices import dollars
-    from wakebook.models.text import printable
+    from wakebook.notes.brief import Brief
+    from wakebook.notes.page import Broken
+    from wakebook.notes.review import Proposal
+    from wakebook.notes.vault import Built
+    from wakebook.notes.why import Why
+    from wakebook.notes.write import Updated
     from wakebook.recall.prune import Pruned, PruneReport, Utilisation, prune, utilisation
     from wakebook.recall.show import Shown
     from wakebook.recall.slot import Context, Slot
@@ -53,54 +42,64 @@ if TYPE_CHECKING:
     from wakebook.recall.topics.fired import Fired
     from wakebook.recall.topics.topic import Topic
     from wakebook.recall.window import Slid, slide
+    from wakebook.store.hits import Hit
+    from wakebook.store.index import IndexStatus
+    from wakebook.store.search import Found
+    from wakebook.store.sync import Synced
+    from wakebook.upkeep.audit import UNACCOUNTED, Account
+    from wakebook.upkeep.costs import Costs
+    from wakebook.upkeep.doctor import Check, examine, to_run
+    from wakebook.upkeep.forget import Forgetting
+    from wakebook.upkeep.jobs import Ran, Standing
+    from wakebook.upkeep.status import Status
 
 _PUBLIC = {  # what adapters get from here -> where it is
-    "Account": "lifecycle.audit",
+    "Account": "upkeep.audit",
     "Activation": "recall.topics.activation",
-    "Brief": "lifecycle.brief",
-    "Broken": "derive.notes.links",
-    "Built": "lifecycle.vault",
-    "Check": "lifecycle.doctor",
+    "Brief": "notes.brief",
+    "Broken": "notes.page",
+    "Built": "notes.vault",
+    "Check": "upkeep.doctor",
     "Context": "recall.slot",
-    "Costs": "lifecycle.costs",
+    "Costs": "upkeep.costs",
     "Decision": "recall.topics.activation",
     "Entry": "log.entry",
     "Fired": "recall.topics.fired",
-    "Flushed": "lifecycle.flush",
-    "Forgetting": "lifecycle.forget",
-    "Found": "index.search",
-    "Hit": "index.hits",
-    "Imported": "lifecycle.importing",
-    "IndexStatus": "index.health",
-    "Learned": "lifecycle.past",
+    "Flushed": "learn.flush",
+    "Forgetting": "upkeep.forget",
+    "Found": "store.search",
+    "Hit": "store.hits",
+    "Imported": "imports.take",
+    "IndexStatus": "store.index",
+    "Learned": "history.past",
     "Models": "models.chat",
     "Planned": "models.chat",
-    "Proposal": "lifecycle.review",
+    "Proposal": "notes.review",
     "PruneReport": "recall.prune",
     "Pruned": "recall.prune",
-    "Ran": "lifecycle.tick",
+    "Ran": "upkeep.jobs",
     "Shown": "recall.show",
     "Slid": "recall.window",
     "Slot": "recall.slot",
-    "Standing": "lifecycle.jobs",
-    "Status": "lifecycle.status",
+    "Standing": "upkeep.jobs",
+    "Status": "upkeep.status",
     "Subject": "log.subjects",
-    "Sweep": "lifecycle.sweep",
-    "Synced": "index.sync",
+    "Sweep": "learn.catch_up",
+    "Synced": "store.sync",
     "Topic": "recall.topics.topic",
-    "UNACCOUNTED": "lifecycle.audit",
-    "Updated": "lifecycle.notes",
-    "Upgraded": "lifecycle.upgrade",
+    "UNACCOUNTED": "upkeep.audit",
+    "Updated": "notes.write",
+    "Upgraded": "learn.reread",
     "Utilisation": "recall.prune",
-    "Why": "lifecycle.why",
+    "Why": "notes.why",
     "as_dict": "log.entry",
     "dollars": "models.prices",
-    "examine": "lifecycle.doctor",
-    "flush_due": "lifecycle.flush",
-    "printable": "models.text",
+    "examine": "upkeep.doctor",
+    "flush_due": "learn.flush",
+    "printable": "base.text",
     "prune": "recall.prune",
     "slide": "recall.window",
-    "to_run": "lifecycle.doctor",
+    "to_run": "upkeep.doctor",
     "utilisation": "recall.prune",
 }
 

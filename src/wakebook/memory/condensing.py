@@ -8,40 +8,40 @@ from typing import TYPE_CHECKING
 from wakebook.memory.past import Past
 
 if TYPE_CHECKING:
-    from wakebook.lifecycle.condense import Condensing as Condensed
-    from wakebook.lifecycle.condense import Find
-    from wakebook.lifecycle.desk import Desk
-    from wakebook.lifecycle.retire import Retired
+    from wakebook.notes.condensing import Condensing as Condensed
+    from wakebook.notes.condensing import Find
+    from wakebook.notes.desk import Desk
+    from wakebook.notes.retire import Retired
 
 
 class Condensing(Past):
     def _desk(self, now: datetime) -> Desk:
-        from wakebook.lifecycle.desk import Desk
+        from wakebook.notes.desk import Desk
 
         self.home.require()
         return Desk(self.home, self.config, self.history(), now)
 
     def _condense(self, now: datetime, *finds: Find) -> Condensed:
-        from wakebook.lifecycle.condense import run
+        from wakebook.notes.condensing import run
 
         self.notes()
         return run(self._desk(now), self.models, *finds)
 
     def daily(self, now: datetime) -> str:
         """Condense the journals of the last days that are too long, and the observations."""
-        from wakebook.lifecycle.condense import journals, observations
+        from wakebook.notes.condensing import journals, observations
 
         return _told(self._condense(now, journals, observations))
 
     def weekly(self, now: datetime) -> str:
         """Roll what the week brought up into MEMORY.md."""
-        from wakebook.lifecycle.condense import rollup
+        from wakebook.notes.condensing import rollup
 
         return _told(self._condense(now, rollup))
 
     def monthly(self, now: datetime) -> str:
         """Distil the notes that are too long, and retire what has decayed."""
-        from wakebook.lifecycle.condense import long_notes
+        from wakebook.notes.condensing import long_notes
 
         done = _told(self._condense(now, long_notes))
         moved = len(self.retire(now=now).moved)
@@ -49,7 +49,7 @@ class Condensing(Past):
 
     def prune(self, now: datetime) -> str:
         """Keep MEMORY.md below its cap, retire what has decayed, put old branches away."""
-        from wakebook.lifecycle.condense import memory
+        from wakebook.notes.condensing import memory
 
         said = [_told(self._condense(now, memory))]
         moved = len(self.retire(now=now).moved)
@@ -60,7 +60,7 @@ class Condensing(Past):
 
     def retire(self, *, now: datetime | None = None, dry: bool = False) -> Retired:
         """Move what has decayed to archive/."""
-        from wakebook.lifecycle.retire import retire
+        from wakebook.notes.retire import retire
 
         desk = self._desk(now or self.now())
         with self._writing():
@@ -68,7 +68,7 @@ class Condensing(Past):
 
     def restore(self, name: str) -> tuple[str, str]:
         """Bring a note back from archive/. From where to where."""
-        from wakebook.lifecycle.retire import restore
+        from wakebook.notes.retire import restore
 
         desk = self._desk(self.now())
         with self._writing():

@@ -12,25 +12,25 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from wakebook import cache, clock
-from wakebook.errors import NotFound, WakebookError
+from wakebook.base import cache, clock
+from wakebook.base.errors import NotFound, WakebookError
 from wakebook.log.query import Query
 from wakebook.memory.learning import Learning
 
 if TYPE_CHECKING:
     from wakebook.capture.state import Progress
-    from wakebook.derive.wake import Handoff
-    from wakebook.index.search import Passages
     from wakebook.recall.context import Sources
-    from wakebook.recall.history import Spoke, Transcripts
+    from wakebook.recall.messages import Spoke, Transcripts
     from wakebook.recall.slot import Context
     from wakebook.recall.texts import Texts
     from wakebook.recall.topics.activation import Activation, Decision
     from wakebook.recall.topics.book import Book
     from wakebook.recall.topics.decisions import Standing
-    from wakebook.recall.topics.files import Read
     from wakebook.recall.topics.fired import Fired
     from wakebook.recall.topics.gate import Gate
+    from wakebook.recall.topics.topic import Read
+    from wakebook.recall.wake import Handoff
+    from wakebook.store.search import Passages
 
 UNKNOWN = timedelta(minutes=15)  # how far a first look for due topics goes back
 HANDOFFS = "handoffs.json"
@@ -153,7 +153,7 @@ class Turns(Learning):
     def _spoken(
         self, messages: Sequence[Any], transcript: str, have: frozenset[str]
     ) -> Sequence[Spoke]:
-        from wakebook.recall import history
+        from wakebook.recall import messages as history
 
         if messages:
             return history.of_messages(messages)
@@ -163,7 +163,7 @@ class Turns(Learning):
 
     @cached_property
     def _transcripts(self) -> Transcripts:
-        from wakebook.recall.history import Transcripts
+        from wakebook.recall.messages import Transcripts
 
         return Transcripts(self.home)
 
@@ -209,7 +209,7 @@ class Turns(Learning):
 
     def _handoffs(self) -> list[Handoff]:
         """What sessions have left behind. Cached until something changes, as `wake` is."""
-        from wakebook.derive.wake import Handoff, handoffs
+        from wakebook.recall.wake import Handoff, handoffs
 
         root = str(self.home.root)
         kept = cache.read(root, HANDOFFS)
@@ -280,7 +280,7 @@ class Turns(Learning):
 
     def fire_due(self) -> list[Fired]:
         """Topics whose cron trigger is due since the last time that somebody looked."""
-        from wakebook.lifecycle.jobs import Job
+        from wakebook.upkeep.jobs import Job
 
         now, last = self.now(), self.state().jobs.get("topics")
         since = last.well if last and last.well and last.well <= now else now - UNKNOWN
@@ -298,7 +298,7 @@ class Turns(Learning):
 
     def new_topic(self, name: str, about: str = "") -> Path:
         """A topic file to fill in, with every key that it may have."""
-        from wakebook.recall.topics.template import create
+        from wakebook.recall.topics.book import create
 
         self.home.require()
         with self.home.locked():
@@ -339,7 +339,7 @@ def _smaller(done: Context, budget: int, characters: int) -> int:
 
 
 def _slots(names: Sequence[str]) -> frozenset[str]:
-    from wakebook.config import SLOTS
+    from wakebook.base.config import SLOTS
 
     for name in names:
         if name not in SLOTS:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from wakebook.memory.schedule import Schedule
 
 if TYPE_CHECKING:
-    from wakebook.index.health import IndexStatus
-    from wakebook.lifecycle.audit import Account
-    from wakebook.lifecycle.doctor import Check, Look
-    from wakebook.lifecycle.knowledge import Knowledge
+    from wakebook.notes.knowledge import Knowledge
+    from wakebook.store.index import IndexStatus
+    from wakebook.upkeep.audit import Account
+    from wakebook.upkeep.doctor import Check, Look
 
 
 class Doctoring(Schedule):
@@ -22,9 +22,9 @@ class Doctoring(Schedule):
         `quick`: without writing and finding something in a temporary home. `ask`: ask the
         models, which may cost a little.
         """
-        from wakebook.lifecycle.doctor import examine, place
         from wakebook.memory import Memory
         from wakebook.memory.roundtrip import round_trip
+        from wakebook.upkeep.doctor import examine, place
 
         found = examine([("home: folder", lambda: place.checks(self.home))])
         if self.home.exists():
@@ -43,7 +43,7 @@ class _Found:
         self._memory = memory
 
     def looks(self, ask: bool) -> Iterator[tuple[str, Look]]:
-        from wakebook.lifecycle.doctor import contents, work
+        from wakebook.upkeep.doctor import contents, work
 
         memory = self._memory
         home = memory.home
@@ -59,16 +59,16 @@ class _Found:
         yield "jobs: runs", lambda: work.jobs(home, memory.jobs())
 
     def _hooks(self) -> Iterable[Check]:
-        from wakebook.lifecycle.doctor import work
+        from wakebook.upkeep.doctor import work
 
         memory = self._memory
         return work.hooks(memory.home, memory.state().jobs.get("observe"), memory.now())
 
     def lately(self, so_far: list[Check]) -> Iterable[Check]:
         """What `status` tells beyond that."""
-        from wakebook import clock
-        from wakebook.lifecycle.doctor import work
-        from wakebook.lifecycle.status import status
+        from wakebook.base import clock
+        from wakebook.upkeep.doctor import work
+        from wakebook.upkeep.status import status
 
         memory = self._memory
         found = status(
@@ -95,8 +95,8 @@ class _Found:
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        from wakebook.lifecycle.desk import Desk
-        from wakebook.lifecycle.knowledge import knowledge
+        from wakebook.notes.desk import Desk
+        from wakebook.notes.knowledge import knowledge
 
         memory = self._memory
         return knowledge(Desk(memory.home, memory.config, memory.history(), memory.now()))

@@ -11,12 +11,12 @@ from wakebook.memory.learning import Learning
 
 if TYPE_CHECKING:
     from wakebook.capture.session import Session
-    from wakebook.derive.by_import import ImportExtractor
-    from wakebook.derive.distil import Report
-    from wakebook.index.sync import Progress
-    from wakebook.lifecycle.importing import Gathered, Imported
-    from wakebook.lifecycle.sweep import Sweep
+    from wakebook.imports.extractor import ImportExtractor
+    from wakebook.imports.take import Gathered, Imported
+    from wakebook.learn.catch_up import Sweep
+    from wakebook.learn.reading import Report
     from wakebook.models.chat import Planned
+    from wakebook.store.sync import Progress
 
 
 def _quiet(what: str, done: int, total: int) -> None:
@@ -47,8 +47,8 @@ class Importing(Learning):
             return _priced(done, copy.models.planned)
 
     def _import(self, source: str, path: Path, progress: Progress, dry: bool = False) -> Imported:
-        from wakebook.derive.by_import import ImportExtractor
-        from wakebook.lifecycle.importing import gather
+        from wakebook.imports.extractor import ImportExtractor
+        from wakebook.imports.take import gather
 
         with self._writing():
             pass  # what a crash left half done is finished first
@@ -59,9 +59,9 @@ class Importing(Learning):
 
     def _taken(self, gathered: Gathered, reader: ImportExtractor, progress: Progress) -> Sweep:
         """Catch up on what is on the shelf, in the order in which it was said."""
-        from wakebook.derive.distil import Work
-        from wakebook.lifecycle.importing import TALK
-        from wakebook.lifecycle.sweep import Sweep, sweep
+        from wakebook.imports.take import TALK
+        from wakebook.learn.catch_up import Sweep, sweep
+        from wakebook.learn.reading import Work
 
         if not gathered.paths:
             return Sweep()
@@ -95,7 +95,7 @@ def _priced(done: Imported, planned: Sequence[Planned]) -> Imported:
 
 def _lend_shelf(home: Path, copy: Path) -> None:
     """What was imported before, for a rehearsal. Its files are replaced, never written into."""
-    from wakebook.lifecycle.importing import FOLDER
+    from wakebook.imports.shelf import FOLDER
 
     if (home / FOLDER).is_dir():
         import shutil

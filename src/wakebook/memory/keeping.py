@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 from wakebook.memory.looking import Looking
 
 if TYPE_CHECKING:
-    from wakebook.derive.notes.links import Broken
-    from wakebook.index.sync import Progress
-    from wakebook.lifecycle.brief import Brief
-    from wakebook.lifecycle.lines import Behind
-    from wakebook.lifecycle.notes import Updated
-    from wakebook.lifecycle.review import Accepted, Proposal
-    from wakebook.lifecycle.why import Why
+    from wakebook.notes.brief import Brief
+    from wakebook.notes.page import Broken
+    from wakebook.notes.review import Accepted, Proposal
+    from wakebook.notes.why import Behind, Why
+    from wakebook.notes.write import Updated
+    from wakebook.store.sync import Progress
 
 
 class Keeping(Looking):
     def notes(self, *, full: bool = False, progress: Progress | None = None) -> Updated:
         """Write the notes whose entries have changed; with `full`, all of them, from nothing."""
-        from wakebook.lifecycle import notes
+        from wakebook.notes import write as notes
 
         with self._writing():
             return notes.update(
@@ -35,13 +34,13 @@ class Keeping(Looking):
 
     def proposals(self) -> list[Proposal]:
         """What people have changed in generated blocks."""
-        from wakebook.lifecycle.review import proposals
+        from wakebook.notes.review import proposals
 
         return proposals(self._behind())
 
     def accept(self, *names: str) -> Accepted:
         """Take over what people have changed: by number or path, or everything."""
-        from wakebook.lifecycle.review import accept, chosen
+        from wakebook.notes.review import accept, chosen
 
         with self._writing():
             found = chosen(self.proposals(), names)
@@ -53,7 +52,7 @@ class Keeping(Looking):
 
     def reject(self, *names: str) -> list[Proposal]:
         """Write generated blocks anew. What people had changed stays in git."""
-        from wakebook.lifecycle.review import chosen
+        from wakebook.notes.review import chosen
 
         with self._writing():
             found = chosen(self.proposals(), names)
@@ -63,13 +62,13 @@ class Keeping(Looking):
 
     def _set_aside(self, found: Sequence[Proposal]) -> None:
         """What people have edited is safe before anything else happens. Raises GitError."""
-        from wakebook.lifecycle.review import set_aside
+        from wakebook.notes.review import set_aside
 
         set_aside(self.home, self.history(), [self.home.root / one.path for one in found])
 
     def _rewrite(self, found: Sequence[Proposal]) -> None:
         """Write these blocks as the log has them."""
-        from wakebook.lifecycle import notes
+        from wakebook.notes import write as notes
 
         keys = [one.key for one in found]
         notes.update(self.home, self.config, self.now(), before=self._before, overwrite=keys)
@@ -78,20 +77,20 @@ class Keeping(Looking):
 
     def why(self, place: str) -> Why:
         """Where a line of a note comes from: FILE:LINE."""
-        from wakebook.lifecycle.why import why
+        from wakebook.notes.why import why
 
         return why(self._behind(), place)
 
     def missing_links(self) -> list[Broken]:
         """Links of notes that lead nowhere."""
-        from wakebook.lifecycle.links import missing
+        from wakebook.notes.knowledge import missing
 
         self.home.require()
         return missing(self.home)
 
     def _behind(self) -> Behind:
-        from wakebook.derive import prose
-        from wakebook.lifecycle.lines import Behind
+        from wakebook.notes import prose
+        from wakebook.notes.why import Behind
 
         chains, said = self.chains(), prose.load(self.home)
         return Behind(self.home, self.config, self.history(), self.now(), chains, said)
@@ -107,7 +106,7 @@ class Keeping(Looking):
         without, what it said the last time is used where it still holds. A block that a
         person has edited is left alone, unless `overwrite`.
         """
-        from wakebook.lifecycle import brief
+        from wakebook.notes import brief
 
         self.home.require()
         now, settings = self.now(), self.config.briefing

@@ -7,24 +7,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from wakebook import clock
-from wakebook.errors import WakebookError
+from wakebook.base import clock
+from wakebook.base.errors import WakebookError
 from wakebook.memory.keeping import Keeping
 
 if TYPE_CHECKING:
     from wakebook.capture.session import Session
-    from wakebook.derive.distil import Report
-    from wakebook.index.sync import Progress
-    from wakebook.lifecycle.init import Made
-    from wakebook.lifecycle.sweep import Sweep
-    from wakebook.lifecycle.upgrade import Upgraded
+    from wakebook.learn.catch_up import Sweep
+    from wakebook.learn.reading import Report
+    from wakebook.learn.reread import Upgraded
     from wakebook.log.entry import Entry
     from wakebook.log.subjects import Subject
+    from wakebook.store.sync import Progress
+    from wakebook.upkeep.init import Made
 
 
 class Learning(Keeping):
     def init(self) -> Made:
-        from wakebook.lifecycle.init import init
+        from wakebook.upkeep.init import init
 
         return init(self.home)
 
@@ -65,7 +65,7 @@ class Learning(Keeping):
         )
 
     def _sweep(self, found: Sequence[Session], *, sparing: bool = False, **options: Any) -> Sweep:
-        from wakebook.lifecycle.sweep import sweep
+        from wakebook.learn.catch_up import sweep
 
         history = self.history()
 
@@ -94,7 +94,7 @@ class Learning(Keeping):
         self, session: str = "", progress: Progress = lambda what, done, total: None
     ) -> Upgraded:
         """Have the model read again what rules have read. New entries replace the old ones."""
-        from wakebook.lifecycle.upgrade import upgrade
+        from wakebook.learn.reread import upgrade
 
         self.home.require()
         done = upgrade(self._work(), session, progress)
@@ -104,7 +104,7 @@ class Learning(Keeping):
     @contextmanager
     def rehearsal(self) -> Iterator[Self]:
         """A copy of this memory. No model is asked: its `models.planned` says what would be."""
-        from wakebook.lifecycle.rehearse import rehearsal
+        from wakebook.upkeep.init import rehearsal
 
         self.home.require()
         with rehearsal(self.home, self.config) as (home, config):
@@ -125,7 +125,7 @@ class Learning(Keeping):
 
         A correction is about what it corrects, unless it says otherwise.
         """
-        from wakebook.lifecycle.remember import remember
+        from wakebook.learn.remember import remember
 
         with self._writing():
             old = [self.entry(name) for name in replaces]
@@ -164,7 +164,7 @@ class Learning(Keeping):
 
     def rename_subject(self, old: str, new: str, *, merge: bool = False) -> tuple[str, int]:
         """Rename in registry and log, or merge into an existing subject. Entries changed."""
-        from wakebook.lifecycle.rename import rename
+        from wakebook.notes.rename import rename
 
         with self._writing():
             if merge:

@@ -8,35 +8,35 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wakebook import clock
-from wakebook.config import expand
+from wakebook.base import clock
+from wakebook.base.config import expand
 from wakebook.log.query import Query
 from wakebook.memory.parts import Parts
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from wakebook.index.health import IndexStatus
-    from wakebook.index.search import Found
-    from wakebook.index.sync import Progress, Synced
-    from wakebook.lifecycle.audit import Account
-    from wakebook.lifecycle.costs import Costs
-    from wakebook.lifecycle.status import Status
     from wakebook.log.entry import Entry
     from wakebook.recall.show import Shown
+    from wakebook.store.index import IndexStatus
+    from wakebook.store.search import Found
+    from wakebook.store.sync import Progress, Synced
+    from wakebook.upkeep.audit import Account
+    from wakebook.upkeep.costs import Costs
+    from wakebook.upkeep.status import Status
 
 
 class Looking(Parts):
     def wake(self) -> str:
         """What a new session should be told. Cached until something changes."""
-        from wakebook import cache
+        from wakebook.base import cache
 
         self.home.require()
         kept = cache.read(str(self.home.root), "wake.md")
         if kept is not None:
             return kept
-        from wakebook.derive import prose
-        from wakebook.derive.wake import wake
+        from wakebook.notes import prose
+        from wakebook.recall.wake import wake
 
         key = cache.key(str(self.home.root))
         text = wake(
@@ -67,7 +67,7 @@ class Looking(Parts):
         are whole conversations; with `explain`, each says what its score is made of.
         """
         self.home.require()
-        from wakebook.index.search import Options
+        from wakebook.store.search import Options
 
         query = Query(text=wanted) if isinstance(wanted, str) else wanted
         options = Options(limit, min_score, sessions, explain)
@@ -116,7 +116,7 @@ class Looking(Parts):
         if self.config.briefing.memory_file:
             found.append(self.memory_file().resolve())
         if self.config.mounts.homes:
-            from wakebook.index import mounts
+            from wakebook.store import index as mounts
 
             found += mounts.notes(self.home, self.config)
         return found
@@ -127,15 +127,15 @@ class Looking(Parts):
         return self.home.root / expand(chosen) if chosen else self.home.memory
 
     def audit(self, paths: Sequence[Path] = ()) -> list[Account]:
-        from wakebook.lifecycle.audit import audit
+        from wakebook.upkeep.audit import audit
 
         self.home.require()
         return audit(self.home, self.chains(), self.state(), self.sessions(paths), self.config)
 
     def status(self) -> Status:
-        from wakebook.lifecycle.desk import Desk
-        from wakebook.lifecycle.knowledge import knowledge
-        from wakebook.lifecycle.status import status
+        from wakebook.notes.desk import Desk
+        from wakebook.notes.knowledge import knowledge
+        from wakebook.upkeep.status import status
 
         history = self.history()
         return status(
@@ -153,7 +153,7 @@ class Looking(Parts):
 
     def costs(self, by: str = "operation", since: datetime | None = None) -> Costs:
         """What the models have cost, by operation, model or day."""
-        from wakebook.lifecycle.costs import costs
+        from wakebook.upkeep.costs import costs
 
         self.home.require()
         return costs(self.home, self.models, by, since, clock.now())

@@ -10,27 +10,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wakebook import clock
-from wakebook import config as configs
-from wakebook.config import Config
-from wakebook.errors import ConfigError, WakebookError
-from wakebook.home import Home, locate
+from wakebook.base import clock
+from wakebook.base import config as configs
+from wakebook.base.config import Config
+from wakebook.base.errors import ConfigError, WakebookError
+from wakebook.base.home import Home, locate
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from wakebook.capture.session import Session
     from wakebook.capture.state import State
-    from wakebook.derive.distil import Work
-    from wakebook.derive.extract import Extractor
-    from wakebook.git import Repository
-    from wakebook.index.index import Index
-    from wakebook.lifecycle.history import History
+    from wakebook.history.history import History
+    from wakebook.history.repository import Repository
+    from wakebook.learn.extract import Extractor
+    from wakebook.learn.reading import Work
     from wakebook.log.chains import Chains
-    from wakebook.log.ledger import Ledger
+    from wakebook.log.log import Ledger
     from wakebook.log.subjects import Registry
     from wakebook.models.chat import Models
     from wakebook.models.model import Lend
+    from wakebook.store.index import Index
 
 # Of the home: chats of your own agents, and what was imported. Known without any configuration.
 SESSIONS, IMPORTS = "sessions", "imports"
@@ -93,26 +93,26 @@ class Parts:
 
     @cached_property
     def _ledger(self) -> Ledger:
-        from wakebook.log.ledger import Ledger
+        from wakebook.log.log import Ledger
 
         return Ledger(self.home)
 
     @cached_property
     def _index(self) -> Index:
-        from wakebook.index.index import Index
+        from wakebook.store.index import Index
 
         return Index(self.home, self.config)
 
     @property
     def extractor(self) -> Extractor:
         if self._extractor is None:
-            from wakebook.derive.by_model import choose
+            from wakebook.learn.ask import choose
 
             self._extractor = choose(self.models, self.home, self.config)
         return self._extractor
 
     def _work(self, sparing: bool = False) -> Work:
-        from wakebook.derive.distil import Work
+        from wakebook.learn.reading import Work
 
         return Work(self.home, self.config, self._ledger, self.extractor, sparing=sparing)
 
@@ -138,7 +138,7 @@ class Parts:
 
     @contextmanager
     def _writing(self) -> Iterator[State]:
-        from wakebook.derive.batch import settle
+        from wakebook.learn.entries import settle
 
         self.home.require()
         with self.home.locked():
@@ -146,7 +146,7 @@ class Parts:
         self._index.changed()
 
     def history(self, models: Models | None = None) -> History:
-        from wakebook.lifecycle.history import History
+        from wakebook.history.history import History
 
         found = History(self.home, self.config, models or self.models, self._repository)
         self._repository = found.repository  # looking for it takes a process

@@ -6,22 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from wakebook import clock
-from wakebook.errors import NotFound
+from wakebook.base import clock
+from wakebook.base.errors import NotFound
 from wakebook.memory.keeping import Keeping
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from wakebook.git import Commit
-    from wakebook.lifecycle.branches import Dropped, Exploration
-    from wakebook.lifecycle.checks import Problem
-    from wakebook.lifecycle.past import Difference, Learned, Moment
-    from wakebook.lifecycle.push import Pushed
-    from wakebook.lifecycle.tags import Snapshot
-    from wakebook.lifecycle.undo import Rewrite, Undone
+    from wakebook.history.branches import Dropped, Exploration, Snapshot
+    from wakebook.history.githooks import Problem
+    from wakebook.history.past import Difference, Learned, Moment
+    from wakebook.history.push import Pushed
+    from wakebook.history.revisions import Commit
     from wakebook.models.chat import Models
     from wakebook.recall.show import Shown
+    from wakebook.upkeep.undo import Rewrite, Undone
 
 
 class Past(Keeping):
@@ -40,13 +39,13 @@ class Past(Keeping):
 
     def when(self, text: str) -> Learned:
         """When something was said, and when it came into the files."""
-        from wakebook.lifecycle.past import when
+        from wakebook.history.past import when
 
         return when(self.history(), self.chains().entries, text)
 
     def diff(self, since: str, until: str = "", *, stat: bool = False) -> Difference:
         """What has changed in knowledge/ and in the log since a day, an age or a tag."""
-        from wakebook.lifecycle.past import difference
+        from wakebook.history.past import difference
 
         self.home.require()
         return difference(
@@ -59,7 +58,7 @@ class Past(Keeping):
 
         With it come the moment, and a function that brings conversations into it.
         """
-        from wakebook.lifecycle.past import extracted, find
+        from wakebook.history.past import extracted, find
 
         self.home.require()
         repository = self.history().required()
@@ -76,7 +75,7 @@ class Past(Keeping):
 
     def at_show(self, when: str, ref: str, first: int = 0, lines: int = 0) -> tuple[Moment, Shown]:
         """What a reference pointed at then."""
-        from wakebook.lifecycle.past import needed
+        from wakebook.history.past import needed
 
         with self.at(when) as (then, found, bring):
             try:
@@ -88,8 +87,8 @@ class Past(Keeping):
 
     def at_wake(self, when: str) -> tuple[Moment, str]:
         """What a new session would have been told then."""
-        from wakebook.derive.prose import Prose
-        from wakebook.derive.wake import wake
+        from wakebook.notes.prose import Prose
+        from wakebook.recall.wake import wake
 
         with self.at(when) as (then, found, _):
             briefing = self.config.briefing
@@ -98,14 +97,14 @@ class Past(Keeping):
 
     def snapshot(self, name: str, *, before: bool = False) -> Snapshot:
         """Give this moment a name: commit what waits, and tag it."""
-        from wakebook.lifecycle.tags import snapshot
+        from wakebook.history.branches import snapshot
 
         with self._writing():
             return snapshot(self.history(), name, clock.now(), before)
 
     def undo(self) -> Undone:
         """Take the last rewrite back."""
-        from wakebook.lifecycle.undo import undo
+        from wakebook.upkeep.undo import undo
 
         with self._writing():
             history = self.history()
@@ -118,48 +117,48 @@ class Past(Keeping):
 
     def _wanted_back(self, restored: Sequence[str], removed: Sequence[str]) -> None:
         """Notes that came back from the archive stay for a while."""
-        from wakebook.lifecycle.retire import wanted_back
+        from wakebook.notes.retire import wanted_back
 
         names = [name.removeprefix("knowledge/") for name in restored]
         wanted_back(self.home, [one for one in names if f"archive/{one}" in removed], self.now())
 
     def rewrites(self) -> list[Rewrite]:
         """What `undo` could take back, and has taken back; newest first."""
-        from wakebook.lifecycle.undo import rewrites
+        from wakebook.upkeep.undo import rewrites
 
         self.home.require()
         return rewrites(self.history())
 
     def explore(self, name: str) -> Exploration:
         """A branch to try something out, in a home of its own."""
-        from wakebook.lifecycle.branches import explore
+        from wakebook.history.branches import explore
 
         with self._writing():
             return explore(self.history(), name, clock.now())
 
     def explorations(self) -> list[Exploration]:
-        from wakebook.lifecycle.branches import explorations
+        from wakebook.history.branches import explorations
 
         self.home.require()
         return explorations(self.history())
 
     def drop(self, name: str) -> Dropped:
         """Put an exploration away; a tag keeps it."""
-        from wakebook.lifecycle.branches import drop
+        from wakebook.history.branches import drop
 
         with self._writing():
             return drop(self.history(), name)
 
     def put_away(self, now: datetime) -> list[Dropped]:
         """Put explorations away that nobody has worked on for a while."""
-        from wakebook.lifecycle.branches import prune
+        from wakebook.history.branches import prune
 
         with self._writing():
             return prune(self.history(), now, self.config.git.explore_days)
 
     def tag(self, now: datetime) -> str:
         """Tag the day of `now`, and the week of the last Sunday if it has no tag yet."""
-        from wakebook.lifecycle import tags
+        from wakebook.history import branches as tags
 
         with self._writing():
             history = self.history()
@@ -168,7 +167,7 @@ class Past(Keeping):
 
     def check_staged(self) -> list[Problem]:
         """What is wrong with what is about to be committed: for the pre-commit hook."""
-        from wakebook.lifecycle.githooks import before_commit
+        from wakebook.history.githooks import before_commit
 
         self.home.require()
         return before_commit(self.home, self.config)
@@ -180,7 +179,7 @@ class Past(Keeping):
 
     def push(self) -> Pushed | None:
         """Push to the remote that config.toml names, if it is time to."""
-        from wakebook.lifecycle.push import push
+        from wakebook.history.push import push
 
         self.home.require()
         repository = self.history().repository

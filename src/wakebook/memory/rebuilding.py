@@ -9,26 +9,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wakebook import clock
-from wakebook.errors import ConfigError
+from wakebook.base import clock
+from wakebook.base.errors import ConfigError
 from wakebook.memory.keeping import Keeping
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from wakebook.config import Config
-    from wakebook.derive.extract import Extractor
-    from wakebook.index.sync import Progress
-    from wakebook.lifecycle.forget import Forgetting as Forgetting
-    from wakebook.lifecycle.rebuild.build import Builder
-    from wakebook.lifecycle.rebuild.build import Built as Built
-    from wakebook.lifecycle.rebuild.merge import Dropped, Merged
-    from wakebook.lifecycle.rebuild.rehearse import Rehearsed
-    from wakebook.lifecycle.rebuild.report import Rebuild as Rebuild
-    from wakebook.lifecycle.rebuild.report import Standing
-    from wakebook.lifecycle.rebuild.site import Site
-    from wakebook.lifecycle.rebuild.spending import Spending
+    from wakebook.base.config import Config
+    from wakebook.learn.extract import Extractor
     from wakebook.models.chat import Models
+    from wakebook.rebuild.build import Builder, Built
+    from wakebook.rebuild.merge import Dropped, Merged
+    from wakebook.rebuild.replay import Spending
+    from wakebook.rebuild.report import Rebuild, Rehearsed, Standing
+    from wakebook.rebuild.site import Site
+    from wakebook.store.sync import Progress
+    from wakebook.upkeep.forget import Forgetting
 
 
 def _quiet(what: str, done: int, total: int) -> None:
@@ -51,7 +48,7 @@ class Rebuilding(Keeping):
 
         `extractor`: rules or model. `model`: another one than [models] main.
         """
-        from wakebook.lifecycle.rebuild.build import Wanted, default_name
+        from wakebook.rebuild.build import Wanted, default_name
 
         self.home.require()
         builder, _ = self._builder(extractor, model)
@@ -68,8 +65,8 @@ class Rebuilding(Keeping):
         progress: Progress = _quiet,
     ) -> tuple[Rehearsed, Models | None]:
         """What a rebuild would read, and what it would ask a model. Nothing is changed."""
-        from wakebook.home import Home
-        from wakebook.lifecycle.rebuild.rehearse import rehearse
+        from wakebook.base.home import Home
+        from wakebook.rebuild.report import rehearse
 
         self.home.require()
         builder, models = self._builder(extractor, model, dry=True)
@@ -80,27 +77,27 @@ class Rebuilding(Keeping):
 
     def rebuilds(self) -> list[Standing]:
         """Every rebuild that is not merged or dropped, and how it stands."""
-        from wakebook.lifecycle.rebuild.report import standings
+        from wakebook.rebuild.report import standings
 
         self.home.require()
         return standings(self.home, self.history())
 
     def check_questions(self, path: Path) -> int:
         """How many labelled questions a file holds. Raises if one is not as it should be."""
-        from wakebook.lifecycle.rebuild.quality import load
+        from wakebook.rebuild.quality import load
 
         return len(load(path))
 
     def compare_rebuild(self, name: str, questions: Path | None = None) -> Rebuild:
         """What would be different. With labelled questions, also how well they are answered."""
-        from wakebook.lifecycle.rebuild.report import report
+        from wakebook.rebuild.report import report
 
         self.home.require()
         return report(self.home, self.config, self._site(name), questions, clock.now())
 
     def merge_rebuild(self, name: str) -> Merged:
         """The rebuilt log in the place of this one, with what came since."""
-        from wakebook.lifecycle.rebuild.merge import merge
+        from wakebook.rebuild.merge import merge
 
         with self._writing():
             pass  # what a crash left half done is finished first
@@ -109,33 +106,33 @@ class Rebuilding(Keeping):
         return done
 
     def drop_rebuild(self, name: str) -> Dropped:
-        from wakebook.lifecycle.rebuild.merge import drop
+        from wakebook.rebuild.merge import drop
 
         self.home.require()
         return drop(self.home, self._site(name))
 
     def _site(self, name: str) -> Site:
-        from wakebook.lifecycle.rebuild.site import Site
+        from wakebook.rebuild.site import Site
 
         return Site(self.home, self.history(), name)
 
     def _builder(
         self, extractor: str, model: str, dry: bool = False
     ) -> tuple[Builder, Models | None]:
-        from wakebook.lifecycle.rebuild.build import Builder
-        from wakebook.lifecycle.rebuild.spending import Spending
+        from wakebook.rebuild.build import Builder
+        from wakebook.rebuild.replay import Spending
 
         spending = Spending()
         config, models = self.config, None
         reader: Extractor
         if extractor == "model":
-            from wakebook.derive.by_model import ModelExtractor
+            from wakebook.learn.ask import ModelExtractor
 
             config = self._with_model(model)
             models = self._counted(config, spending, dry)
             reader = ModelExtractor(models, self.home, config.models.request_tokens)
         else:
-            from wakebook.derive.rules import RuleExtractor
+            from wakebook.learn.select.extractor import RuleExtractor
 
             reader = RuleExtractor()
         builder = Builder(self.home, config, self.history(), reader, spending, self.now())
@@ -143,8 +140,8 @@ class Rebuilding(Keeping):
 
     def _counted(self, config: Config, spending: Spending, dry: bool) -> Models:
         """Models whose calls a rebuild knows of."""
-        from wakebook.lifecycle.rebuild.spending import CountedCalls
         from wakebook.models.chat import Models
+        from wakebook.rebuild.replay import CountedCalls
 
         models = Models(self.home, config, os.environ, lend=self._lend, dry=dry or self._dry)
         models.calls = CountedCalls(self.home, spending)
@@ -164,13 +161,13 @@ class Rebuilding(Keeping):
 
     def plan_forget(self, names: Sequence[str], *, chain: bool = False) -> Forgetting:
         """What would go, and what would follow from it."""
-        from wakebook.lifecycle.forget import plan
+        from wakebook.upkeep.forget import plan
 
         return plan(self.chains(), [self.entry(name).id for name in names], chain)
 
     def forget(self, names: Sequence[str], *, chain: bool = False) -> Forgetting:
         """Take entries out of the log for good: they leave the notes and the index, too."""
-        from wakebook.lifecycle.forget import forget, still_there
+        from wakebook.upkeep.forget import forget, still_there
 
         with self._writing():
             going = self.plan_forget(names, chain=chain)

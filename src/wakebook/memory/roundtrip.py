@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wakebook import clock
-from wakebook.config import Config
-from wakebook.errors import WakebookError
+from wakebook.base import clock
+from wakebook.base.config import Config
+from wakebook.base.errors import WakebookError
 
 if TYPE_CHECKING:
-    from wakebook.lifecycle.doctor import Check
     from wakebook.memory import Memory
+    from wakebook.upkeep.doctor import Check
 
 NAME = "round trip: all of it"
 PARROT = "The parrot of the lighthouse keeper is called Quillfeather."
@@ -34,7 +34,7 @@ class _Lost(WakebookError):
 
 
 def round_trip(make: type[Memory]) -> Iterator[Check]:
-    from wakebook.lifecycle.doctor import Check
+    from wakebook.upkeep.doctor import Check
 
     began = clock.monotonic()
     with tempfile.TemporaryDirectory(prefix="wakebook-doctor-") as folder:

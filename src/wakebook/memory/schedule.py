@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wakebook.errors import WakebookError
+from wakebook.base.errors import WakebookError
 from wakebook.memory.condensing import Condensing
 from wakebook.memory.context import Turns
 
@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from threading import Event
 
     from wakebook.capture.session import Session
-    from wakebook.lifecycle.jobs import Body, Job, Slot, Standing
-    from wakebook.lifecycle.sweep import Sweep
-    from wakebook.lifecycle.tick import Ran
+    from wakebook.learn.catch_up import Sweep
+    from wakebook.upkeep.jobs import Body, Job, Ran, Slot, Standing
 
 
 class Schedule(Turns, Condensing):
     def jobs(self) -> list[Standing]:
         """Every job: what it does, how its last run went, and when it runs next."""
-        from wakebook.lifecycle.jobs import standing
+        from wakebook.upkeep.jobs import standing
 
         runs, now = self.state().jobs, self.now()
         return [standing(job, runs.get(job.name), now) for job in self._table()]
@@ -32,7 +31,7 @@ class Schedule(Turns, Condensing):
         self, names: Iterable[str] = (), *, told: Callable[[Ran], None] = lambda ran: None
     ) -> list[Ran]:
         """Run the jobs that are due; or those with these names, due or not."""
-        from wakebook.lifecycle.jobs import named
+        from wakebook.upkeep.jobs import named
 
         wanted = tuple(names)
         table = self._table()
@@ -49,7 +48,7 @@ class Schedule(Turns, Condensing):
 
         `told` hears of every catch-up, `ran` of every job, `failed` of a passing error.
         """
-        from wakebook.lifecycle.watch import watch
+        from wakebook.upkeep.watch import watch
 
         table = self._table()
         self.now()  # what is wrong with config.toml is told at once, not once a minute
@@ -79,7 +78,7 @@ class Schedule(Turns, Condensing):
     def _table(self) -> tuple[Job, ...]:
         from msgspec.structs import replace
 
-        from wakebook.lifecycle.jobs import table
+        from wakebook.upkeep.jobs import table
 
         self.home.require()
         jobs = table(self.config.schedule, self.home.config)
@@ -104,7 +103,7 @@ class Schedule(Turns, Condensing):
         caught_up: Callable[[Sweep], None] = lambda done: None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Ran]:
-        from wakebook.lifecycle.tick import tick
+        from wakebook.upkeep.jobs import tick
 
         bodies = self._bodies(caught_up, stopped)
         done = tick(self.home, jobs, bodies, self.now, asked=asked, told=told, stopped=stopped)

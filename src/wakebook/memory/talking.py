@@ -18,14 +18,14 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from wakebook import clock
-from wakebook.errors import WakebookError
+from wakebook.base import clock
+from wakebook.base.errors import WakebookError
 from wakebook.memory.context import Turns
 from wakebook.memory.parts import SESSIONS
 
 if TYPE_CHECKING:
-    from wakebook.capture.hosts.plain_line import Line
-    from wakebook.lifecycle.sweep import Sweep
+    from wakebook.capture.hosts.plain_file import Line
+    from wakebook.learn.catch_up import Sweep
     from wakebook.recall.slot import Context
 
 LONGEST = 200  # characters of an id
@@ -83,7 +83,7 @@ class Conversation:
         self, name: str, arguments: object, result: object, *, error: bool = False, id: str = ""
     ) -> str:
         """A tool that the agent has called, and what it gave back (text, or anything for JSON)."""
-        from wakebook.capture.hosts import plain_line
+        from wakebook.capture.hosts import plain_file as plain_line
 
         named = _text(id, "An id") or _new_id()
         called = plain_line.call(f"call-{named}", _text(name, "A tool's name"), arguments)
@@ -96,7 +96,7 @@ class Conversation:
         Its own id counts if no other is given, and its `timestamp`. System prompts, reasoning
         and empty messages are passed over.
         """
-        from wakebook.capture.hosts import plain_line
+        from wakebook.capture.hosts import plain_file as plain_line
 
         given = plain_line.as_dict(message)
         named = _text(id, "An id") or plain_line.identity(given)
@@ -145,7 +145,7 @@ class Conversation:
             self._memory._quietly(f"session {self.id}", self.end)
 
     def _catch_up(self, *, closing: bool = False, sparing: bool = False) -> Sweep:
-        from wakebook.lifecycle.sweep import Sweep
+        from wakebook.learn.catch_up import Sweep
 
         if not self._file.begun():
             return Sweep()
@@ -176,7 +176,7 @@ class Conversation:
         return id
 
     def _check(self, lines: Sequence[Line]) -> None:
-        from wakebook.capture.hosts.plain_line import encode
+        from wakebook.capture.hosts.plain_file import encode
 
         largest = max((len(encode(line)) for line in lines), default=0)
         if largest > self._limit:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from wakebook.memory.looking import Looking
 
 if TYPE_CHECKING:
-    from wakebook.index.sync import Progress
-    from wakebook.lifecycle.vault import Built
     from wakebook.log.chains import Chains
     from wakebook.log.subjects import Registry
+    from wakebook.notes.vault import Built
+    from wakebook.store.sync import Progress
 
 
 class Vault(Looking):
@@ -25,7 +25,7 @@ class Vault(Looking):
 
         `dry`: only say what would be done.
         """
-        from wakebook.lifecycle.vault import build
+        from wakebook.notes.vault import build
 
         self.home.require()
         zone = self.now().tzinfo

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wakebook.errors import ConfigError, NotFound, TranscriptError, WakebookError
+from wakebook.base.errors import ConfigError, NotFound, TranscriptError, WakebookError
 from wakebook.memory.learning import Learning
 
 if TYPE_CHECKING:
     from wakebook.capture.session import Session
-    from wakebook.lifecycle.flush import Flushed
+    from wakebook.learn.flush import Flushed
     from wakebook.recall.messages import Message
     from wakebook.recall.prune import Pruned
     from wakebook.recall.window import Slid
@@ -47,7 +47,7 @@ class Windowing(Learning):
         """
         from msgspec.structs import replace
 
-        from wakebook.lifecycle.flush import Flushed
+        from wakebook.learn.flush import Flushed
         from wakebook.recall.window import slide
 
         slid = slide(messages, budget)
@@ -80,7 +80,7 @@ class Windowing(Learning):
         """
         from msgspec.structs import replace
 
-        from wakebook.lifecycle.flush import Flushed, flush_due, flushed_at, mark, rounds
+        from wakebook.learn.flush import Flushed, flush_due, flushed_at, mark, rounds
 
         self.home.require()
         if (tokens is None) != (window is None):
@@ -104,7 +104,7 @@ class Windowing(Learning):
     def _found(self, name: str, paths: Sequence[Path] = ()) -> list[Session] | Flushed:
         """The sources of a session, or what to say if there is none."""
         from wakebook.capture.discover import named
-        from wakebook.lifecycle.flush import unknown
+        from wakebook.learn.flush import unknown
 
         if not name:
             return unknown(self.home, name, "no session was named")
@@ -114,7 +114,7 @@ class Windowing(Learning):
             return unknown(self.home, name, str(error))
 
     def _saved(self, found: list[Session]) -> Flushed:
-        from wakebook.lifecycle.flush import save
+        from wakebook.learn.flush import save
 
         self.models.insist = False
         return save(self.home, self.config, found, lambda: self._sweep(found), self.chains)

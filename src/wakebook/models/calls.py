@@ -15,8 +15,8 @@ from threading import Lock
 
 import msgspec
 
-from wakebook import clock
-from wakebook.home import Home
+from wakebook.base import clock
+from wakebook.base.home import Home
 
 HURRIED = ("gate",)  # asked with little patience: that one fails says nothing about the others
 FAILED = ("unavailable", "bad", "unusable", "empty")  # a model that goes on like this is left alone

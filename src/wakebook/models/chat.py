@@ -23,9 +23,9 @@ from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any, TypeVar
 
-from wakebook import clock
-from wakebook.config import Config
-from wakebook.errors import (
+from wakebook.base import clock, text
+from wakebook.base.config import Config
+from wakebook.base.errors import (
     BadModelOutput,
     ConfigError,
     LeftAlone,
@@ -34,13 +34,13 @@ from wakebook.errors import (
     NotAsked,
     TooLong,
 )
-from wakebook.home import Home
-from wakebook.models import lines as parse
+from wakebook.base.home import Home
 from wakebook.models import model as makes
-from wakebook.models import prices, prompt, text
+from wakebook.models import prices, prompt
+from wakebook.models import prompt as parse
 from wakebook.models.calls import HURRIED, Call, Calls
-from wakebook.models.lines import Lines
 from wakebook.models.model import HOST, Lend, Model
+from wakebook.models.prompt import Lines
 from wakebook.models.transport import Patience, TooLarge, on_this_machine
 from wakebook.models.wire import Question, Reply
 

@@ -11,14 +11,20 @@ names its provider.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import os
+import sqlite3
+import sys
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from wakebook import config
-from wakebook.errors import ConfigError, ModelUnavailable
-from wakebook.models import keys
+from wakebook.base import config
+from wakebook.base.errors import BadModelOutput, ConfigError, ModelUnavailable
+from wakebook.models import model as keys
 
 Rows = Sequence[Sequence[float]]  # lists, or the rows of a numpy array
 
@@ -116,3 +122,175 @@ def _about_the_key(provider: str, settings: config.Embedding, environ: Mapping[s
     except ModelUnavailable as error:
         return f", but it cannot be asked: {error}"
     return ""
+
+
+# -----------------------------------------------------------------------------
+# Kept: an embedder whose vectors are kept, so that no text is paid for twice.
+#
+# A SQLite file beside the other things that can be deleted. The key is the hash of the model's
+# name (with all that its vectors depend on), of the text, and of whether it is a question; the
+# value is the row as 32-bit numbers. Every batch is stored as soon as it is there. A file that is
+# damaged is set aside, one that cannot be written or stays locked is done without: `problem` says
+# so, and the vectors come anyway.
+
+BATCH = 64
+BUSY_SECONDS = 5.0
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS vectors_1 (key BLOB PRIMARY KEY, row BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS models_1 (name TEXT PRIMARY KEY, dimensions INTEGER NOT NULL);
+"""
+_SELECT = "SELECT row FROM vectors_1 WHERE key = ?"
+
+
+def _silent(done: int, total: int) -> None:
+    pass
+
+
+class Kept:
+    def __init__(
+        self, embedder: Embedder, path: Path, batch: int = BATCH, busy: float = BUSY_SECONDS
+    ) -> None:
+        self.name = embedder.name
+        self.remote = embedder.remote
+        self.problem = ""  # what is the matter with the file, in one sentence for people
+        self._embedder = embedder
+        self._path = path
+        self._batch = batch
+        self._busy = busy
+        self._usable = True  # the file; a new call of `embed` tries again
+
+    def __repr__(self) -> str:
+        return f"Kept({self._embedder!r})"
+
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        query: bool = False,
+        progress: Callable[[int, int], None] = _silent,
+    ) -> list[array[float]]:
+        """Rows from the file; only what is not there is asked for.
+
+        `progress` is told how many of the texts that had to be asked for are done.
+        """
+        self._usable = True
+        keys = [self._key(text, query) for text in texts]
+        rows = self._read(set(keys))
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in rows}
+        todo = list(missing)
+        for start in range(0, len(todo), self._batch):
+            batch = todo[start : start + self._batch]
+            made = self._embedder.embed([missing[key] for key in batch], query=query)
+            if len(made) != len(batch):
+                raise BadModelOutput(f"{self.name}: {len(made)} rows for {len(batch)} texts.")
+            fresh = {key: array("f", row) for key, row in zip(batch, made, strict=True)}
+            self._write(fresh)
+            rows |= fresh
+            progress(min(start + self._batch, len(todo)), len(todo))
+        self._agree({len(row) for row in rows.values()})
+        return [rows[key] for key in keys]
+
+    def _key(self, text: str, query: bool) -> bytes:
+        whole = f"{self.name}\0{'query' if query else 'document'}\0{text}"
+        return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).digest()
+
+    def _agree(self, dimensions: set[int]) -> None:
+        if len(dimensions) > 1:
+            raise BadModelOutput(
+                f"{self.name} now gives vectors of another dimension "
+                f"({' and '.join(map(str, sorted(dimensions)))} numbers). They are not mixed: "
+                f"delete {self._path} so that all are made anew, or set another model."
+            )
+
+    # --- the file ------------------------------------------------------------------
+
+    def _read(self, keys: set[bytes]) -> dict[bytes, array[float]]:
+        rows: dict[bytes, array[float]] = {}
+        with self._opened() as database:
+            found: dict[bytes, array[float]] = {}
+            for key in keys:
+                for (blob,) in database.execute(_SELECT, (key,)) if database else ():
+                    if isinstance(blob, bytes) and blob and len(blob) % 4 == 0:
+                        found[key] = _unpacked(blob)
+            rows |= found  # all or none: a damaged file is not trusted even where it can be read
+        return rows
+
+    def _write(self, fresh: dict[bytes, array[float]]) -> None:
+        dimensions = {len(row) for row in fresh.values()}
+        self._agree(dimensions)
+        known: set[int] = set()
+        with self._opened() as database:
+            if database:
+                query = "SELECT dimensions FROM models_1 WHERE name = ?"
+                known = {number for (number,) in database.execute(query, (self.name,))}
+                if known <= dimensions:
+                    with database:
+                        database.execute(
+                            "INSERT OR IGNORE INTO models_1 VALUES (?, ?)",
+                            (self.name, *dimensions),
+                        )
+                        database.executemany(
+                            "INSERT OR REPLACE INTO vectors_1 VALUES (?, ?)",
+                            ((key, _packed(row)) for key, row in fresh.items()),
+                        )
+        self._agree(dimensions | known)
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection | None]:
+        """The file for one use; None if there is none to be had. What fails in it is noted."""
+        if not self._usable:
+            yield None
+            return
+        try:
+            database = self._connect()
+        except (sqlite3.Error, OSError) as error:
+            self._note(error)
+            yield None
+            return
+        with closing(database):
+            try:
+                yield database
+            except sqlite3.Error as error:
+                self._note(error)
+
+    def _connect(self) -> sqlite3.Connection:
+        if not self._path.exists():
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        database = sqlite3.connect(self._path, timeout=self._busy)
+        try:
+            database.executescript(_SCHEMA)  # which writes only if something is missing
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def _note(self, error: Exception) -> None:
+        self.problem = (
+            f"Vectors cannot be kept in {self._path} ({error}), so they are made anew each time."
+        )
+        if isinstance(error, sqlite3.OperationalError | OSError):  # locked, read-only, full
+            self._usable = False
+            return
+        aside = self._path.with_name(self._path.name + ".damaged")
+        with suppress(OSError):
+            self._path.replace(aside)
+            self.problem = (
+                f"The kept vectors in {self._path} were damaged ({error}). They were renamed to "
+                f"{aside.name}, and are made anew."
+            )
+
+
+def _packed(row: array[float]) -> bytes:
+    if sys.byteorder == "big":
+        row = array("f", row)
+        row.byteswap()
+    return row.tobytes()
+
+
+def _unpacked(blob: bytes) -> array[float]:
+    row = array("f")
+    row.frombytes(blob)
+    if sys.byteorder == "big":
+        row.byteswap()
+    return row

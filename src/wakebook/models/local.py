@@ -14,9 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from wakebook import config
-from wakebook.errors import BadModelOutput, ConfigError, ModelUnavailable
-from wakebook.models import text
+from wakebook.base import config, text
+from wakebook.base.errors import BadModelOutput, ConfigError, ModelUnavailable
 
 BATCH = 32
 LONGEST = 512  # tokens, where the model's files do not say

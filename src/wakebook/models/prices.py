@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from wakebook.errors import ConfigError
+from wakebook.base.errors import ConfigError
 
 SHIPPED = Path(__file__).with_name("prices.toml")
 MOST = 1_000_000

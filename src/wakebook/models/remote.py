@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wakebook import config
-from wakebook.errors import BadModelOutput, ConfigError, ModelUnavailable
-from wakebook.models import address, keys, text
+from wakebook.base import config, text
+from wakebook.base.errors import BadModelOutput, ConfigError, ModelUnavailable
+from wakebook.models import model as keys
+from wakebook.models import transport as address
 from wakebook.models.transport import Patience, Server, TooLarge, post, quoted
 
 QUERY_SECONDS = 8.0

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from wakebook.models import text
+from wakebook.base import text
 
 # Some models think aloud before they answer; a chat template may have taken the opening mark.
 _THOUGHTS = re.compile(

@@ -25,26 +25,26 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from wakebook.base.config import Context as Settings
+from wakebook.base.errors import WakebookError
+from wakebook.base.home import Home
 from wakebook.capture.echo import fence
-from wakebook.config import Context as Settings
-from wakebook.derive.wake import Handoff
-from wakebook.errors import WakebookError
-from wakebook.home import Home
-from wakebook.index.chunk import category
-from wakebook.index.search import Passages
 from wakebook.models import tokenizer
-from wakebook.recall import fixed, ground, history, playbooks, recalled
-from wakebook.recall import trim as trimming
-from wakebook.recall.fixed import Part
-from wakebook.recall.ground import JOINT, Wanted
-from wakebook.recall.history import Remembered, Spoke
-from wakebook.recall.once import Once, bare
+from wakebook.recall import ground, playbooks, recalled
+from wakebook.recall import ground as fixed
+from wakebook.recall import messages as history
+from wakebook.recall import texts as trimming
+from wakebook.recall.ground import JOINT, Part, Wanted
+from wakebook.recall.messages import Remembered, Spoke
 from wakebook.recall.playbooks import Active
 from wakebook.recall.recalled import Around, Packed
 from wakebook.recall.slot import FIXED, KINDS, PUBLIC, Context, Item, Slot, priority
-from wakebook.recall.texts import Texts
+from wakebook.recall.texts import Once, Texts, bare
 from wakebook.recall.topics.fired import Fired
 from wakebook.recall.topics.speech import is_small_talk
+from wakebook.recall.wake import Handoff
+from wakebook.store.chunk import category
+from wakebook.store.search import Passages
 
 LEAST = 400  # tokens: with less, not even the fixed slots can say where they are
 FEW = 60  # tokens: less of the observations is not worth a fence

@@ -13,12 +13,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from wakebook.capture import echo
-from wakebook.models.text import whole
+from wakebook.base.errors import TranscriptError
+from wakebook.base.home import Home
+from wakebook.base.text import whole
+from wakebook.capture import archive, echo
+from wakebook.models import tokenizer
+from wakebook.recall.slot import Item, label
+from wakebook.recall.texts import Once
 
 Message = Any  # as a host has it: most often a dict
 
@@ -56,7 +61,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 # --- who speaks --------------------------------------------------------------------------
 
 
-def role(message: Message) -> str:
+def role_of(message: Message) -> str:
     """user, assistant, system or tool; nothing for a message that nobody understands.
 
     A user's message that holds only tool results is a tool's.
@@ -72,7 +77,7 @@ def role(message: Message) -> str:
 
 def first_user(messages: Sequence[Message]) -> int:
     """Where the first message of a user stands; past the end if there is none."""
-    return next((i for i, one in enumerate(messages) if role(one) == "user"), len(messages))
+    return next((i for i, one in enumerate(messages) if role_of(one) == "user"), len(messages))
 
 
 def _own_text(content: Any) -> bool:
@@ -110,12 +115,12 @@ def results(messages: Iterable[Message]) -> list[Result]:
     found: list[Result] = []
     for index, message in enumerate(messages):
         names.update(calls(message))
-        if role(message) and _ROLES[str(message["role"])] == "tool":
+        if role_of(message) and _ROLES[str(message["role"])] == "tool":
             named = message.get("toolName") or message.get("name")
             identity = next(iter(answers(message)), "")
             tool = str(named or names.get(identity, ""))
             found.append(_result(message.get("content"), index, -1, identity, tool))
-        elif role(message) in ("user", "tool"):
+        elif role_of(message) in ("user", "tool"):
             found += _inside(index, message.get("content"), names)
     return found
 
@@ -176,7 +181,7 @@ def tokens(message: Message) -> int:
 
 def _parts(message: Message) -> Iterator[str | None]:
     """The texts that a message is made of. None stands for a picture."""
-    if not role(message):
+    if not role_of(message):
         yield _json(message)
         return
     for block in _blocks(message.get("content")):
@@ -258,9 +263,104 @@ def said(message: Message, tools: Mapping[str, str] = MappingProxyType({})) -> s
     blocks = _blocks(_get(message, "content"))
     lines = [own(_text(block)) for block in blocks if _is_text(block)]
     lines += [f"[calls {name or 'a tool'}]" for _, name in calls(message)]
-    if role(message) == "tool":
+    if role_of(message) == "tool":
         lines = []
     for one in results([message]):
         name = one.tool or tools.get(one.call) or "a tool"
         lines.append(f"[{name} gave: {' '.join(own(one.text).split())[:SHOWN]}]")
     return "\n".join(line for line in lines if line.strip())
+
+
+# -----------------------------------------------------------------------------
+# History: what was said in this session, newest first into the budget, oldest first in the text.
+#
+# It comes from the messages that a caller hands over, or else from the session's transcript. A tool
+# call is one line. What follows the first line of a message is indented, so that nobody's words can
+# pass for another's.
+
+TITLE = "# Earlier in this session"
+ROLES = {"user": "user", "assistant": "agent", "tool": "tool"}
+SHOWN_MESSAGES = 8  # messages that are listed, the newest
+LONGEST = 400  # tokens of one message; more of it is cut
+CHARACTERS = 20 * LONGEST  # of a message that are looked at
+
+
+class Spoke(NamedTuple):
+    role: str
+    text: str
+
+
+class Remembered(NamedTuple):
+    text: str = ""
+    tokens: int = 0
+    items: tuple[Item, ...] = ()
+    dropped: int = 0
+
+
+class Transcripts:
+    """The newest transcript of a session, kept until it changes."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._kept: dict[str, tuple[tuple[int, int], list[Spoke]]] = {}
+
+    def path(self, session: str) -> str:
+        """The transcript of the session's newest window; empty if there is none."""
+        return (archive.paths_of(self._home, session) or [""])[-1] if session else ""
+
+    def said(self, path: str) -> list[Spoke]:
+        try:
+            found = (self._home.root / path).stat()
+            signature = (found.st_mtime_ns, found.st_size)
+            kept = self._kept.get(path)
+            if kept and kept[0] == signature:
+                return kept[1]
+            turns = archive.read(self._home, path).turns
+        except (TranscriptError, OSError):
+            return []
+        said = [Spoke(turn.role, turn.text) for turn in turns if turn.text.strip()]
+        self._kept = {path: (signature, said)}
+        return said
+
+
+def of_messages(messages: Sequence[Message]) -> list[Spoke]:
+    """The words of a message list, in the shape of any host."""
+    found = []
+    tools: dict[str, str] = {}
+    for message in messages:
+        tools.update(calls(message))
+        role = ROLES.get(role_of(message), "")
+        text = said(message, tools).strip() if role else ""
+        if text:
+            found.append(Spoke(role, text))
+    return found
+
+
+def pack(said: Sequence[Spoke], room: int, told: Once) -> Remembered:
+    """As many of the newest messages as fit, without a gap. `told`: what was said elsewhere."""
+    left = room - tokenizer.count(f"{TITLE}\n\n")
+    kept: list[str] = []
+    for one in reversed(said):
+        line = _line(one, told)
+        size = tokenizer.count(f"{line}\n\n")
+        if size > left:
+            break
+        kept.append(line)
+        left -= size
+    if not kept:
+        return Remembered(dropped=len(said))
+    items = tuple(
+        Item(label=label(line), tokens=tokenizer.count(line)) for line in kept[:SHOWN_MESSAGES]
+    )
+    text = "\n\n".join([TITLE, *reversed(kept)])
+    return Remembered(text, room - left, items, len(said) - len(kept))
+
+
+def _line(one: Spoke, told: Once) -> str:
+    """A message. Its first line always stands; a later one that was told elsewhere does not."""
+    text = one.text.strip()[:CHARACTERS]
+    if tokenizer.count(text) > LONGEST:
+        text = f"{tokenizer.cut(text, LONGEST).rstrip()} …"
+    first, *rest = text.split("\n")
+    kept = [f"  {line.rstrip()}" for line in rest if not told.has(line)]
+    return "\n".join([f"**{one.role}**: {first.rstrip()}", *kept])

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from wakebook.models import tokenizer
-from wakebook.recall.once import Once
 from wakebook.recall.slot import Item
+from wakebook.recall.texts import Once, trim
 from wakebook.recall.topics.activation import Activation
 from wakebook.recall.topics.fired import Fired
 from wakebook.recall.topics.topic import Topic
-from wakebook.recall.trim import trim
 
 TOKENS_A_KB = 256
 CHARACTERS = 60_000  # of a text that are looked at

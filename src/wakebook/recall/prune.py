@@ -15,8 +15,8 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from wakebook.config import Pruning
-from wakebook.errors import ConfigError
+from wakebook.base.config import Pruning
+from wakebook.base.errors import ConfigError
 from wakebook.recall import messages as view
 from wakebook.recall.messages import Message, Result
 
@@ -145,7 +145,7 @@ def _cutoff(messages: Sequence[Message], keep: int) -> int:
     """The last answers begin here. -1: there are fewer than that."""
     if keep <= 0:
         return len(messages)
-    spoken = [i for i, message in enumerate(messages) if view.role(message) == "assistant"]
+    spoken = [i for i, message in enumerate(messages) if view.role_of(message) == "assistant"]
     return spoken[-keep] if len(spoken) >= keep else -1
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from wakebook import ref
+from wakebook.base import ref
+from wakebook.base.errors import NotFound, TranscriptError
+from wakebook.base.home import TRACKED, Home
 from wakebook.capture import archive
 from wakebook.capture.state import State
-from wakebook.errors import NotFound, TranscriptError
-from wakebook.home import TRACKED, Home
 from wakebook.log import query
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
-from wakebook import markdown
-from wakebook.derive.briefing import EMPTY
+from wakebook.base import markdown
 from wakebook.log.entry import present
+from wakebook.models import tokenizer
+from wakebook.notes.briefing import EMPTY
 
 _COMMENT = re.compile(r"\s*<!--(?:(?!-->).)*-->\s*")
 _HEADING = re.compile(r"(#{1,6}) +\S")
@@ -145,3 +148,220 @@ def _spaced(lines: list[str]) -> list[str]:
         for number, line in enumerate(lines)
         if line.strip() or number in code or (number and lines[number - 1].strip())
     ]
+
+
+# -----------------------------------------------------------------------------
+# Once: no line twice. What has been said in one part of a context is not said again in another.
+#
+# Lines are compared by their words: list marks, links, emphasis, ids and Wakebook's own marks do
+# not count, nor does a check box or a day that only one of them has. Code stays whole. A heading
+# that was there before gets the name of its part.
+
+# What notes put before an item; marks of the user's own may be what makes the difference
+_LEAD = re.compile(
+    r"^\s*(?:[-*+]|\d+[.)])?\s*(?P<box>\[[ xX]\]\s*)?(?:[🔴🟡🟢📌]\s*)*"
+    r"(?P<day>\d{4}-\d\d-\d\d:?\s+)?(?:\*\*(?:Decided|Open):\*\* )?"
+)
+# (k3J_x9QmZ2aB), (k3J_x9QmZ2aB, since replaced by …), ^block
+_ID = re.compile(
+    r"\((?=[^()]*[A-Za-z])(?=[^()]*(?:[\d_-]|\w[A-Z]))[\w-]{12}(?:, [^()]*)?\)$|(?<=\s)\^[\w-]+$"
+)
+_MARKS = re.compile(r"[*_`\[\]]+")
+_WORD = re.compile(r"\w")
+
+
+def bare(line: str) -> str:
+    """The words of a line, for comparing."""
+    return _taken_apart(line)[0]
+
+
+@lru_cache(8192)
+def _taken_apart(line: str) -> tuple[str, tuple[str, str]]:
+    """A line's words; its check box and day: lines that differ in those say different things."""
+    lead = _LEAD.match(line)
+    assert lead is not None  # it matches nothing at all, too
+    text = _MARKS.sub("", _ID.sub("", line[lead.end() :].rstrip()))
+    marks = (lead["box"] or "").strip().lower(), (lead["day"] or "").strip(" :")
+    return " ".join(text.casefold().split()), marks
+
+
+class Once:
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[tuple[str, str], ...]] = {}  # words -> marks of the lines
+        self._again: dict[str, int] = {}  # heading -> its last number
+
+    def copy(self) -> Once:
+        other = Once()
+        other._seen, other._again = dict(self._seen), dict(self._again)
+        return other
+
+    def has(self, line: str) -> bool:
+        """Whether a line says this, with the same box and day or without any."""
+        words, own = _taken_apart(line)
+        return any(
+            all(one == other or not one or not other for one, other in zip(own, marks, strict=True))
+            for marks in self._seen.get(words, ())
+        )
+
+    def add(self, text: str) -> None:
+        """This is in the context, or the host has it."""
+        for line in text.split("\n"):
+            self._note(line)
+
+    def _note(self, line: str) -> None:
+        words, marks = _taken_apart(line)
+        known = self._seen.get(words, ())
+        if marks not in known and _WORD.search(words):
+            self._seen[words] = (*known, marks)
+
+    def fresh(self, text: str, name: str = "", within: bool = True) -> str:
+        """The text without lines that were there before; with `within`, in the text itself, too.
+
+        Instructions may say the same at two places, and mean it.
+        """
+        seen = self.copy()
+        lines = text.split("\n")
+        titles = {number for number, _ in headings(lines)}
+        code = markdown.code_lines(lines)
+        kept: list[tuple[int, str]] = []
+        for number, line in enumerate(lines):
+            if number in code:
+                kept.append((number, line))
+                continue
+            if (seen if within else self).has(line):
+                if number not in titles:
+                    continue
+                line = seen._titled(line, name)
+            kept.append((number, line))
+            seen._note(line)
+        return filled("\n".join(_with_lists(lines, kept)))
+
+    def _titled(self, line: str, name: str) -> str:
+        """A heading that was there before, with the name of its part; with a number, if need be."""
+        base = f"{line} ({name})" if name else line
+        if name and not self.has(base):
+            return base
+        while True:
+            number = self._again[base] = self._again.get(base, 1) + 1
+            tried = f"{line} ({f'{name} {number}'.strip()})"
+            if not self.has(tried):
+                return tried
+
+
+def _with_lists(lines: Sequence[str], kept: Sequence[tuple[int, str]]) -> Iterator[str]:
+    """What is kept, without a line that announces a list of which nothing is left."""
+    for place, (number, line) in enumerate(kept):
+        announced = line.rstrip().endswith(":") and _item(lines[number + 1 : number + 2])
+        if not announced or _item([text for _, text in kept[place + 1 : place + 2]]):
+            yield line
+
+
+def _item(line: Sequence[str]) -> bool:
+    return bool(line) and line[0].lstrip().startswith("- ")
+
+
+# -----------------------------------------------------------------------------
+# Trim: a text that is too long, cut at the ends of sections, with a note of what is missing.
+
+_LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")
+_CUT = "[… cut short: see {}]"
+FENCE = 8  # tokens of a mark that ends code
+WORTH = 12  # tokens of a line: fewer are not worth cutting it
+NAMED = 4  # sections that are named in the note
+NAME = 40  # characters of a name
+
+
+class Trimmed(NamedTuple):
+    text: str
+    note: str = ""  # what was cut, for people
+
+
+def least(where: str) -> int:
+    """Tokens of the note that stands there if there is no room for anything else."""
+    return tokenizer.count(_CUT.format(where))
+
+
+def trim(text: str, limit: int, where: str) -> Trimmed:
+    """At most `limit` tokens. `where`: what to read for the rest.
+
+    A section that does not fit is left out, and those behind it may still be told. If too little
+    is left by that, the first of them is cut after a line.
+    """
+    parts = sections(text)
+    if not parts or tokenizer.count(text) <= limit:
+        return Trimmed(text.strip("\n"))
+    room = limit - tokenizer.count(f"\n\n{_noted(parts, where)}")
+    kept: dict[int, str] = {}
+    for number, part in enumerate(parts):
+        size = tokenizer.count(f"{part}\n\n")
+        if size <= room:
+            kept[number] = part
+            room -= size
+    long = next((number for number in range(len(parts)) if number not in kept), None)
+    if long is not None and room > limit // 2:
+        begun = _begun(parts[long], room)
+        kept |= {long: begun} if begun else {}
+    left = [part for number, part in enumerate(parts) if number not in kept]
+    told = filled("\n\n".join(kept[number] for number in sorted(kept)))
+    note = _noted(left, where) if left else _CUT.format(where)
+    whole = f"{told}\n\n{note}" if told.strip("# \n") else ""
+    if not whole or tokenizer.count(whole) > limit:
+        return _begins(text, limit, where)
+    return Trimmed(whole, f"left out: {_names(left)}" if left else "cut short")
+
+
+def _begins(text: str, limit: int, where: str) -> Trimmed:
+    """No section can be told: the first lines can, or the note alone."""
+    note = _CUT.format(where)
+    begun = _begun(text, limit - tokenizer.count(f"\n{note}"))
+    return Trimmed(f"{begun}\n{note}" if begun else note, "cut short")
+
+
+def _begun(text: str, room: int) -> str:
+    """The first lines of a text, and the first words of the next one."""
+    for spare in (0, FENCE):  # the mark that ends code takes room, too
+        kept = closed(filled(_first(text, room - spare)))
+        if kept.strip("# \n") and tokenizer.count(kept) <= room:
+            return kept
+    return ""
+
+
+def _first(text: str, room: int) -> str:
+    lines = text.split("\n")
+    fit = _fitting(lines, room)
+    kept = "\n".join(lines[:fit])
+    if fit == len(lines):
+        return kept
+    left = room - tokenizer.count(f"{kept}\n")
+    return f"{kept}\n{tokenizer.cut(lines[fit], left)}" if left >= WORTH else kept
+
+
+def _fitting(lines: list[str], room: int) -> int:
+    """How many lines fit: looked for in ever larger steps, then in ever smaller ones."""
+    least, most = 0, 1
+    while most < len(lines) and tokenizer.count("\n".join(lines[:most])) <= room:
+        least, most = most, most * 2
+    most = min(most, len(lines))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if tokenizer.count("\n".join(lines[:middle])) <= room:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def _noted(left: list[str], where: str) -> str:
+    return f"[… left out: {_names(left)}; see {where}]"
+
+
+def _name(part: str) -> str:
+    """The heading of a section, without links and brackets, whole or up to a word's end."""
+    title = _LINK.sub(r"\1", part.split("\n", 1)[0]).strip("# ").partition(" (")[0]
+    return title if len(title) <= NAME else f"{title[:NAME].rpartition(' ')[0] or title[:NAME]}…"
+
+
+def _names(left: list[str]) -> str:
+    named = [_name(part) for part in left[:NAMED]]
+    more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
+    return f"{', '.join(named)}{more}"

@@ -50,7 +50,7 @@ class _Sliding:
     def __init__(self, messages: Sequence[Message], budget: int) -> None:
         self._messages = list(messages)
         self._tokens = [view.tokens(message) for message in messages]
-        self._roles = [view.role(message) for message in messages]
+        self._roles = [view.role_of(message) for message in messages]
         self._budget = budget
         self._before = self._total = sum(self._tokens)
         self._head = view.first_user(messages)

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from wakebook import Memory
-from wakebook.config import Config
+from wakebook.base.config import Config
 from wakebook.recall.topics.activation import Activator
-from wakebook.recall.topics.files import Read, parse
-from wakebook.recall.topics.topic import BadTopic, Topic, Trigger
+from wakebook.recall.topics.topic import BadTopic, Read, Topic, Trigger, parse
 from wakebook.recall.topics.triggers import Said, Spoken, Triggers
 
 BODY = "# Release\n\nTag the version, then publish the changelog.\n"

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.recall.topics.making import activator, equip, text, topic, trigger
-from wakebook import Memory, clock
-from wakebook.config import Topics as Settings
+from wakebook import Memory
+from wakebook.base import clock
+from wakebook.base.config import Topics as Settings
 from wakebook.recall.topics.activation import NOTED, SURE, Verdict, settle, verdict
 from wakebook.recall.topics.gate import Answer
 from wakebook.recall.topics.topic import Topic, Trigger

@@ -10,7 +10,7 @@ import pytest
 
 from tests.recall.topics.making import equip, text, topic
 from wakebook import Memory
-from wakebook.errors import NotFound
+from wakebook.base.errors import NotFound
 from wakebook.recall.topics.activation import Decision
 from wakebook.recall.topics.decisions import FEW, Feedback, Standing, standings
 

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.recall.topics.making import equip, good, names, problems, text, write
-from wakebook.recall.topics.files import LARGEST, parse
 from wakebook.recall.topics.topic import (
     ACTIVATIONS,
+    LARGEST,
     PRIORITIES,
     SCOPES,
     TYPES,
     Topic,
     Trigger,
+    parse,
 )
 
 LISTED = "triggers:\n  - type: {kind}\n    {key}: {value}\n"

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.recall.topics.making import equip, text
-from wakebook import Memory, clock
-from wakebook.errors import NotFound, WakebookError
-from wakebook.home import Home
+from wakebook import Memory
+from wakebook.base import clock
+from wakebook.base.errors import NotFound, WakebookError
+from wakebook.base.home import Home
 from wakebook.recall.topics import fired
 from wakebook.recall.topics.fired import MOST, PAYLOAD, Fired
 

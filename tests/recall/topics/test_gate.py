@@ -14,8 +14,8 @@ from tests.models.chatting import KEYS, QUICK, chatting, settings
 from tests.recall.topics.making import equip, text, topic
 from tests.server import Chat, Cut, Hang, ModelServer, Raw, Say, Status, Step
 from wakebook import Memory
-from wakebook.config import Topics
-from wakebook.home import Home
+from wakebook.base.config import Topics
+from wakebook.base.home import Home
 from wakebook.models.transport import Patience
 from wakebook.recall.topics import gate as gates
 from wakebook.recall.topics.gate import Answer, Gate

@@ -11,7 +11,8 @@ import random
 import pytest
 
 from tests.recall.topics.making import activator, topic, trigger
-from wakebook.recall.topics import similarity, speech
+from wakebook.recall.topics import activation as similarity
+from wakebook.recall.topics import speech
 from wakebook.recall.topics.expressions import Set
 from wakebook.recall.topics.triggers import Said
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.recall.topics.making import bad, bad_file, equip, good, problems, text
-from wakebook.recall.topics.files import parse
-from wakebook.recall.topics.topic import BadTopic, Topic
+from wakebook.recall.topics.topic import BadTopic, Topic, parse
 
 LISTED = "triggers:\n  - type: {kind}\n    {key}: {value}\n"
 
@@ -187,7 +186,7 @@ def test_what_is_nested_deeply_is_a_mistake(nested: str) -> None:
 )
 def test_what_is_nested_without_end_does_not_kill(nested: str) -> None:
     program = (
-        "from wakebook.recall.topics.files import parse\n"
+        "from wakebook.recall.topics.topic import parse\n"
         f"found = parse('topics/x.md', '---\\ntype: topic\\n' + {nested} + '\\n---\\nx')\n"
         "print(type(found).__name__, found.line)"
     )

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tests.recall.topics.making import topic, trigger
-from wakebook.recall.topics.similarity import MOST_WORDS, Similarity
+from wakebook.recall.topics.activation import MOST_WORDS, Similarity
 
 RELEASE = topic(
     "release-day",

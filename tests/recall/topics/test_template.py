@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.recall.topics.making import equip, problems, text
-from wakebook.errors import WakebookError
+from wakebook.base.errors import WakebookError
 
 
 @pytest.mark.parametrize(

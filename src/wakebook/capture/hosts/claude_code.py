@@ -18,16 +18,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from wakebook import clock
+from wakebook.base import clock
+from wakebook.base.errors import TranscriptError
 from wakebook.capture import source
-from wakebook.capture.hosts import claude_line as shape
-from wakebook.capture.hosts import jsonl, tools
-from wakebook.capture.hosts.claude_human import Queue, human
-from wakebook.capture.hosts.claude_line import Block, Line, Message
+from wakebook.capture.hosts import claude_records as shape
+from wakebook.capture.hosts import jsonl
+from wakebook.capture.hosts import jsonl as tools
+from wakebook.capture.hosts.claude_records import Block, Line, Message, Queue, human
 from wakebook.capture.hosts.jsonl import load
 from wakebook.capture.session import Session
 from wakebook.capture.transcript import Boundary, Call, Event, Ignored, Record, Result, Said
-from wakebook.errors import TranscriptError
 
 LOOKBACK = 1 << 18
 

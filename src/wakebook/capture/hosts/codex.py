@@ -16,9 +16,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from wakebook import clock
+from wakebook.base import clock
 from wakebook.capture import source
-from wakebook.capture.hosts import jsonl, tools
+from wakebook.capture.hosts import jsonl
+from wakebook.capture.hosts import jsonl as tools
 from wakebook.capture.hosts.jsonl import load
 from wakebook.capture.session import Session
 from wakebook.capture.transcript import About, Boundary, Call, Event, Ignored, Record, Result, Said

@@ -1,26 +1,241 @@
-"""OpenClaw: an event tree (see `tree`), in SQLite today and in JSON lines before.
+"""OpenClaw's SQLite store, read while the gateway runs.
 
-`agents/<id>/agent/openclaw-agent.sqlite` holds every session of an agent (see
-`openclaw_store`). Older versions wrote `agents/<id>/sessions/<session>.jsonl` and renamed
-the file to `.jsonl.reset.<time>` or `.jsonl.deleted.<time>`; each such file is a session
-part of its own. `reader` gives the one of the two that a session needs.
+It is opened read-only, and never as immutable: the gateway writes to it through a WAL.
+A position is a sequence number: p means that the next event to take has seq >= p. Other
+versions may lack a column or a table, so only what exists is asked for.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
+import sqlite3
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing as ended
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from wakebook.capture.hosts import jsonl, tree
-from wakebook.capture.hosts.openclaw_store import Store, is_store
-from wakebook.capture.hosts.pi import is_openclaw, model_of, read
+from wakebook.base.errors import TranscriptError
+from wakebook.capture.hosts import jsonl
+from wakebook.capture.hosts import pi as tree
+from wakebook.capture.hosts.pi import Tree, is_openclaw, model_of, read, root
+from wakebook.capture.hosts.pi import tree_header as header
 from wakebook.capture.session import Kind, Session, kind_of_key
-from wakebook.capture.transcript import Record
-from wakebook.errors import TranscriptError
+from wakebook.capture.transcript import Event, Ignored, Record
+
+PAGE = 500  # rows a query: a long read never keeps the gateway from a checkpoint
+BUSY_SECONDS = 5
+WINDOW = ("session_key", "session_scope", "chat_type", "channel", "model", "spawned_by",
+          "acp_owned", "hook_external_content_source")  # fmt: skip
+NODE = ("created_via", "spawned_by")
+
+
+def is_store(head: bytes) -> bool:
+    return head.startswith(b"SQLite format 3\x00")
+
+
+class Store:
+    """Sessions, records and digests of a store."""
+
+    name = "openclaw"
+    unit = "seq"
+    tree = True
+
+    def __init__(self, meaning: Callable[[str], Tree]) -> None:
+        self._meaning = meaning
+
+    def discover(self, root: Path) -> Iterator[Session]:
+        return self.sessions(root)
+
+    def recognises(self, path: Path, head: bytes = b"") -> bool:
+        try:
+            with _open(path) as database:
+                return bool(_columns(database, "transcript_events"))
+        except TranscriptError:
+            return False
+
+    def sessions(self, path: Path) -> Iterator[Session]:
+        with _open(path) as database:
+            if not _columns(database, "transcript_events"):
+                return
+            query = "SELECT session_id, MAX(seq) FROM transcript_events GROUP BY session_id"
+            for identity, last in database.execute(query).fetchall():
+                yield _session(database, path, identity, last)
+
+    def records(
+        self, session: Session, position: int, limit: int, closing: bool
+    ) -> Iterator[Record]:
+        with _open(session.path) as database:
+            events = self._meaning(_root(database, session.id))
+            packed = _packed(database)
+            for seq, data, zstd, oversized in _rows(database, session.id, position, limit, packed):
+                found = jsonl.OVERSIZED if oversized else _meaning(events, data, zstd, limit)
+                yield Record(seq, seq + 1, found)
+
+    def size(self, session: Session) -> int:
+        with _open(session.path) as database:
+            query = "SELECT MAX(seq) + 1 FROM transcript_events WHERE session_id = ?"
+            return int(database.execute(query, (session.id,)).fetchone()[0] or 0)
+
+    def digest(self, session: Session, start: int, end: int) -> str:
+        sha = hashlib.sha256()
+        with _open(session.path) as database:
+            packed = _packed(database)
+            query = (
+                f"SELECT CAST(event_json AS BLOB), {packed} FROM transcript_events"  # noqa: S608
+                " WHERE session_id = ? AND seq >= ? AND seq < ? ORDER BY seq"
+            )
+            rows = database.execute(query, (session.id, start, end))
+            for number, (data, zstd) in enumerate(rows):
+                sha.update(b"\n" if number else b"")
+                sha.update(data if data is not None else zstd or b"")
+        return sha.hexdigest()
+
+    def beginning(self, session: Session, captured: Callable[[Path], bool]) -> int:
+        return 0
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        uri = f"{path.absolute().as_uri()}?mode=ro"
+        with ended(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as database:
+            database.text_factory = _text
+            yield database
+    except sqlite3.Error as error:
+        raise TranscriptError(
+            f"{path}: OpenClaw's store cannot be read ({error}). "
+            "If the gateway is stopped and its -wal file belongs to another user, "
+            "start the gateway once or run Wakebook as that user."
+        ) from error
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _columns(database: sqlite3.Connection, table: str) -> set[str]:
+    return {row[1] for row in database.execute(f"PRAGMA table_info({table})")}
+
+
+def _packed(database: sqlite3.Connection) -> str:
+    """The column with compressed events, or what stands for it where there is none."""
+    return "event_zstd" if "event_zstd" in _columns(database, "transcript_events") else "NULL"
+
+
+def _rows(
+    database: sqlite3.Connection, identity: str, position: int, limit: int, packed: str
+) -> Iterator[tuple[int, bytes | None, bytes | None, bool]]:
+    size = f"COALESCE(length(CAST(event_json AS BLOB)), length({packed}), 0)"
+    query = (
+        f"SELECT seq, CASE WHEN {size} <= :limit THEN CAST(event_json AS BLOB) END,"  # noqa: S608
+        f" CASE WHEN {size} <= :limit THEN {packed} END, {size} > :limit"
+        " FROM transcript_events WHERE session_id = :id AND seq >= :from ORDER BY seq"
+        f" LIMIT {PAGE}"
+    )
+    while True:
+        given = {"id": identity, "from": position, "limit": limit}
+        rows = database.execute(query, given).fetchall()
+        yield from rows
+        if len(rows) < PAGE:
+            return
+        position = rows[-1][0] + 1
+
+
+def _meaning(events: Tree, data: bytes | None, zstd: bytes | None, limit: int) -> tuple[Event, ...]:
+    if data is None and zstd is not None:
+        data = _unpacked(zstd, limit)
+        if data is None:
+            return (Ignored("zstd", unknown=True),)
+    return events.events(data) if data else jsonl.UNREADABLE
+
+
+def _unpacked(packed: bytes, limit: int) -> bytes | None:
+    """Decompressed data; None when it is damaged or larger than the limit."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        try:
+            unpacked = zstd.ZstdDecompressor().decompress(packed, max_length=limit)
+        except zstd.ZstdError:
+            return None
+        return bytes(unpacked)
+    import zstandard
+
+    try:
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=limit)
+    except zstandard.ZstdError:
+        return None
+
+
+def _root(database: sqlite3.Connection, identity: str) -> str:
+    query = (
+        "SELECT CAST(event_json AS BLOB) FROM transcript_events"
+        " WHERE session_id = ? AND event_json IS NOT NULL ORDER BY seq LIMIT 10"
+    )
+    rows = database.execute(query, (identity,)).fetchall()
+    return root(b"\n".join(row[0] for row in rows))
+
+
+def _row(database: sqlite3.Connection, table: str, wanted: tuple[str, ...], where: str,
+         value: str) -> dict[str, Any]:  # fmt: skip
+    """The wanted columns of one row, as far as table, columns and row exist."""
+    existing = _columns(database, table)
+    names = [name for name in wanted if name in existing]
+    if not names or where not in existing:
+        return {}
+    query = f"SELECT {', '.join(names)} FROM {table} WHERE {where} = ? LIMIT 1"  # noqa: S608
+    row = database.execute(query, (value,)).fetchone()
+    return dict(zip(names, row, strict=True)) if row else {}
+
+
+def _session(database: sqlite3.Connection, path: Path, identity: str, last: int) -> Session:
+    window = _row(database, "session_windows", WINDOW, "session_id", identity)
+    key = window.get("session_key") or ""
+    if not key:
+        named = _row(database, "session_nodes", ("session_key",), "current_session_id", identity)
+        key = named.get("session_key") or ""
+    entry = _row(database, "session_nodes", NODE, "session_key", key) if key else {}
+    first = _row(database, "transcript_events", ("event_json",), "session_id", identity)
+    opening = header((first.get("event_json") or "").encode())
+    return Session(
+        host=Store.name,
+        id=identity,
+        path=path,
+        kind=_kind(key, window, entry),
+        key=key,
+        size=last + 1,
+        cwd=(opening.cwd if opening else "") or "",
+        channel=window.get("channel") or "",
+        model=window.get("model") or "",
+    )
+
+
+def _kind(key: str, window: dict[str, Any], entry: dict[str, Any]) -> Kind:
+    kind = kind_of_key(key)
+    if kind != "main":
+        return kind
+    if window.get("spawned_by") or entry.get("spawned_by") or window.get("acp_owned"):
+        return "subagent"
+    if entry.get("created_via") == "cron":
+        return "cron"
+    if window.get("hook_external_content_source"):
+        return "hook"
+    shared = {window.get("chat_type"), window.get("session_scope")}
+    return "group" if shared & {"group", "channel"} else "main"
+
+
+# -----------------------------------------------------------------------------
+# OpenClaw: an event tree (see `tree`), in SQLite today and in JSON lines before.
+#
+# `agents/<id>/agent/openclaw-agent.sqlite` holds every session of an agent (see
+# `openclaw_store`). Older versions wrote `agents/<id>/sessions/<session>.jsonl` and renamed
+# the file to `.jsonl.reset.<time>` or `.jsonl.deleted.<time>`; each such file is a session
+# part of its own. `reader` gives the one of the two that a session needs.
 
 STORES = ("agents/*/agent/openclaw-agent.sqlite", "agent/openclaw-agent.sqlite", "*.sqlite")
 FILES = ("agents/*/sessions/*.jsonl*", "sessions/*.jsonl*", "*.jsonl*")
@@ -91,7 +306,7 @@ class OpenClaw:
     def recognises(self, path: Path, head: bytes) -> bool:
         if is_store(head):
             return self._store.recognises(path)
-        return tree.header(head) is not None and is_openclaw(path, head)
+        return tree.tree_header(head) is not None and is_openclaw(path, head)
 
     def records(
         self, session: Session, position: int, limit: int, closing: bool
@@ -124,7 +339,7 @@ class Rotated(jsonl.Files):
         listed: dict[Path, dict[str, tuple[str, dict[str, Any]]]] = {}
         for path in paths:
             name, head = _NAME.match(path.name), jsonl.head(path)
-            found = tree.header(head)
+            found = tree.tree_header(head)
             if name is None or found is None or not is_openclaw(path, head):
                 continue
             if path.parent not in listed:
@@ -134,7 +349,7 @@ class Rotated(jsonl.Files):
                 host=self.name,
                 id=name["id"],
                 path=path,
-                kind=_kind(key, entry, head),
+                kind=_kind_of(key, entry, head),
                 key=key,
                 part=name["part"] or "",
                 size=path.stat().st_size,
@@ -173,7 +388,7 @@ def _listed(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
     }
 
 
-def _kind(key: str, entry: dict[str, Any], head: bytes) -> Kind:
+def _kind_of(key: str, entry: dict[str, Any], head: bytes) -> Kind:
     if not key:  # not listed any more: the first message may tell
         task = _TASK.search(head)
         return "main" if task is None else "cron" if task[1] == b"cron:" else "subagent"

@@ -9,12 +9,123 @@ are read at the first call. NOTICE says where they are from.
 from __future__ import annotations
 
 import re
+import zlib
 from bisect import bisect_right
-from functools import lru_cache
+from functools import cache, lru_cache
+from heapq import heapify, heappop, heappush
 from itertools import accumulate
+from pathlib import Path
 
-from wakebook.models.tokenizer.merges import Counts, merged
-from wakebook.models.tokenizer.words import split
+# -----------------------------------------------------------------------------
+# A word's tokens: its bytes, merged two by two. The pair whose token is the oldest goes first.
+#
+# A heap holds the pairs, so a word of 200,000 letters takes a second and not an hour.
+
+KEPT_WORDS = 30_000_000  # bytes, about, of words whose number of tokens is remembered
+_ENTRY = 150  # bytes that a remembered word needs beside its letters
+
+
+class Counts(dict[str, int]):
+    """The number of tokens of every word that was asked for, until they are too many."""
+
+    def __init__(self, kept: int = KEPT_WORDS) -> None:
+        self._kept, self._held = kept, 0
+
+    def __missing__(self, word: str) -> int:
+        data = word.encode()
+        number = 1 if data in _ranks() else len(merged(data))
+        if self._held > self._kept:
+            self.clear()
+            self._held = 0
+        self._held += len(data) + _ENTRY
+        self[word] = number
+        return number
+
+
+def merged(word: bytes) -> list[int]:
+    """Where each token of a word ends. A word that is a token by itself is not for this."""
+    ranks, size = _ranks(), len(word)
+    stop = [*range(1, size + 1), 0]  # where the part that starts here ends, 0 if none does
+    start = [0, *range(size)]  # where the part that ends here starts
+    pairs = [(ranks.get(word[at : at + 2], -1), at, at + 2) for at in range(size - 1)]
+    pairs = [pair for pair in pairs if pair[0] >= 0]
+    heapify(pairs)
+    while pairs:
+        _, left, right = heappop(pairs)
+        middle = stop[left]
+        if not middle or stop[middle] != right:
+            continue  # one of the two has been merged with another part meanwhile
+        stop[left], stop[middle], start[right] = right, 0, left
+        for first, last in ((start[left], right), (left, stop[right])):
+            rank = ranks.get(word[first:last]) if last - first > right - left else None
+            if rank is not None:
+                heappush(pairs, (rank, first, last))
+    return [end for end in stop if end]
+
+
+@cache
+def _ranks() -> dict[bytes, int]:
+    """Every token's rank: 256 single bytes, then the others, parted by a byte that none holds."""
+    data = (Path(__file__).parent / "tokens.bin").read_bytes()
+    tokens = [bytes([byte]) for byte in data[:256]] + data[256:].split(b"\xff")
+    return dict(zip(tokens, range(len(tokens)), strict=True))
+
+
+# -----------------------------------------------------------------------------
+# A text's words, by the pattern of o200k_base: no token reaches from one word into the next.
+#
+# The pattern asks for classes of Unicode characters, which `re` does not know. So it is written
+# for ASCII and one stand-in for each class, and finds the words in a copy of the text in which
+# every other character is its stand-in. Dashes, quotes and arrows need none: most texts that are
+# not ASCII hold nothing else. The classes come from a table and not from
+# `unicodedata`, whose Unicode is that of the Python in use: words must be the same everywhere.
+
+UPPER, LOWER, LETTER, MARK, NUMBER, BLANK, OTHER = "Ààª¨²\xa0¡"
+LONG_S = "ß"  # stands for ſ, the one letter beyond ASCII that ends an English short form
+SIGNS = "\u2010-\u2027\u2030-\u205e\u2190-\u23ff"  # all of them in the class OTHER
+_U = f"A-Z{UPPER}{LETTER}{MARK}"
+_L = f"a-z{LOWER}{LONG_S}{LETTER}{MARK}"
+_S = rf"\t-\r {BLANK}"
+_N = f"0-9{NUMBER}"
+_LN = f"A-Za-z{UPPER}{LOWER}{LONG_S}{LETTER}{_N}"
+_SHORT = f"(?:'(?:[sStTmMdD{LONG_S}]|[rRvV][eE]|[lL][lL]))?"
+_WORD = "|".join(
+    [
+        rf"[^\r\n{_LN}]?[{_U}]*[{_L}]+{_SHORT}",
+        rf"[^\r\n{_LN}]?[{_U}]+[{_L}]*{_SHORT}",
+        rf"[{_N}]{{1,3}}",
+        rf" ?[^{_S}{_LN}]+[\r\n/]*",
+        rf"[{_S}]*[\r\n]+",
+        rf"[{_S}]+(?![^{_S}])",
+        rf"[{_S}]+",
+    ]
+)
+
+
+def split(text: str) -> list[str]:
+    """The words, which put together are the text again."""
+    find = _pattern().findall
+    if text.isascii() or not re.search(rf"[^\0-\x7f{SIGNS}]", text):
+        return find(text)
+    found: list[str] = find(text.translate(_classes()))
+    end = 0
+    for place, word in enumerate(found):
+        end += len(word)
+        if not word.isascii():  # all stand-ins are beyond ASCII, too
+            found[place] = text[end - len(word) : end]
+    return found
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile(_WORD)
+
+
+@cache
+def _classes() -> str:
+    """For every character what stands for it; ASCII for itself."""
+    return zlib.decompress((Path(__file__).parent / "classes.bin").read_bytes()).decode("latin-1")
+
 
 SHORT = 1000  # characters of a text whose count is kept ...
 KEPT = 4096  # ... among so many others

@@ -13,11 +13,11 @@ from itertools import pairwise
 
 import msgspec
 
-from wakebook import clock
+from wakebook.base import clock
+from wakebook.base.errors import NotFound
+from wakebook.base.home import Home
+from wakebook.base.text import printable
 from wakebook.capture.redact import redact
-from wakebook.errors import NotFound
-from wakebook.home import Home
-from wakebook.models.text import printable
 from wakebook.recall.topics.activation import Activation, Decision
 from wakebook.recall.topics.topic import Topic
 

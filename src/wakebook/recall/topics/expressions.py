@@ -42,7 +42,7 @@ def bad_schedule(schedule: str) -> str:
     """What is wrong with a cron expression; nothing if it can be used."""
     from cronsim import CronSim, CronSimError
 
-    from wakebook import clock
+    from wakebook.base import clock
 
     try:
         if len(schedule.split()) != 5:

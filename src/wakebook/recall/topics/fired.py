@@ -14,8 +14,8 @@ from typing import Annotated
 
 import msgspec
 
-from wakebook.errors import Locked
-from wakebook.home import Home
+from wakebook.base.errors import Locked
+from wakebook.base.home import Home
 
 NAME = "fired.json"
 MOST = 100  # that wait, at most; the oldest go first

@@ -13,9 +13,9 @@ from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
 
+from wakebook.base.errors import ModelError
+from wakebook.base.home import Home
 from wakebook.capture.redact import redact
-from wakebook.errors import ModelError
-from wakebook.home import Home
 from wakebook.models import prompt
 from wakebook.models.chat import Models
 from wakebook.recall.topics.topic import Topic

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from wakebook.index import words
-from wakebook.index.stopwords import STOP_WORDS
+from wakebook.store import words
+from wakebook.store.words import STOP_WORDS
 
 # ISO 639-1 -> as the stop-word lists call it
 _CODES = {

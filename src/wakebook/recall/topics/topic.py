@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+from typing import Any
+
 import msgspec
 
-from wakebook.models.text import whole
+from wakebook.base import markdown
+from wakebook.base.home import Home
+from wakebook.base.text import whole
+from wakebook.recall.topics import expressions
 
 TYPES = (
     "pattern",
@@ -95,3 +107,274 @@ def first_words(body: str) -> str:
     """The first line that is no heading."""
     lines = (line.strip() for line in body.splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "")
+
+
+# -----------------------------------------------------------------------------
+# Files: topics/*.md -> Topics. A file with a mistake is reported with its line and skipped.
+#
+# The folder is looked at for every message, so what was read is kept until a file's size or time
+# changes.
+
+FOLDER = "topics"
+LARGEST = 256 << 10  # bytes of a topic file
+MOST_KB = 1024
+KEYS = (
+    "type description triggers subscriptions activation priority similarity_threshold "
+    "max_context_kb"
+).split()
+TRIGGER_KEYS = "type match scope hint correction_hint source event schedule".split()
+_SEEN = ("pattern", "keyword", "glob", "mention", "language")  # these say what they look for
+
+_COMMENTS = re.compile(r"^[ \t]*<!--(?:(?!-->)[\s\S])*-->[ \t]*\n?", re.MULTILINE)
+Key = str | int
+Listed = tuple[str, int, int, int, int]  # path, size, and what else changes with a file
+
+
+class Read(msgspec.Struct, frozen=True):
+    """The topics of a home, by name, and the files that are none."""
+
+    topics: tuple[Topic, ...]
+    bad: tuple[BadTopic, ...]
+
+    def get(self, name: str) -> Topic | None:
+        return next((topic for topic in self.topics if topic.name == name), None)
+
+
+class TopicFiles:
+    """The topics of one home, kept until their files change."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._kept: tuple[tuple[Listed, ...], dict[Listed, Topic | BadTopic], Read] | None = None
+
+    def read(self) -> Read:
+        signature = tuple(sorted(_listed(self._home.root / FOLDER, FOLDER)))
+        kept = self._kept
+        if kept is not None and kept[0] == signature:
+            return kept[2]
+        known = kept[1] if kept else {}
+        found = {one: known.get(one) or self._file(one) for one in signature}
+        read = Read(
+            tuple(item for item in found.values() if isinstance(item, Topic)),
+            tuple(item for item in found.values() if isinstance(item, BadTopic)),
+        )
+        self._kept = (signature, found, read)  # at once: there may be several threads
+        return read
+
+    def _file(self, one: Listed) -> Topic | BadTopic:
+        path, size = one[0], one[1]
+        if size < 0:
+            return BadTopic(path, 0, "cannot be read. `ls -ld` shows who may.")
+        if whole(path) != path:
+            return BadTopic(path, 1, "its name is not UTF-8. Rename it.")
+        if not stat.S_ISREG(os.lstat(self._home.root / path).st_mode):
+            return BadTopic(path, 1, "a link, or no file at all. Put the file itself here.")
+        if size > LARGEST:
+            return BadTopic(path, 1, f"larger than {LARGEST >> 10} KB. Shorten it.")
+        try:
+            text = (self._home.root / path).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            return BadTopic(path, 1, "not UTF-8. Save it as UTF-8.")
+        except OSError as error:
+            return BadTopic(path, 1, f"cannot be read: {error.strerror}.")
+        return parse(path, text)
+
+
+def _listed(folder: os.PathLike[str], below: str) -> Iterator[Listed]:
+    try:
+        found = list(os.scandir(folder))
+    except FileNotFoundError:
+        return
+    except OSError:
+        yield below, -1, 0, 0, 0  # to be reported
+        return
+    for item in found:
+        if item.name[0] in "._":
+            continue
+        path = f"{below}/{item.name}"
+        if item.is_dir(follow_symlinks=False):
+            yield from _listed(item, path)
+        elif item.name.endswith(".md"):
+            with suppress(OSError):  # an editor has just replaced it
+                known = item.stat(follow_symlinks=False)
+                yield path, known.st_size, known.st_mtime_ns, known.st_ctime_ns, known.st_ino
+
+
+class _Wrong(Exception):
+    """What is wrong, and where in the frontmatter."""
+
+    def __init__(self, problem: str, *keys: Key) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.keys = keys
+
+
+def parse(path: str, text: str) -> Topic | BadTopic:
+    """A topic, or what is wrong with its file."""
+    front = markdown.read_front(text)
+    if front.problem:
+        return BadTopic(path, front.line, f"{front.problem}.")
+    if front.values is None:
+        return BadTopic(path, 1, "no frontmatter. A topic begins with --- and `type: topic`.")
+    try:
+        return _topic(path, front.values, text[front.body :])
+    except _Wrong as wrong:
+        return BadTopic(path, _line(text, wrong.keys), wrong.problem)
+
+
+def _topic(path: str, values: dict[str, Any], body: str) -> Topic:
+    if values.get("type") != "topic":
+        raise _Wrong(f"type is {_shown(values.get('type'))}; a topic says `type: topic`.", "type")
+    _known(values, KEYS)
+    title, rest = _titled(_COMMENTS.sub("", body))
+    subscriptions = _strings(values, "subscriptions")
+    for number, name in enumerate(subscriptions):
+        if not _inside(name):
+            problem = f"{name!r} is no note below the home, like knowledge/reference/tools.md."
+            raise _Wrong(problem, "subscriptions", number)
+    if not rest.strip() and not subscriptions:
+        raise _Wrong("it has neither instructions nor subscriptions.")
+    threshold = values.get("similarity_threshold")
+    return Topic(
+        name=path.removeprefix(f"{FOLDER}/").removesuffix(".md"),
+        path=path,
+        title=title,
+        description=" ".join(_string(values, "description").split()),
+        triggers=tuple(_triggers(values.get("triggers"))),
+        subscriptions=subscriptions,
+        activation=_one_of(values, "activation", ACTIVATIONS, "gated"),
+        priority=_one_of(values, "priority", PRIORITIES, "medium"),
+        threshold=None if threshold is None else _number(values, "similarity_threshold", 0, 1),
+        max_context_kb=_number(values, "max_context_kb", 0.1, MOST_KB)
+        if "max_context_kb" in values
+        else MAX_CONTEXT_KB,
+        body=rest.strip(),
+    )
+
+
+def _triggers(values: Any) -> Iterator[Trigger]:
+    if values is None:
+        return
+    if not isinstance(values, list):
+        raise _Wrong("triggers is a list: a line `- type: ...` for each.", "triggers")
+    for number, value in enumerate(values):
+        try:
+            yield _trigger(value)
+        except _Wrong as wrong:
+            raise _Wrong(wrong.problem, "triggers", number, *wrong.keys) from None
+
+
+def _trigger(value: Any) -> Trigger:
+    if not isinstance(value, dict):
+        raise _Wrong("a trigger is a mapping: `- type: pattern`, with `match: ...` below it.")
+    kind = _one_of(value, "type", TYPES, "")
+    _known(value, TRIGGER_KEYS)
+    match = _strings(value, "match")
+    if kind in _SEEN and not match:
+        raise _Wrong(f"a {kind} trigger needs `match`.", "type")
+    trigger = Trigger(
+        type=kind,
+        match=match,
+        scope=_one_of(value, "scope", SCOPES, "input"),
+        hint=_string(value, "hint") or _string(value, "correction_hint"),
+        source=_string(value, "source"),
+        event=_string(value, "event"),
+        schedule=_string(value, "schedule"),
+    )
+    if kind == "webhook" and not trigger.source:
+        raise _Wrong("a webhook trigger needs `source`.", "type")
+    if kind == "cron" and not trigger.schedule:
+        raise _Wrong('a cron trigger needs `schedule`, like "0 8 * * *".', "type")
+    if problem := expressions.bad_schedule(trigger.schedule) if kind == "cron" else "":
+        raise _Wrong(problem, "schedule")
+    for number, text in enumerate(match):
+        if problem := expressions.problem(kind, text):
+            raise _Wrong(problem, "match", number)
+    return trigger
+
+
+def _known(values: dict[str, Any], known: list[str]) -> None:
+    """Other keys are somebody else's; one that is nearly ours is a typing mistake."""
+    for key in values:
+        if key in known:
+            continue
+        near = get_close_matches(str(key)[:40], known, 1, 0.75)
+        if near:
+            raise _Wrong(f"unknown key {key!r}; did you mean {near[0]!r}?", key)
+
+
+def _titled(body: str) -> tuple[str, str]:
+    """The first heading, and the text without it."""
+    lead = body.lstrip()
+    first, _, rest = lead.partition("\n")
+    return (first[2:].strip(), rest) if first.startswith("# ") else ("", lead)
+
+
+def _inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    hidden = any(part.startswith(".") for part in path.parts)
+    plain = name.isprintable() and not hidden
+    return path.suffix in (".md", ".txt") and not path.is_absolute() and plain
+
+
+def _string(values: dict[str, Any], key: str) -> str:
+    value = values.get(key, "")
+    if value is None or isinstance(value, dict | list):
+        raise _Wrong(f"{key} is text.", key)
+    return str(value).strip()
+
+
+def _strings(values: dict[str, Any], key: str) -> tuple[str, ...]:
+    value = values.get(key)
+    if value is None:
+        return ()
+    several = value if isinstance(value, list) else [value]
+    for number, item in enumerate(several):
+        if isinstance(item, bool | float | int):  # on, no, 1.10, 12:30: YAML reads more into it
+            raise _Wrong(f"{key}: {item} is not read as text. Put it into quotes.", key, number)
+        if not isinstance(item, str) or not item.strip():
+            raise _Wrong(f"{key} is text, or a list of texts.", key, number)
+    return tuple(item.strip("\r\n") for item in several)
+
+
+def _one_of(values: dict[str, Any], key: str, known: tuple[str, ...], default: str) -> str:
+    value = values.get(key, default)
+    if not isinstance(value, str) or value not in known:
+        near = get_close_matches(value[:40], known, 1, 0.6) if isinstance(value, str) else ()
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise _Wrong(f"{key} is {_shown(value)}; it is one of {', '.join(known)}.{hint}", key)
+    return value
+
+
+def _number(values: dict[str, Any], key: str, low: float, high: float) -> float:
+    value = values[key]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise _Wrong(f"{key} is {_shown(value)}; it is a number from {low:g} to {high:g}.", key)
+    return float(value)
+
+
+def _shown(value: Any) -> str:
+    """A value for a message. What is made of others may be larger than memory."""
+    if isinstance(value, list | dict):
+        return f"a {type(value).__name__}"
+    return repr(value if not isinstance(value, str) else value[:80])
+
+
+def _line(text: str, keys: tuple[Key, ...]) -> int:
+    """The line of a value in the frontmatter, or of the nearest thing above it, from 1."""
+    import yaml
+
+    source = text.split("\n---", 1)[0].lstrip("\ufeff").removeprefix("---")
+    node = yaml.compose(source, Loader=markdown.loader())
+    line = 1
+    for key in keys:
+        if isinstance(node, yaml.MappingNode):
+            pair = next(((k, v) for k, v in node.value if k.value == str(key)), None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
+            pair = (node.value[key], node.value[key])
+        else:
+            pair = None
+        if pair is None:
+            break
+        line, node = pair[0].start_mark.line + 1, pair[1]
+    return line

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from wakebook.index import words
-from wakebook.models.text import whole
+from wakebook.base.text import whole
 from wakebook.recall.topics import speech
 from wakebook.recall.topics.expressions import SCHEME, Set, expression
 from wakebook.recall.topics.topic import Topic, Trigger
+from wakebook.store import words
 
 LONGEST = 20_000  # characters that are looked at
 _AROUND = ".,;:!?)]}*_|”“’»。、）」』】"  # what may follow an address and is no part of it

@@ -1,1 +1,0 @@
-"""The edges: no decisions here, only arguments in and text out."""

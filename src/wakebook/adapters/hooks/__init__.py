@@ -1,1 +1,0 @@
-"""Hooks: what a host tells us as it happens, and what we answer."""

@@ -1,1 +1,0 @@
-"""The memory for clients of the Model Context Protocol: over standard input, and over HTTP."""

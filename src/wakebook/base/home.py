@@ -1,0 +1,255 @@
+"""Home: where everything lives, and the few ways to write to it.
+
+Invariants. One writer at a time (`locked`); readers never wait. A file is replaced
+whole (temporary file, fsync, rename) or appended to by one write and fsync, so a crash
+at any point leaves either the old or the new text. Folders are 0700 and files 0600.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from wakebook.base import clock
+from wakebook.base.errors import Locked, NotInitialised
+
+FOLDERS = (
+    "raw/conversations",
+    "knowledge/identity",
+    "knowledge/memory",
+    "knowledge/journal",
+    "knowledge/projects",
+    "knowledge/people",
+    "knowledge/procedures",
+    "knowledge/reference",
+    "topics",
+    "archive",
+    "attachments",
+    "prompts",
+)
+# What of a home goes into git; anything else in the folder is the user's own business.
+TRACKED = (
+    "config.toml prices.toml log.jsonl condensed.json log.torn forgotten.jsonl subjects.json "
+    "feedback.jsonl "
+    ".gitignore .gitattributes raw knowledge topics archive attachments prompts"
+).split()
+TRACE_BYTES = 4 << 20  # two files of this size at most
+LOCK_SECONDS = 60.0
+READING_SECONDS = 1.0
+PREFIX = ".wakebook-"  # of temporary files
+
+
+def locate(path: str | os.PathLike[str] | None = None) -> Path:
+    """--home, then WAKEBOOK_HOME, then ~/.wakebook."""
+    chosen = path or os.environ.get("WAKEBOOK_HOME") or "~/.wakebook"
+    return Path(os.path.abspath(os.path.expanduser(chosen)))  # noqa: PTH100, PTH111
+
+
+class Home:
+    """The paths of one home. Creating it does not touch the disk."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self.root = Path(root)
+        self.config = self.root / "config.toml"
+        self.log = self.root / "log.jsonl"
+        self.subjects = self.root / "subjects.json"
+        self.state = self.root / "state.json"
+        self.trace_file = self.root / "trace.jsonl"
+        self.lock = self.root / ".lock"
+        self.cache = self.root / ".cache"
+        self.index = self.root / "index.db"
+        self.conversations = self.root / "raw" / "conversations"
+        self.memory = self.root / "knowledge" / "memory" / "MEMORY.md"
+        self._depth = 0
+        self._threads = threading.RLock()
+        self._descriptor = -1
+
+    def __repr__(self) -> str:
+        return f"Home({str(self.root)!r})"
+
+    def exists(self) -> bool:
+        return self.config.is_file()
+
+    def require(self) -> None:
+        if not self.exists():
+            raise NotInitialised(
+                f"There is no Wakebook home in {self.root}. Run `wakebook init` first, "
+                "or point --home or WAKEBOOK_HOME at an existing one."
+            )
+
+    def relative(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
+
+    # --- writing -------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self, what: str) -> Iterator[bool]:
+        """Whether we are the only ones who have a model read this. Nobody waits for long."""
+        import hashlib
+
+        digest = hashlib.blake2b(what.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        path = self.cache / f"reading-{digest}.lock"
+        self.folder(self.cache)
+        descriptor = -1
+        while descriptor < 0:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                _acquire(descriptor, READING_SECONDS, path)
+            except Locked:
+                os.close(descriptor)
+                yield False
+                return
+            if not _is(path, descriptor):  # whoever had it has removed it since
+                os.close(descriptor)
+                descriptor = -1
+        try:
+            yield True
+        finally:
+            path.unlink(missing_ok=True)
+            os.close(descriptor)
+
+    @contextmanager
+    def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+        """The writer lock of this home; re-entrant within a thread."""
+        if not self._threads.acquire(timeout=seconds):
+            raise Locked(f"Another thread has been writing to this home for {seconds:g} s.")
+        try:
+            if self._depth == 0:
+                descriptor = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                try:
+                    _acquire(descriptor, seconds, self.lock)
+                except BaseException:
+                    os.close(descriptor)
+                    raise
+                self._descriptor = descriptor
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+                if self._depth == 0:
+                    os.close(self._descriptor)  # which releases the lock; dying does, too
+        finally:
+            self._threads.release()
+
+    def replace(self, path: Path, text: str | bytes, mode: int = 0o600) -> None:
+        """Write a whole file atomically and durably."""
+        import tempfile
+
+        data = text.encode("utf-8") if isinstance(text, str) else text
+        self.folder(path.parent)
+        descriptor, temporary = tempfile.mkstemp(prefix=PREFIX, suffix=".tmp", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(descriptor)
+            os.chmod(temporary, mode)  # noqa: PTH101
+            os.replace(temporary, path)  # noqa: PTH105
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+
+    def append(self, path: Path, data: bytes, durable: bool = True) -> None:
+        """Add complete lines to a file with one write. Independent of the file's size."""
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            before = os.fstat(descriptor).st_size
+            written = os.write(descriptor, data)
+            if written != len(data):  # a full disk: leave no half line behind
+                os.ftruncate(descriptor, before)
+                raise OSError(28, "no space left on the device", str(path))
+            if durable:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def folder(self, path: Path) -> None:
+        """Create a folder of the home, each new level with 0700."""
+        missing: list[Path] = []
+        while not path.is_dir():
+            missing.append(path)
+            path = path.parent
+        for level in reversed(missing):
+            level.mkdir(mode=0o700, exist_ok=True)
+
+    def sweep_temporary(self) -> None:
+        """Remove what a killed `replace` left behind. Only under the lock."""
+        for below in (
+            "",
+            ".cache/",
+            "sessions/",
+            "raw/**/",
+            "knowledge/**/",
+            "topics/**/",
+            "archive/**/",
+        ):
+            for leftover in self.root.glob(f"{below}{PREFIX}*.tmp"):
+                leftover.unlink(missing_ok=True)
+
+    # --- trace ---------------------------------------------------------------------
+
+    def trace(self, event: str, **details: Any) -> None:
+        """Note what happened (failures above all). Not in git, and kept small."""
+        record = {"at": clock.iso(clock.now()), "event": event, **details}
+        line = json.dumps(record, ensure_ascii=False, default=str) + "\n"
+        if self.trace_file.exists() and self.trace_file.stat().st_size > TRACE_BYTES:
+            self.trace_file.replace(self.trace_file.with_suffix(".old.jsonl"))
+        self.append(self.trace_file, line.encode("utf-8", "replace"), durable=False)
+
+    def traces(self, event: str, last: int = 20) -> list[dict[str, Any]]:
+        """The newest traces of one event, oldest first."""
+        lines: list[bytes] = []
+        for path in (self.trace_file.with_suffix(".old.jsonl"), self.trace_file):
+            with suppress(FileNotFoundError):
+                lines += path.read_bytes().splitlines()
+        found: list[dict[str, Any]] = []
+        for line in reversed(lines):
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(record, dict) and record.get("event") == event:
+                found.append(record)
+                if len(found) == last:
+                    break
+        return found[::-1]
+
+
+def _acquire(descriptor: int, seconds: float, path: Path) -> None:
+    deadline = clock.monotonic() + seconds
+    pause = 0.005
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if clock.monotonic() >= deadline:
+                raise Locked(
+                    f"Another process has been writing to this home for {seconds:g} s ({path}). "
+                    "Wait for it, or stop it if it hangs: the lock is released when it ends."
+                ) from None
+            clock.sleep(pause)
+            pause = min(pause * 1.5, 0.1)
+
+
+def _is(path: Path, descriptor: int) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(descriptor).st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _sync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

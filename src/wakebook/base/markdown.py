@@ -1,0 +1,387 @@
+"""Markdown that people and Wakebook write together: frontmatter and managed blocks.
+
+A managed block stands between two markers and belongs to Wakebook; every byte outside it
+belongs to whoever wrote it and comes back unchanged.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from wakebook.base.errors import WakebookError
+
+BEGIN = "<!-- BEGIN GENERATED BRIEFING -->"
+END = "<!-- END GENERATED BRIEFING -->"
+DEEPEST = 50  # levels of frontmatter
+BRIEFING = "briefing"  # the block with these markers; all others carry their name
+
+_OPENS = re.compile(r"\ufeff?---\r?\n")
+_CLOSES = re.compile(r"\n---\r?(?:\n|\Z)")
+_FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
+_BEGINS = re.compile(r"<!-- (?:BEGIN GENERATED BRIEFING|wakebook:begin \S+) -->")
+_NAME = re.compile(r"<!-- wakebook:(?:begin|end) (\S+) -->")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?Z)?")
+_PLAIN = re.compile(r"[A-Za-zÀ-ɏ](?:[\w ./-]*[\w./-])?")  # needs no quotes in YAML
+_WORDS = frozenset("true false yes no on off null y n".split())
+_SUM = re.compile(r"<!-- wakebook:sum ([0-9a-f]+) -->")
+_ENDS = re.compile(r"<!-- (?:END GENERATED BRIEFING|wakebook:end \S+) -->")
+
+
+class BrokenBlock(WakebookError):
+    """Markers that do not pair up. Nothing was changed."""
+
+
+class Front(msgspec.Struct, frozen=True):
+    """A text's frontmatter, or what is wrong with it. All that reads frontmatter reads it so."""
+
+    values: dict[str, Any] | None = None  # None: there is none, or nobody can read it
+    end: int = 0  # where its last line ends, without its line end
+    body: int = 0  # where the text behind it begins
+    problem: str = ""
+    line: int = 0  # of the problem
+
+
+def read_front(text: str) -> Front:
+    """Frontmatter between two lines `---`, the first of which begins the text.
+
+    A line across the page, with words below it, is nobody's frontmatter.
+    """
+    begin = _OPENS.match(text)
+    if begin is None:
+        return Front()
+    end = _CLOSES.search(text, begin.end() - 1)
+    if end is None:
+        looks = ":" in text[begin.end() :].partition("\n")[0]
+        return (
+            Front(problem="the frontmatter has no end (a line ---)", line=1) if looks else Front()
+        )
+    import yaml
+
+    source = text[begin.end() : end.start() + 1]
+    try:
+        if (deep := _too_deep(source)) is not None:
+            return Front(problem="the frontmatter is nested too deeply", line=deep + 2)
+        values = yaml.load(source, Loader=loader())  # noqa: S506 - a safe one
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 2 if error.problem_mark else 1
+        return Front(problem=f"the frontmatter is not YAML ({error.problem})", line=line)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # of what it takes for a number
+        reason = " ".join(str(error).split())
+        return Front(problem=f"the frontmatter is not YAML ({reason})", line=2)
+    if isinstance(values, dict):
+        return Front(values, end.start(), end.end())
+    plain = values is None or isinstance(values, str)  # words between two lines across the page
+    return Front() if plain else Front(problem="the frontmatter has no keys", line=2)
+
+
+def _too_deep(source: str) -> int | None:
+    """The line from which on YAML is nested so deeply that reading it would end the process."""
+    if sum(map(source.count, "[{-?:")) < DEEPEST:  # a quick look is enough for most
+        return None
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(source, Loader=loader()):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                return event.start_mark.line if event.start_mark else 0
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    return None
+
+
+def split(text: str) -> tuple[dict[str, Any], str]:
+    """Frontmatter and body. Text without (valid) frontmatter is all body."""
+    found = read_front(text)
+    return (found.values, text[found.body :]) if found.values is not None else ({}, text)
+
+
+def front_problem(text: str) -> str:
+    """What is wrong with a text's frontmatter, with its line; nothing if it has none."""
+    found = read_front(text)
+    return f"line {found.line}: {found.problem}" if found.problem else ""
+
+
+def join(front: dict[str, Any], body: str) -> str:
+    import yaml
+
+    dumped = yaml.dump(
+        front,
+        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
+        sort_keys=False,
+        allow_unicode=True,
+        width=10_000,
+        default_flow_style=False,
+    )
+    return f"---\n{dumped}---\n{body}"
+
+
+@functools.cache
+def loader() -> Any:
+    """PyYAML's safe loader in C where it was built, with dates left as text."""
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        pass
+
+    Loader.yaml_implicit_resolvers = {
+        first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
+        for first, pairs in Loader.yaml_implicit_resolvers.items()
+    }
+    return Loader
+
+
+class Block(msgspec.Struct, frozen=True):
+    """A managed block as it stands in a file."""
+
+    name: str
+    lines: tuple[str, ...]  # without markers and sum
+    first: int  # number of its first line in the file, from 1
+    sum: str  # of the lines that Wakebook wrote; empty if there is none
+
+    @property
+    def edited(self) -> bool:
+        """Whether somebody has changed what Wakebook wrote.
+
+        A briefing without a sum is from an agent or an earlier version, and nobody's own text.
+        """
+        if not self.sum:
+            return bool(self.lines) and self.name != BRIEFING
+        return self.sum != sum_of(self.lines)
+
+
+def sum_of(lines: Sequence[str]) -> str:
+    """What tells a block that was edited by hand. Spaces at the end of a line do not count."""
+    text = "\n".join(line.rstrip() for line in lines).strip("\n")
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()
+
+
+def markers(name: str) -> tuple[str, str]:
+    if name == BRIEFING:
+        return BEGIN, END
+    return f"<!-- wakebook:begin {name} -->", f"<!-- wakebook:end {name} -->"
+
+
+def put(text: str, name: str, lines: Sequence[str]) -> str:
+    """The text with these lines in its block of that name, and every other byte as it was.
+
+    Without markers the block is added at the end. Markers that are doubled or out of order
+    are refused: guessing could swallow somebody's words. Markers inside a code fence are an
+    example of somebody's, and not looked at. Lines end as all others of the text do.
+    """
+    begin, end = markers(name)
+    place = _span(text, name)
+    new = _line_end(text if place is None else text[: place[0]] + text[place[1] :])
+    inside = "".join(f"{line}{new}" for line in lines)
+    inside += f"<!-- wakebook:sum {sum_of(lines)} -->{new}" if lines else ""
+    if place is None:
+        gap = "" if not text else new if text.endswith("\n") else new * 2
+        return f"{text}{gap}{begin}{new}{inside}{end}{new}"
+    return f"{text[: place[0]]}{begin}{new}{inside}{text[place[1] :]}"
+
+
+def _line_end(text: str) -> str:
+    """How the lines of a text end: as in Windows if all of them do."""
+    return "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
+
+
+def block(text: str, name: str) -> Block | None:
+    """What stands between the markers now, or None without markers. Raises BrokenBlock."""
+    place = _span(text, name)
+    if place is None:
+        return None
+    inside = [line.rstrip("\r") for line in text[place[0] : place[1]].split("\n")[1:-1]]
+    total, kept = "", list(inside)
+    if kept and (found := _SUM.fullmatch(kept[-1].strip())):
+        total = found[1]
+        kept.pop()
+    while kept and not kept[-1].strip():
+        kept.pop()
+    return Block(name, tuple(kept), text.count("\n", 0, place[0]) + 2, total)
+
+
+def names(text: str) -> list[str]:
+    """The names of the blocks that begin or end in a text."""
+    found = [BRIEFING] if _places(text, BEGIN) or _places(text, END) else []
+    for what in ("begin", "end"):
+        for start in _places(text, f"<!-- wakebook:{what} "):
+            match = _NAME.match(text, start)
+            found += [match[1]] if match else []
+    return list(dict.fromkeys(found))
+
+
+def _span(text: str, name: str) -> tuple[int, int] | None:
+    """Where a block's begin marker and its end marker begin."""
+    begin, end = markers(name)
+    begins, ends = _places(text, begin), _places(text, end)
+    if not begins and not ends:
+        return None
+    if len(begins) == len(ends) == 1 and begins[0] < ends[0]:
+        _alone(text, name, begins[0] + len(begin), ends[0] + len(end))
+        return begins[0], ends[0]
+    lines = sorted(text.count("\n", 0, at) + 1 for at in (*begins, *ends))
+    where = ", ".join(map(str, lines))
+    raise BrokenBlock(
+        f"the markers of the block {name!r} do not pair up (line {where}: {len(begins)} x {begin}, "
+        f"{len(ends)} x {end}). Leave one of each, in this order; what stands between them is "
+        "generated"
+    )
+
+
+def _alone(text: str, name: str, *ends: int) -> None:
+    """Nothing may stand behind a marker: it would be lost."""
+    for end in ends:
+        rest = text[end : text.find("\n", end)] if "\n" in text[end:] else text[end:]
+        if rest.strip():
+            line = text.count("\n", 0, end) + 1
+            raise BrokenBlock(
+                f"line {line}: {rest.strip()[:40]!r} stands behind a marker of the block {name!r}. "
+                "Move it to a line of its own"
+            )
+
+
+def remove(text: str, name: str) -> str:
+    """The text without a block, its markers included."""
+    place = _span(text, name)
+    if place is None:
+        return text
+    end = text.find("\n", place[1])
+    return text[: place[0]] + (text[end + 1 :] if end >= 0 else "")
+
+
+def set_front(text: str, values: Mapping[str, Any]) -> str:
+    """The text with these values in its frontmatter, where their keys stand there already.
+
+    Only those lines change. Text without frontmatter, or with frontmatter that is broken,
+    comes back as it is.
+    """
+    found = read_front(text)
+    if found.values is None:
+        return text
+    front = text[: found.end]
+    for key, value in values.items():
+        front = re.sub(
+            rf"(?m)^{re.escape(key)}:(?=[ \t]|\r?$)[^\r\n]*(?=\r?$)(?!\r?\n[ \t-])",
+            lambda _, key=key, value=value: f"{key}: {_scalar(value)}",  # type: ignore[misc]
+            front,
+            count=1,
+        )
+    return front + text[found.end :]
+
+
+def front(values: Mapping[str, Any]) -> str:
+    """Frontmatter of plain values and lists of them, a line each."""
+    lines = [f"{key}: {_scalar(value)}" for key, value in values.items()]
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def add_front(text: str, key: str, value: Any) -> str:
+    """The text with a key more at the end of its frontmatter, if it has one without that key."""
+    found = read_front(text)
+    if not found.values or key in found.values:
+        return text
+    end = "\r\n" if text.startswith("---\r\n") else "\n"
+    return f"{text[: found.end]}{end}{key}: {_scalar(value)}{text[found.end :]}"
+
+
+def _scalar(value: Any) -> str:
+    """A value on one line of YAML."""
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_scalar, value)) + "]"
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if _MOMENT.fullmatch(value) or (_PLAIN.fullmatch(value) and value.lower() not in _WORDS):
+        return value
+    quoted = json.dumps(value, ensure_ascii=False)
+    return re.sub(r"[\x7f-\xa0\u2028\u2029\ufeff]", lambda found: f"\\u{ord(found[0]):04x}", quoted)
+
+
+def _places(text: str, marker: str) -> list[int]:
+    """Where a marker begins a line, outside of code fences and indented code."""
+    if marker not in text:
+        return []
+    if "```" not in text and "~~~" not in text:
+        found = re.finditer(rf"^ {{0,3}}(?={re.escape(marker)})", text, re.MULTILINE)
+        return [match.end() for match in found]
+    return [at for at in _outside_fences(text) if text.startswith(marker, at)]
+
+
+def _outside_fences(text: str) -> list[int]:
+    """Where a line's text begins, of those that are no code. A fence that never ends is none."""
+    lines = text.split("\n")
+    ends = _fence_ends(lines)
+    found: list[int] = []
+    position, code = 0, -1  # the last line of the fence that we are in
+    for number, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip(" "))
+        if number > code and number in ends:
+            code = ends[number]
+        elif number > code and indent < 4:
+            found.append(position + indent)
+        position += len(line) + 1
+    return found
+
+
+def _fence_ends(lines: Sequence[str]) -> dict[int, int]:
+    """Where the fence ends that a line would begin, if it ends. Looks at each line once.
+
+    From the last line on: of those that could end a fence, the nearest of each length is kept.
+    """
+    ends: dict[int, int] = {}
+    closing: dict[str, list[tuple[int, int]]] = {"`": [], "~": []}  # length and line, nearest last
+    for number in range(len(lines) - 1, -1, -1):
+        bare = lines[number].lstrip(" ")
+        fence = _FENCE.match(bare) if len(lines[number]) - len(bare) < 4 else None
+        if fence is None:
+            continue
+        length, after = len(fence[1]), closing[fence[1][0]]
+        first = bisect.bisect_left(after, -length, key=lambda one: -one[0])
+        at = bisect.bisect_right(after, -length, key=lambda one: -one[0]) - 1
+        if at >= 0:
+            ends[number] = after[at][1]
+        if not fence[2].strip():  # what ends no earlier is of no use any more
+            del after[first:]
+            after.append((length, number))
+    return ends
+
+
+def code_lines(lines: Sequence[str]) -> set[int]:
+    """The indexes of the lines in code fences, the fences included."""
+    ends = _fence_ends(lines)
+    found: set[int] = set()
+    last = -1
+    for number in sorted(ends):
+        if number > last:
+            last = ends[number]
+            found.update(range(number, last + 1))
+    return found
+
+
+def marker_lines(lines: Sequence[str]) -> set[int]:
+    """The indexes of the lines that only mark where a managed block begins and ends."""
+    marks = (_BEGINS, _ENDS, _SUM)
+    return {
+        index for index, line in enumerate(lines) if any(m.fullmatch(line.strip()) for m in marks)
+    }
+
+
+def generated(lines: Sequence[str]) -> set[int]:
+    """The indexes of the lines in managed blocks, markers included."""
+    found: set[int] = set()
+    inside = False
+    for index, line in enumerate(lines):
+        if not inside and _BEGINS.fullmatch(line.strip()):
+            inside = any(_ENDS.fullmatch(other.strip()) for other in lines[index:])
+        if inside:
+            found.add(index)
+            inside = not _ENDS.fullmatch(line.strip())
+    return found

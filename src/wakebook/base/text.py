@@ -1,0 +1,87 @@
+"""Text on its way to a model: cleaned, prefixed, cut to what it takes, dealt into batches."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+
+from wakebook.base import config
+
+# About a token each, rather too many than too few: a tokenizer merges more than this does.
+_TOKEN = re.compile(r"[A-Za-z]{1,4}|\d{1,3}|[^\sA-Za-z\d]")
+_UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Co", "Cn")
+# What a model was trained with, where that is known: before a question, before a document.
+_TRAINED = {"nomic-embed-text": ("search_query: ", "search_document: ")}
+
+
+def tokens(text: str) -> int:
+    """An estimate that needs no tokenizer."""
+    return sum(1 for _ in _TOKEN.finditer(text))
+
+
+def cut(text: str, limit: int) -> str:
+    """The beginning of the text, about `limit` tokens of it."""
+    if len(text) <= limit:  # a token has at least one character
+        return text
+    for number, token in enumerate(_TOKEN.finditer(text)):
+        if number == limit:
+            return text[: token.start()].rstrip()
+    return text
+
+
+def whole(text: str) -> str:
+    """Without halves of characters, which cannot be written anywhere."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def printable(text: str) -> str:
+    """One line without control and format characters: nothing that moves a terminal's cursor,
+    hides, or turns the direction of what follows."""
+    flat = " ".join(text.split())
+    if flat.isprintable():
+        return flat
+    import unicodedata
+
+    kept = (" " if unicodedata.category(sign) in _UNSEEN else sign for sign in text)
+    return " ".join("".join(kept).split())
+
+
+def clean(text: str) -> str:
+    """Without what servers choke on: zero bytes and halves of characters."""
+    return whole(text).replace("\0", " ").strip()
+
+
+def prefix(model: str, settings: config.Embedding, query: bool) -> str:
+    """What the settings put before a text, or what the model is known to want."""
+    if settings.query_prefix or settings.document_prefix:
+        return settings.query_prefix if query else settings.document_prefix
+    for known, (before_query, before_document) in _TRAINED.items():
+        if known in model:
+            return before_query if query else before_document
+    return ""
+
+
+def identity(name: str, settings: config.Embedding) -> str:
+    """A model's name with all else that its vectors depend on."""
+    if settings.dimensions:
+        name += f":{settings.dimensions}"
+    if settings.query_prefix or settings.document_prefix:
+        both = f"{settings.query_prefix}\0{settings.document_prefix}"
+        name += f"+{hashlib.sha256(both.encode()).hexdigest()[:8]}"
+    return name
+
+
+def batches(texts: Sequence[str], size: int, limit: int) -> Iterator[list[str]]:
+    """In order; at most `size` texts and about `limit` tokens each, but at least one text."""
+    batch: list[str] = []
+    total = 0
+    for text in texts:
+        weight = tokens(text)
+        if batch and (len(batch) >= size or total + weight > limit):
+            yield batch
+            batch, total = [], 0
+        batch.append(text)
+        total += weight
+    if batch:
+        yield batch

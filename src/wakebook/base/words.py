@@ -1,0 +1,62 @@
+"""Terms for comparing two texts: lower-case stems without the common words."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from wakebook.learn.select.sentences import listed
+
+_WORD = re.compile(r"[^\W_][\w.+#'’-]*")
+_STOP = listed(
+    """a an the and or but so of to in on at for from by with as is are was were be been am it its
+    this that these those i you he she we they me him her us them my your his our their who whom
+    which what when where how why if then than not no do does did done has have had can could will
+    would should shall may might must just also too very really now still yet ever all any some
+    there here about into out up down off over after before again only own same s t re ve ll m d
+    user user's users let lets go going get got need one thing things say said says please actually
+    because since until while today yesterday tomorrow im ive dont isnt thats whats"""
+)
+_IRREGULAR = dict(
+    pair.split(":")
+    for pair in listed(
+        """sent:send wrote:write written:write paid:pay built:build bought:buy met:meet told:tell
+        made:make held:hold kept:keep left:leave lost:lose ran:run sold:sell spoke:speak took:take
+        taken:take rewrote:rewrite gave:give given:give began:begin hung:hang chose:choose
+        chosen:choose taught:teach went:go swapped:replace swap:replace certificate:cert
+        certificates:cert certs:cert database:db databases:db children:child kids:child mum:mother
+        launch:open launched:open launches:open
+        mom:mother"""
+    )
+)
+
+
+@lru_cache(maxsize=8192)  # the entries that new words are compared with come again and again
+def terms(text: str) -> frozenset[str]:
+    found = set()
+    for match in _WORD.finditer(text.lower().replace("’", "'")):
+        word = match.group().rstrip(".'-").removesuffix("'s").removesuffix("n't")
+        if word and word not in _STOP:
+            found.add(stem(word))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def stem(word: str) -> str:
+    """A crude stem: enough that "renewed", "renewing" and "renew" are the same."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if any(letter.isdigit() for letter in word) or len(word) < 4:
+        return word
+    for ending, least in (("ies", 5), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4)):
+        if len(word) >= least and word.endswith(ending) and not word.endswith("ss"):
+            word = word[: -len(ending)] + ("y" if ending == "ies" else "")
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "sle":
+        word = word[:-1]
+    return word.rstrip("e") if len(word) > 4 else word
+
+
+def alike(one: frozenset[str], other: frozenset[str]) -> float:
+    """How much of both is shared: 1 is the same terms, 0 is none."""
+    return len(one & other) / len(one | other) if one and other else 0.0

@@ -1,1 +1,0 @@
-"""What follows from it: entries from transcripts, the briefing and the first words."""

@@ -1,0 +1,414 @@
+"""History: what goes into git, and when.
+
+A closed conversation is committed at once. Everything else waits for the next batch, whose
+message a model writes from the changes if there is one. The user's own text is committed before
+anything near it changes, and a rewrite stands between two commits. Git failing never stops the
+memory: the failure is traced, shown in `status`, and the next batch tries again. While the user
+is in the middle of a merge nothing is committed and nothing of theirs is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+import msgspec
+
+from wakebook.base import clock
+from wakebook.base import text as tokens
+from wakebook.base.config import Config
+from wakebook.base.errors import GitError, ModelError, TranscriptError, WakebookError
+from wakebook.base.home import TRACKED, Home
+from wakebook.capture import archive, redact
+from wakebook.capture import state as states
+from wakebook.history import githooks as checks
+from wakebook.history import push
+from wakebook.history.commit import KINDS
+from wakebook.history.git import installed
+from wakebook.history.repository import Repository
+
+if TYPE_CHECKING:
+    from wakebook.models.chat import Models
+
+_TRAILER = re.compile(r"(?:[A-Za-z]+(?:-[a-z]+)*-by|rewrite|reverts):", re.IGNORECASE)  # not theirs
+DIFF_TOKENS = 1500
+FILES = 40
+REWRITE = "Rewrite"  # the line of a message that `undo` looks for
+SETTINGS = ("config.toml", "prices.toml", ".gitignore", ".gitattributes", "prompts")
+
+
+class History:
+    def __init__(
+        self,
+        home: Home,
+        config: Config,
+        models: Models,
+        repository: Repository | None = None,
+    ) -> None:
+        """`repository`: the home's, if somebody has found it already."""
+        self.home = home
+        self.config = config
+        self._models = models
+        self.repository = repository
+        if repository is None and config.git.enabled:
+            self.repository = Repository.find(home.root)
+
+    def required(self) -> Repository:
+        """The repository, for what cannot be done without one."""
+        if self.repository is None:
+            raise GitError(f"That needs the home's history in git: {self.note()}.")
+        return self.repository
+
+    def note(self) -> str:
+        """One line on how things stand, for `status`."""
+        if not self.config.git.enabled:
+            return "switched off in config.toml"
+        if not installed():
+            return "git is not installed: no history is kept"
+        if self.repository is None:
+            return "not a repository: run `wakebook init` again"
+        last = self.repository.last_commit()
+        where = "" if self.repository.own else f" (in your repository {self.repository.top})"
+        state = self.repository.state()
+        if state == "detached":
+            where += (
+                f"; on no branch (detached HEAD): `git -C {self.repository.top} switch -c NAME` "
+                "keeps what is committed here"
+            )
+        elif state != "clean":
+            where += f"; {state}: nothing is committed until that is over"
+        return (f"{last[2]} [{last[0]}]" if last else "no commit yet") + where
+
+    def problems(self) -> list[str]:
+        """What keeps the history from being written or pushed right now."""
+        if self.repository is None:
+            return []
+        found = [self.repository.obstacle(), push.problem(self.home, self.config, self.repository)]
+        found += [f"not committed: {reason}" for reason in self._sorted(self.waiting())[1]]
+        return [problem for problem in found if problem]
+
+    def over(self) -> dict[str, str]:
+        """When git last did well: its earlier failures are over, and those of the commit job."""
+        last = self.repository.last_commit() if self.repository else None
+        at = clock.parse(last[1]) if last else None
+        if at is None:
+            return {}
+        job = states.load(self.home).jobs.get("commit")
+        fine = max(at, job.ended) if job and job.outcome == "ok" else at
+        return {"git": clock.iso(at), "job commit": clock.iso(fine)}
+
+    def waiting(self) -> list[Path]:
+        """Changed files that the next batch will take: all but transcripts still written to."""
+        if self.repository is None:
+            return []
+        still_open = self._still_open()
+        return [path for path in self.repository.changed(*TRACKED) if path not in still_open]
+
+    def now(self, now: datetime, summary: str = "", ask: bool = True) -> str | None:
+        """Commit what is waiting because somebody asked. Raises GitError if git refuses.
+
+        What the checks refuse stays out; the rest is committed all the same.
+        """
+        if self.repository is None:
+            raise GitError(f"Nothing can be committed: {self.note()}.")
+        if obstacle := self.repository.obstacle():
+            raise GitError(obstacle)
+        text, body = (summary, "") if summary or not ask else self.proposal()
+        with self.home.locked():
+            finished = self.finish()
+            paths, refused = self._sorted(self.waiting())
+            done = self.repository.commit(self._kind(paths), text or _summary(paths), paths, body)
+            done = done or finished
+            self._note_commit(now)
+        push.start(self.home, self.config, self.repository, now)
+        if refused:
+            rest = f" Everything else is committed ({done})." if done else ""
+            raise GitError("Not committed: " + " ".join(refused) + rest)
+        return done
+
+    def batch(self, now: datetime, ask: bool = True) -> str | None:
+        """Commit what is waiting, if the last batch is long enough ago."""
+        if self.repository is None:
+            return None
+        done = self._batch(self.repository, now, ask) if self._due(now) else None
+        push.start(self.home, self.config, self.repository, now)
+        return done
+
+    def _batch(self, repository: Repository, now: datetime, ask: bool) -> str | None:
+        ask = ask and not repository.obstacle()
+        text, body = self.proposal() if ask else ("", "")  # not under the lock: it takes its time
+        with self.home.locked():
+            if not self._due(now):
+                return None
+            paths = self.waiting()
+            done = self._commit(self._kind(paths), text or _summary(paths), paths, body)
+            self._note_commit(now)
+            return done
+
+    def proposal(self) -> tuple[str, str]:
+        """A summary of what is waiting, and what else there is to say."""
+        paths = self.waiting()
+        if self.repository is None or not paths or not self._models.has("commit"):
+            return _summary(paths), ""
+        try:
+            files = "\n".join(self.home.relative(path) for path in paths[:FILES])
+            changes, _ = redact.redact(self.repository.diff(self._telling(paths)))
+            diff = tokens.cut(changes, DIFF_TOKENS)
+            said = self._models.ask("commit", files=files, diff=diff)
+        except ModelError:
+            return _summary(paths), ""  # traced where it happened
+        except WakebookError as error:
+            self.home.trace("failure", where="commit message", error=str(error))
+            return _summary(paths), ""
+        return _formed(said) or (_summary(paths), "")
+
+    def _telling(self, paths: Sequence[Path]) -> list[Path]:
+        """What a message can be made from: the log first, and no conversations."""
+        root = self.home.root
+        kept = [
+            path
+            for path in paths
+            if not path.is_relative_to(root / "raw")
+            and not path.is_relative_to(root / "attachments")
+        ]
+        return sorted(kept, key=lambda path: (path != self.home.log, path == self.home.memory))
+
+    def _due(self, now: datetime) -> bool:
+        pause = timedelta(minutes=self.config.git.batch_minutes)
+        last = states.load(self.home).committed_at
+        return last is None or not last <= now < last + pause
+
+    def _note_commit(self, now: datetime) -> None:
+        state = states.load(self.home)
+        states.save(self.home, msgspec.structs.replace(state, committed_at=now))
+
+    def conversation(self, path: str) -> None:
+        """Commit a transcript that has just been closed."""
+        if self.repository is None:
+            return
+        try:
+            topic = str(archive.read(self.home, path).front.get("topic") or path)
+        except TranscriptError:
+            topic = path
+        with self.home.locked():
+            self._commit("conversation", topic, [self.home.root / path], f"Session: {path}")
+
+    def leftovers(self) -> None:
+        """Commit closed transcripts that a crash kept from being committed."""
+        if self.repository is None:
+            return
+        still_open = self._still_open()
+        for path in self.repository.changed("raw/conversations"):
+            if path.suffix == ".md" and path.exists() and path not in still_open:
+                self.conversation(self.home.relative(path))
+
+    def before_touching(self, *paths: Path) -> None:
+        """The user's own words are in git before anything near them changes."""
+        ours = [one for one in paths if one.is_relative_to(self.home.root) and one.exists()]
+        names = f"{ours[0].name} as it was" if len(ours) == 1 else f"{len(ours)} notes as they were"
+        if ours:
+            self._commit("memory", names, ours, checked=False)
+
+    def log(self, summary: str) -> None:
+        """Commit the log and the registry, around a rewrite of both."""
+        self._commit("maintenance", summary, [self.home.log, self.home.subjects])
+
+    @contextmanager
+    def rewrite(
+        self, kind: str, summary: str, paths: Sequence[Path], name: str = ""
+    ) -> Iterator[list[Path]]:
+        """Around a rewrite of some files, under the writer lock.
+
+        They are committed as they are before the block, and as they became after it, with a
+        line that `undo` looks for. The block may add further paths to the list. If the first
+        commit fails, GitError comes before anything was rewritten; if the second one does, it is
+        made before the next one of any kind. Without git, only the block.
+        """
+        touched = list(paths)
+        self.finish()
+        self.backup(f"before {summary}", touched)
+        if self.repository is None:
+            yield touched
+            return
+        line = " ".join((name or summary).split())
+        with under_way(self.home, self._on_branch(kind), summary, line, touched):
+            yield touched
+        try:
+            self.finish()
+        except GitError as error:
+            self.home.trace("failure", where="git", error=str(error))
+
+    def finish(self) -> str | None:
+        """Commit a rewrite whose own commit failed, or whose process was killed, by itself.
+
+        Before anything else is committed, under the writer lock. Raises GitError.
+        """
+        found = load_unfinished(self.home) if self.repository else None
+        if found is None:
+            return None
+        body = f"{REWRITE}: {found.name}"
+        files = found.files(self.home)
+        done = self.required().commit(found.kind, found.summary, files, body)
+        clear_unfinished(self.home)
+        return done
+
+    def backup(self, summary: str, paths: Sequence[Path]) -> str | None:
+        """Commit files as they are, whatever the checks say. Raises GitError if that fails."""
+        if self.repository is None or not paths:
+            return None
+        self.finish()
+        return self.repository.commit(self._kind(paths), summary, paths)
+
+    def _commit(
+        self, kind: str, summary: str, paths: Sequence[Path], body: str = "", checked: bool = True
+    ) -> str | None:
+        if self.repository is None or not paths:
+            return None
+        try:
+            self.finish()
+            fine, refused = self._sorted(paths) if checked else (list(paths), [])
+            for reason in refused:
+                self.home.trace("failure", where="git", error=f"not committed: {reason}")
+            return self.repository.commit(kind, summary, fine, body)
+        except GitError as error:
+            self.home.trace("failure", where="git", error=str(error))
+            return None
+
+    def _sorted(self, paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+        """Those that may be committed, and why the others may not."""
+        repository = self.required()
+
+        def change(path: Path) -> checks.Change:
+            name = self.home.relative(path)
+            return checks.Change(name, lambda: _bytes(path), lambda: repository.show("HEAD", name))
+
+        rewrite = bool(os.environ.get(checks.REWRITE))
+        found = checks.check([change(path) for path in paths], self.config.notes, rewrite)
+        refused = {problem.path: str(problem) for problem in found if problem.refused}
+        fine = [path for path in paths if self.home.relative(path) not in refused]
+        return fine, list(refused.values())
+
+    def _still_open(self) -> set[Path]:
+        sessions = states.load(self.home).sessions.values()
+        return {self.home.root / item.window.path for item in sessions if item.window}
+
+    def _kind(self, paths: Sequence[Path]) -> str:
+        """The type of a commit: what all of its paths have in common."""
+        names = [self.home.relative(path) for path in paths]
+        gone = [name for name, path in zip(names, paths, strict=True) if not path.exists()]
+        moved = [name for name in names if _is_in(name, "archive") or name in gone]
+        if names and all(_is_in(name, "knowledge/identity") for name in names):
+            kind = "identity"
+        elif names and all(_is_in(name, "raw") for name in names):
+            kind = "conversation"
+        elif names and (len(moved) == len(names) or all(_is_in(n, *SETTINGS) for n in names)):
+            kind = "maintenance"
+        else:
+            kind = "memory"
+        return self._on_branch(kind)
+
+    def _on_branch(self, kind: str) -> str:
+        """Whatever is committed on explore/... or extract/... is called after it."""
+        branch = self.repository.branch() if self.repository else ""
+        special = branch.partition("/")[0] if "/" in branch else ""
+        return special if special in ("explore", "extract") else kind
+
+
+def _is_in(name: str, *folders: str) -> bool:
+    return any(name == folder or name.startswith(f"{folder}/") for folder in folders)
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:  # it is gone, or a folder stands in its place
+        return None
+
+
+def _summary(paths: Sequence[Path]) -> str:
+    names = sorted({path.name for path in paths}, key=lambda name: (name != "log.jsonl", name))
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _formed(said: str) -> tuple[str, str] | None:
+    """A model's words as a commit message: a summary, and at most three lines more."""
+    lines = [tokens.printable(line) for line in said.split("\n")]
+    lines = [line.strip("`\"'* ") for line in lines if not line.startswith("```")]
+    lines = [line for line in lines if line and not _TRAILER.match(line)]
+    if not lines or lines[0][0] in "{[<":
+        return None  # not a sentence
+    prefix = rf"^(?:{'|'.join(KINDS)})(?:\([^)]*\))?:\s*"
+    first = re.sub(prefix, "", lines[0], flags=re.IGNORECASE)
+    return (first, "\n".join(line[:100] for line in lines[1:4])) if first else None
+
+
+# -----------------------------------------------------------------------------
+# Unfinished: a rewrite that is under way, written down until it is committed.
+#
+# The record stands in .cache/rewriting.json from before the first file changes until the rewrite
+# has its commit. If that commit fails, or the process is killed, the next one finds it there and
+# makes the commit first: so a rewrite is never committed among other things, without the line that
+# `undo` looks for.
+
+FILE = "rewriting.json"  # in the cache
+OTHER = {"knowledge": "archive", "archive": "knowledge"}
+
+_under_way: WeakSet[Home] = WeakSet()  # a home that is locked has one object, and one thread
+
+
+class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+    kind: str
+    summary: str
+    name: str
+    paths: tuple[str, ...]  # relative to the home
+
+    def files(self, home: Home) -> list[Path]:
+        """What is to be committed: also where a note has moved to, if nobody could say it."""
+        found = [home.root / name for name in self.paths]
+        for path in [path for path in found if not path.exists()]:
+            top, _, rest = home.relative(path).partition("/")
+            target = home.root / OTHER.get(top, top) / rest
+            found += [target] if target not in found and target.exists() else []
+        return found
+
+
+def load_unfinished(home: Home) -> Unfinished | None:
+    """What is left to be committed; nothing while a rewrite is under way in this process."""
+    if home in _under_way:
+        return None
+    with suppress(FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
+        return msgspec.json.decode((home.cache / FILE).read_bytes(), type=Unfinished)
+    return None
+
+
+def save_unfinished(home: Home, found: Unfinished) -> None:
+    home.replace(home.cache / FILE, msgspec.json.encode(found))
+
+
+def clear_unfinished(home: Home) -> None:
+    (home.cache / FILE).unlink(missing_ok=True)
+
+
+@contextmanager
+def under_way(
+    home: Home, kind: str, summary: str, name: str, touched: Sequence[Path]
+) -> Iterator[None]:
+    """Around the rewrite itself. `touched` may grow meanwhile."""
+
+    def note() -> None:
+        paths = tuple(home.relative(path) for path in dict.fromkeys(touched))
+        save_unfinished(home, Unfinished(kind=kind, summary=summary, name=name, paths=paths))
+
+    note()
+    _under_way.add(home)
+    try:
+        yield
+    finally:
+        _under_way.discard(home)
+        note()

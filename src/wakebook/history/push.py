@@ -1,0 +1,140 @@
+"""Push: the history on another machine, if config.toml names a remote.
+
+Nobody waits for it: a child process pushes, and what became of it stands in .cache/push.json.
+After a failure the next attempt comes 1, 2, 4 … 60 minutes later. `status` tells of a push that
+fails, with the reason, until one succeeds.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from wakebook.base.config import Config
+from wakebook.base.errors import GitError
+from wakebook.base.home import Home
+from wakebook.history.git import POINTERS
+from wakebook.history.repository import Repository
+
+LONGEST = 60  # minutes between two attempts
+SHOWN = 300  # characters of what git says
+
+
+class Pushed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the last push went."""
+
+    mark: str = ""  # what the remote has
+    at: datetime | None = None  # when that was pushed
+    failures: int = 0  # since then
+    failed_at: datetime | None = None
+    since: datetime | None = None
+    error: str = ""
+
+    @property
+    def again_at(self) -> datetime | None:
+        """Before this moment nobody tries again."""
+        if not self.failures or self.failed_at is None:
+            return None
+        return self.failed_at + timedelta(minutes=min(2 ** min(self.failures - 1, 6), LONGEST))
+
+
+def load(home: Home) -> Pushed:
+    try:
+        return msgspec.json.decode(_file(home).read_bytes(), type=Pushed)
+    except (OSError, msgspec.MsgspecError):
+        return Pushed()
+
+
+def due(home: Home, config: Config, repository: Repository, now: datetime) -> bool:
+    """Whether there is something to push, and it is time to."""
+    if not config.git.push or not repository.own:
+        return False
+    known = load(home)
+    later = known.again_at
+    if later is not None and known.failed_at is not None and known.failed_at <= now < later:
+        return False
+    return bool(repository.head()) and known.mark != _mark(config, repository)
+
+
+def start(home: Home, config: Config, repository: Repository, now: datetime) -> bool:
+    """Push in a process of its own, if it is due. Whether it was started."""
+    if not due(home, config, repository, now):
+        return False
+    wakebook = [sys.executable, "-P", "-m", "wakebook", "--home", str(home.root)]
+    try:
+        subprocess.run(  # the shell ends at once and leaves the push to itself
+            ["/bin/sh", "-c", '"$@" &', "sh", *wakebook, "git-hook", "push"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={key: value for key, value in os.environ.items() if key not in POINTERS},
+            check=False,
+        )
+    except OSError as error:
+        _note_failure(home, config, f"no process could be started: {error}", now)
+        return False
+    return True
+
+
+def push(home: Home, config: Config, repository: Repository, now: datetime) -> Pushed:
+    """Push now, unless another process does. Never raises what git says: it is noted."""
+    with home.reading("push") as alone:
+        if not alone or not due(home, config, repository, now):
+            return load(home)
+        mark = _mark(config, repository)  # before: what is committed meanwhile is pushed next
+        try:
+            repository.push(config.git.push)
+        except GitError as error:
+            return _note_failure(home, config, str(error), now)
+        return _save(home, Pushed(mark=mark, at=now))
+
+
+def problem(home: Home, config: Config, repository: Repository) -> str:
+    """What is wrong with pushing, for `status`."""
+    if not config.git.push:
+        return ""
+    if not repository.own:
+        return (
+            f"[git] push: this home lies in your repository {repository.top}; what is in there is "
+            "yours to push."
+        )
+    known = load(home)
+    if not known.failures:
+        return ""
+    since = f"since {known.since:%Y-%m-%d %H:%M}" if known.since else ""
+    times = f"{known.failures} times" if known.failures > 1 else "once"
+    return f"pushing to {config.git.push} failed {times} {since}: {known.error}"
+
+
+def _note_failure(home: Home, config: Config, error: str, now: datetime) -> Pushed:
+    known = load(home)
+    said = " ".join(error.split())[:SHOWN]
+    if said != known.error:  # what repeats itself is traced once
+        home.trace("push", remote=config.git.push, error=said)
+    failed = msgspec.structs.replace(
+        known,
+        failures=known.failures + 1,
+        failed_at=now,
+        since=known.since or now,
+        error=said,
+    )
+    return _save(home, failed)
+
+
+def _save(home: Home, pushed: Pushed) -> Pushed:
+    home.replace(_file(home), msgspec.json.encode(pushed))
+    return pushed
+
+
+def _mark(config: Config, repository: Repository) -> str:
+    return f"{config.git.push} {repository.mark()}"
+
+
+def _file(home: Home) -> Path:
+    return home.cache / "push.json"

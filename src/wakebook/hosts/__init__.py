@@ -1,0 +1,1 @@
+"""The hosts: their hooks, and how each is wired to Wakebook."""

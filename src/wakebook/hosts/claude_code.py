@@ -1,0 +1,411 @@
+"""Claude Code: a plugin folder of our own, put in with the client's own commands.
+
+The folder (`claude_code_files`) is a marketplace with one plugin. Its copy in the home names
+this Wakebook and this home by their full paths, and the client runs it from there: nothing has
+to be on PATH, and a new `init` takes effect at the next session. What the client's commands
+change are three files and its copy of the plugin; those are what `--undo` looks after. The
+client's state file (.claude.json) is left alone: it may hold secrets, and these commands change
+nothing in it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wakebook.base import config
+from wakebook.base.errors import WakebookError
+from wakebook.hosts.wiring import Plan, Where, behind
+from wakebook.version import __version__
+
+if TYPE_CHECKING:
+    from wakebook.hosts.wiring import Where
+    from wakebook.memory import Check, Memory
+
+NAME = "claude-code"
+LABEL = "Claude Code"
+PLUGIN = "wakebook@wakebook"
+MARKET = "wakebook"
+FILES = Path(__file__).parent / "claude_code_files"
+INSIDE = "plugins/wakebook"  # the plugin, in the marketplace folder
+GRACE = 3  # seconds that the client waits longer than a hook's time box
+
+
+def plan(where: Where) -> Plan:
+    folder = config_folder(where)
+    settings = read_json(folder / "settings.json")
+    read_json(folder / "plugins" / "known_marketplaces.json")
+    read_json(folder / "plugins" / "installed_plugins.json")
+    claude = shutil.which("claude", path=where.env.get("PATH", ""))
+    add = ("plugin", "marketplace", "add", str(where.folder))
+    install = ("plugin", "install", PLUGIN)
+    notes = [*_warnings(settings)]
+    if claude:
+        notes.append("Start a new session, or type /reload-plugins in one that runs.")
+    else:
+        notes += [
+            "`claude` is not on PATH, so nothing of Claude Code's was changed. Run these two:",
+            shlex.join(("claude", *add)),
+            shlex.join(("claude", *install)),
+        ]
+    return Plan(
+        files=files(where),
+        by_hand=not claude,
+        commands=((claude, *add), (claude, *install)) if claude else (),
+        undo_commands=(
+            (claude, "plugin", "uninstall", PLUGIN),
+            (claude, "plugin", "marketplace", "remove", MARKET),
+        )
+        if claude
+        else (),
+        touched=touched(folder),
+        settings=_settings(where, folder),
+        notes=tuple(notes),
+    )
+
+
+def touched(folder: Path) -> tuple[Path, ...]:
+    """What the client's commands write, and what it makes for a plugin when it runs it."""
+    plugins = folder / "plugins"
+    return (
+        folder / "settings.json",
+        plugins / "known_marketplaces.json",
+        plugins / "installed_plugins.json",
+        plugins / "marketplaces" / MARKET,  # of which the client makes only the folder above
+        plugins / "cache" / MARKET,
+        plugins / "data" / f"{MARKET}-{MARKET}",
+    )
+
+
+def without(where: Where, path: Path, data: bytes) -> bytes | None:
+    """A file of the client's, changed since, without our plugin. None: nothing else is in it."""
+    text = data.decode("utf-8-sig", "replace")
+    found = _parsed(text, path)
+    if path.name == "known_marketplaces.json":
+        found.pop(MARKET, None)
+    elif path.name == "installed_plugins.json":
+        _drop(found, "plugins", PLUGIN)
+        if set(found) <= {"version"}:
+            found = {}
+    else:
+        _drop(found, "enabledPlugins", PLUGIN)
+        _drop(found, "extraKnownMarketplaces", MARKET)
+    if not found:
+        return None
+    end = "\n" if text.endswith("\n") else ""
+    return (json.dumps(found, indent=2, ensure_ascii=False) + end).encode()
+
+
+# --- the plugin's files ------------------------------------------------------------------
+
+
+def files(where: Where) -> dict[str, bytes]:
+    """The shipped folder with this Wakebook and this home in it."""
+    found = {
+        path.relative_to(FILES).as_posix(): path.read_bytes()
+        for path in sorted(FILES.rglob("*"))
+        if path.is_file()
+    }
+    for name, change in (
+        (f"{INSIDE}/.claude-plugin/plugin.json", _manifest),
+        (f"{INSIDE}/hooks/hooks.json", _hooks),
+        (f"{INSIDE}/.mcp.json", _server),
+    ):
+        content = change(where, json.loads(found[name]))
+        found[name] = (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+    for name in found:
+        if name.startswith(f"{INSIDE}/commands/"):
+            found[name] = _slash(where, found[name].decode()).encode()
+    return found
+
+
+def _manifest(where: Where, content: dict[str, Any]) -> dict[str, Any]:
+    return content | {"version": __version__}
+
+
+def _hooks(where: Where, content: dict[str, Any]) -> dict[str, Any]:
+    box = config.load(where.home / "config.toml").hooks.seconds
+    for event, groups in content["hooks"].items():
+        command = [*where.hook, NAME, event, "--home", str(where.home)]
+        for hook in (hook for group in groups for hook in group["hooks"]):
+            hook |= {"command": shlex.join(command), "timeout": math.ceil(box) + GRACE}
+    return content
+
+
+def _server(where: Where, content: dict[str, Any]) -> dict[str, Any]:
+    program, *arguments = where.command
+    server = content["mcpServers"][MARKET]
+    server |= {"command": program, "args": [*arguments, "mcp", "--home", str(where.home)]}
+    return content
+
+
+def _slash(where: Where, text: str) -> str:
+    """A slash command that runs Wakebook runs this one, and may do so without asking."""
+    command = shlex.join((*where.command, "--home", str(where.home)))
+    quoted = json.dumps(command, ensure_ascii=False)[1:-1]
+    text = text.replace('"Bash(wakebook ', f'"Bash({quoted} ')
+    return re.sub(r"(?m)^!`wakebook ", lambda _: f"!`{command} ", text)
+
+
+# --- the client's configuration ----------------------------------------------------------
+
+
+def config_folder(where: Where) -> Path:
+    chosen = where.env.get("CLAUDE_CONFIG_DIR")
+    return Path(chosen) if chosen else where.user / ".claude"
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A file of the client's; empty if there is none. Raises WakebookError if it is broken."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise WakebookError(f"{path}: cannot be read ({error}). Nothing was changed.") from error
+    return _parsed(text, path)
+
+
+def _parsed(text: str, path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(text) if text.strip() else {}
+    except ValueError as error:
+        raise WakebookError(
+            f"{path}: is not JSON ({error}), and Claude Code cannot read it either. "
+            "Correct it and try again; nothing was changed."
+        ) from error
+    if not isinstance(found, dict):
+        raise WakebookError(f"{path}: is no JSON object. Correct it; nothing was changed.")
+    return found
+
+
+def _drop(found: dict[str, Any], section: str, name: str) -> None:
+    inside = found.get(section)
+    if isinstance(inside, dict):
+        inside.pop(name, None)
+        if not inside:
+            del found[section]
+
+
+def _settings(where: Where, folder: Path) -> dict[str, Any]:
+    """Wakebook reads sessions from ~/.claude; a folder of the user's choice has to be named."""
+    sessions = str(folder / "projects")
+    known = config.load(where.home / "config.toml").hosts.claude_code
+    places = [str(Path(place.replace("~", str(where.user), 1))) for place in known]
+    return {} if sessions in places else {"hosts.claude_code": [*known, sessions]}
+
+
+def _warnings(settings: dict[str, Any]) -> list[str]:
+    if settings.get("disableAllHooks"):
+        return ["settings.json says disableAllHooks: until that is gone, only the tools work."]
+    return []
+
+
+# -----------------------------------------------------------------------------
+# What `wakebook doctor` looks at in Claude Code.
+#
+# Only files are read; the client is not started. A check that finds nothing wrong says so in one
+# line, so that a person sees what was looked at.
+
+CONNECT = f"wakebook init --host {NAME}"
+SEARCH = b"memory_search"
+SECONDS = 20.0  # for another Wakebook to say its version
+LARGEST = 1 << 20  # bytes of a plugin's file that is looked into
+LOOKED_INTO = (".json", ".js", ".mjs", ".ts", ".py", ".md")
+MANAGED = {
+    "linux": Path("/etc/claude-code/managed-settings.json"),
+    "darwin": Path("/Library/Application Support/ClaudeCode/managed-settings.json"),
+}
+
+
+def checks(where: Where, memory: Memory) -> list[Check]:
+    """Empty if Claude Code is not used here."""
+    folder = config_folder(where)
+    present = folder.is_dir() or shutil.which("claude", path=where.env.get("PATH", ""))
+    if not present:
+        return []
+    try:
+        settings = read_json(folder / "settings.json")
+        markets = read_json(folder / "plugins" / "known_marketplaces.json")
+        installed = read_json(folder / "plugins" / "installed_plugins.json").get("plugins", {})
+        state = read_json(_state_file(where))
+    except WakebookError as error:
+        return [_check("settings", "fail", str(error))]
+    wired = PLUGIN in installed or PLUGIN in settings.get("enabledPlugins", {})
+    if not wired and not where.folder.is_dir():
+        return [_check("plugin", "note", f"{LABEL} is here, but not connected.", CONNECT)]
+    return [
+        *_plugin(where, settings, markets, installed),
+        *_hook_checks(settings, folder / "settings.json"),
+        *_shadows(installed, settings, state),
+        behind(memory, NAME),
+    ]
+
+
+def _check(what: str, state: Any, said: str, run: str = "") -> Check:
+    from wakebook.memory import Check
+
+    return Check(name=f"{NAME} {what}", state=state, said=said, run=run)
+
+
+# --- the plugin --------------------------------------------------------------------------
+
+
+def _plugin(
+    where: Where, settings: dict[str, Any], markets: dict[str, Any], installed: dict[str, Any]
+) -> Iterator[Check]:
+    problem = _not_installed(where, settings, markets, installed)
+    if problem:
+        yield problem
+        return
+    root = where.folder / INSIDE
+    try:
+        version = read_json(root / ".claude-plugin" / "plugin.json").get("version")
+        hooks = read_json(root / "hooks" / "hooks.json").get("hooks", {})
+        server = read_json(root / ".mcp.json").get("mcpServers", {}).get(MARKET, {})
+    except WakebookError as error:
+        yield _check("plugin", "fail", str(error), CONNECT)
+        return
+    if not hooks or not server:
+        yield _check("plugin", "fail", f"{root} is incomplete.", CONNECT)
+    elif version != __version__:
+        said = f"The plugin is of Wakebook {version}; this is {__version__}."
+        yield _check("plugin", "warn", said, CONNECT)
+    else:
+        yield _check("plugin", "ok", "The plugin is installed, enabled and of this version.")
+    lines = [shlex.split(one) for one in _commands(hooks)]
+    lines.append([str(server.get("command", "")), *map(str, server.get("args", ()))])
+    yield _program(where, lines)
+
+
+def _not_installed(
+    where: Where, settings: dict[str, Any], markets: dict[str, Any], installed: dict[str, Any]
+) -> Check | None:
+    at = markets.get(MARKET, {}).get("installLocation", "")
+    enabled = settings.get("enabledPlugins", {}).get(PLUGIN)
+    if PLUGIN not in installed or not at:
+        said = "The plugin's folder is there, but Claude Code has not installed it."
+        return _check("plugin", "fail", said, CONNECT)
+    if Path(at) != where.folder:
+        said = f"Claude Code runs the plugin of another home: {at}."
+        return _check("plugin", "warn", said, CONNECT)
+    if not where.folder.is_dir():
+        return _check("plugin", "fail", f"The plugin's folder {at} is gone.", CONNECT)
+    if not enabled:
+        return _check("plugin", "fail", "The plugin is disabled.", f"claude plugin enable {PLUGIN}")
+    return None
+
+
+def _commands(hooks: dict[str, Any]) -> Iterator[str]:
+    for groups in hooks.values():
+        for group in groups:
+            yield from (str(hook.get("command", "")) for hook in group.get("hooks", ()))
+
+
+def _program(where: Where, lines: list[list[str]]) -> Check:
+    """Whether what the plugin starts is still there (an environment may have been removed)."""
+    gone = {line[0] for line in lines if line and not shutil.which(line[0])}
+    if gone:
+        said = f"The plugin runs {', '.join(sorted(gone))}, which is not there any more."
+        return _check("command", "fail", said, CONNECT)
+    if any("--home" not in line or line[-1] != str(where.home) for line in lines):
+        return _check("command", "warn", "Some hooks work for another home.", CONNECT)
+    said = next((said for line in lines if (said := _broken(where, line))), "")
+    if said:
+        return _check("command", "fail", said, CONNECT)
+    return _check("command", "ok", f"Its hooks and tools run {lines[0][0]} for this home.")
+
+
+def _broken(where: Where, line: list[str]) -> str:
+    """What is wrong with another Wakebook than this one, if the plugin runs one."""
+    end = next((n for n, word in enumerate(line) if word in ("claude-code", "mcp")), 0)
+    program = tuple(line[:end])
+    if program in (where.command, where.hook):
+        return ""
+    if any("wakebook.__main__" in word for word in program):  # of another environment
+        program = (program[0], "-P", "-m", "wakebook")
+    program = program[:-1] if program[-1:] == ("hook",) else program
+    try:
+        done = subprocess.run(
+            [*program, "--version"], capture_output=True, text=True, timeout=SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"The plugin runs {shlex.join(program)}, which does not work: {error}."
+    if done.returncode or __version__ not in done.stdout:
+        version = done.stdout.strip() or "does not answer"
+        return f"The plugin runs another Wakebook, {shlex.join(program)}: {version}."
+    return ""
+
+
+# --- what can be in the way --------------------------------------------------------------
+
+
+def _hook_checks(settings: dict[str, Any], path: Path) -> Iterator[Check]:
+    managed = MANAGED.get(sys.platform)
+    try:
+        policy = read_json(managed) if managed else {}
+    except WakebookError:  # not for us to read
+        policy = {}
+    if settings.get("disableAllHooks"):
+        said = f"{path} says disableAllHooks: nothing is told at the start of a session."
+        yield _check("hooks", "fail", said, f"take disableAllHooks out of {path}")
+    elif policy.get("disableAllHooks") or policy.get("allowManagedHooksOnly"):
+        said = f"{managed} allows no hooks of plugins: only the tools work."
+        yield _check("hooks", "fail", said, "ask whoever manages this machine")
+    else:
+        yield _check("hooks", "ok", "Hooks are not switched off.")
+
+
+def _state_file(where: Where) -> Path:
+    """Where the client keeps the MCP servers that a user has added."""
+    chosen = where.env.get("CLAUDE_CONFIG_DIR")
+    return (Path(chosen) if chosen else where.user) / ".claude.json"
+
+
+def _shadows(
+    installed: dict[str, Any], settings: dict[str, Any], state: dict[str, Any]
+) -> Iterator[Check]:
+    """Others that offer a memory_search: the model would have to choose between the two."""
+    enabled = settings.get("enabledPlugins", {})
+    others = [
+        f"the plugin {name}"
+        for name, places in installed.items()
+        if name != PLUGIN and enabled.get(name)
+        if any(_mentions(Path(str(place.get("installPath", "")))) for place in places)
+    ]
+    scopes = [state, *state.get("projects", {}).values()]
+    servers = {k: v for scope in scopes for k, v in scope.get("mcpServers", {}).items()}
+    others += [f"the MCP server {name}" for name, entry in servers.items() if _searches(entry)]
+    if others:
+        said = f"{', '.join(sorted(others))} offers memory_search too. One of the two is enough."
+        yield _check("tools", "warn", said, "claude mcp list")
+    else:
+        yield _check("tools", "ok", "Nobody else offers memory_search.")
+
+
+def _searches(entry: Any) -> bool:
+    if not isinstance(entry, dict):
+        return False
+    words = [str(entry.get("command", "")), *map(str, entry.get("args") or ())]
+    if "wakebook" in json.dumps(words) and "mcp" in words:
+        return True
+    return any(_mentions(Path(word)) for word in words if word.endswith(LOOKED_INTO))
+
+
+def _mentions(path: Path) -> bool:
+    """Whether a file, or one in a folder, names the tool."""
+    try:
+        if path.is_dir():
+            inside = (one for one in path.rglob("*") if one.suffix in LOOKED_INTO)
+            return any(_mentions(one) for one in inside if one.is_file())
+        return path.stat().st_size <= LARGEST and SEARCH in path.read_bytes()
+    except OSError:
+        return False

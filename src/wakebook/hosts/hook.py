@@ -1,0 +1,210 @@
+"""`wakebook hook HOST EVENT`: the process that a host waits for.
+
+The service answers if it is up. If not, a child of this process does the work, and this one
+waits for its answer as long as the time box lasts; the child goes on if it needs longer. So a
+host is never held up, whatever happens: nothing but an answer is printed, and the exit code is
+0. This is on the path of every prompt: it imports next to nothing.
+"""
+
+import os
+import select
+import sys
+from time import monotonic
+
+from wakebook.service.call import call
+
+LARGEST = 8 << 20  # bytes of an event
+SECONDS = 2.0
+LEAST = 0.001  # seconds; 0 would mean not to wait at all
+
+
+class suppress:  # noqa: N801 - contextlib costs as much as the call to the service
+    def __init__(self, *kinds: type[BaseException]) -> None:
+        self._kinds = kinds
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        return kind is not None and issubclass(kind, self._kinds)
+
+
+WAITED_FOR = {  # by the host: what these answer is told, or has to be done first
+    "SessionStart", "UserPromptSubmit", "PreCompact", "before_prompt_build", "before_compaction",
+    "before_agent_start", "session_before_compact",
+}  # fmt: skip
+
+
+def main(root: str, words: list[str]) -> None:
+    """Answer the event on standard input. A host would take any other exit code than 0 amiss."""
+    if len(words) != 2:
+        _say("usage: wakebook hook HOST EVENT [--home PATH], with JSON on standard input")
+        return
+    host, event = words
+    data = None
+    if not os.path.isfile(f"{root}/config.toml"):  # noqa: PTH113
+        _say(f"there is no home in {root}; `wakebook init` makes one")
+        return
+    try:
+        seconds = time_box(root)
+        until = monotonic() + seconds
+        data = _stdin(until)
+        if len(data) > LARGEST:
+            _failed(root, host, event, f"more than {LARGEST >> 20} MiB were sent; it is left out")
+            return
+        _write(1, _served(root, host, event, data, until))
+    except TimeoutError as error:
+        if event not in WAITED_FOR and data is not None:  # nobody waits: then do it here
+            _own(root, host, event, data, until)
+        why = str(error) if "host" in str(error) else "the service did not answer"
+        _failed(root, host, event, f"{why} within {seconds:g} s")
+    except Exception as error:  # noqa: BLE001 - a hook never breaks its host
+        _failed(root, host, event, f"{type(error).__name__}: {error}")
+
+
+def _served(root: str, host: str, event: str, data: bytes, until: float) -> bytes:
+    """What the service answers, or a child of this process."""
+    path = f"/v1/hooks/{_plain(host)}/{_plain(event)}"
+    try:
+        answered = call(root, path, data or b"{}", max(until - monotonic(), LEAST))
+    except ConnectionError:  # it went away: then once more, which changes nothing
+        answered = None
+    if answered is None:
+        return _own(root, host, event, data, until)
+    status, body = answered
+    if status in (200, 204):
+        return b"" if body.strip() in (b"", b"{}", b"null") else body
+    _failed(root, host, event, body.decode("utf-8", "replace")[:300])
+    return b""
+
+
+def _plain(name: str) -> str:
+    """A name as it may stand in a path."""
+    return "".join(c for c in name if c.isascii() and (c.isalnum() or c in "-_")) or "-"
+
+
+def _own(root: str, host: str, event: str, data: bytes, until: float) -> bytes:
+    waited = event in WAITED_FOR
+    reading, writing = os.pipe()
+    lock = -1 if waited else _behind(root)
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _child(root, host, event, data, writing)
+    os.close(writing)
+    if lock >= 0:
+        os.close(lock)  # which the child holds now
+    if not waited:
+        return b""
+    return _awaited(root, host, event, reading, until)
+
+
+def _behind(root: str) -> int:
+    """A lock that lasts as long as the work: who starts a session can wait for it."""
+    import fcntl
+
+    lock = -1
+    try:
+        os.makedirs(f"{root}/.cache", 0o700, exist_ok=True)  # noqa: PTH103
+        lock = os.open(f"{root}/.cache/behind.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:  # somebody looks at it this moment: it only means less waiting
+        if lock >= 0:
+            os.close(lock)
+        return -1
+    return lock
+
+
+def _awaited(root: str, host: str, event: str, reading: int, until: float) -> bytes:
+    parts: list[bytes] = []
+    while (left := until - monotonic()) > 0:
+        if select.select([reading], [], [], left)[0]:
+            part = os.read(reading, 1 << 16)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
+    os.close(reading)
+    _failed(root, host, event, f"no answer within {time_box(root):g} s; the work goes on")
+    return b""
+
+
+def _child(root: str, host: str, event: str, data: bytes, writing: int) -> None:
+    """In a process session of its own, apart from the host's, until the work is done."""
+    code = 0
+    try:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for standard in (0, 1, 2):
+            os.dup2(nothing, standard)
+        if sys.flags.no_site:  # hosts start us without (see hosts/wiring); the work needs packages
+            import site
+
+            site.main()
+        from wakebook.hosts.own import begun
+
+        body, behind = begun(root, host, event, data)
+        try:
+            _write(writing, body)
+        except BrokenPipeError:  # the time box is over; the work is not
+            behind.late(host, data)
+        os.close(writing)
+        behind.work()
+    except BaseException as error:  # noqa: BLE001 - whatever it is, this process ends here
+        code = 1
+        own = hasattr(error, "exit_code")  # one that we raise on purpose says it all
+        _failed(root, host, event, str(error) if own else f"{type(error).__name__}: {error}")
+    finally:
+        os._exit(code)
+
+
+def time_box(root: str) -> float:
+    """[hooks] seconds of config.toml, without reading all of it."""
+    with open(f"{root}/config.toml", "rb") as stream:  # noqa: PTH123
+        lines = stream.read().split(b"\n")
+    ours = False
+    for line in lines:
+        name, _, value = line.partition(b"=")
+        if line.lstrip()[:1] == b"[":
+            ours = line.partition(b"#")[0].strip(b" \t\r[]") == b"hooks"
+        elif ours and name.strip() == b"seconds":
+            try:
+                return min(max(float(value.partition(b"#")[0]), 0.0), 60.0)
+            except ValueError:
+                return SECONDS
+    return SECONDS
+
+
+def _stdin(until: float) -> bytes:
+    """What the host has sent. Raises TimeoutError if it does not come to an end."""
+    parts: list[bytes] = []
+    size = 0
+    while size <= LARGEST:
+        if not select.select([0], [], [], max(0.0, until - monotonic()))[0]:
+            raise TimeoutError("the host did not finish its event")
+        data = os.read(0, 1 << 16)
+        if not data:
+            break
+        parts.append(data)
+        size += len(data)
+    return b"".join(parts)
+
+
+def _write(descriptor: int, body: bytes) -> None:
+    while body:
+        body = body[os.write(descriptor, body) :]
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):
+        _write(2, f"wakebook: {text}\n".encode("utf-8", "replace"))
+
+
+def _failed(root: str, host: str, event: str, error: str) -> None:
+    """Where `wakebook status` shows it."""
+    _say(f"hook {host} {event}: {error}")
+    try:
+        from wakebook.base.home import Home
+
+        Home(root).trace("failure", where=f"hook {host} {event}"[:120], error=error)
+    except OSError as problem:
+        _say(str(problem))

@@ -1,0 +1,229 @@
+"""Link: the persistent child of a host's plugin. One JSON object a line, both ways.
+
+A plugin in another language starts this once and forwards everything: tool calls and events.
+The service does the work if it is up; otherwise this process does. With `lend`, the host's own
+model can be asked from here: then what needs a model is done here, too.
+
+    {"id": 1, "call": "tool", "name": "memory_search", "arguments": {...}}
+    {"id": 2, "call": "hook", "event": "agent_end", "payload": {...}}
+    {"id": 1, "result": {...}}        {"id": 2, "error": "..."}
+    {"ask": 5, "system": "...", "prompt": "...", "maxTokens": 800}
+    {"answer": 5, "text": "..."}
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import sys
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import IO, Any
+
+from wakebook.base import clock
+from wakebook.base.errors import ModelUnavailable, WakebookError
+from wakebook.base.home import Home
+from wakebook.hosts.backlog import Backlog
+from wakebook.hosts.events import Work, act_of, answer, do
+from wakebook.memory import Memory
+from wakebook.service import tools
+from wakebook.service.call import call
+
+LARGEST = 16 << 20  # characters of a line
+THREADS = 4
+HOOK_SECONDS = 10.0
+TOOL_SECONDS = 30.0
+LEND_SECONDS = 120.0
+ONCE = ("/remember", "/forget")  # what must not be done a second time
+GONE = {"error": "the host has gone"}
+LEAVING = 5.0  # seconds for what still runs when the host has gone
+
+
+class Link:
+    def __init__(self, root: str, host: str, out: IO[str], *, lend: bool = False) -> None:
+        act_of(host, "agent_end")  # a host that has a plugin
+        self._root = root
+        self._host = host
+        self._out = out
+        self._lend = self._ask if lend else None
+        self._writing = threading.Lock()
+        self._asked: dict[int, queue.Queue[dict[str, Any]]] = {}
+        self._number = 0
+        self._gone = False
+        self._local = threading.local()
+        self._pool = ThreadPoolExecutor(THREADS, "call")
+        self._behind = Backlog(Home(root).cache, self._do)
+
+    # --- in ------------------------------------------------------------------------------
+
+    def run(self, lines: IO[str]) -> None:
+        """Until the host closes its end. What was accepted is done first."""
+        running: set[Future[None]] = set()
+        try:
+            self._read(lines, running)
+        finally:
+            self._leave(running)
+
+    def _read(self, lines: IO[str], running: set[Future[None]]) -> None:
+        for line in iter(lambda: lines.readline(LARGEST + 1), ""):
+            if len(line) > LARGEST:
+                self._failed("line", f"more than {LARGEST >> 20} MiB in one line")
+                self._skip(lines, line)
+                continue
+            if line.strip():
+                running -= {one for one in running if one.done()}
+                if found := self._taken(line):
+                    running.add(found)
+
+    def _leave(self, running: set[Future[None]]) -> None:
+        with self._writing:
+            self._gone = True
+        for asked in list(self._asked.values()):
+            asked.put(GONE)
+        until = clock.monotonic() + LEAVING
+        for one in running:
+            try:
+                one.result(max(0.0, until - clock.monotonic()))
+            except TimeoutError:
+                break
+        self._behind.end()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _skip(self, lines: IO[str], line: str) -> None:
+        while line and not line.endswith("\n"):
+            line = lines.readline(LARGEST)
+
+    def _taken(self, line: str) -> Future[None] | None:
+        try:
+            message = json.loads(line)
+            if not isinstance(message, dict):
+                raise ValueError("no object")
+        except (ValueError, RecursionError) as error:
+            self._send({"error": f"not a JSON object: {error}"})
+            return None
+        if "answer" in message:
+            name = message["answer"]
+            asked = self._asked.get(name) if isinstance(name, int) else None
+            if asked:
+                asked.put(message)
+            return None
+        return self._pool.submit(self._handle, message)
+
+    def _handle(self, message: dict[str, Any]) -> None:
+        name = message.get("id")
+        what = f"{message.get('call')} {message.get('name') or message.get('event') or ''}"
+        try:
+            self._send({"id": name, "result": self._result(message)})
+        except WakebookError as error:
+            self._failed(what, str(error))
+            self._send({"id": name, "error": str(error)})
+        except Exception as error:  # noqa: BLE001 - a hook never breaks its host
+            self._failed(what, f"{type(error).__name__}: {error}")
+            self._send({"id": name, "error": f"{type(error).__name__}: {error}"})
+
+    def _result(self, message: dict[str, Any]) -> Any:
+        kind = message.get("call")
+        if kind == "ping":
+            return {"host": self._host, "home": self._root}
+        if kind == "tool":
+            return self._tool(message)
+        if kind == "hook":
+            event, payload = str(message.get("event")), message.get("payload") or {}
+            if not isinstance(payload, dict):
+                raise WakebookError(f"The payload of {event} is no object.")
+            return self._hook(event, payload)
+        raise WakebookError(f"There is no call {kind!r}: tool, hook or ping.")
+
+    def _hook(self, event: str, payload: dict[str, Any]) -> Any:
+        """The service's answer. What needs a model is done here, if the host lends its own."""
+        if self._lend is None or act_of(self._host, event) == "context":
+            found = self._served(f"/v1/hooks/{self._host}/{event}", payload, HOOK_SECONDS)
+            if found is not None:
+                return found
+        return answer(self._memory(), self._host, event, payload, self._behind)
+
+    def _tool(self, message: dict[str, Any]) -> Any:
+        name = str(message.get("name"))
+        session = str(message.get("key") or message.get("session") or "")
+        asked = {"arguments": message.get("arguments") or {}, "session": session}
+        if name in tools.NAMES:
+            found = self._served(f"/v1/tools/{name}", asked, TOOL_SECONDS)
+            if found is not None:
+                return found
+        done = tools.call(self._memory(), name, asked["arguments"], session)
+        return {"text": done.text, "data": done.data, "failed": done.failed}
+
+    def _served(self, path: str, asked: dict[str, Any], seconds: float) -> Any:
+        """What the service answers; None if it is not there, or not able to."""
+        body = json.dumps(asked, ensure_ascii=False).encode("utf-8", "replace")
+        try:
+            found = call(self._root, path, body, seconds)
+        except (TimeoutError, ConnectionError) as error:
+            late = str(error) if isinstance(error, ConnectionError) else ""
+            late = late or f"the service did not answer within {seconds:g} s"
+            if path.endswith(ONCE):
+                raise WakebookError(
+                    f"{late}: it may be done. Look before you try again."
+                ) from error
+            self._failed(path, late)
+            return None
+        if found is None or found[0] >= 300:
+            return None
+        return json.loads(found[1] or b"{}") or {}
+
+    def _memory(self) -> Memory:
+        """One for every thread: what it has read stays warm."""
+        found: Memory | None = getattr(self._local, "memory", None)
+        if found is None:
+            found = self._local.memory = Memory(self._root, lend=self._lend)
+        return found
+
+    def _do(self, work: Work) -> None:
+        try:
+            do(self._memory(), work)
+        except WakebookError as error:
+            self._failed(f"{work.act} {work.session}", str(error))
+        except Exception as error:  # noqa: BLE001 - a hook never breaks its host
+            self._failed(f"{work.act} {work.session}", f"{type(error).__name__}: {error}")
+
+    # --- out -----------------------------------------------------------------------------
+
+    def _send(self, message: dict[str, Any]) -> None:
+        line = json.dumps(message, ensure_ascii=False, default=str)
+        for end in ("\u2028", "\u2029"):  # where Node ends a line
+            line = line.replace(end, f"\\u{ord(end):x}")
+        data = line.encode("utf-8", "replace").decode("utf-8")
+        with self._writing:
+            try:
+                self._out.write(f"{data}\n")
+                self._out.flush()
+            except (OSError, ValueError):  # the host has gone
+                pass
+
+    def _failed(self, what: str, error: str) -> None:
+        try:
+            Home(self._root).trace("failure", where=f"hook {self._host} {what}"[:120], error=error)
+        except OSError as problem:
+            print(f"wakebook: {problem}", file=sys.stderr)
+
+    def _ask(self, system: str, prompt: str, most: int) -> str:
+        """The host's own model. Raises ModelUnavailable."""
+        answers: queue.Queue[dict[str, Any]] = queue.Queue()
+        with self._writing:
+            self._number += 1
+            number = self._number
+            self._asked[number] = answers
+            if self._gone:
+                answers.put(GONE)
+        self._send({"ask": number, "system": system, "prompt": prompt, "maxTokens": most})
+        try:
+            found = answers.get(timeout=LEND_SECONDS)
+        except queue.Empty:
+            raise ModelUnavailable(
+                f"The host's model did not answer within {LEND_SECONDS:g} s."
+            ) from None
+        finally:
+            self._asked.pop(number, None)
+        if isinstance(found.get("text"), str):
+            return str(found["text"])
+        raise ModelUnavailable(f"The host's model does not answer: {found.get('error')}.")

@@ -1,0 +1,140 @@
+"""Shelf: <home>/imports, where what was brought from elsewhere stands as plain sessions.
+
+A file only ever grows: what a later export says in addition is put behind what was there, by the
+ids of the messages. So a cursor stays where it is, and the same export changes nothing. What one
+conversation holds is not put into another: a chat that was branched off begins where it differs.
+Secrets are gone before a file is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from wakebook.base import clock
+from wakebook.base.home import PREFIX, Home
+from wakebook.capture import archive
+from wakebook.capture.hosts import jsonl
+from wakebook.capture.read import clean
+from wakebook.capture.transcript import Message
+from wakebook.imports.export import Conversation, Line, holds_memories
+
+FOLDER = "imports"
+LONGEST = 200_000  # characters of one message
+
+
+class Placed(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a conversation."""
+
+    path: Path
+    session: str
+    fresh: int = 0  # messages that were not there before
+    held: int = 0  # that were
+    elsewhere: int = 0  # that another conversation holds
+    gone: int = 0  # that are there, and not in this export any more
+    redacted: int = 0
+    cut: int = 0  # too long: not all of it was taken
+
+
+class _Kept(msgspec.Struct, omit_defaults=True):
+    """A message in a plain file."""
+
+    role: str
+    content: str
+    id: str
+    timestamp: str = ""
+    model: str = ""
+
+
+class _Id(msgspec.Struct):
+    id: str = ""
+
+
+_ids = msgspec.json.Decoder(_Id)
+
+
+class Shelf:
+    def __init__(self, home: Home, source: str) -> None:
+        self._home = home
+        self._source = source
+        self.folder = home.root / FOLDER / source
+        self._held: dict[str, list[str]] = {}  # file -> ids of its messages
+        self._owner: dict[str, str] = {}  # id of a message -> the file that holds it
+        self._load()
+
+    def _load(self) -> None:
+        with self._home.locked():
+            for leftover in self.folder.glob(f"{PREFIX}*.tmp"):  # of an import that was killed
+                leftover.unlink(missing_ok=True)
+        for path, _ in jsonl.files(self.folder, ".jsonl"):
+            lines = path.read_bytes().split(b"\n")
+            found = [one.id for line in lines if line and (one := jsonl.load(_ids, line))]
+            self._hold(path.name, [name for name in found if name])
+
+    def _hold(self, name: str, ids: list[str]) -> None:
+        self._held.setdefault(name, []).extend(ids)
+        for one in ids:
+            self._owner.setdefault(one, name)
+
+    def put(self, conversation: Conversation) -> Placed:
+        """Write what is new of a conversation. The same export twice changes nothing."""
+        session = f"{self._source}-{conversation.id}"
+        path = self.folder / f"{archive.file_part(session)}.jsonl"
+        talk = not holds_memories(conversation.channel)
+        held = set(self._held.get(path.name, ()))
+        fresh: dict[str, _Kept] = {}
+        seen: set[str] = set()
+        redacted = cut = elsewhere = 0
+        for number, line in enumerate(conversation.lines):
+            kept, secrets = _cleaned(line, f"{conversation.id}/{number}" if talk else "")
+            seen.add(kept.id)
+            if kept.id in held or kept.id in fresh or not kept.content:
+                continue
+            if talk and kept.id in self._owner:
+                elsewhere += 1
+                continue
+            fresh[kept.id] = kept
+            redacted += secrets
+            cut += len(line.text) > LONGEST
+        if fresh:
+            self._grow(path, session, conversation.channel, list(fresh.values()))
+        return Placed(
+            path=path,
+            session=session,
+            fresh=len(fresh),
+            held=len(held & seen),
+            elsewhere=elsewhere,
+            gone=len(held - seen),
+            redacted=redacted,
+            cut=cut,
+        )
+
+    def _grow(self, path: Path, session: str, channel: str, fresh: list[_Kept]) -> None:
+        with self._home.locked():
+            before = path.read_bytes() if path.exists() else b""
+            header = {"session": session, "channel": channel}
+            lines = [header, *fresh] if not before else fresh
+            added = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+            self._home.replace(path, before + added)
+        self._hold(path.name, [one.id for one in fresh])
+
+
+def _cleaned(line: Line, place: str) -> tuple[_Kept, int]:
+    """A message as it is kept: without secrets and our own words, and not too long."""
+    text = line.text
+    if len(text) > LONGEST:
+        left = len(text) - LONGEST
+        text = f"{text[:LONGEST]}\n\n[{left:,} more characters were not imported]"
+    done = clean(Message(role="user", text=text, id=""))
+    said = done.message.text
+    identity = line.id or hashlib.sha256(f"{place}\x1f{said}".encode()).hexdigest()[:16]
+    kept = _Kept(
+        role=line.role,
+        content=said,
+        id=identity,
+        timestamp=clock.iso(line.at) if line.at else "",
+        model=line.model,
+    )
+    return kept, done.redacted

@@ -1,0 +1,324 @@
+"""ModelExtractor: a chat model reads the messages, and plain code checks every line it writes.
+
+The model is shown the new messages, numbered, some before them as context, the subjects, and the
+known entries that the messages may be about (`view`). It answers with lines, which become drafts
+if they keep the rules (`_Reader.draft`), are not refused by the sift, and are not known already.
+It never names an entry by its id, only by a reference that was made up for this question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from wakebook.base import text, words
+from wakebook.base.config import Config
+from wakebook.base.errors import BadModelOutput, NotAsked, TooLong
+from wakebook.base.home import Home
+from wakebook.capture.transcript import Message, one_line
+from wakebook.learn import known as view
+from wakebook.learn.extract import Draft, Extraction, Extractor, Scene
+from wakebook.learn.judge.verdict import tainted, why_refused
+from wakebook.learn.select import extractor as by_rules
+from wakebook.learn.select.extractor import RuleExtractor
+from wakebook.learn.select.ledger import Ledger
+from wakebook.log.entry import KINDS, SLUG, STATUSES, TYPES, Entry, slugify
+from wakebook.models.chat import Models
+
+CONTENT = 600  # characters of an entry, at most
+DETAIL = 2000
+LEAST = 400  # tokens: a question that is too long even so cannot be asked
+ENDS = "The conversation ends with these messages: write exactly one handoff, as the last line."
+GOES_ON = "The conversation goes on after these messages: write no handoff."
+MERGED = 4  # entries that one line may replace
+# what may take the place of what
+_SUCCESSORS = {
+    "task": ("task", "decision", "fact"),
+    "question": ("fact", "decision", "question", "task"),
+    "fact": ("fact", "decision"),
+    "decision": ("decision", "fact"),
+}
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """The model's word for a piece in which nothing is worth keeping."""
+
+
+class Handoff(msgspec.Struct, frozen=True):
+    content: str
+    detail: str
+    subject: str
+    title: str
+
+
+Line = Draft | Handoff | Nothing
+
+
+class ModelExtractor:
+    def __init__(self, models: Models, home: Home, request_tokens: int) -> None:
+        self._models = models
+        self._home = home
+        self._limit = request_tokens
+
+    @property
+    def name(self) -> str:
+        return self._models.name("main")
+
+    def read(self, fresh: Sequence[Message], scene: Scene) -> Extraction:
+        live = [one for one in fresh if not one.branch and one.text.strip()]
+        human = any(one.role == "user" and not one.branch for one in (*scene.earlier, *fresh))
+        if not human or not (live or scene.ends):
+            return Extraction(drafts=[], taken=len(fresh))  # nothing that could be remembered
+        limit, most = self._limit, len(fresh)
+        while True:
+            taken = view.fitting(fresh[:most], limit)
+            try:
+                return self._ask(fresh[:taken], fresh, scene, limit)
+            except TooLong as error:
+                if taken > 1:
+                    most = taken // 2
+                    continue
+                limit = min(limit, view.size(fresh[:1])) // 2
+                if limit < LEAST:
+                    raise BadModelOutput(str(error)) from None
+
+    def _ask(
+        self, taken: Sequence[Message], fresh: Sequence[Message], scene: Scene, limit: int
+    ) -> Extraction:
+        ends = scene.ends and len(taken) == len(fresh)
+        earlier = view.context(scene.earlier)
+        known = view.related(taken, earlier, scene)
+        reader = _Reader(taken, earlier, known, scene, ends)
+        try:
+            lines = self._models.lines(
+                "extract",
+                reader.line,
+                60 + 2 * len(taken),
+                reader.missing,
+                subjects=view.subjects(taken, scene),
+                known=view.known(known),
+                earlier=view.messages(earlier, view.CONTEXT_TOKENS // 3),
+                messages=view.messages(taken, limit),
+                ending=ENDS if ends else GOES_ON,
+            )
+        except NotAsked:
+            if not self._models.dry:
+                raise
+            scene = msgspec.structs.replace(scene, ends=ends)
+            return by_rules.read_by_rules(self._home, taken, scene)
+        if lines.cut and len(taken) > 1:
+            raise TooLong("The answer was cut off")
+        if not lines.kept:
+            raise BadModelOutput(f"{self.name} was cut off before its first line ended (extract).")
+        if lines.cut:
+            reason = f"{self.name} was cut off: the end of its answer is missing"
+            self._home.trace("rejected", where="extract", reason=reason)
+        drafts = [msgspec.structs.replace(one, by=lines.by) for one in _drafts(lines.kept)]
+        kept = self._sifted(drafts, [*earlier, *taken], scene)
+        if not ends:
+            return Extraction(drafts=kept, taken=len(taken))
+        handoff = next((one for one in reversed(lines.kept) if isinstance(one, Handoff)), None)
+        last = self._handoff(handoff, taken, scene, lines.by)
+        title = handoff.title if handoff and last and last[0].content == handoff.content else ""
+        title = "" if tainted(title, [*scene.earlier, *taken]) else title
+        return Extraction(drafts=[*kept, *last], taken=len(taken), title=title)
+
+    def _sifted(
+        self, drafts: Sequence[Draft], shown: Sequence[Message], scene: Scene
+    ) -> list[Draft]:
+        """The drafts that are true to the conversation, worth keeping, and new."""
+        ledger = Ledger(scene.current)
+        by_id = {entry.id: entry for entry in scene.current}
+        kept: list[Draft] = []
+        for draft in drafts:
+            draft = _linked(_named(draft, shown, scene), by_id, ledger)
+            # what it replaces may lend it words: "on the 21st, no longer on the 14th"
+            before = [_remark(by_id[old]) for old in draft.replaces if old in by_id]
+            if self._refused(draft, [*before, *shown], scene):
+                continue
+            if not ledger.holds(draft):
+                ledger.add(draft)
+                kept.append(draft)
+        return kept
+
+    def _refused(self, draft: Draft, shown: Sequence[Message], scene: Scene) -> bool:
+        refusal = why_refused(draft, shown, tuple(scene.subjects))
+        if refusal:
+            reason = f"{refusal.reason} ({refusal.kind}): {one_line(draft.content, 100)!r}"
+            self._home.trace("refused", where="extract", kind=refusal.kind, reason=reason)
+        return refusal is not None
+
+    def _handoff(
+        self, handoff: Handoff | None, taken: Sequence[Message], scene: Scene, by: str
+    ) -> list[Draft]:
+        """The model's handoff; the rules' one if there is none, or the sift refuses it."""
+        said = [*scene.earlier, *taken]
+        if handoff:
+            draft = Draft(
+                type="handoff",
+                content=handoff.content,
+                detail=handoff.detail,
+                subject=handoff.subject,
+                source=said[-1].id,
+                evidence=(said[-1].turn,),
+                by=by,
+            )
+            if not self._refused(draft, said, scene):
+                return [_named(draft, said, scene)]
+        ours = by_rules.handoff_by_rules(said, scene)
+        if ours and why_refused(ours, said, tuple(scene.subjects)):  # it quotes what is harmful
+            ours = msgspec.structs.replace(ours, content=by_rules.UNTOLD, detail="")
+        return [msgspec.structs.replace(ours, by=f"{by}, rules")] if ours else []
+
+
+def choose(models: Models, home: Home, config: Config) -> Extractor:
+    """The extractor that the settings ask for."""
+    if models.has("extract"):
+        return ModelExtractor(models, home, config.models.request_tokens)
+    return RuleExtractor()
+
+
+class _Reader:
+    """Reads the lines of one answer. A ValueError is meant for the model."""
+
+    def __init__(
+        self,
+        taken: Sequence[Message],
+        earlier: Sequence[Message],
+        known: Mapping[str, Entry],
+        scene: Scene,
+        ends: bool,
+    ) -> None:
+        self._by_turn = {message.turn: message for message in taken if not message.branch}
+        self._context = {message.turn for message in earlier if not message.branch}
+        self._known = known
+        self._scene = scene
+        self._ends = ends
+
+    def missing(self, kept: list[Line]) -> str:
+        if self._ends and not any(isinstance(line, Handoff) for line in kept):
+            return 'there is no handoff: {"type":"handoff","content":"...","detail":"..."}'
+        return ""
+
+    def line(self, raw: dict[str, Any]) -> Line:
+        kind = raw.get("type")
+        if kind == "nothing":
+            return Nothing()
+        if kind not in TYPES:
+            raise ValueError(f"type must be one of {', '.join(TYPES)}")
+        content = _text(raw, "content", CONTENT)
+        if not content:
+            raise ValueError("content is empty")
+        detail = _text(raw, "detail", DETAIL)
+        subject = self._subject(raw)
+        if kind == "handoff":
+            if not self._ends:
+                return Nothing()
+            return Handoff(content, detail, subject, _text(raw, "title", 80, cut=True))
+        evidence = self._evidence(raw)
+        status = raw.get("status") if kind == "task" else None
+        if kind == "task" and status not in STATUSES:
+            raise ValueError('a task needs "status": "open" or "done"')
+        return Draft(
+            type=kind,
+            content=content,
+            detail=detail,
+            subject=subject,
+            source=self._by_turn[[turn for turn in evidence if turn in self._by_turn][-1]].id,
+            evidence=evidence,
+            status=status,
+            kind=raw.get("kind") if kind == "fact" and raw.get("kind") in KINDS else None,
+            replaces=self._replaces(raw),
+        )
+
+    def _evidence(self, raw: dict[str, Any]) -> tuple[int, ...]:
+        given = raw.get("evidence")
+        numbers = given if isinstance(given, list) else [given]
+        if not numbers or not all(type(number) is int for number in numbers):
+            raise ValueError('"evidence" must be a list of message numbers')
+        for number in numbers:
+            if number not in self._by_turn and number not in self._context:
+                raise ValueError(f"there is no message {number}")
+        if not any(number in self._by_turn for number in numbers):
+            raise ValueError('"evidence" must name at least one of the new messages')
+        return tuple(sorted(set(numbers)))
+
+    def _subject(self, raw: dict[str, Any]) -> str:
+        name = _text(raw, "subject", 200, cut=True)
+        slug = self._scene.subjects.get(name.lower()) or slugify(name)
+        if name and not SLUG.fullmatch(slug):
+            raise ValueError(f"subject {name!r} is no slug in lower-case-kebab-case")
+        return slug
+
+    def _replaces(self, raw: dict[str, Any]) -> tuple[str, ...]:
+        given = raw.get("replaces") or []
+        found: list[str] = []
+        for name in given if isinstance(given, list) else [given]:
+            if not isinstance(name, str) or name not in self._known:
+                raise ValueError(f"replaces {name!r}: there is no known entry of that reference")
+            found.append(self._known[name].id)
+        return tuple(dict.fromkeys(found))
+
+
+def _text(raw: dict[str, Any], name: str, most: int, cut: bool = False) -> str:
+    value = raw.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be text")
+    value = text.printable(value)
+    if len(value) > most and not cut:
+        raise ValueError(f"{name} has {len(value)} characters; at most {most}")
+    return value[:most].rstrip()
+
+
+def _remark(entry: Entry) -> Message:
+    return Message("system", f"{entry.content}\n{entry.detail}", entry.id, entry.timestamp)
+
+
+def _named(draft: Draft, shown: Sequence[Message], scene: Scene) -> Draft:
+    """Without a new subject that only a suspect passage names."""
+    new = draft.subject and draft.subject not in scene.subjects.values()
+    poison = new and tainted(draft.subject, shown)
+    return msgspec.structs.replace(draft, subject="") if poison else draft
+
+
+def _drafts(lines: Sequence[Line]) -> list[Draft]:
+    return [line for line in lines if isinstance(line, Draft)]
+
+
+def _linked(draft: Draft, known: Mapping[str, Entry], ledger: Ledger) -> Draft:
+    """With what it replaces put right: related things only, and the task that it finishes."""
+    old = [known[name] for name in draft.replaces]
+    alike = sorted(old, key=lambda entry: _shared(draft, entry), reverse=True)
+    fit = [entry for entry in alike if _succeeds(draft, entry, len(old) == 1)][:MERGED]
+    replaces = tuple(entry.id for entry in old if entry in fit)
+    if draft.type == "task" and draft.status == "done" and not replaces:
+        terms = words.terms(draft.content)
+        task = ledger.best(terms, ("task",), status="open")
+        clear = task and (len(terms & task.terms) > 1 or task.terms <= terms)
+        replaces = (task.id,) if task and clear else ()
+    return msgspec.structs.replace(draft, replaces=replaces)
+
+
+def _succeeds(draft: Draft, old: Entry, alone: bool) -> bool:
+    """Whether a draft can take an entry's place: of a type that may, about the same thing.
+
+    The same subject will do where it replaces nothing else; what a person has pinned or
+    written has to be what most of the draft is about.
+    """
+    if draft.type not in _SUCCESSORS.get(old.type, ()):
+        return False
+    shared = _shared(draft, old)
+    if old.pinned or old.session == "manual":
+        return shared >= 0.5
+    return shared > 0 or (alone and bool(draft.subject) and draft.subject == old.subject)
+
+
+def _shared(draft: Draft, old: Entry) -> float:
+    """The share of an entry's terms that a draft has as well."""
+    terms = words.terms(old.content)
+    said = words.terms(f"{draft.content} {draft.detail}")
+    return len(terms & said) / len(terms) if terms else 0.0

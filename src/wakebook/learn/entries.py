@@ -1,0 +1,214 @@
+"""From archived turns to entries: what an extractor is shown, and what of its drafts is kept.
+
+What an extractor proposes is never trusted with an entry's identity: id, timestamp and
+session are set here, evidence must exist, and a draft that breaks the schema is traced as
+rejected and left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import PurePosixPath
+
+import msgspec
+
+from wakebook.base import words
+from wakebook.base.errors import InvalidEntry
+from wakebook.base.home import Home
+from wakebook.capture import state as states
+from wakebook.capture.archive import Turn
+from wakebook.capture.state import Pending, Progress, State
+from wakebook.capture.transcript import Message
+from wakebook.learn.extract import Draft
+from wakebook.log import forgotten, log, subjects
+from wakebook.log.chains import Chains
+from wakebook.log.entry import Entry, as_dict, from_dict, slugify, validate
+from wakebook.log.forgotten import Forgotten
+from wakebook.log.subjects import Registry
+
+REACH = 2000  # of the newest entries
+# folders that say nothing about what somebody works on
+GENERIC = frozenset("workspace tmp temp home desktop documents downloads root users".split())
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """The archived window that drafts come from."""
+
+    ref: str  # of the session
+    session: str  # its id
+    path: str  # of the transcript
+    number: int  # of the window
+    last_at: datetime
+    turns: list[Turn]
+
+    def messages(self) -> list[Message]:
+        """The turns as an extractor sees them. Their ids are the same whenever they are read."""
+        return [
+            Message(
+                role=turn.role,  # type: ignore[arg-type]
+                text=turn.text,
+                id=f"{self.session}/{self.number}/{turn.number}",
+                at=turn.at,
+                branch=turn.branch,
+                turn=turn.number,
+            )
+            for turn in self.turns
+        ]
+
+
+def related(chains: Chains, path: str = "") -> list[Entry]:
+    """The current entries that new words may be about: all that is open, and the newest.
+
+    How far it reaches back is counted in entries of other transcripts than this `path`,
+    whether they hold or not: so it is the same in whatever portions a transcript is read.
+    """
+    newest: dict[str, Entry] = {}
+    left = REACH
+    for entry in reversed(chains.by_id.values()):
+        if entry.transcript != path:
+            if not left:
+                break
+            left -= 1
+        if entry.id not in chains.replaced_by:
+            newest[entry.id] = entry
+    older = [entry for entry in chains.still_open.values() if entry.id not in newest]
+    return older + list(reversed(newest.values()))
+
+
+def complete(turns: Sequence[Turn]) -> int:
+    """How many turns cannot grow any more: an agent's last turn still may."""
+    count = len(turns)
+    while count and turns[count - 1].role == "agent":
+        count -= 1
+    return count
+
+
+def admitted(
+    home: Home,
+    drafts: Iterable[Draft],
+    source: Source,
+    chains: Chains,
+    registry: Registry,
+    now: datetime,
+) -> list[Entry]:
+    """The drafts as entries that are new to the log, and that nobody wanted forgotten."""
+    entries: dict[str, Entry] = {}
+    gone = forgotten.load(home)
+    for draft in drafts:
+        entry = _entry(home, draft, source, registry, now)
+        entry = entry and _not_outdated(home, entry, chains)
+        entry = entry and _not_forgotten(home, entry, gone)
+        if entry and entry.id not in chains.by_id:
+            entries.setdefault(entry.id, entry)
+    return list(entries.values())
+
+
+def _entry(
+    home: Home, draft: Draft, source: Source, registry: Registry, now: datetime
+) -> Entry | None:
+    numbers = [number for number in draft.evidence if 1 <= number <= len(source.turns)]
+    said_at = source.turns[numbers[-1] - 1].at if numbers else source.last_at
+    entry = draft.entry(source.session, min(said_at, now)).with_(
+        subject=registry.for_entry(draft.subject) if draft.subject else "",
+        evidence=tuple(numbers),
+        transcript=source.path,
+    )
+    try:
+        return validate(entry)
+    except InvalidEntry as error:
+        home.trace("rejected", session=source.ref, reason=str(error), content=draft.content)
+        return None
+
+
+def _not_outdated(home: Home, entry: Entry, chains: Chains) -> Entry | None:
+    """Older words never replace newer ones, in whatever order they were read.
+
+    A correction of something that was said after it has been corrected itself by then: it
+    stays in the transcript, and is not kept as if it held today.
+    """
+    kept = tuple(
+        old
+        for old in entry.replaces
+        if old not in chains.by_id
+        or chains.by_id[old].timestamp <= entry.timestamp
+        or chains.by_id[old].transcript == entry.transcript
+    )
+    if kept == entry.replaces:
+        return entry
+    if kept:
+        return entry.with_(replaces=kept)
+    home.trace("outdated", session=entry.session, content=entry.content)
+    return None
+
+
+def _not_forgotten(home: Home, entry: Entry, gone: Forgotten) -> Entry | None:
+    """What somebody took out of the log does not come back, in whatever words."""
+    kept = gone.without(entry, words.terms)
+    if kept != entry:
+        home.trace("forgotten", session=entry.session, entry=entry.id)
+    return kept
+
+
+def project(cwd: str) -> str:
+    """The subject that a working folder stands for, if it is somebody's project."""
+    path = PurePosixPath(cwd.replace(os.sep, "/"))
+    name = slugify(path.name)
+    if not name or name in GENERIC or len(path.parts) < 3 or path.parent.name in ("home", "Users"):
+        return ""
+    return name
+
+
+# -----------------------------------------------------------------------------
+# Exactly once: how entries get into the log together with the progress that they stand for.
+#
+# 1. The batch, ids included, goes to state.json as pending.
+# 2. The log is appended to in one write.
+# 3. One write of state.json advances the progress and clears the batch.
+#
+# A process that finds a pending batch first finishes it (`settle`).
+
+
+def settle(home: Home) -> State:
+    """The state, after finishing what a crash left half done. Under the lock."""
+    state = states.load(home)
+    pending = state.pending
+    if pending is None:
+        return state
+    log.set_torn_aside(home)
+    written = {entry.id for entry in log.read(home, pending.log_size).entries}
+    missing = [from_dict(raw) for raw in pending.entries if raw["id"] not in written]
+    log.append(home, missing)
+    _ensure_subjects(home, [str(raw.get("subject", "")) for raw in pending.entries])
+    state = _after(state, pending.ref, pending.progress)
+    states.save(home, state)
+    home.trace("settled", session=pending.ref, entries=len(missing))
+    return state
+
+
+def append_batch(
+    home: Home, state: State, ref: str, after: Progress | None, entries: Sequence[Entry]
+) -> None:
+    """Put entries into the log and a session's progress into the state. Under the lock."""
+    if entries:
+        log.set_torn_aside(home)
+        size = home.log.stat().st_size if home.log.exists() else 0
+        pending = Pending(ref, size, [as_dict(entry) for entry in entries], after)
+        states.save(home, msgspec.structs.replace(state, pending=pending))
+        log.append(home, entries)
+        _ensure_subjects(home, [entry.subject for entry in entries])
+    states.save(home, _after(state, ref, after))
+
+
+def _after(state: State, ref: str, progress: Progress | None) -> State:
+    if progress is None:  # of a session that the state has long forgotten
+        return msgspec.structs.replace(state, pending=None)
+    return state.with_session(ref, progress, pending=None)
+
+
+def _ensure_subjects(home: Home, names: Sequence[str]) -> None:
+    registry = subjects.load(home)
+    grown = registry.ensure(names)
+    if grown != registry:
+        subjects.save(home, grown)

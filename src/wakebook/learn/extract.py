@@ -1,0 +1,138 @@
+"""The seam of extraction: messages in, drafts of entries out.
+
+An extractor reads the new messages of one window, with the earlier ones as context, and
+returns drafts. It never sets an entry's id, timestamp or session: those come from the message
+that a draft came from. It may take fewer messages than it was given, and is asked again about
+the rest. The rules do not depend on how a conversation was cut into deltas: reading it in two
+steps gives what reading it at once gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from wakebook.base import words
+from wakebook.capture.transcript import Message
+from wakebook.log.entry import Entry, EntryKind, Status, Type, derived_id
+
+RULES = "rules"
+PARTLY = ", after rules"  # `by` of a handoff: rules have read a part of its window
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """What an extractor proposes. `source` is the id of the message that says it."""
+
+    type: Type
+    content: str
+    source: str
+    evidence: tuple[int, ...]
+    detail: str = ""
+    subject: str = ""
+    status: Status | None = None
+    kind: EntryKind | None = None
+    replaces: tuple[str, ...] = ()
+    by: str = RULES
+
+    @property
+    def id(self) -> str:
+        return derived_id(self.source, self.type, self.content)
+
+    def entry(self, session: str, timestamp: datetime) -> Entry:
+        """The draft as an entry of the log, as far as it says itself."""
+        return Entry(
+            id=self.id,
+            timestamp=timestamp,
+            type=self.type,
+            content=self.content,
+            session=session,
+            detail=self.detail,
+            subject=self.subject,
+            replaces=tuple(old for old in self.replaces if old != self.id),
+            status=self.status,
+            kind=self.kind,
+            evidence=self.evidence,
+            by=self.by,
+        )
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True):
+    """What an extractor may know besides the messages themselves."""
+
+    earlier: Sequence[Message] = ()  # the window so far, before the new messages
+    current: Sequence[Entry] = ()  # the log's current (unreplaced) entries, oldest first
+    subjects: Mapping[str, str] = {}  # every name and alias, lower-case -> slug
+    subject: str = ""  # the session's own project, if it has one
+    ends: bool = False  # the window ends with these messages: a handoff is due
+
+
+class Extraction(msgspec.Struct, frozen=True, kw_only=True):
+    drafts: list[Draft]
+    taken: int  # of the new messages, from the first one on
+    title: str = ""  # of the conversation, if the extractor has found one
+
+
+class Extractor(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def read(self, fresh: Sequence[Message], scene: Scene) -> Extraction:
+        """Drafts from the new messages: tasks, facts, decisions, questions.
+
+        When the window ends and all messages were taken, the last draft is the handoff;
+        there is exactly one unless the window has no human words in it.
+        """
+        ...
+
+
+def after(current: Iterable[Entry], new: Sequence[Entry]) -> list[Entry]:
+    """The current entries once some new ones are in the log."""
+    replaced = {old for entry in new for old in entry.replaces}
+    known = {entry.id: entry for entry in (*current, *new)}
+    return [entry for entry in known.values() if entry.id not in replaced]
+
+
+# -----------------------------------------------------------------------------
+# Likeness: whether two readings of a conversation say the same.
+#
+# Another extractor finds other words for what was said, but at the same place: the turns
+# that two things point at tell more than how they are worded.
+
+MUCH = 0.6
+ENOUGH = 0.3  # of the terms: to be the successor, if it was said at the same place
+
+Said = TypeVar("Said", Draft, Entry)
+
+
+def likeness(one: Draft | Entry, other: Entry) -> float:
+    """How much two readings of the same conversation say the same. 0: not at all."""
+    if "handoff" in (one.type, other.type) or not _near(one.evidence, other.evidence):
+        return 0.0
+    terms = words.terms(f"{one.content} {one.detail}")
+    alike = words.alike(terms, words.terms(f"{other.content} {other.detail}"))
+    return alike + 0.1 * (one.type == other.type)
+
+
+def matches(new: Sequence[Said], old: Sequence[Entry]) -> dict[str, Entry]:
+    """New id -> the old entry that says the same, each at most once, the most alike first."""
+    pairs = [
+        (alike, -number, one, entry)
+        for one in new
+        for number, entry in enumerate(old)
+        if (alike := likeness(one, entry)) >= ENOUGH
+    ]
+    pairs.sort(key=lambda pair: pair[:2], reverse=True)
+    found: dict[str, Entry] = {}
+    taken: set[str] = set()
+    for _, _, one, entry in pairs:
+        if one.id not in found and entry.id not in taken:
+            found[one.id] = entry
+            taken.add(entry.id)
+    return found
+
+
+def _near(one: Sequence[int], other: Sequence[int]) -> bool:
+    return any(abs(a - b) <= 1 for a in one for b in other)

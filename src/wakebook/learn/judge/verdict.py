@@ -1,0 +1,352 @@
+"""The verdict on a draft: the rules of the sift, in the order of their weight."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from wakebook.capture.transcript import Message
+from wakebook.learn.extract import Draft
+from wakebook.learn.judge.cues import ABROAD, ENGLISH
+from wakebook.learn.judge.grounds import (
+    PERSON,
+    Ground,
+    days,
+    ground,
+    specifics,
+    spoken_of,
+    spoken_on,
+    squeeze,
+    telling,
+    tongue,
+)
+from wakebook.learn.judge.passages import Parted, normal, parted
+from wakebook.learn.judge.worth import generic, meta
+from wakebook.learn.select.names import names_in as names
+
+Kind = Literal["ungrounded", "generic", "poisoned", "meta"]
+NEAR = 2  # messages before and after the evidence that belong to it
+SHARE = 1 / 3  # of a draft's telling words that must have been said nearby
+LOOSE = 0.2  # ... if half of them were said anywhere; and of a handoff's
+TAINT = 0.3  # of the words that only a suspect passage has
+SAID = 0.6  # of the words of a harmful draft that the user must have said
+
+
+class Refusal(NamedTuple):
+    kind: Kind
+    reason: str  # short, for a trace and a human
+
+
+def why_refused(
+    draft: Draft, messages: Sequence[Message], anchors: Collection[str] = ()
+) -> Refusal | None:
+    """Why a draft is not to be kept, or None.
+
+    `messages` are all that the model was shown, `anchors` the names of known subjects. What has
+    no turn (an entry that the draft replaces) lends words to it, but does not vouch for it.
+    """
+    scene = _Scene(draft, messages)
+    reason = scene.harmful() or scene.tainted()
+    if reason:
+        return Refusal("poisoned", reason)
+    reason = meta(draft, messages)
+    if reason:
+        return Refusal("meta", reason)
+    reason = scene.ungrounded()
+    if reason:
+        return Refusal("poisoned" if scene.near_suspects() else "ungrounded", reason)
+    reason = generic(draft, scene.evidence, messages, anchors)
+    return Refusal("generic", reason) if reason else None
+
+
+def tainted(text: str, messages: Sequence[Message]) -> str:
+    """Why a subject or a title comes out of a suspect passage, or ""."""
+    text = text.replace("-", " ")
+    draft = Draft(type="handoff", content=text, source="", evidence=())
+    scene = _Scene(draft, messages)
+    return scene.harmful() or scene.tainted()
+
+
+def suspicious(text: str, by_user: bool) -> str:
+    """Why a text should not be quoted: it gives orders to whoever reads it, or does harm."""
+    reason, always = harm(text)
+    if reason and (always or not by_user) and not (by_user and reason == OVERRIDES):
+        return reason  # a user may take back what they have said
+    return "it gives orders to whoever reads it" if parted(text, by_user).suspect else ""
+
+
+class _Scene:
+    """A draft with the ground that it may stand on."""
+
+    def __init__(self, draft: Draft, messages: Sequence[Message]) -> None:
+        self.draft = draft
+        self.words = telling(draft.content)
+        places = [at for at, message in enumerate(messages) if message.turn in draft.evidence]
+        near = {other for at in places for other in range(at - NEAR, at + NEAR + 1)}
+        if draft.type == "handoff":
+            near = set(range(len(messages)))
+        parts = [_parted(message) for message in messages]
+        lent = {at for at, message in enumerate(messages) if not message.turn}
+        self.evidence = [messages[at] for at in places]
+        self.said = _grounds(part for at, part in enumerate(parts) if at not in lent)
+        self.lent = _grounds(parts[at] for at in lent)
+        self.around = _grounds(part for at, part in enumerate(parts) if at in near - lent)
+        self.suspects = [ground(block) for part in parts for block in part.suspect]
+        self.told = [block for at in places for block in parts[at].trusted]
+        self.own = [
+            block
+            for part, message in zip(parts, messages, strict=True)
+            if message.role == "user"
+            for block in part.trusted
+        ]
+        self.mixed = any(parts[at].suspect for at in places)
+
+    @property
+    def all(self) -> list[Ground]:
+        return self.said + self.lent
+
+    @property
+    def near(self) -> list[Ground]:
+        return self.around + self.lent
+
+    def harmful(self) -> str:
+        """What harm the draft would do, unless the user may and does ask for it."""
+        for text in (self.draft.content, self.draft.detail):
+            reason, always = harm(text)
+            if reason and (always or not self._said_by_user(text)):
+                return reason
+        return ""
+
+    def tainted(self) -> str:
+        """Whether the draft says what only a suspect passage says."""
+        if not self.suspects:
+            return ""
+        for text in (self.draft.content, self.draft.detail):
+            reason = self._specific_taint(text) or self._worded_taint(text)
+            if reason:
+                return reason
+        if self.draft.type == "handoff" or len(self.words) < 3:
+            return ""
+        worst = max(_covered(self.words, [one]) for one in self.suspects)
+        best = max((_covered(self.words, [one]) for one in self.said), default=0.0)
+        return "a suspect passage says it" if worst > 0.6 and worst - best >= 0.3 else ""
+
+    def ungrounded(self) -> str:
+        """What of the draft nobody said."""
+        if self.draft.type == "handoff":
+            return "" if self._worded(LOOSE) else "the messages do not say it"
+        if not self.evidence:
+            return "its evidence was not among the messages"
+        foreign = self._foreign()
+        if self.mixed and (foreign or self.lent) and not _covered(self.words, self.around):
+            return "its evidence holds a suspect passage"
+        if not foreign:
+            every = _covered(self.words, self.all)
+            if not self._worded(LOOSE if every >= 0.5 else SHARE):
+                return "its evidence does not say it"
+        return self._invented(foreign)
+
+    def near_suspects(self) -> bool:
+        """Whether what nobody said may come from a suspect passage."""
+        return self.mixed or _covered(self.words, self.suspects) >= SHARE
+
+    def _specific_taint(self, text: str) -> str:
+        identifiers, values = specifics(text)
+        for one in identifiers:
+            if not _holds(self.said, one) and _holds(self.suspects, one):
+                return f"only a suspect passage has {one}"
+        for value in values:
+            if not _counts(self.said, value) and _counts(self.suspects, value):
+                return f"only a suspect passage has {max(value):g}"
+        for name in names(text[1:]):
+            word = name.lower()
+            if word not in PERSON and not _has(self.said, word) and _has(self.suspects, word):
+                return f"only a suspect passage names {name}"
+        return ""
+
+    def _worded_taint(self, text: str) -> str:
+        words = telling(text)
+        new = {word for word in words if not _has(self.lent, word)}
+        for some in (words, new):
+            bad = sum(not _has(self.said, word) and _has(self.suspects, word) for word in some)
+            if bad and (bad >= len(some) / 2 or (bad > 1 and bad >= TAINT * len(some))):
+                return "only a suspect passage says it"
+        return ""
+
+    def _worded(self, least: float) -> bool:
+        """Whether enough of the draft's words were said. Of two, one is enough."""
+        if not self.words:
+            return True
+        share = _covered(self.words, self.near)
+        return share >= least or (share > 0 and len(self.words) < 3)
+
+    def _invented(self, foreign: bool) -> str:
+        """An identifier or number that nobody said. Few of another language's are digits."""
+        identifiers, values = specifics(f"{self.draft.content}\n{self.draft.detail}")
+        for one in identifiers:
+            if not _holds(self.all, one):
+                return f"nobody said {one}"
+        for value in values:
+            if not _counts(self.all, value) and not (foreign and max(value) < 100):
+                return f"nobody said {max(value):g}"
+        if self._undated():
+            return "nobody named that day"
+        words = telling(self.draft.detail)
+        if len(words) > 3 and not foreign and not _covered(words, self.all):
+            return "nobody said what its detail says"
+        return ""
+
+    def _undated(self) -> bool:
+        """Whether it names a day out of nowhere. Known for English only."""
+        named = [day for day in days(self.draft.content) if not _counts(self.all, frozenset({day}))]
+        if not named or tongue(" ".join(self.told)) not in ("", "en"):
+            return False
+        if spoken_of(self.told) or spoken_of(one.text for one in self.evidence):
+            return False
+        return any(not spoken_on(day, self.evidence) for day in named)
+
+    def _said_by_user(self, text: str) -> bool:
+        grounds = [ground(block) for block in self.own]
+        identifiers, _ = specifics(text)
+        return _covered(telling(text), grounds) >= SAID and all(
+            _holds(grounds, one) for one in identifiers
+        )
+
+    def _foreign(self) -> bool:
+        """Whether the draft is in another language than its evidence."""
+        said = tongue(" ".join(self.told)) or tongue(" ".join(self.own))
+        written = tongue(self.draft.content)
+        return bool(said) and said != written and (bool(written) or said != "en")
+
+
+@lru_cache(maxsize=1024)
+def _parted(message: Message) -> Parted:
+    """A message with its tool calls, which are shown by a line each, in two parts."""
+    found = parted(message.text, message.role == "user")
+    for tool in message.tools:
+        for text in (tool.summary, tool.result or ""):
+            more = parted(text, False)
+            found = Parted(found.trusted + more.trusted, found.suspect + more.suspect)
+    return found
+
+
+def _grounds(parts: Iterable[Parted]) -> list[Ground]:
+    return [ground(block) for part in parts for block in part.trusted]
+
+
+def _covered(words: Collection[str], grounds: Sequence[Ground]) -> float:
+    return sum(_has(grounds, word) for word in words) / len(words) if words else 0.0
+
+
+def _has(grounds: Sequence[Ground], word: str) -> bool:
+    return any(one.has(word) for one in grounds)
+
+
+def _holds(grounds: Sequence[Ground], identifier: str) -> bool:
+    return any(one.holds(identifier) for one in grounds)
+
+
+def _counts(grounds: Sequence[Ground], values: frozenset[float]) -> bool:
+    if any(values & one.numbers for one in grounds):
+        return True
+    digits = squeeze(f"{max(values):.0f}")
+    return len(digits) > 3 and _holds(grounds, digits)
+
+
+# -----------------------------------------------------------------------------
+# Drafts that would do harm: an entry is read by agents later on, and may be obeyed.
+#
+# Some must not be kept whoever said them. Others are harmful if anybody but the user said them: a
+# user may well want raw errors hidden from the users of a product, or all invoices sent to an
+# address.
+
+OVERRIDES = "it overrides instructions"
+
+
+class Harm(NamedTuple):
+    reason: str
+    found: re.Pattern[str]
+    always: bool  # or only if the user did not say it
+
+
+def _harm(reason: str, *texts: str, always: bool = True) -> Harm:
+    return Harm(reason, re.compile("|".join(texts), re.IGNORECASE | re.MULTILINE), always)
+
+
+_KEYS = (
+    r"\b(?:passwords?|passphrases?|credentials?|secrets?|tokens?|(?:api|ssh|private|access"
+    r"|secret|all|encryption|signing)[- ]keys?|seed phrases?|env(?:ironment)? variables|id_rsa"
+    r"|\.env files?)\b(?! (?:reset|usage|count|limit|budget|policy|manager))"
+)
+_ALL = (
+    r"\b(?:all|every|any) (?:\w+ )?(?:files?|documents?|data|backups|history|transcripts?"
+    r"|conversations?|messages?|e?-?mails?|keys)\b"
+)
+_SEND = (
+    r"(?<!never )(?<!not )(?<!n't )(?<!no longer )(?<!stop )(?<!avoid )\b(?:send|mail|e-?mail"
+    r"|post|upload|forward|exfiltrate|transmit|leak|b?cc)(?:s|ing|ed)?\b|\bsent\b"
+)
+_PLACE = (
+    r"\b(?:to|at)\s+(?:[\w.+-]{1,64}@[\w-]+\.[\w.-]+|https?://\S+|"
+    r"(?:\d{1,3}\.){3}\d{1,3}\b|[\w-]{1,40}(?:\.[\w-]{1,40}){0,3}\.[a-z]{2,}\b)"
+)
+_IN = r"[^.!?\n]{0,80}?"
+_PEOPLE = "(?:user|human|owner)"
+
+HARMS = (
+    _harm(
+        "it sends secrets to an address",
+        rf"(?:{_SEND}){_IN}{_KEYS}[^!?\n]{{0,80}}?{_PLACE}",
+        rf"{_KEYS}{_IN}(?:{_SEND})[^!?\n]{{0,60}}?{_PLACE}",
+    ),
+    _harm(
+        "it sends everything to an address",
+        rf"(?:{_SEND}){_IN}{_ALL}[^!?\n]{{0,80}}?{_PLACE}",
+        rf"{_ALL}{_IN}(?:{_SEND})[^!?\n]{{0,60}}?{_PLACE}",
+        always=False,
+    ),
+    _harm(
+        "it runs a piped download",
+        r"\b(?:curl|wget|iwr|invoke-webrequest)\b[^|\n]{0,200}[\w-]\.\w[^"
+        r"|\n]{0,200}\|\s*(?:sudo\s+)?(?:(?:ba|z|da|fi|k)?sh|python3?|perl|ruby|node|iex)\b",
+        r"\b(?:ba|z)?sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)",
+        r"\beval\b[^\n]{0,5}\$\((?:curl|wget)",
+    ),
+    _harm(
+        "it hides something from the user",
+        r"\b(?:do not|don't|never)\s+(?:ever )?(?:tell|inform|mention|reveal|notify|alert"
+        rf"|disclose|warn|show)\b[^.!?\n]{{0,40}}\b(?:the|your|to) {_PEOPLE}\b",
+        rf"\bwithout (?:telling|informing|notifying|alerting) the {_PEOPLE}\b",
+        rf"\b(?:secret|hidden|hide [\w ]{{1,20}}) from the {_PEOPLE}\b",
+        always=False,
+    ),
+    _harm(
+        "it holds marks of a prompt",
+        r"<\|[\w-]+\|>|\[/?INST\]|<</?SYS>>|</?(?:transcript|messages|conversation|data|system"
+        r"|context|material)(?:\s[^>]{0,80})?>",
+        r"^[ \t]*(?:(?-i:SYSTEM|ASSISTANT)|assistant|system (?:prompt|message|override"
+        r"|note))\s*:",
+        r"\bend of (?:the )?(?:transcript|data block)\b",
+    ),
+)
+_OVERRIDES = tuple(cue.found for cue in ENGLISH + ABROAD if cue.name == "override")
+_QUOTED = re.compile(r"[\"“„«'`‘][^\"”“»'`’]{3,80}[\"”“»'`’]")
+_TALKED = re.compile(
+    r"\b(?:detect|flag|block|filter|catch|prevent|classif|inject|jailbreak|attack|phrase|string"
+    r"|pattern|scan|screen|such as|refus|reject|resist)",
+    re.IGNORECASE,
+)
+
+
+def harm(text: str) -> tuple[str, bool]:
+    """What harm a draft would do, or "", and whether it does so even if the user said it."""
+    text = normal(text)
+    for one in HARMS:
+        if one.found.search(text):
+            return one.reason, one.always
+    plain = _QUOTED.sub(" ", text)
+    if not _TALKED.search(plain) and any(found.search(plain) for found in _OVERRIDES):
+        return OVERRIDES, True
+    return "", False

@@ -1,0 +1,331 @@
+"""Distil: the archived turns of a window become entries, and an ended window is closed.
+
+Extraction may ask a model, which takes its time: nothing is locked meanwhile. What was found
+is written under the lock, if the window is still as it was; otherwise it is read again. A
+window has its own cursor, `extracted`, so that a failure costs nothing but the attempt:
+
+- the model fails: the cursor stays, the failure is noted, and the next trigger tries again;
+- it fails again, is left alone for too long, or must not be asked: rules read the words
+  instead, and the entries say so, for `catch-up --upgrade`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+
+from wakebook.base import clock, words
+from wakebook.base.config import Config
+from wakebook.base.errors import LeftAlone, ModelError, NotAsked
+from wakebook.base.home import Home
+from wakebook.capture import archive
+from wakebook.capture import state as states
+from wakebook.capture import window as windows
+from wakebook.capture.state import Failure, Window
+from wakebook.capture.transcript import Message
+from wakebook.imports import extractor as by_import
+from wakebook.learn import entries as batch
+from wakebook.learn.entries import Source, admitted, complete, project, related
+from wakebook.learn.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
+from wakebook.learn.select import extractor as by_rules
+from wakebook.log import forgotten, subjects
+from wakebook.log.chains import Chains
+from wakebook.log.entry import Entry
+from wakebook.log.log import Ledger
+
+HOLD = timedelta(hours=1)  # for a model that is left alone
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What every step needs besides the session."""
+
+    home: Home
+    config: Config
+    ledger: Ledger
+    extractor: Extractor
+    at: datetime | None = None  # a time to pretend, for a benchmark
+    sparing: bool = False  # ask a model about an open window only when there is much to read
+
+    @property
+    def now(self) -> datetime:
+        """Not the same all the time: with a model, a sweep may take an hour."""
+        return self.at or clock.now()
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done for one session."""
+
+    ref: str
+    messages: int = 0
+    entries: int = 0
+    redacted: int = 0
+    closed: tuple[str, ...] = ()  # transcripts that are now final
+    covered: int = 0  # times that rules read what the model should have
+    held: str = ""  # why the model failed: the next trigger tries again
+    busy: bool = False  # another process is reading it
+
+    def plus(self, other: Report) -> Report:
+        return Report(
+            ref=self.ref,
+            messages=self.messages + other.messages,
+            entries=self.entries + other.entries,
+            redacted=self.redacted + other.redacted,
+            closed=self.closed + other.closed,
+            covered=self.covered + other.covered,
+            held=self.held or other.held,
+            busy=self.busy or other.busy,
+        )
+
+
+class _Before(msgspec.Struct, frozen=True):
+    """A window and the log, as they are before an extraction."""
+
+    window: Window
+    source: Source
+    body: str
+    scene: Scene
+    first: int  # turns that have been extracted
+    fresh: list[Message]  # what is to be extracted now
+    reader: Extractor  # the work's, unless these are old memories
+
+
+def distil(work: Work, ref: str, earlier: Failure | None = None) -> Report:
+    """Extract what is new in the window of a session, and close it if it has ended.
+
+    `earlier`: how the model has failed at it before.
+    """
+    if work.extractor.name == RULES:
+        return _all(work, ref, earlier)
+    before = _before(work, ref)
+    if before is None or not _due(work, before):
+        return _all(work, ref, earlier)
+    with work.home.reading(ref) as alone:  # two processes do not pay for the same words
+        return _all(work, ref, earlier) if alone else Report(ref=ref, busy=True)
+
+
+def _all(work: Work, ref: str, earlier: Failure | None) -> Report:
+    report, more = Report(ref=ref), True
+    while more:
+        done, more = _once(work, ref, earlier)
+        report = report.plus(done)
+    return report
+
+
+def _once(work: Work, ref: str, earlier: Failure | None) -> tuple[Report, bool]:
+    before = _before(work, ref)
+    if before is None:
+        return Report(ref=ref), False
+    if not _due(work, before):
+        return _sketched(work, ref, before), False
+    try:
+        found, covered = _extracted(work, before, earlier)
+    except ModelError as error:
+        return _held(work, ref, before, error), False
+    return _kept(work, ref, before, found, covered)
+
+
+def _before(work: Work, ref: str) -> _Before | None:
+    progress = states.load(work.home).sessions.get(ref)
+    window = progress.window if progress else None
+    body = windows.body(work.home, window) if window else None
+    if progress is None or window is None or body is None:
+        return None  # nothing to read, or somebody removed it: the next step finds out
+    source = Source(
+        ref=ref,
+        session=progress.id,
+        path=window.path,
+        number=window.number,
+        last_at=window.last_at,
+        turns=archive.parse(body),
+    )
+    chains = work.ledger.chains()
+    registry = subjects.load(work.home)
+    said = source.messages()
+    first = min(max(window.extracted, _known(window, chains)), len(said))
+    last = len(said) if window.ended else complete(source.turns)
+    reader = by_import.reader(work.extractor, progress.channel)
+    imported = reader.name == by_import.NAME
+    scene = Scene(
+        earlier=said[:first],
+        current=chains.current() if imported else related(chains, window.path),
+        subjects=registry.names(),
+        subject=registry.for_entry(project(progress.cwd)),
+        ends=bool(window.ended),
+    )
+    return _Before(window, source, body, scene, first, said[first:last], reader)
+
+
+def _due(work: Work, before: _Before) -> bool:
+    if before.window.ended:
+        return True
+    spared = work.sparing and work.extractor.name != RULES
+    return len(before.fresh) >= (max(work.config.watch.writes, 1) if spared else 1)
+
+
+def _known(window: Window, chains: Chains) -> int:
+    """Turns that a model has read, as the log knows after state.json was lost.
+
+    Rules would find the same entries again; a model would find others.
+    """
+    if window.extracted:
+        return 0
+    ours = (e for e in chains.entries if e.transcript == window.path and e.by not in ("", RULES))
+    return max((number for entry in ours for number in entry.evidence), default=0)
+
+
+def _extracted(work: Work, before: _Before, earlier: Failure | None) -> tuple[Extraction, int]:
+    """What was found, and whether rules had to stand in."""
+    if before.reader.name == by_import.NAME:
+        return by_import.read(work.home, before.fresh, before.scene, before.reader), 0
+    if work.extractor.name == RULES:
+        return by_rules.read_by_rules(work.home, before.fresh, before.scene, work.extractor), 0
+    try:
+        return work.extractor.read(before.fresh, before.scene), 0
+    except ModelError as error:
+        if not _enough(error, earlier, work.now):
+            raise
+        work.home.trace("covered", session=before.source.ref, reason=str(error))
+        return by_rules.read_by_rules(work.home, before.fresh, before.scene), 1
+
+
+def _enough(error: ModelError, earlier: Failure | None, now: datetime) -> bool:
+    """Whether rules have to stand in now."""
+    if isinstance(error, NotAsked):
+        return True
+    if isinstance(error, LeftAlone):  # it was not tried: that can wait, but not for ever
+        return earlier is not None and now - earlier.at > HOLD
+    return earlier is not None and earlier.retries >= 0
+
+
+def _held(work: Work, ref: str, before: _Before, error: ModelError) -> Report:
+    """Note that the model failed. The words stay unread; what rules make of them is shown."""
+    sketch = _sketch(work.home, before, [])
+    with work.home.locked():
+        state = batch.settle(work.home)
+        progress = state.sessions.get(ref)
+        if progress is None:
+            return Report(ref=ref)  # it goes by another name now
+        last = progress.failure if progress.failure and progress.failure.model else None
+        tried = (last.retries if last else -1) + (not isinstance(error, LeftAlone))
+        failure = Failure(last.at if last else work.now, str(error), tried, model=True)
+        window = progress.window
+        if window and window.path == before.window.path:
+            window = _drawn(window, sketch)
+        held = msgspec.structs.replace(progress, window=window, failure=failure)
+        states.save(work.home, state.with_session(ref, held))
+    return Report(ref=ref, held=str(error))
+
+
+def _sketched(work: Work, ref: str, before: _Before) -> Report:
+    """Nothing is complete enough to be extracted, but the handoff may look different now."""
+    drawn = _drawn(before.window, _sketch(work.home, before, []))
+    if drawn != before.window:
+        with work.home.locked():
+            state = batch.settle(work.home)
+            progress = state.sessions.get(ref)
+            if progress and progress.window == before.window:
+                progress = msgspec.structs.replace(progress, window=drawn)
+                states.save(work.home, state.with_session(ref, progress))
+    return Report(ref=ref)
+
+
+def _kept(
+    work: Work, ref: str, before: _Before, found: Extraction, covered: int
+) -> tuple[Report, bool]:
+    """Write what was found. Returns whether there is more to extract."""
+    with work.home.locked():
+        state = batch.settle(work.home)
+        progress = state.sessions.get(ref)
+        window = progress.window if progress else None
+        if progress is None or window is None:
+            return Report(ref=ref), False  # it goes by another name now, or is done
+        if (window.path, window.extracted) != (before.window.path, before.window.extracted):
+            return Report(ref=ref), True  # another process was faster
+        registry = subjects.load(work.home)
+        drafts = _marked(found.drafts) if window.covered else found.drafts
+        entries = admitted(
+            work.home, drafts, before.source, work.ledger.chains(), registry, work.now
+        )
+        window = _grown(window, before.first + found.taken, entries, found.title)
+        window = msgspec.structs.replace(window, covered=window.covered or bool(covered))
+        grew = window.size != before.window.size  # while we were reading
+        whole = window.extracted >= len(before.source.turns)
+        ends = before.scene.ends and whole and not grew
+        if ends:
+            _close(work.home, window, before.body)
+        else:
+            window = _drawn(window, _sketch(work.home, before, entries))
+        progress = msgspec.structs.replace(
+            progress,
+            window=None if ends else window,
+            entries=progress.entries + len(entries),
+            failure=None,
+            touched_at=work.now,
+        )
+        batch.append_batch(work.home, state, ref, progress, entries)
+    report = Report(
+        ref=ref, entries=len(entries), closed=(window.path,) if ends else (), covered=covered
+    )
+    left = complete(before.source.turns) > window.extracted
+    return report, not ends and (bool(window.ended) or left)
+
+
+def _marked(drafts: Sequence[Draft]) -> list[Draft]:
+    """With a note on the handoff that rules have read a part of the window, found or not."""
+    return [
+        msgspec.structs.replace(draft, by=f"{draft.by}{PARTLY}")
+        if draft.type == "handoff" and draft.by != RULES
+        else draft
+        for draft in drafts
+    ]
+
+
+def _grown(window: Window, extracted: int, entries: Sequence[Entry], title: str) -> Window:
+    used = dict.fromkeys((*window.subjects, *(one.subject for one in entries if one.subject)))
+    return msgspec.structs.replace(
+        window,
+        extracted=extracted,
+        entries=window.entries + tuple(entry.id for entry in entries),
+        subjects=tuple(used),
+        title=title or window.title,
+    )
+
+
+def _close(home: Home, window: Window, body: str) -> None:
+    """The transcript's last writing: from now on it does not change."""
+    front = archive.read(home, window.path).front | {
+        "closed": True,
+        "topic": window.title,
+        "tags": list(window.subjects),
+    }
+    if window.entries:
+        front["knowledge_changes"] = windows.changes(window)
+    text = archive.compose(front, window.title, body)
+    home.replace(home.root / window.path, text, mode=0o400)
+
+
+def _sketch(home: Home, before: _Before, entries: Sequence[Entry]) -> Draft | None:
+    """The handoff as it would be now, by rules: for whoever wakes before the window ends."""
+    source = before.source
+    if before.reader.name == by_import.NAME:
+        return None
+    current = after(before.scene.current, entries)
+    scene = msgspec.structs.replace(before.scene, current=current)
+    draft = by_rules.handoff_by_rules(source.messages(), scene)
+    if draft is None:
+        return None
+    entry = draft.entry(source.session, source.last_at).with_(transcript=source.path)
+    kept = forgotten.load(home).without(entry, words.terms)
+    if kept is None:
+        return None
+    return msgspec.structs.replace(draft, content=kept.content, detail=kept.detail)
+
+
+def _drawn(window: Window, sketch: Draft | None) -> Window:
+    return msgspec.structs.replace(
+        window,
+        draft=sketch.content if sketch else "",
+        draft_detail=sketch.detail if sketch else "",
+    )

@@ -1,0 +1,55 @@
+"""Remember: an entry that a person or an agent writes directly, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wakebook.base import clock
+from wakebook.base.errors import WakebookError
+from wakebook.base.home import Home
+from wakebook.capture import redact
+from wakebook.log import log, subjects
+from wakebook.log.entry import TYPES, Entry, new_id, validate
+
+
+def remember(
+    home: Home,
+    text: str,
+    *,
+    type_: str,
+    subject: str,
+    detail: str,
+    replaces: Sequence[str],
+    status: str,
+    pinned: bool,
+) -> Entry:
+    """Under the writer lock. `replaces`: ids that exist."""
+    if type_ not in TYPES:
+        raise WakebookError(f"type {type_!r} is not one of {', '.join(TYPES)}.")
+    before = registry = subjects.load(home)
+    if subject:
+        subject = subjects.slug_of(subject)
+        slug = registry.for_entry(subject)
+        if not slug:
+            raise WakebookError(
+                f"The subject {subject!r} was deleted. Add it again, or use another one."
+            )
+        registry = registry.ensure([slug])
+    entry = validate(
+        Entry(
+            id=new_id(),
+            timestamp=clock.now(),
+            type=type_,  # type: ignore[arg-type]
+            content=redact.redact(text.strip())[0],
+            detail=redact.redact(detail.strip())[0],
+            session="manual",
+            subject=registry.for_entry(subject) if subject else "",
+            replaces=tuple(replaces),
+            status=(status or "open") if type_ == "task" else None,  # type: ignore[arg-type]
+            pinned=pinned,
+        )
+    )
+    if registry != before:  # first: a subject without entries harms nobody
+        subjects.save(home, registry)
+    log.append(home, [entry])
+    return entry

@@ -1,0 +1,292 @@
+"""Reread: what rules have read is read again by a model.
+
+A closed transcript is read anew as a whole, with the log as it is now but for what came out of
+this transcript. The new entries take the place of the old ones: each of those that say the same,
+in its own chain; the others are replaced by the new handoff. Nothing is there twice, and nothing
+is lost: the old entries stay in the log, replaced. What later entries have replaced already stays
+replaced, and is not brought back; what only this transcript's old entries had replaced, and the
+new ones do not, holds again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from wakebook.base import clock
+from wakebook.base.errors import ConfigError, ModelError, NotFound, TranscriptError
+from wakebook.base.home import Home
+from wakebook.capture import archive
+from wakebook.capture import state as states
+from wakebook.capture.archive import Transcript
+from wakebook.capture.state import State
+from wakebook.capture.transcript import Message
+from wakebook.learn import entries as batch
+from wakebook.learn import extract as likeness
+from wakebook.learn.entries import Source, admitted, project, related
+from wakebook.learn.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
+from wakebook.learn.reading import Report, Work
+from wakebook.learn.select import extractor as by_rules
+from wakebook.log import subjects
+from wakebook.log.chains import Chains, resolve
+from wakebook.log.entry import Entry, derived_id
+
+AGAIN = "upgrade"  # `by` of what holds again
+
+
+def candidates(chains: Chains, state: State, session: str = "") -> list[str]:
+    """The closed transcripts that rules have read, in whole or in part, oldest first."""
+    still_open = {item.window.path for item in state.sessions.values() if item.window}
+    found: dict[str, datetime] = {}
+    for entry in chains.current():
+        path = entry.transcript
+        by_rules = entry.by in ("", RULES) or entry.by.endswith(PARTLY)
+        by_rules = by_rules and entry.session.startswith(session)
+        if path and by_rules and path not in still_open:
+            found.setdefault(path, entry.timestamp)
+    return sorted(found, key=lambda path: (found[path], path))
+
+
+def reread(work: Work, path: str, whatever: bool = False) -> Report:
+    """Read one transcript again with the work's extractor, if rules have read it; or `whatever`."""
+    transcript = archive.read(work.home, path)
+    source = source_of(transcript, work.now)
+    ref = source.ref
+    if not transcript.front.get("closed"):
+        return Report(ref=ref, busy=True)  # it is still being written
+    with work.home.reading(ref) as alone:
+        if not alone:
+            return Report(ref=ref, busy=True)
+        chains = work.ledger.chains()
+        if not whatever and path not in candidates(chains, states.load(work.home)):
+            return Report(ref=ref, busy=True)  # another process has read it meanwhile
+        old = [entry for entry in chains.entries if entry.transcript == path]
+        try:
+            drafts = _read(work, source, transcript.front, chains, old)
+        except ModelError as error:
+            return Report(ref=ref, held=str(error))
+        if all(draft.by.endswith(RULES) for draft in drafts):
+            return Report(ref=ref, held=f"{work.extractor.name} found nothing, not even a handoff.")
+        return _replace(work, source, drafts, {entry.id for entry in old})
+
+
+def _read(
+    work: Work, source: Source, front: Mapping[str, object], chains: Chains, old: Sequence[Entry]
+) -> list[Draft]:
+    registry = subjects.load(work.home)
+    scene = Scene(
+        current=related(_without(chains, source.path)),
+        subjects=registry.names(),
+        subject=registry.for_entry(subject_of(front, old)),
+        ends=True,
+    )
+    return read(work.home, work.extractor, source, scene)
+
+
+def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[str]) -> Report:
+    with work.home.locked():
+        state = batch.settle(work.home)
+        chains = work.ledger.chains()
+        old = [entry for entry in chains.entries if entry.transcript == source.path]
+        if {entry.id for entry in old} != expected:
+            return Report(ref=source.ref, busy=True)  # another process was faster
+        registry = subjects.load(work.home)
+        new = _chained(drafts, old, chains)
+        entries = admitted(work.home, new, source, chains, registry, work.now)
+        entries += _revived(chains, source.path, entries)
+        known = next(
+            (ref for ref, item in state.sessions.items() if item.id == source.session), source.ref
+        )
+        progress = state.sessions.get(known)
+        if progress:
+            ours = sum(entry.session == source.session for entry in entries)
+            progress = msgspec.structs.replace(progress, entries=progress.entries + ours)
+        batch.append_batch(work.home, state, known, progress, entries)
+    return Report(ref=source.ref, entries=len(entries))
+
+
+def _chained(drafts: Sequence[Draft], old: Sequence[Entry], chains: Chains) -> list[Draft]:
+    """The drafts with what they replace; without those that something newer has replaced."""
+    matches = likeness.matches(drafts, old)
+    left = [entry.id for entry in old if entry.id not in {one.id for one in matches.values()}]
+    renamed: dict[str, str] = {}  # drafts whose id was taken
+    dropped: set[str] = set()
+    found: list[Draft] = []
+    for draft in drafts:
+        if draft.type == "handoff":
+            stale = [identity for identity in left if _by_rules(chains, identity)]
+            found.append(_apart(msgspec.structs.replace(draft, replaces=tuple(stale)), chains))
+            continue
+        match = matches.get(draft.id)
+        replaces = [renamed.get(one, one) for one in draft.replaces]
+        replaces += [match.id] if match else []
+        if dropped.intersection(replaces) or _overtaken(draft, match, old, chains):
+            dropped.add(draft.id)
+            continue
+        replaced = tuple(dict.fromkeys(replaces))
+        apart = _apart(msgspec.structs.replace(draft, replaces=replaced), chains)
+        renamed[draft.id] = apart.id
+        found.append(apart)
+    return found
+
+
+def _overtaken(draft: Draft, match: Entry | None, old: Sequence[Entry], chains: Chains) -> bool:
+    """Whether somebody else has had a later word on what a draft says."""
+    if match is not None:
+        return _elsewhere(match, chains)
+    return any(
+        likeness.likeness(draft, one) >= likeness.MUCH and _elsewhere(one, chains) for one in old
+    )
+
+
+def _elsewhere(entry: Entry, chains: Chains) -> bool:
+    """Whether another conversation has replaced an entry."""
+    return chains.by_id[chains.latest(entry.id)].transcript != entry.transcript
+
+
+def _by_rules(chains: Chains, identity: str) -> bool:
+    """Whether an entry holds, or only rules say that it does not: they may be read again, too."""
+    later = chains.replaced_by.get(identity)
+    return later is None or chains.by_id[later].by in ("", RULES)
+
+
+def _apart(draft: Draft, chains: Chains) -> Draft:
+    """A draft in the very words of an old entry, with an id of its own."""
+    if draft.id not in chains.by_id:
+        return draft
+    return msgspec.structs.replace(draft, source=f"{draft.source}/{AGAIN}/{draft.by}")
+
+
+def _without(chains: Chains, path: str) -> Chains:
+    """The log as if a transcript had never been read."""
+    return resolve(entry for entry in chains.entries if entry.transcript != path)
+
+
+def _revived(chains: Chains, path: str, new: Sequence[Entry]) -> list[Entry]:
+    """Entries of other transcripts that the old reading had replaced, and the new one does not."""
+    replaced = {old for entry in new for old in entry.replaces}
+    succeeded = {old for entry in new if entry.type != "handoff" for old in entry.replaces}
+    found: list[Entry] = []
+    for entry in _without(chains, path).current():
+        by = chains.replaced_by.get(entry.id)
+        again = derived_id(entry.id, AGAIN, path)
+        if not by or entry.id in replaced or by in succeeded or again in chains.by_id:
+            continue
+        if chains.by_id[chains.latest(by)].transcript == path:  # nothing newer has its place
+            found.append(entry.with_(id=again, replaces=(by,), by=AGAIN))
+    return found
+
+
+# -----------------------------------------------------------------------------
+# Upgrade: every transcript that rules have read is read again by a model, oldest first.
+
+PATIENCE = 3  # failures in a row
+
+
+class Upgraded(msgspec.Struct, frozen=True, kw_only=True):
+    transcripts: int = 0  # that were read again
+    entries: int = 0  # that came out of it
+    failed: dict[str, str] = {}  # transcript -> why it stays as it was
+    left: int = 0  # not tried: the model failed too often
+
+
+def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None]) -> Upgraded:
+    if work.extractor.name == RULES:
+        raise ConfigError(
+            "No model reads conversations: name one as main in [models] of config.toml, "
+            "and leave extract out of off."
+        )
+    chains = work.ledger.chains()
+    if session and not any(entry.session.startswith(session) for entry in chains.entries):
+        raise NotFound(f"No session {session!r} is in the log. `wakebook log` shows what is.")
+    waiting = candidates(chains, states.load(work.home), session)
+    failed: dict[str, str] = {}
+    entries = done = streak = 0
+    for number, path in enumerate(waiting, 1):
+        try:
+            report = reread(work, path)
+        except TranscriptError as error:  # somebody removed it: its entries stay
+            failed[path] = str(error)
+            continue
+        if report.held:
+            failed[path] = report.held
+            streak += 1
+            if streak == PATIENCE:
+                left = len(waiting) - number
+                return Upgraded(transcripts=done, entries=entries, failed=failed, left=left)
+        elif not report.busy:
+            streak = 0
+            done += 1
+            entries += report.entries
+        progress(path, number, len(waiting))
+    return Upgraded(transcripts=done, entries=entries, failed=failed)
+
+
+# -----------------------------------------------------------------------------
+# Whole: an archived transcript read by itself, from its first turn to its last.
+#
+# Whoever reads a transcript again (an upgrade, a rebuild) reads it here, so that both see what
+# the sweep saw: its turns, the log as it was, and the project that it was about.
+
+
+def source_of(transcript: Transcript, now: datetime) -> Source:
+    front = transcript.front
+    session = str(front.get("session_id") or "")
+    return Source(
+        ref=f"{front.get('host')}/{session}",
+        session=session,
+        path=transcript.path,
+        number=int(front.get("window") or 1),
+        last_at=clock.parse(front.get("ended")) or now,
+        turns=transcript.turns,
+    )
+
+
+def subject_of(front: Mapping[str, object], old: Iterable[Entry], cwd: str = "") -> str:
+    """The project of a conversation: its working folder, or what an older reading says.
+
+    `cwd`: as far as state.json still knows it; older transcripts do not say it themselves.
+    """
+    folder = str(front.get("cwd") or cwd)
+    if folder:
+        return project(folder)
+    tags = [entry.subject for entry in old if entry.type == "handoff" and entry.subject]
+    return tags[-1] if tags else ""
+
+
+def read(
+    home: Home,
+    extractor: Extractor,
+    source: Source,
+    scene: Scene,
+    first: int = 0,
+    last: int | None = None,
+) -> list[Draft]:
+    """What an extractor finds in the turns from `first` on, piece by piece as it takes them.
+
+    `scene` says what is known before; whether the window ends with the last turn, too.
+    """
+    said = source.messages()
+    stop = len(said) if last is None else last
+    drafts: list[Draft] = []
+    while first < stop or (first == stop == len(said) and scene.ends and not drafts):
+        known = [draft.entry(source.session, source.last_at) for draft in drafts]
+        seen = Scene(
+            earlier=said[:first],
+            current=after(scene.current, known) if known else scene.current,
+            subjects=scene.subjects,
+            subject=scene.subject,
+            ends=scene.ends and stop == len(said),
+        )
+        found = _asked(home, extractor, said[first:stop], seen)
+        drafts += found.drafts
+        first += max(found.taken, 1)
+    return drafts
+
+
+def _asked(home: Home, extractor: Extractor, fresh: Sequence[Message], scene: Scene) -> Extraction:
+    if extractor.name == RULES:  # they obey nobody, but they quote
+        return by_rules.read_by_rules(home, fresh, scene, extractor)
+    return extractor.read(fresh, scene)

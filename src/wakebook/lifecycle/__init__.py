@@ -1,1 +1,0 @@
-"""When things happen: watching, recovery and the account of every source."""

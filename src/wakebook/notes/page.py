@@ -1,0 +1,231 @@
+"""Page: which note an entry belongs to, and where that note stands below knowledge/.
+
+    project/auth        projects/auth/context.md, progress.md, notes.md
+    person/jane-doe     people/jane-doe.md
+    reference/postgres  reference/postgres.md           systems, tools, places and the like
+    procedure/auth      procedures/auth.md              how things are done
+    journal/2026-02-20  journal/2026-02-20.md
+    active, people, observations, memory                what is read first
+
+What is about nothing in particular is in reference/_general.md, _preferences.md and _lessons.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import date, tzinfo
+
+import msgspec
+
+from wakebook.learn.select import names
+from wakebook.log.entry import Entry, slugify
+from wakebook.log.subjects import Registry, Subject
+from wakebook.notes.item import day, plain
+
+GENERAL, PREFERENCES, LESSONS = "_general", "_preferences", "_lessons"
+OVERVIEWS = ("active", "people", "observations", "memory")
+PARTS = ("context", "progress", "notes")
+MEMORY = "memory/MEMORY.md"  # wherever it lives: what its blocks are called
+_FILES = {
+    "active": "projects/_active.md",
+    "people": "people/_index.md",
+    "observations": "memory/observations.md",
+    "memory": MEMORY,
+}
+_FOLDERS = {
+    "person": "people",
+    "reference": "reference",
+    "procedure": "procedures",
+    "journal": "journal",
+}
+
+
+def of(entry: Entry, registry: Registry, people: People, zone: tzinfo | None) -> Iterator[str]:
+    """The pages that an entry is told on, but for the overviews."""
+    yield f"journal/{day(entry.timestamp, zone)}"
+    slug = registry.canonical(entry.subject)
+    known = registry.subjects.get(slug)
+    if role(entry) == "procedure":
+        yield f"procedure/{slug or GENERAL}"
+    elif not slug and entry.type != "handoff":
+        yield f"reference/{shelf(entry)}"
+    if slug:
+        yield home_page(known or Subject(slug, slug))
+    for person in people.told(entry):
+        yield f"person/{person.slug}"
+
+
+def role(entry: Entry) -> str:
+    """What an entry is to a reader: task, done, question, decision, handoff, or a kind of fact."""
+    if entry.type == "task":
+        return "task" if entry.status == "open" else "done"
+    return (entry.kind or "fact") if entry.type == "fact" else entry.type
+
+
+def home_page(subject: Subject) -> str:
+    """The page of a subject itself."""
+    kind = subject.type if subject.type in ("project", "person") else "reference"
+    return f"{kind}/{subject.slug}"
+
+
+def shelf(entry: Entry) -> str:
+    """Where an entry about nothing in particular stands."""
+    return {"preference": PREFERENCES, "lesson": LESSONS}.get(entry.kind or "", GENERAL)
+
+
+def files(page: str) -> list[str]:
+    """The files of a page, relative to knowledge/."""
+    if page in _FILES:
+        return [_FILES[page]]
+    kind, _, name = page.partition("/")
+    if kind == "project":
+        return [f"projects/{name}/{part}.md" for part in PARTS]
+    return [f"{_FOLDERS[kind]}/{name}.md"]
+
+
+def at(path: str) -> str:
+    """The page that a file of knowledge/ is a part of, or nothing."""
+    for page, name in _FILES.items():
+        if path == name:
+            return page
+    found = re.fullmatch(rf"projects/([^/]+)/(?:{'|'.join(PARTS)})\.md", path)
+    if found:
+        return f"project/{found[1]}"
+    for kind, folder in _FOLDERS.items():
+        found = re.fullmatch(rf"{folder}/([^/]+)\.md", path)
+        if found and (kind != "journal" or _is_day(found[1])):
+            return f"{kind}/{found[1]}"
+    return ""
+
+
+def _is_day(name: str) -> bool:
+    try:
+        return date.fromisoformat(name).isoformat() == name
+    except ValueError:
+        return False
+
+
+# -----------------------------------------------------------------------------
+# People: who a fact tells about, so that they have a note even if they are no subject.
+#
+# A fact that an extractor took for a relationship ("Ylva is the photographer") introduces whom its
+# sentence begins with: a name in the middle may be anything. Subjects of type person are found
+# wherever such a fact names them.
+
+_WHO = re.compile(
+    r"(?P<name>(?:(?:Herr|Frau|Mr|Mrs|Ms|Dr|Prof)\.?\s)?[A-ZÀ-ÖØ-Þ][\w’'-]+"
+    r"(?:\s[A-ZÀ-ÖØ-Þ][\w’'-]+){0,2})\s(?:is|was|works|runs|leads|handles|does|has)\b"
+)
+_TITLES = ("Herr ", "Frau ", "Mr ", "Mrs ", "Ms ", "Dr ", "Prof ")
+
+
+class People:
+    """Those whom the subjects know, by the first word of each of their names."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._aliases = registry.aliases()
+        self._names: dict[str, list[tuple[str, Subject]]] = {}
+        for person in registry.known():
+            if person.type == "person":
+                for name in (person.display, person.slug.replace("-", " "), *person.aliases):
+                    parts = re.findall(r"\w+", name.lower())
+                    if parts:
+                        self._names.setdefault(parts[0], []).append((" ".join(parts), person))
+
+    def told(self, entry: Entry) -> list[Subject]:
+        """The people that an entry tells about: whom it introduces, and subjects that it names."""
+        if entry.kind != "relationship":
+            return []
+        words = re.findall(r"\w+", entry.content.lower())
+        text = f" {' '.join(words)} "
+        named = [
+            person
+            for first in dict.fromkeys(words)
+            for name, person in self._names.get(first, ())
+            if f" {name} " in text
+        ]
+        found = {person.slug: person for person in named}
+        new = introduced(entry)
+        if new:
+            subjects = self._registry.subjects
+            there = subjects.get(new.slug) or subjects.get(self._aliases.get(new.slug, ""))
+            if there is None or (there.type == "person" and not there.deleted):
+                found.setdefault((there or new).slug, there or new)
+        return list(found.values())
+
+
+def introduced(entry: Entry) -> Subject | None:
+    """Who a fact introduces, if it does."""
+    name = _named(entry)
+    slug = slugify(name)
+    return Subject(slug, name, "person") if slug else None
+
+
+def _named(entry: Entry) -> str:
+    if entry.type != "fact" or entry.kind != "relationship":
+        return ""
+    match = _WHO.match(entry.content)
+    if match is None:
+        return ""
+    name = match["name"].replace("’", "'")
+    bare = name
+    for title in _TITLES:
+        bare = bare.removeprefix(title).removeprefix(title.replace(" ", ". "))
+    return name if names.leads(bare) and not name.endswith("'s") else ""
+
+
+# -----------------------------------------------------------------------------
+# Wikilinks between notes, and which of them lead nowhere.
+#
+# A target is found as Obsidian finds it: a path from the top, or the end of one.
+
+_LINK = re.compile(r"(?<!\\)\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\\?\|[^\[\]\n]*)?\]\]")
+_CODE = re.compile(r"`[^`\n]*`")
+
+
+class Broken(msgspec.Struct, frozen=True):
+    path: str
+    line: int
+    target: str
+
+
+def target(subject: Subject) -> str:
+    """What a link to a subject's note names."""
+    kind, _, name = home_page(subject).partition("/")
+    return files(f"{kind}/{name}")[0].removesuffix(".md")
+
+
+def link(subject: Subject) -> str:
+    shown = re.sub(r"[\[\]|]", " ", plain(subject.display, 120)).strip() or subject.slug
+    return f"[[{target(subject)}|{shown}]]"
+
+
+def found_in(text: str) -> list[tuple[int, str]]:
+    """Line and target of every link outside of code."""
+    found: list[tuple[int, str]] = []
+    fence = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = line.lstrip()
+        if bare.startswith(("```", "~~~")):
+            fence = "" if fence and bare.startswith(fence) else fence or bare[:3]
+        elif not fence and "[[" in line:
+            spoken = _CODE.sub(lambda match: " " * len(match[0]), line)
+            found += [(number, match[1].rstrip("\\").strip()) for match in _LINK.finditer(spoken)]
+    return found
+
+
+class Targets:
+    """What can be linked to: the files of a folder tree, by every end of their paths."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._ends: set[str] = set()
+        for path in paths:
+            parts = path.lower().split("/")
+            ends = ["/".join(parts[first:]) for first in range(len(parts))]
+            self._ends.update(ends)
+            self._ends.update(end.removesuffix(".md") for end in ends)
+
+    def has(self, name: str) -> bool:
+        return name.lower().strip("/").removeprefix("./") in self._ends

@@ -1,0 +1,260 @@
+"""Review: what people have changed in generated blocks, and what becomes of it.
+
+A block that differs from what Wakebook wrote is a proposal. It stays in the file as it is until
+somebody accepts it, which adds correcting entries to the log, or rejects it; then the block is
+written anew. Either way the edited file is committed first, or copied to archive/edits/ where git
+cannot keep it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC
+from pathlib import Path
+
+import msgspec
+
+from wakebook.base import markdown
+from wakebook.base.errors import NotFound
+from wakebook.base.home import Home
+from wakebook.capture import redact
+from wakebook.history.history import History
+from wakebook.log import log, subjects
+from wakebook.log.chains import Chains, extend
+from wakebook.log.entry import RETRACTED, Entry, derived_id, validate
+from wakebook.log.subjects import Registry, Subject
+from wakebook.notes import edit
+from wakebook.notes import page as pages
+from wakebook.notes.book import Book
+from wakebook.notes.edit import Change
+from wakebook.notes.item import Line
+from wakebook.notes.knowledge import edited_blocks, files
+from wakebook.notes.why import Behind
+from wakebook.notes.write import ARCHIVE
+
+_HEADING = re.compile(r"\[\[(?:projects|people|reference)/([^/|\]]+)")
+EDITS = "edits"  # below archive/: what git could not keep
+VERSIONS = 20  # of a file that are looked through for what Wakebook had written
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """A block that somebody has edited."""
+
+    path: str  # relative to the home, or absolute where it lies elsewhere
+    block: str
+    line: int  # where the block begins
+    changes: tuple[Change, ...]
+    headings: tuple[str, ...]  # of one's own, which no entry can say
+    key: str  # as the notes call it: path below knowledge/, and block
+    sum: str  # of what had been written
+
+
+def proposals(desk: Behind) -> list[Proposal]:
+    """Every block that differs from what was written."""
+    found = list(_edited(desk))
+    if not found:
+        return []
+    with desk.book() as book:
+        return [
+            Proposal(
+                path=desk.name(path),
+                block=block.name,
+                key=desk.key(path, block.name),
+                sum=block.sum,
+                line=block.first,
+                changes=tuple(_changes(desk, book, path, block)),
+                headings=tuple(edit.headings(desk.lines(book, path, block.name), block.lines)),
+            )
+            for path, block in found
+        ]
+
+
+def _edited(desk: Behind) -> Iterator[tuple[Path, markdown.Block]]:
+    for path in files(desk):
+        try:
+            text = path.read_bytes().decode("utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        yield from ((path, block) for block in edited_blocks(text))
+
+
+def _changes(desk: Behind, book: Book, path: Path, block: markdown.Block) -> list[Change]:
+    base = _base(desk, book, path, block)
+    if base is not None:
+        return edit.changes(base, block.lines)
+    # nobody knows what had been written: what is not there may never have been
+    found = edit.changes(desk.lines(book, path, block.name), block.lines)
+    return [change for change in found if change.kind != edit.REMOVED]
+
+
+def _base(desk: Behind, book: Book, path: Path, block: markdown.Block) -> list[Line] | None:
+    """What Wakebook had written: as it would now, as it noted it down, or as git has it."""
+    fresh = desk.lines(book, path, block.name)
+    if markdown.sum_of([line.text for line in fresh]) == block.sum:
+        return fresh
+    noted = _noted(book, desk.key(path, block.name))
+    if noted and markdown.sum_of([line.text for line in noted]) == block.sum:
+        return noted
+    by_text = {line.text.rstrip(): line for line in fresh}
+    for text in _versions(desk, path):
+        try:
+            there = markdown.block(text, block.name)
+        except markdown.BrokenBlock:
+            continue
+        if there and there.sum == block.sum == markdown.sum_of(there.lines):
+            return [by_text.get(line.rstrip()) or _guess(line, desk.chains) for line in there.lines]
+    return None
+
+
+def _noted(book: Book, key: str) -> list[Line]:
+    kept = book.catalogue.block(key)
+    return msgspec.json.decode(kept, type=list[Line]) if kept else []
+
+
+def _guess(line: str, chains: Chains) -> Line:
+    """A line that is not written any more, with the entries whose words it has."""
+    said = edit.words(line).text.lower()
+    ids = [one.id for one in chains.current() if said and one.content.lower().strip(".") in said]
+    return Line(line, tuple(ids[-1:]), tells=True)
+
+
+def _versions(desk: Behind, path: Path) -> Iterator[str]:
+    repository = desk.history.repository
+    if repository is None or not path.is_relative_to(desk.home.root):
+        return
+    name = desk.home.relative(path)
+    for commit in repository.commits(f"-{VERSIONS}", below=[name]):
+        data = repository.show(commit.id, name)
+        if data is not None:
+            yield data.decode("utf-8", "replace")
+
+
+# --- deciding ------------------------------------------------------------------------------
+
+
+def chosen(found: Sequence[Proposal], names: Sequence[str]) -> list[Proposal]:
+    """Proposals by number or path; without names, all."""
+    picked: list[Proposal] = []
+    for name in names:
+        if name.isdigit() and 1 <= int(name) <= len(found):
+            picked.append(found[int(name) - 1])
+            continue
+        same = [one for one in found if one.path == name or one.path.endswith(f"/{name}")]
+        if not same:
+            raise NotFound(
+                f"No proposal {name!r}. `wakebook review` lists them with their numbers."
+            )
+        picked += same
+    return list({one.key: one for one in picked}.values()) if names else list(found)
+
+
+def set_aside(home: Home, history: History, paths: Sequence[Path]) -> None:
+    """Edited files, somewhere safe before their blocks are written anew: in git, or as a copy.
+
+    Raises GitError if git refuses: then nothing is written.
+    """
+    ours = [path for path in paths if path.is_relative_to(home.root)]
+    if history.repository is not None:
+        history.backup("what was edited by hand", ours)
+    for path in paths if history.repository is None else set(paths) - set(ours):
+        digest = derived_id(str(path), "edit", path.read_text(encoding="utf-8", errors="replace"))
+        copy = home.root / ARCHIVE / EDITS / f"{path.stem}-{digest}.md"
+        home.replace(copy, path.read_bytes())
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+    proposals: tuple[Proposal, ...]
+    entries: tuple[Entry, ...]  # that are in the log now
+    left: tuple[Change, ...]  # that no entry can say: a list, a link, something that is over
+
+
+def accept(desk: Behind, accepted: Sequence[Proposal]) -> Accepted:
+    """Put what people have changed into the log, once. Under the writer lock."""
+    before = registry = subjects.load(desk.home)
+    entries: list[Entry] = []
+    left: list[Change] = []
+    chains = desk.chains.copy()  # which grows: one thing may be edited in two notes
+    for proposal in accepted:
+        registry = _with_person(proposal, registry)
+        for number, change in enumerate(proposal.changes):
+            subject = _subject(proposal, change, registry)
+            entry = _entry(desk, chains, proposal, number, change, subject)
+            if entry is None:
+                left += [] if _is_so(change, chains) else [change]
+            elif entry.id not in {one.id for one in entries}:
+                entries.append(entry)
+                chains = extend(chains, [] if entry.id in desk.chains.by_id else [entry])
+    if registry != before:
+        subjects.save(desk.home, registry)
+    log.append(desk.home, [entry for entry in entries if entry.id not in desk.chains.by_id])
+    return Accepted(proposals=tuple(accepted), entries=tuple(entries), left=tuple(left))
+
+
+def _is_so(change: Change, chains: Chains) -> bool:
+    """Whether a change says what another note's change has said already."""
+    latest = [chains.by_id[chains.latest(one)] for one in change.ids if one in chains.by_id]
+    if change.kind == edit.DONE:
+        return any(entry.status == "done" for entry in latest)
+    over = any(entry.extra.get(RETRACTED) or entry.status == "done" for entry in latest)
+    return change.kind == edit.REMOVED and over
+
+
+def _entry(
+    desk: Behind, chains: Chains, proposal: Proposal, number: int, change: Change, subject: str
+) -> Entry | None:
+    # the same edit gives the same entry, however often it is accepted
+    seed = f"review/{proposal.key}/{proposal.sum}/{number}/{change.old}/{change.new}"
+    identity = derived_id(seed, change.kind, ",".join(change.ids))
+    if identity in desk.chains.by_id:
+        return desk.chains.by_id[identity]
+    if _is_so(change, chains):
+        return None
+    fields = edit.draft(change, subject, _behind(change, chains))
+    if fields is None:
+        return None
+    retracted = fields.pop("retracted", False)
+    content, detail = str(fields.pop("content")), str(fields.pop("detail"))
+    return validate(
+        Entry(
+            id=identity,
+            timestamp=desk.now.astimezone(UTC),
+            session="manual",
+            content=redact.redact(content)[0],
+            detail=redact.redact(detail)[0],
+            extra={RETRACTED: True} if retracted else {},
+            **fields,  # type: ignore[arg-type]
+        )
+    )
+
+
+def _behind(change: Change, chains: Chains) -> list[Entry]:
+    """The entries that a line told, as they hold today. One that was taken back is what it was."""
+    found: dict[str, Entry] = {}
+    for one in change.ids:
+        latest = chains.by_id.get(chains.latest(one))
+        if latest is None or latest.type == "handoff":
+            continue
+        if latest.extra.get(RETRACTED):
+            latest = chains.by_id[one].with_(id=latest.id)
+        found.setdefault(latest.id, latest)
+    return list(found.values())
+
+
+def _subject(proposal: Proposal, change: Change, registry: Registry) -> str:
+    """What a line that is added to this note is about: its page, or the heading above it."""
+    kind, _, slug = pages.at(proposal.key.partition("#")[0]).partition("/")
+    if kind == "journal":
+        linked = _HEADING.match(change.section)
+        kind, slug = ("project", linked[1]) if linked else ("", "")
+    known = kind in ("project", "person", "reference", "procedure") and slug in registry.subjects
+    return registry.for_entry(slug) if known else ""
+
+
+def _with_person(proposal: Proposal, registry: Registry) -> Registry:
+    """Somebody who was only mentioned becomes a subject when people write about them."""
+    kind, _, slug = pages.at(proposal.key.partition("#")[0]).partition("/")
+    added = any(change.kind == edit.ADDED for change in proposal.changes)
+    if kind != "person" or not added or slug in registry.subjects:
+        return registry
+    return registry.with_(Subject(slug, subjects.title(slug), "person"))

@@ -1,0 +1,131 @@
+"""Site: the branch extract/NAME and its work tree below .cache/rebuild, a home of its own.
+
+The user's checkout is never switched. Whatever somebody removed by hand, the branch or the
+folder, is noticed, and said.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from wakebook.base.errors import GitError, NotFound
+from wakebook.base.home import Home
+from wakebook.history.git import run
+from wakebook.history.history import History
+from wakebook.history.repository import Repository
+from wakebook.rebuild import plan as plans
+from wakebook.rebuild.plan import Done
+from wakebook.rebuild.replay import Journal
+
+PREFIX = "extract/"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+
+
+class Site:
+    def __init__(self, home: Home, history: History, name: str) -> None:
+        if not _NAME.fullmatch(name) or ".." in name or name.endswith((".lock", ".")):
+            raise GitError(f"{name!r} cannot be a branch: use letters, digits and hyphens.")
+        self.name = name
+        self.branch = f"{PREFIX}{name}"
+        self.before_tag = f"memory/before/extract-{name}"
+        self.merged_tag = f"memory/extract/{name}"
+        self._main = home
+        self.repository: Repository = history.required()
+        self.folder = home.cache / "rebuild" / name
+        self.home = Home(self.folder / self.repository.prefix)
+
+    # --- how it stands -----------------------------------------------------------------
+
+    def commit(self) -> str:
+        """The newest commit of the branch; nothing if there is no branch."""
+        return self.repository.resolve(f"refs/heads/{self.branch}") or ""
+
+    def merged(self) -> str:
+        """The commit that it was merged with, if it was."""
+        return self.repository.resolve(f"refs/tags/{self.merged_tag}") or ""
+
+    def there(self) -> bool:
+        return (self.folder / ".git").exists()
+
+    def done(self) -> Done | None:
+        """What was built, if it is complete: that is when it is committed."""
+        commit = self.commit()
+        data = self.repository.show(commit, plans.FILE) if commit else None
+        return plans.decode(data, f"{self.branch}:{plans.FILE}") if data else None
+
+    def required(self) -> Done:
+        """What was built, with its work tree in place. Raises NotFound."""
+        done = self.done()
+        if done is None:
+            if self.there() and Journal(self.home).plan:
+                raise NotFound(
+                    f"The rebuild {self.name} is not complete. Give the same `wakebook rebuild` "
+                    "again: it goes on where it was."
+                )
+            raise NotFound(
+                f"There is no rebuild {self.name} (branch {self.branch}). `wakebook rebuild "
+                "--list` shows what there is."
+            )
+        if not self.there():  # somebody removed the folder: the branch has everything
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.repository.worktree_add(self.folder, self.branch)
+        return done
+
+    # --- making and removing -----------------------------------------------------------
+
+    def make(self, base: str) -> None:
+        """A branch from `base` with its work tree, where nothing is that could be lost."""
+        if self.commit():
+            if self.repository.ahead(self.branch, base):
+                raise GitError(
+                    f"There is a branch {self.branch} that no rebuild has made. Choose another "
+                    "--branch, or remove it."
+                )
+            self.remove()  # a rebuild that was killed before it began
+        elif self.folder.exists():
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self._main.folder(self.folder.parent)
+        self.repository.worktree_add(self.folder, self.branch, base)
+
+    def remove(self) -> str:
+        """Without work tree and branch. The commit that the branch was at."""
+        self.repository.worktree_remove(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return self.repository.branch_remove(self.branch) if self.commit() else ""
+
+    def tag(self, name: str, at: str = "HEAD") -> None:
+        """Unless it is there: a merge that was killed is merged again."""
+        if not self.repository.resolve(f"refs/tags/{name}"):
+            self.repository.tag(name, at)
+
+    def relate(self) -> bool:
+        """Record in git that the branch is part of the current one, whose files stay as they
+        are. Only in the home's own repository: another one's history is its owner's."""
+        repository, tip = self.repository, self.commit()
+        head = repository.head()
+        if not repository.own or not tip or repository.ahead(self.branch) == 0:
+            return False
+        message = f"extract: {self.name} is part of this now"
+        made = run(
+            repository.root,
+            ["commit-tree", f"{head}^{{tree}}", "-p", head, "-p", tip, "-m", message],
+            settings=repository._identity(),
+            extra=repository._stamp(),
+        ).stdout.strip()
+        run(repository.root, ["update-ref", "-m", message, "HEAD", made, head])
+        return True
+
+
+def names(home: Home, history: History) -> list[str]:
+    """Every rebuild that has a branch or a folder."""
+    repository = history.required()
+    found = {one.name.removeprefix(PREFIX) for one in repository.branches(f"{PREFIX}*")}
+    below = home.cache / "rebuild"
+    folders = below.iterdir() if below.is_dir() else iter(())
+    return sorted(found | {path.name for path in folders if _is_tree(path)})
+
+
+def _is_tree(path: Path) -> bool:
+    return (path / ".git").exists()

@@ -1,0 +1,1 @@
+"""The service: everything that the façade can do, over HTTP and MCP on this machine."""

@@ -1,0 +1,172 @@
+"""Metrics: what the service has done, in the text format that Prometheus reads.
+
+Counters are kept here; what the home holds is looked up when somebody asks, and not more often
+than every quarter of a minute. A label is never what a client made up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from wakebook.base import clock
+
+if TYPE_CHECKING:
+    from wakebook.memory import Memory
+
+BUCKETS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)  # seconds
+LOOK_SECONDS = 15.0
+HELP = {
+    "requests_total": ("counter", "Requests by path and status."),
+    "requests_running": ("gauge", "Requests that are not answered yet, this one included."),
+    "request_seconds": ("histogram", "How long requests took."),
+    "hooks_total": ("counter", "Events of hosts, by what became of them."),
+    "works_total": ("counter", "Works in the background, by what became of them."),
+    "queue_length": ("gauge", "Works that wait or run in the background."),
+    "catch_ups_total": ("counter", "Catch-ups of the watcher and of the jobs."),
+    "failures_total": ("counter", "What went wrong since the service started."),
+    "last_catch_up_timestamp_seconds": ("gauge", "When a catch-up last ended; 0: not yet."),
+    "entries": ("gauge", "Entries that hold."),
+    "transcripts": ("gauge", "Archived conversations."),
+    "sessions_behind": ("gauge", "Sessions that are not read to their end."),
+    "up_seconds": ("gauge", "How long the service has been running."),
+}
+
+Labels = tuple[tuple[str, str], ...]
+
+
+class Metrics:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[str, Labels]] = Counter()
+        self._seconds: dict[str, list[float]] = {}  # path -> buckets, sum, number
+        self._started = clock.monotonic()
+        self._looked = -LOOK_SECONDS
+        self._home: dict[str, float] = {}
+        self._caught_up = 0.0
+        self.running = 0  # requests; counted by the loop alone
+
+    def count(self, name: str, **labels: str) -> None:
+        with self._lock:
+            self._counts[name, tuple(labels.items())] += 1
+
+    def took(self, path: str, seconds: float) -> None:
+        with self._lock:
+            kept = self._seconds.setdefault(path, [0.0] * (len(BUCKETS) + 2))
+            for number, most in enumerate(BUCKETS):
+                kept[number] += seconds <= most
+            kept[-2] += seconds
+            kept[-1] += 1
+
+    def caught_up(self) -> None:
+        self.count("catch_ups_total")
+        self._caught_up = clock.now().timestamp()
+
+    def look(self, memory: Memory) -> None:
+        """What the home holds, by now."""
+        if clock.monotonic() - self._looked < LOOK_SECONDS:
+            return
+        accounts = memory.audit()
+        self._home = {
+            "entries": len(list(memory.chains().current())),
+            "transcripts": sum(1 for _ in memory.home.conversations.glob("*/*/*/*.md")),
+            "sessions_behind": sum(one.status in ("behind", "failed") for one in accounts),
+        }
+        self._looked = clock.monotonic()
+
+    def text(self, queue: int) -> str:
+        with self._lock:
+            counts, seconds = dict(self._counts), {k: list(v) for k, v in self._seconds.items()}
+        gauges: dict[str, float] = {
+            "queue_length": queue,
+            "requests_running": self.running,
+            "last_catch_up_timestamp_seconds": self._caught_up,
+            "up_seconds": round(clock.monotonic() - self._started, 3),
+            **self._home,
+        }
+        lines: list[str] = []
+        for name, (kind, what) in HELP.items():
+            lines += [f"# HELP wakebook_{name} {what}", f"# TYPE wakebook_{name} {kind}"]
+            if name == "request_seconds":
+                lines += _histogram(seconds)
+            elif kind == "counter":
+                lines += _counter(name, counts)
+            elif name in gauges:
+                lines.append(f"wakebook_{name} {gauges[name]:.16g}")
+        return "\n".join(lines) + "\n"
+
+
+def _counter(name: str, counts: Mapping[tuple[str, Labels], int]) -> Iterator[str]:
+    found = {labels: number for (key, labels), number in counts.items() if key == name}
+    if not found and name in ("catch_ups_total", "failures_total"):
+        found = {(): 0}
+    for labels, number in sorted(found.items()):
+        yield f"wakebook_{name}{_labelled(labels)} {number}"
+
+
+def _histogram(seconds: Mapping[str, list[float]]) -> Iterator[str]:
+    name = "wakebook_request_seconds"
+    for path, kept in sorted(seconds.items()):
+        for number, most in enumerate(BUCKETS):
+            labels = _labelled((("path", path), ("le", f"{most:g}")))
+            yield f"{name}_bucket{labels} {kept[number]:.0f}"
+        yield f"{name}_bucket{_labelled((('path', path), ('le', '+Inf')))} {kept[-1]:.0f}"
+        yield f"{name}_sum{_labelled((('path', path),))} {kept[-2]:.6f}"
+        yield f"{name}_count{_labelled((('path', path),))} {kept[-1]:.0f}"
+
+
+def _labelled(labels: Labels) -> str:
+    if not labels:
+        return ""
+    told = (f'{key}="{_escaped(value)}"' for key, value in labels)
+    return "{" + ",".join(told) + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+class Measured:
+    """Counts every request, those that the guard turned away included."""
+
+    def __init__(self, app: Any, metrics: Metrics, paths: frozenset[str]) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._paths = paths
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 500
+        begun = clock.monotonic()
+
+        async def sent(message: Any) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        self._metrics.running += 1
+        try:
+            await self._app(scope, receive, sent)
+        finally:
+            self._metrics.running -= 1
+            path = self._named(scope["path"])
+            self._metrics.count("requests_total", path=path, status=str(status))
+            self._metrics.took(path, clock.monotonic() - begun)
+
+    def _named(self, path: str) -> str:
+        """The path as the table has it; a client's own words are nobody's label."""
+        if path in self._paths:
+            return path
+        parts = path.split("/")
+        for known in self._paths:
+            wanted = known.split("/")
+            if len(wanted) == len(parts) and all(
+                mine == theirs or (mine.startswith("{") and theirs)
+                for mine, theirs in zip(wanted, parts, strict=True)
+            ):
+                return known
+        return "other"

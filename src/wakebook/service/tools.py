@@ -1,0 +1,297 @@
+"""The tools that an agent gets, the same on every host: what they are called, and what they do.
+
+Their names and parameters stand in tools.json, which plugins in other languages read as well.
+Arguments are checked against it; whatever is wrong comes back as text that a model can act on.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wakebook.base import clock, ref
+from wakebook.base.errors import NotFound, WakebookError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from wakebook.memory import Entry, Hit, Memory, Shown
+
+FILE = Path(__file__).with_name("tools.json")
+LIST: list[dict[str, Any]] = json.loads(FILE.read_bytes())
+NAMES = tuple(tool["name"] for tool in LIST)
+READABLE = ("raw", "knowledge", "topics", "archive", "log.jsonl", "subjects.json")
+LINES = 600  # of a file or a session in one answer
+CHARACTERS = 60_000  # likewise
+KINDS = {
+    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,),
+    "array": (list, tuple),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    text: str
+    data: dict[str, Any] = field(default_factory=dict)
+    failed: bool = False
+
+
+def call(memory: Memory, name: str, arguments: object, session: str = "") -> Answer:
+    """What a tool answers. Only the errors that a caller can do nothing about are raised."""
+    tool = next((one for one in LIST if one["name"] == name), None)
+    if tool is None:
+        return _failed(f"There is no tool {name!r}. There are: {', '.join(NAMES)}.")
+    wrong = _wrong(tool["parameters"], arguments)
+    if wrong:
+        return _failed(f"{name}: {wrong}")
+    assert isinstance(arguments, dict)
+    given = {key: _whole(value) for key, value in arguments.items() if value is not None}
+    try:
+        if name != "context" and memory.kind_of(session) == "group":
+            return _failed("This is a group chat: the user's private memory stays closed here.")
+        return _DOERS[name](memory, given, session)
+    except WakebookError as error:
+        return Answer(str(error), {"error": str(error), "kind": type(error).__name__}, failed=True)
+
+
+def _failed(why: str) -> Answer:
+    return Answer(why, {"error": why}, failed=True)
+
+
+# --- arguments ---------------------------------------------------------------------------
+
+
+def _wrong(schema: Mapping[str, Any], arguments: object) -> str:
+    """What is wrong with the arguments; nothing if they fit."""
+    known = schema["properties"]
+    if not isinstance(arguments, dict):
+        return f"expected an object with {', '.join(known)}."
+    for key, value in arguments.items():
+        if key not in known:
+            return f"unknown parameter {key!r}. There are: {', '.join(known)}."
+        if value is not None and (wrong := _unfit(known[key], value)):
+            return f"{key} {wrong}, got {_brief(value)}."
+    missing = [key for key in schema.get("required", ()) if arguments.get(key) is None]
+    return f"{missing[0]} is missing." if missing else ""
+
+
+def _unfit(schema: Mapping[str, Any], value: Any) -> str:
+    kind = schema["type"]
+    fits: bool = isinstance(value, KINDS[kind])
+    if not fits or (isinstance(value, bool) and kind != "boolean"):
+        return f"must be {'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"must be one of {', '.join(schema['enum'])}"
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if (least is not None and not value >= least) or (most is not None and not value <= most):
+        return f"must be {f'from {least} to {most}' if most is not None else f'at least {least}'}"
+    if kind == "string" and len(value.strip()) < schema.get("minLength", 0):
+        return "must not be empty"
+    if kind == "array":
+        return _unfit_list(schema, value)
+    return ""
+
+
+def _unfit_list(schema: Mapping[str, Any], value: Sequence[Any]) -> str:
+    if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", 1000):
+        return f"must have {schema.get('minItems', 0)} to {schema.get('maxItems', 1000)} items"
+    wrong = next((wrong for one in value if (wrong := _unfit(schema["items"], one))), "")
+    return f"has an item that {wrong}" if wrong else ""
+
+
+def _whole(value: Any) -> Any:
+    """Without halves of characters, which cannot be written down."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return [_whole(one) for one in value] if isinstance(value, list) else value
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+# --- what they do ------------------------------------------------------------------------
+
+
+def _search(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
+    from wakebook.memory import Query
+
+    query = Query(
+        text=given.get("query", ""),
+        types=(given["type"],) if "type" in given else (),
+        subjects=(_subject(memory, given["subject"]),) if "subject" in given else (),
+        status=given.get("status", ""),
+        all=given.get("includeReplaced", False),
+    )
+    if not query.text.strip() and not query.filtered:
+        return _failed("memory_search: query is empty. Give words, or a filter.")
+    limit, least = given.get("maxResults", 0), given.get("minScore")
+    found = memory.search(query, limit=limit, min_score=least)
+    data: dict[str, Any] = {"results": [_result(hit) for hit in found.hits]}
+    notes = [*found.notes, *([found.problem] if found.problem else [])]
+    if notes:
+        data["notes"] = notes
+    return _json(data)
+
+
+def _subject(memory: Memory, name: str) -> str:
+    """A subject's slug, by any name that it has."""
+    return memory.registry().names().get(name.strip().casefold(), name)
+
+
+def _result(hit: Hit) -> dict[str, Any]:
+    found = {
+        "id": "" if "/" in hit.ref or "#" in hit.ref else hit.ref,
+        "path": hit.ref,
+        "score": round(hit.score, 3),
+        "type": hit.type or hit.category,
+        "subject": hit.subject,
+        "status": hit.status,
+        "timestamp": clock.iso(hit.timestamp) if hit.timestamp else "",
+        "snippet": hit.snippet,
+        "provenance": hit.provenance,
+        "session": hit.session,
+        "speaker": hit.speaker,
+        "replacedBy": hit.replaced_by,
+    }
+    return {key: value for key, value in found.items() if value != ""}
+
+
+def _get(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
+    path = given["path"].strip()
+    first, lines = given.get("from", 0), given.get("lines", 0)
+    if path.startswith("session:"):
+        shown = memory.get(path, first or 1, min(lines or LINES, LINES) + 1)
+        return _lines(shown, path, min(lines or LINES, LINES))
+    wanted = _file(memory, path)
+    if wanted:
+        # one line more than is given, to know whether there are more
+        narrow = first or lines or "#" not in wanted
+        most = min(lines or LINES, LINES)
+        shown = memory.get(wanted, first or 1, most + 1) if narrow else memory.get(wanted)
+        return _lines(shown, path, most)
+    return _json(_entry(memory, memory.get(path)))
+
+
+def _file(memory: Memory, path: str) -> str:
+    """The file that a path means; nothing if it is no path. Raises NotFound for what is private."""
+    wanted = ref.parse(path)
+    if wanted.kind != "path":
+        return ""
+    name = wanted.name
+    if name in ("MEMORY.md", "memory.md"):
+        return f"{memory.memory_file()}{path.removeprefix(name)}"
+    root = memory.home.root.resolve()
+    try:
+        inside = (root / name).resolve().relative_to(root).parts
+    except (ValueError, OSError):
+        inside = ()
+    allowed = bool(inside) and inside[0] in READABLE
+    if "\0" in name or not (allowed or Path(name).resolve() in memory.elsewhere()):
+        raise NotFound(f"There is no file {name!r} in the memory. memory_search tells paths.")
+    return path
+
+
+def _entry(memory: Memory, shown: Shown) -> dict[str, Any]:
+    from wakebook.memory import as_dict
+
+    assert shown.entry is not None
+    data: dict[str, Any] = {"entry": as_dict(shown.entry)}
+    if shown.status:
+        data["state"] = shown.status
+    if len(shown.history) > 1:
+        data["history"] = [as_dict(one) for one in shown.history]
+    if shown.lines:
+        data["said"] = "\n".join(text for _, text in shown.lines)
+    if shown.note:
+        data["note"] = shown.note
+    return data
+
+
+def _lines(shown: Shown, path: str, most: int) -> Answer:
+    kept: list[tuple[int, str]] = []
+    size = 0
+    for number, text in shown.lines[:most]:
+        size += len(text) + 1
+        if kept and size > CHARACTERS:
+            break
+        kept.append((number, text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]}…"))
+    data: dict[str, Any] = {"path": path, "text": "\n".join(text for _, text in kept)}
+    if shown.kind == "session":
+        data["transcripts"] = list(shown.transcripts)
+    if kept:
+        data |= {"from": kept[0][0], "lines": len(kept)}
+        if len(kept) < len(shown.lines):
+            data["more"] = f"There is more: ask again with from = {kept[-1][0] + 1}."
+    return _json(data)
+
+
+def _remember(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
+    entry = memory.remember(
+        given["text"],
+        type_=given.get("type", "fact"),
+        subject=given.get("subject", ""),
+        detail=given.get("detail", ""),
+        replaces=given.get("replaces", ()),
+        pinned=given.get("pinned", False),
+    )
+    return _json({"remembered": _short(entry)})
+
+
+def _forget(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
+    going = memory.plan_forget(given["ids"])
+    code = _code(going.entries)
+    rows = {
+        "entries": [_short(one) for one in going.entries],
+        "holdAgain": [_short(one) for one in going.again],
+    }
+    if given.get("confirm") == code:
+        memory.forget([one.id for one in going.entries])
+        return _json({"forgotten": rows["entries"], "holdAgain": rows["holdAgain"]})
+    asked = "Nothing is forgotten yet. Show this to the user; if they agree, call again with"
+    wrong = "confirm does not fit these entries. " if "confirm" in given else ""
+    return _json({"asks": f'{wrong}{asked} confirm "{code}".', "wouldForget": rows})
+
+
+def _code(entries: Sequence[Entry]) -> str:
+    """Of these entries and no others: a yes to one question is no yes to another."""
+    import hashlib
+
+    names = "\n".join(sorted(one.id for one in entries))
+    return hashlib.sha256(f"forget\n{names}".encode()).hexdigest()[:8]
+
+
+def _short(entry: Entry) -> dict[str, Any]:
+    found = {
+        "id": entry.id,
+        "type": entry.type,
+        "subject": entry.subject,
+        "timestamp": clock.iso(entry.timestamp),
+        "content": entry.content,
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _context(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
+    done = memory.context(given.get("message", ""), session=session, budget=given.get("budget", 0))
+    return Answer(done.text, {"text": done.text, "tokens": done.tokens, "notes": list(done.notes)})
+
+
+def _json(data: dict[str, Any]) -> Answer:
+    return Answer(json.dumps(data, ensure_ascii=False, indent=1, default=_plain), data)
+
+
+def _plain(value: Any) -> Any:
+    return clock.iso(value) if hasattr(value, "isoformat") else str(value)
+
+
+_DOERS: dict[str, Callable[[Memory, Mapping[str, Any], str], Answer]] = {
+    "memory_search": _search,
+    "memory_get": _get,
+    "remember": _remember,
+    "forget": _forget,
+    "context": _context,
+}

@@ -1,0 +1,208 @@
+"""Unit: what starts the service at login, as a text, and where it belongs.
+
+On Linux a systemd user unit, on a Mac a launchd agent. Everything here is pure: the platform,
+the user's folder and the environment are arguments, and what is to be run comes as a list of
+commands. Both texts carry a line that says they are ours; a file without it is never touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import plistlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from wakebook.base.errors import WakebookError
+
+MARK = "Installed by Wakebook"
+ABOUT = f"{MARK}: `wakebook service install` writes it anew, `... uninstall` removes it."
+STOP_SECONDS = 150  # what runs is finished first; a model may take two minutes to answer
+AGAIN_SECONDS = 10
+USELESS = (2, 3, 5)  # exit codes that another try does not change: usage, no home, config.toml
+SAFE = 0o644
+
+_UNIT = """\
+# {about}
+[Unit]
+Description=Wakebook, a memory for AI agents ({home})
+
+[Service]
+ExecStart={start}
+Restart=on-failure
+RestartSec={again}
+RestartPreventExitStatus={useless}
+# It is told to stop, not its children: it finishes what it does with them.
+KillMode=mixed
+TimeoutStopSec={stop}
+UMask=0077
+
+[Install]
+WantedBy=default.target
+"""
+
+
+class Unit(msgspec.Struct, frozen=True, kw_only=True):
+    """What starts the service of one home."""
+
+    kind: str  # systemd, launchd
+    name: str
+    path: Path
+    text: str
+    start: tuple[tuple[str, ...], ...]  # to be run when it is written
+    stop: tuple[tuple[str, ...], ...]  # ... before it is removed
+    gone: tuple[tuple[str, ...], ...] = ()  # ... after that
+    restart: tuple[str, ...] = ()
+    there: tuple[str, ...] = ()  # succeeds where units can be started
+
+
+def unit(home: Path, user: Path, env: Mapping[str, str], platform: str, python: str) -> Unit:
+    """The unit for a home on a platform (as in `sys.platform`)."""
+    words = (python, "-P", "-m", "wakebook", "serve", "--home", str(home))
+    name = _name(home, user)
+    if platform == "darwin":
+        return _launchd(name, home, user, words)
+    return _systemd(name, home, user, env, words)
+
+
+def _name(home: Path, user: Path) -> str:
+    """The default home's unit is plain; any other's says whose it is."""
+    if home == user / ".wakebook":
+        return "wakebook"
+    return f"wakebook-{hashlib.sha256(os.fsencode(home)).hexdigest()[:8]}"
+
+
+def is_ours(path: Path) -> bool:
+    """Whether there is a unit that we wrote. Raises WakebookError for somebody else's."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return False
+    if MARK.encode() not in data:
+        raise WakebookError(
+            f"{path} was not written by Wakebook, and is left alone. Move it away, then try again."
+        )
+    return True
+
+
+# --- systemd -----------------------------------------------------------------------------
+
+
+def _systemd(
+    name: str, home: Path, user: Path, env: Mapping[str, str], words: tuple[str, ...]
+) -> Unit:
+    chosen = env.get("XDG_CONFIG_HOME", "")
+    settings = Path(chosen) if chosen.startswith("/") else user / ".config"
+    full = f"{name}.service"
+    control = ("systemctl", "--user")
+    return Unit(
+        kind="systemd",
+        name=full,
+        path=settings / "systemd" / "user" / full,
+        text=systemd_text(home, words),
+        start=(
+            (*control, "daemon-reload"),
+            (*control, "enable", full),
+            (*control, "restart", full),
+        ),
+        stop=((*control, "disable", "--now", full),),
+        gone=((*control, "daemon-reload"),),
+        restart=(*control, "restart", full),
+        there=(*control, "show", "--property=Version"),
+    )
+
+
+def systemd_text(home: Path, words: tuple[str, ...]) -> str:
+    return _UNIT.format(
+        about=ABOUT,
+        home=_described(home),
+        start=exec_start(words),
+        again=AGAIN_SECONDS,
+        useless=" ".join(map(str, USELESS)),
+        stop=STOP_SECONDS,
+    )
+
+
+def exec_start(words: tuple[str, ...]) -> str:
+    """A command line for ExecStart=. The colon says that $NAME is no variable there.
+
+    systemd takes no program whose path has quotes, backslashes or line breaks, so that such a
+    one is run by a shell.
+    """
+    if any(letter in words[0] for letter in "\"'\\") or not words[0].isprintable():
+        words = ("/bin/sh", "-c", 'exec "$0" "$@"', *words)
+    return ":" + " ".join(map(quoted, words))
+
+
+def quoted(word: str) -> str:
+    """A word in systemd's quotes: C's escapes, and a percent sign is written twice."""
+    safe = _utf8(word).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return '"' + "".join(c if c.isprintable() else _escaped(c) for c in safe) + '"'
+
+
+def _escaped(letter: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in letter.encode())
+
+
+def _described(home: Path) -> str:
+    """A path for people, on one line."""
+    shown = "".join(letter if letter.isprintable() else "?" for letter in _utf8(str(home)))
+    return shown.replace("%", "%%")
+
+
+def _utf8(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(text).decode("utf-8", "replace")
+        raise WakebookError(
+            f"{shown}: its name is not UTF-8, and no unit can hold it. Rename it."
+        ) from None
+    return text
+
+
+# --- launchd -----------------------------------------------------------------------------
+
+
+def _launchd(name: str, home: Path, user: Path, words: tuple[str, ...]) -> Unit:
+    path = user / "Library" / "LaunchAgents" / f"{name}.plist"
+    domain = f"gui/{os.getuid()}"
+    return Unit(
+        kind="launchd",
+        name=name,
+        path=path,
+        text=launchd_text(name, home, words),
+        start=(
+            ("launchctl", "enable", f"{domain}/{name}"),
+            ("launchctl", "bootstrap", domain, str(path)),
+        ),
+        stop=(("launchctl", "bootout", f"{domain}/{name}"),),
+        restart=("launchctl", "kickstart", "-k", f"{domain}/{name}"),
+        there=("launchctl", "print", domain),
+    )
+
+
+def launchd_text(name: str, home: Path, words: tuple[str, ...]) -> str:
+    told = str(home / ".cache" / "service.log")
+    settings = {
+        "Label": name,
+        "ProgramArguments": list(words),
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "ThrottleInterval": AGAIN_SECONDS,
+        "ExitTimeOut": STOP_SECONDS,
+        "ProcessType": "Background",
+        "Umask": 0o077,
+        "StandardOutPath": told,
+        "StandardErrorPath": told,
+    }
+    for word in words:
+        _utf8(word)
+    try:
+        text = plistlib.dumps(settings, sort_keys=False).decode()
+    except ValueError as error:  # control characters, which XML does not have
+        raise WakebookError(f"{str(home)!r}: no plist can hold this name: {error}.") from None
+    head, _, rest = text.partition("\n")
+    return f"{head}\n<!-- {ABOUT} -->\n{rest}"

@@ -1,0 +1,167 @@
+"""Changes: whether there is anything to index. A search asks this first, and mostly it is no."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any
+from zlib import crc32
+
+from wakebook.base.home import Home
+from wakebook.store import words
+from wakebook.store.database import Store
+
+SUFFIXES = (".md", ".txt")
+FOLDERS = ("knowledge", "topics", "archive", "raw/conversations")
+TAIL = 256  # bytes before the place where the log was left, to see that it is the same log
+
+Stat = tuple[int, int]  # time and size of a file
+
+
+def any_(store: Store, home: Home, extra: Sequence[Path]) -> bool:
+    """Whether the log, a note, a transcript or the subjects differ from what is indexed."""
+    if in_log(store, home):
+        return True
+    known = store.db.execute("SELECT path, modified, size FROM file")
+    found = dict(files(home, extra))
+    if {path: (modified, size) for path, modified, size in known} != found:
+        return True
+    return bool(store.get("subjects_mark") != subjects_mark(home))
+
+
+def in_log(store: Store, home: Home) -> bool:
+    """Whether the log is another one than when it was last read."""
+    mark = store.get("log", {})
+    return bool(mark != log_mark(home, mark.get("size", 0)) | {"entries": mark.get("entries", 0)})
+
+
+def log_mark(home: Home, size: int) -> dict[str, Any]:
+    """How a log looks that was read this far."""
+    try:
+        with home.log.open("rb") as stream:
+            there = os.fstat(stream.fileno())
+            stream.seek(max(0, size - TAIL))
+            tail = stream.read(min(size, TAIL))
+    except FileNotFoundError:
+        return {"size": 0, "end": 0, "tail": 0, "inode": 0}
+    return {"size": size, "end": there.st_size, "tail": crc32(tail), "inode": there.st_ino}
+
+
+def subjects_mark(home: Home) -> list[int] | None:
+    try:
+        there = home.subjects.stat()
+    except FileNotFoundError:
+        return None
+    return [there.st_mtime_ns, there.st_size, there.st_ino]
+
+
+def files(home: Home, extra: Sequence[Path]) -> Iterator[tuple[str, Stat]]:
+    """Every note and transcript of the home, and some files outside of it."""
+    root = str(home.root)
+    waiting = [f"{root}/{folder}" for folder in FOLDERS]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    elif entry.name.endswith(SUFFIXES) and entry.name[0] != ".":
+                        found = _stat(entry)
+                        if found:
+                            yield _readable(entry.path[len(root) + 1 :]), found
+        except PermissionError:
+            yield _readable(folder[len(root) + 1 :]) + "/", (0, 0)
+        except OSError:  # no such folder, or gone meanwhile
+            continue
+    for other in extra:
+        found = _stat(other)
+        if found:
+            yield str(other), found
+
+
+def _stat(path: os.DirEntry[str] | Path) -> Stat | None:
+    """Time and size of an ordinary file. A pipe, or a link that leads nowhere, is none."""
+    try:
+        there = path.stat()
+    except OSError:
+        return None
+    return (there.st_mtime_ns, there.st_size) if S_ISREG(there.st_mode) else None
+
+
+def _readable(path: str) -> str:
+    """A path that can be written down, even if the file's name is not UTF-8."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+# -----------------------------------------------------------------------------
+# Scan: which files hold a word of a question, found without an index.
+#
+# ripgrep looks if it is there; otherwise every file is read. It is slow and knows no meaning,
+# which is why a result that comes this way says so.
+
+SECONDS = 30
+
+
+def holding(root: Path, text: str) -> tuple[str, set[str]]:
+    """What looked, and the files (relative to the home) with one of the words in them."""
+    wanted = sorted({_stem(word.word) for word in words.asked(text, ()) if not word.common})
+    folders = [folder for folder in FOLDERS if (root / folder).is_dir()]
+    if not wanted or not folders:
+        return "a plain scan", {path for folder in folders for path in _files(root, folder)}
+    tool = shutil.which("rg")
+    if tool:
+        found = _ripgrep(tool, root, folders, wanted)
+        if found is not None:
+            return "ripgrep", found
+    return "a plain scan", {
+        path for folder in folders for path in _files(root, folder) if _holds(root / path, wanted)
+    }
+
+
+def _stem(word: str) -> str:
+    """The beginning that a word's forms share, near enough."""
+    return word if len(word) < 5 else word[: max(4, len(word) - 3)]
+
+
+def _ripgrep(tool: str, root: Path, folders: list[str], wanted: list[str]) -> set[str] | None:
+    patterns = [part for word in wanted for part in ("-e", word)]
+    command = [
+        tool,
+        "-l",
+        "-i",
+        "-F",
+        "-0",
+        "--no-ignore",
+        "--no-config",
+        *patterns,
+        "--",
+        *folders,
+    ]
+    try:
+        done = subprocess.run(command, cwd=root, capture_output=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if done.returncode not in (0, 1):
+        return None
+    return {name.decode("utf-8", "surrogateescape") for name in done.stdout.split(b"\0") if name}
+
+
+def _files(root: Path, folder: str) -> list[str]:
+    return [
+        path.relative_to(root).as_posix()
+        for path in (root / folder).rglob("*")
+        if path.suffix in SUFFIXES
+    ]
+
+
+def _holds(path: Path, wanted: list[str]) -> bool:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace").casefold()
+    except OSError:
+        return False
+    return any(word in text for word in wanted)

@@ -1,0 +1,368 @@
+"""Index: the index of one home, as the rest of Wakebook uses it: sync, search, status.
+
+A search first brings the index up to date, so that what was just written is found. Whatever
+is wrong with the index, a search still answers, and says what was wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wakebook.base import clock
+from wakebook.base.config import Config, expand
+from wakebook.base.errors import ConfigError, IndexUnavailable
+from wakebook.base.home import Home
+from wakebook.models.embedder import Choice, Embedder, choose
+from wakebook.store import changes
+from wakebook.store.database import Store, is_broken, is_gone
+from wakebook.store.search import Found, Options, Passages, Searcher
+
+if TYPE_CHECKING:
+    from wakebook.log.query import Query
+    from wakebook.store.sync import Progress, Sync, Synced
+
+SEARCH_SECONDS = 1.0  # a search waits this long for another process that writes ...
+SYNC_SECONDS = 60.0  # ... and a sync this long
+LOOK_SECONDS = 1.0  # a process that stays looks for changed files this often
+# What reading a database raises whose bytes were changed in places that SQLite does not check
+GARBLED = (ValueError, IndexError, KeyError, OverflowError, MemoryError)
+MOST_RIGHT_NOW = 2000  # waiting chunks that a search embeds before it answers
+
+
+class Index:
+    def __init__(self, home: Home, config: Config) -> None:
+        self._home = home
+        self._config = config
+        self._looked = -LOOK_SECONDS
+        self._lock = threading.RLock()  # the store is for one thread at a time
+        self.store = Store(home.index)
+
+    @cached_property
+    def choice(self) -> Choice:
+        return choose(self._config.embedding, os.environ)
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        chosen = self.choice.embedder
+        if chosen is None or not chosen.remote:
+            return chosen
+        from wakebook.models.embedder import Kept
+
+        return Kept(chosen, self._home.cache / "embeddings.db")
+
+    def changed(self) -> None:
+        """Something was written by this process: look at the next search, not some time."""
+        self._looked = -LOOK_SECONDS
+
+    # --- sync ------------------------------------------------------------------------
+
+    def sync(self, *, full: bool = False, progress: Progress | None = None) -> Synced:
+        """Bring everything up to date, vectors included. `full` starts from nothing."""
+        with self._lock:
+            if full:
+                self.store.delete()
+            with self._mended():
+                self.store.patience(SYNC_SECONDS)
+                done = self._sync(self.store, progress).run()
+            self.told()
+        if done.problem:
+            self._home.trace("failure", where="embedding", error=done.problem)
+        return done
+
+    def _sync(self, store: Store, progress: Progress | None = None) -> Sync:
+        from wakebook.store.sync import Sync, quiet
+
+        return Sync(
+            store,
+            self._home,
+            self.embedder,
+            extra=self._elsewhere(),
+            mounted=self._mounted(),
+            max_file_bytes=self._config.search.max_file_megabytes << 20,
+            progress=progress or quiet,
+        )
+
+    def _elsewhere(self) -> Sequence[Path]:
+        """MEMORY.md, if it lives outside of the home, and the notes of mounted homes."""
+        chosen = self._config.briefing.memory_file
+        path = (self._home.root / expand(chosen)).resolve() if chosen else None
+        own = [path] if path and not path.is_relative_to(self._home.root) else []
+        return [*own, *self._mounted()]
+
+    def _mounted(self) -> Sequence[Path]:
+        if not self._config.mounts.homes:
+            return ()
+
+        return notes(self._home, self._config)
+
+    @contextmanager
+    def _mended(self) -> Iterator[None]:
+        """A database that turns out to be broken is set aside, and the work done again by
+        whoever asks next."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, *GARBLED) as error:
+            reason = f"{self.store.path}: {type(error).__name__}: {error}."
+            if is_gone(error) and not self.store.readonly:
+                self.store.delete()  # what is left of it
+                raise _Broken(reason) from error
+            if isinstance(error, sqlite3.OperationalError) and not is_broken(error):
+                raise IndexUnavailable(reason) from error
+            self.store.abandon()
+            raise _Broken(reason) from error
+
+    def _look(self, progress: Progress | None) -> list[str]:
+        """Index what changed since the last look. Returns what a reader should know."""
+        now = clock.monotonic()
+        store = self.store
+        store.db  # noqa: B018 - opens it
+        if store.readonly:
+            if not changes.any_(store, self._home, self._elsewhere()):
+                return []
+            return ["The index may not be written; what changed since the last time is not in it."]
+        store.patience(SEARCH_SECONDS)
+        if now - self._looked < LOOK_SECONDS and not self.behind():
+            return []
+        remote = self.embedder is not None and self.embedder.remote
+        store.fresh()
+        name = self.embedder.name if self.embedder else ""
+        if store.get("embedder") == name and not changes.any_(store, self._home, self._elsewhere()):
+            self._looked = now
+            return []
+        sync = self._sync(store, progress)
+        try:
+            done = sync.run(embed=0 if remote else MOST_RIGHT_NOW)
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            return ["Another process is writing the index; the newest things may be missing."]
+        self._looked = now
+        return [f"Found by words alone: {done.problem}"] if done.problem else []
+
+    def told(self) -> list[str]:
+        """Tell of a broken index that was found, once."""
+        broken, self.store.set_aside = self.store.set_aside, None
+        if broken is None:
+            return []
+        with suppress(OSError):
+            self._home.trace("failure", where="index", error=f"broken; kept as {broken.name}")
+        return [f"The index was broken; it is kept as {broken.name}, and a new one was made."]
+
+    def behind(self) -> int:
+        """Bytes of the log that are not indexed."""
+        try:
+            size = self._home.log.stat().st_size
+        except FileNotFoundError:
+            return 0
+        return abs(size - int(self.store.get("log", {}).get("end", 0)))
+
+    # --- search ----------------------------------------------------------------------
+
+    def search(
+        self,
+        query: Query,
+        now: datetime,
+        options: Options,
+        progress: Progress | None = None,
+    ) -> Found:
+        try:
+            try:
+                return self._search(query, now, options, progress)
+            except _Broken:  # set aside by now: the second time it is made anew
+                return self._search(query, now, options, progress)
+        except (IndexUnavailable, OSError) as error:
+            with suppress(OSError):
+                self._home.trace("failure", where="index", error=str(error))
+            return self._scan(query, now, options, str(error))
+
+    def _search(
+        self, query: Query, now: datetime, options: Options, progress: Progress | None
+    ) -> Found:
+        with self._lock, self._mended():
+            notes = self._look(progress)
+            notes += self.told()
+            with self.store.reading():
+                found = self._searcher(self.store, self.embedder, now).search(query, options)
+            if found.problem:
+                with suppress(OSError):
+                    self._home.trace("failure", where="embedding", error=found.problem)
+        return replace(found, notes=(*notes, *found.notes))
+
+    def passages(self, query: Query, now: datetime, most: int) -> Passages:
+        """What may matter, with whole texts. Whatever is wrong with the index, this answers."""
+        try:
+            try:
+                return self._passages(query, now, most)
+            except _Broken:
+                return self._passages(query, now, most)
+        except (IndexUnavailable, OSError) as error:
+            with suppress(OSError):
+                self._home.trace("failure", where="index", error=str(error))
+            with self._scanned(query) as (store, tool):
+                found = self._searcher(store, None, now).passages(query, most)
+            note = f"Found by reading the files ({tool}), by words alone: {error}"
+            return found._replace(notes=(note, *found.notes))
+
+    def _passages(self, query: Query, now: datetime, most: int) -> Passages:
+        with self._lock, self._mended():
+            notes = self._look(None)
+            notes += self.told()
+            with self.store.reading():
+                found = self._searcher(self.store, self.embedder, now).passages(query, most)
+        return found._replace(notes=(*notes, *found.notes))
+
+    def _searcher(self, store: Store, embedder: Embedder | None, now: datetime) -> Searcher:
+        names = store.get("subjects", {})
+        return Searcher(store, self._config.search, embedder, names, now)
+
+    def _scan(self, query: Query, now: datetime, options: Options, error: str) -> Found:
+        with self._scanned(query) as (store, tool):
+            found = self._searcher(store, None, now).search(query, options)
+        note = f"Found by reading the files ({tool}), by words alone: {error}"
+        return replace(found, notes=(note, *found.notes))
+
+    @contextmanager
+    def _scanned(self, query: Query) -> Iterator[tuple[Store, str]]:
+        """Without an index: the files that hold a word of the question, to be found by words."""
+        from wakebook.store import changes as scan
+        from wakebook.store.sync import Sync
+
+        tool, paths = scan.holding(self._home.root, query.text)
+        store = Store(Path(":memory:"))
+        extra, mounted = self._elsewhere(), self._mounted()
+        try:
+            Sync(store, self._home, None, extra=extra, mounted=mounted, only=paths).run()
+            yield store, tool
+        finally:
+            store.close()
+
+    # --- status ----------------------------------------------------------------------
+
+    def status(self) -> IndexStatus:
+        """Never fails: what is wrong stands in its `problems`."""
+
+        with self._lock:
+            return health(self)
+
+
+class _Broken(IndexUnavailable):
+    """The database was broken and is set aside."""
+
+
+# -----------------------------------------------------------------------------
+# Health: how the index is doing, for `wakebook index --status` and `wakebook status`.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexStatus:
+    """How the index is doing."""
+
+    path: str
+    bytes: int = 0
+    chunks: dict[str, int] = field(default_factory=dict)  # by category
+    embedder: str = ""
+    why: str = ""  # it is this one
+    vectors: int = 0
+    pending: int = 0  # chunks that wait for a vector
+    behind: int = 0  # bytes of the log that are not indexed
+    languages: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def health(index: Index) -> IndexStatus:
+    """What there is, what is behind, and what is wrong."""
+    path = index.store.path
+    try:
+        choice = index.choice
+    except ConfigError as error:
+        return IndexStatus(path=str(path), why=str(error))
+    found = IndexStatus(path=str(path), embedder=choice.name, why=choice.why)
+    if not path.exists():
+        return found
+    try:
+        index.store.fresh()
+        return _measured(index, found)
+    except (sqlite3.Error, IndexUnavailable) as error:
+        return replace(found, problems=(str(error),))
+
+
+def _measured(index: Index, found: IndexStatus) -> IndexStatus:
+    from wakebook.store.sync import problems
+
+    store = index.store
+    by_category = "SELECT category, count(*) FROM chunk GROUP BY category ORDER BY category"
+    chunks: dict[str, int] = dict(store.db.execute(by_category).fetchall())
+    pending = store.count("pending")
+    wrong = index.told()
+    wrong += [f"{path} is not indexed: {reason}" for path, reason in problems(store)]
+    made_with = store.get("embedder", found.embedder)
+    if made_with != (found.embedder if index.choice.embedder else ""):
+        wrong.append(f"vectors are of {made_with or 'no embedder'}; the next sync makes them anew")
+    if pending > sum(chunks.values()) // 20:
+        wrong.append(
+            f"{pending:,} texts wait for a vector of {found.embedder}, so search goes by words "
+            "alone; `wakebook index` gets them"
+        )
+    return replace(
+        found,
+        bytes=_size(store.path),
+        chunks=chunks,
+        vectors=sum(chunks.values()) - pending if made_with else 0,
+        pending=pending,
+        behind=index.behind(),
+        languages=tuple(store.get("languages", [])),
+        problems=tuple(wrong),
+    )
+
+
+def _size(path: Path) -> int:
+    names = (path, path.with_name(path.name + "-wal"))
+    return sum(name.stat().st_size for name in names if name.exists())
+
+
+# -----------------------------------------------------------------------------
+# Mounts: other homes whose notes can be found and read from here, and are never written.
+#
+# What they know about projects, people and things is taken whole, generated lines included. Their
+# log, journal, MEMORY.md and identity stay their own.
+
+SHARED = ("projects", "people", "procedures", "reference")
+FOLDERS = (*(f"{top}/{name}" for top in ("knowledge", "archive") for name in SHARED), "topics")
+
+
+def homes(home: Home, config: Config) -> list[Path]:
+    """The homes that are mounted and there; a home does not mount itself."""
+    found = [(home.root / expand(name)).resolve() for name in config.mounts.homes]
+    own = home.root.resolve()
+    return [root for root in dict.fromkeys(found) if root != own and root.is_dir()]
+
+
+def notes(home: Home, config: Config) -> list[Path]:
+    """The notes of the mounted homes, without those that a link brings in from elsewhere."""
+    found: list[Path] = []
+    for root in homes(home, config):
+        for top in FOLDERS:
+            for path in sorted((root / top).rglob("*.md")):
+                listed = path.name in ("_active.md", "_index.md")  # which say it all again
+                if path.is_file() and not listed and path.resolve().is_relative_to(root):
+                    found.append(path.resolve())
+    return found
+
+
+def mount_problems(home: Home, config: Config) -> Iterator[str]:
+    """Mounts that are not there, or are no homes."""
+    for name in config.mounts.homes:
+        root = (home.root / expand(name)).resolve()
+        if root == home.root.resolve():
+            yield f"[mounts] homes: {name} is this home itself"
+        elif not Home(root).exists():
+            yield f"[mounts] homes: there is no Wakebook home in {name}"

@@ -1,0 +1,347 @@
+"""Question: what was typed, taken apart: its words, names, dates and subjects."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from wakebook.log.query import Query
+    from wakebook.store.database import Store
+from wakebook.store import words
+from wakebook.store.postings import Sought
+from wakebook.store.words import Asked
+
+_ASKS_AGENT = (
+    r"\b(?:you|your)\b.{0,40}\b(?:said|say|mention|recommend|suggest|told|tell|gave|give|provid|list|"
+    r"explain|describ|wrote)|\bremind me\b|\bour (?:previous|last|earlier) (?:conversation|chat)"
+)
+LONGEST = 10_000  # characters that are looked at
+MOST_WORDS = 64
+
+
+class Question(NamedTuple):
+    text: str
+    words: tuple[Asked, ...]  # those that count
+    dates: tuple[tuple[int, int], ...] = ()  # days since 1970, first and last
+    speaker: str = ""  # the only one whose name stands in the question
+    names: frozenset[str] = frozenset()  # of speakers, as they stand in it
+    vague: bool = False  # nothing but stop words
+    asks_agent: bool = False  # what the agent said, rather than the user
+    subjects: frozenset[str] = frozenset()
+
+    @property
+    def meant(self) -> str:
+        """What is embedded: the question without the names of those who were there."""
+        if not self.names:
+            return self.text
+        kept = [word for word in self.text.split() if not self.names & set(words.tokens(word))]
+        return " ".join(kept) or self.text
+
+    @property
+    def exact(self) -> int:
+        """The bits of the words that are names of files, functions and the like."""
+        return sum(1 << at for at, word in enumerate(self.words) if set("_./-") & set(word.word))
+
+    @property
+    def sought(self) -> list[Sought]:
+        return [Sought(word.terms, word.weight) for word in self.words]
+
+    @property
+    def terms(self) -> frozenset[str]:
+        return frozenset(term for word in self.words for term in word.terms)
+
+
+def ask(
+    text: str,
+    languages: Iterable[str],
+    subjects: Mapping[str, str],
+    speakers: Mapping[str, str],
+    now: datetime,
+) -> Question:
+    """`subjects` are slugs and aliases with the slug that each stands for; `speakers` the
+    words of the names of those who took part, with the whole name."""
+    text = text[:LONGEST]
+    found = words.asked(text, languages)
+    counted = [word for word in found if not word.common] or found
+    named = {word.word.removesuffix("'s") for word in found} & speakers.keys()
+    people = {speakers[name] for name in named}
+    return Question(
+        text=text,
+        words=tuple(counted[:MOST_WORDS]),
+        dates=tuple(named_dates(text, now)),
+        vague=all(word.common for word in counted),
+        speaker=people.pop() if len(people) == 1 else "",
+        names=frozenset(named | {f"{name}'s" for name in named}),
+        asks_agent=_asks_agent(text.lower()),
+        subjects=_named_subjects([word.word for word in found], subjects),
+    )
+
+
+def _asks_agent(text: str) -> bool:
+    """Whether it asks what the agent said."""
+    maybe = any(word in text for word in ("you", "remind", "our "))  # compiling takes a while
+    return maybe and re.search(_ASKS_AGENT, text) is not None
+
+
+def _named_subjects(asked: list[str], subjects: Mapping[str, str]) -> frozenset[str]:
+    """Subjects whose name stands in the question, word for word."""
+    line = f" {' '.join(asked)} "
+    return frozenset(
+        slug for name, slug in subjects.items() if f" {name.replace('-', ' ')} " in line
+    )
+
+
+# -----------------------------------------------------------------------------
+# Dates that a question names: "in May 2023", "on 3 June", "last week", "two days ago".
+
+_MONTHS = (
+    "january february march april may june july august september october november december".split()
+)
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_NUMBERS = {
+    word: number
+    for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)
+} | {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
+_MONTH = "(" + "|".join((*_MONTHS, *(name[:3] for name in _MONTHS), "sept")) + ")"
+_COUNT = r"(\d{1,3}|a couple of|a few|couple of|few|" + "|".join(_NUMBERS) + ")"
+_DAY = timedelta(days=1)
+_EPOCH = date(1970, 1, 1)
+_HINTS = (
+    "ago",
+    "last",
+    "past",
+    "previous",
+    "this",
+    "yesterday",
+    "today",
+    *(m[:3] for m in _MONTHS),
+)
+
+Span = tuple[date, date]
+
+
+def named_dates(text: str, now: datetime) -> list[tuple[int, int]]:
+    """First and last day of every date in the text, in days since 1970."""
+    left = text.lower()
+    if not (any(map(left.__contains__, _HINTS)) or any(map(str.isdigit, left))):
+        return []
+    found: list[Span] = []
+    for pattern, read in _RULES:
+        for match in re.finditer(pattern, left):
+            span = _safely(read, match, now.date())
+            if span:
+                found.append(span)
+        left = re.sub(pattern, " ", left)
+    return [((first - _EPOCH).days, (last - _EPOCH).days) for first, last in found]
+
+
+def _safely(
+    read: Callable[[re.Match[str], date], Span | None], match: re.Match[str], today: date
+) -> Span | None:
+    try:
+        return read(match, today)
+    except (ValueError, OverflowError):  # the 31st of June, three million years ago
+        return None
+
+
+def _month(name: str) -> int:
+    return next(number for number, month in enumerate(_MONTHS, 1) if month.startswith(name[:3]))
+
+
+def _year(today: date, month: int, day: int = 1) -> int:
+    """The last year in which this day was not in the future."""
+    return today.year if (month, day) <= (today.month, today.day) else today.year - 1
+
+
+def _one(year: int, month: int, day: int) -> Span:
+    return date(year, month, day), date(year, month, day)
+
+
+def _whole_month(year: int, month: int) -> Span:
+    after = date(year + month // 12, month % 12 + 1, 1)
+    return date(year, month, 1), after - _DAY
+
+
+def _number(word: str) -> int:
+    return int(word) if word.isdigit() else _NUMBERS[word]
+
+
+def _iso(match: re.Match[str], today: date) -> Span:
+    return _one(int(match[1]), int(match[2]), int(match[3]))
+
+
+def _day_month(match: re.Match[str], today: date) -> Span:
+    day, month = int(match[1]), _month(match[2])
+    return _one(int(match[3]) if match[3] else _year(today, month, day), month, day)
+
+
+def _month_day(match: re.Match[str], today: date) -> Span:
+    month, day = _month(match[1]), int(match[2])
+    return _one(int(match[3]) if match[3] else _year(today, month, day), month, day)
+
+
+def _month_year(match: re.Match[str], today: date) -> Span:
+    return _whole_month(int(match[2]), _month(match[1]))
+
+
+def _in_month(match: re.Match[str], today: date) -> Span:
+    month = _month(match[1])
+    return _whole_month(_year(today, month), month)
+
+
+def _in_year(match: re.Match[str], today: date) -> Span:
+    return date(int(match[1]), 1, 1), date(int(match[1]), 12, 31)
+
+
+def _ago(match: re.Match[str], today: date) -> Span:
+    days = {"day": 1, "week": 7, "month": 30, "year": 365}[match[2]]
+    slack = {"day": 1, "week": 4, "month": 16, "year": 190}[match[2]] * _DAY
+    middle = today - _number(match[1]) * days * _DAY
+    return middle - slack, middle + slack
+
+
+def _last(match: re.Match[str], today: date) -> Span:
+    if match[1]:
+        days = {"day": 1, "week": 7, "weekend": 7, "month": 31, "year": 365}[match[2]]
+        return today - _number(match[1]) * days * _DAY, today
+    if match[2] == "weekend":
+        sunday = today - ((today.weekday() - 6) % 7 or 7) * _DAY
+        return sunday - 2 * _DAY, sunday
+    if match[2] == "year":
+        return date(today.year - 1, 1, 1), date(today.year - 1, 12, 31)
+    return today - {"day": 1, "week": 14, "month": 62}[match[2]] * _DAY, today
+
+
+def _this(match: re.Match[str], today: date) -> Span:
+    if match[1] == "week":
+        return today - today.weekday() * _DAY, today
+    return today.replace(day=1, month=1 if match[1] == "year" else today.month), today
+
+
+def _near(match: re.Match[str], today: date) -> Span:
+    day = today - _DAY if match[0] == "yesterday" else today
+    return day, day
+
+
+def _weekday(match: re.Match[str], today: date) -> Span:
+    day = today - ((today.weekday() - _DAYS.index(match[1])) % 7 or 7) * _DAY
+    return day - _DAY, day + _DAY
+
+
+_RULES: tuple[tuple[str, Callable[[re.Match[str], date], Span | None]], ...] = (
+    (r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b", _iso),
+    (rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}\b\.?,?(?: (\d{{4}}))?", _day_month),
+    (rf"\b{_MONTH}\b\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (\d{{4}}))?", _month_day),
+    (rf"\b{_MONTH}\b\.?,?(?: of)? (\d{{4}})\b", _month_year),
+    (rf"\b(?:in|of|during|since|until|by|mid|late|early|last)[ -]{_MONTH}\b", _in_month),
+    (r"\b(?:in|during|of|since) ((?:19|20)\d\d)\b", _in_year),
+    (rf"\b{_COUNT} (day|week|month|year)s? ago\b", _ago),
+    (rf"\b(?:last|past|previous) (?:{_COUNT} )?(day|week|weekend|month|year)s?\b", _last),
+    (r"\bthis (week|month|year)\b", _this),
+    (r"\byesterday\b|\btoday\b", _near),
+    (rf"\b(?:last|past) ({'|'.join(_DAYS)})\b", _weekday),
+)
+
+
+# -----------------------------------------------------------------------------
+# Scope: which chunks a question may see at all. Every way of reading the index asks here.
+
+
+class Allowed:
+    """A set of chunk ids, as a set or as numpy's mask, whichever is asked for."""
+
+    def __init__(self, ids: Iterable[int]) -> None:
+        self._ids = list(ids)
+        self._set: frozenset[int] | None = None
+        self._mask: Any = None
+
+    def __contains__(self, number: int) -> bool:
+        if self._set is None:
+            self._set = frozenset(self._ids)
+        return number in self._set
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def mask(self, top: int) -> Any:
+        """True for every allowed id from 0 to `top`."""
+        import numpy as np
+
+        if self._mask is None or len(self._mask) <= top:
+            ids = np.array(self._ids, np.int64)
+            self._mask = np.zeros(max(top, int(ids.max(initial=0))) + 1, bool)
+            self._mask[ids] = True
+        return self._mask[: top + 1]
+
+
+def where(query: Query, aliases: Mapping[str, str]) -> tuple[str, list[Any]]:
+    """The query's filters as a condition on `chunk`, and its values."""
+    parts: list[str] = [] if query.shows_replaced else ["replaced_by = ''"]
+    values: list[Any] = []
+
+    def among(column: str, wanted: Iterable[Any]) -> None:
+        items = list(wanted)
+        parts.append(f"{column} IN ({','.join('?' * len(items))})")
+        values.extend(items)
+
+    if query.types:
+        among("type", query.types)
+    if query.kinds:
+        among("kind", query.kinds)
+    if query.categories:
+        among("category", query.categories)
+    if query.subjects:
+        names = {aliases.get(name, name) for name in query.subjects}
+        among("subject", names | {old for old, new in aliases.items() if new in names})
+    if query.status:
+        among("status", [query.status])
+    if query.session:
+        parts.append("session IN (SELECT id FROM session WHERE substr(name, 1, ?) = ?)")
+        values += [len(query.session), query.session]
+    if query.host:
+        parts.append("session IN (SELECT id FROM session WHERE host = ?)")
+        values.append(query.host)
+    if query.since:
+        parts.append("at >= ?")
+        values.append(int(query.since.timestamp()))
+    if query.until:
+        parts.append("at < ? AND at > 0")
+        values.append(int(query.until.timestamp()))
+    return " AND ".join(parts) or "1", [_plain(value) for value in values]
+
+
+def _plain(value: Any) -> Any:
+    """What the database can take: half a character (of an odd argument) matches nothing."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def allowed_rows(store: Store, query: Query, aliases: Mapping[str, str]) -> Allowed | None:
+    """The chunks within the query's filters, or None if there are none to apply.
+
+    That replaced entries are hidden is not a filter here: `rank` hides them, because what
+    they matched belongs to what replaced them.
+    """
+    if not query.filtered:
+        return None
+    from dataclasses import replace
+
+    condition, values = where(replace(query, all=True), aliases)
+    key = (condition, *values)
+    if key not in store.kept:
+        rows = store.db.execute(f"SELECT id FROM chunk WHERE {condition}", values)  # noqa: S608
+        store.kept[key] = Allowed(row[0] for row in rows)
+    found: Allowed = store.kept[key]
+    return found
+
+
+def newest(
+    db: sqlite3.Connection, query: Query, aliases: Mapping[str, str], most: int
+) -> list[int]:
+    """What the filters alone find, newest first."""
+    condition, values = where(query, aliases)
+    sql = f"SELECT id FROM chunk WHERE {condition} ORDER BY at DESC, id DESC LIMIT ?"  # noqa: S608
+    return [row[0] for row in db.execute(sql, [*values, most])]

@@ -1,0 +1,1 @@
+"""The clock and the care: jobs, watching, status, audit, doctor, costs."""

@@ -1,0 +1,204 @@
+"""The audit: every source is accounted for, or the exit code says that one is not.
+
+ok        read to the end
+open      read to the end; the session is still going on
+held      only an unfinished exchange is left (a tool has not answered yet)
+torn      only a half-written last line is left
+skipped   a kind of session that is not kept
+gone      the host deleted it; it had been read to the end
+behind    there is more to read: run catch-up
+failed    it could not be read; see the error
+lost      the host deleted it before it was read to the end
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+
+import msgspec
+
+from wakebook.base.config import Config
+from wakebook.base.errors import TranscriptError, WakebookError
+from wakebook.base.home import Home
+from wakebook.capture import archive
+from wakebook.capture.discover import host_of
+from wakebook.capture.read import Reader
+from wakebook.capture.session import Session, why_skipped
+from wakebook.capture.state import Failure, Progress, State
+from wakebook.capture.transcript import Boundary
+from wakebook.learn.catch_up import session_of
+from wakebook.log import forgotten
+from wakebook.log.chains import Chains
+
+UNACCOUNTED = ("behind", "failed", "lost", "missing")
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    ref: str
+    path: str
+    status: str
+    unit: str = "bytes"
+    size: int = 0  # of the source
+    seen: int = 0  # read, in the same unit
+    messages: int = 0  # archived
+    entries: int = 0  # extracted
+    unread: dict[str, int] = {}  # records that nobody could understand
+    note: str = ""
+
+
+def audit(
+    home: Home, chains: Chains, state: State, sessions: Iterable[Session], config: Config
+) -> list[Account]:
+    """An account of every source that exists or was ever read. Writes nothing."""
+    found = {session.ref: session for session in sessions}
+    accounts = [_account(session, state, config) for session in found.values()]
+    for ref, progress in state.sessions.items():
+        if ref not in found:
+            accounts.append(_absent(ref, progress, config))
+    kept = _Kept(home, chains, state)
+    accounts = [kept.checked(account) for account in accounts]
+    return sorted(accounts, key=lambda account: (account.status not in UNACCOUNTED, account.ref))
+
+
+class _Kept:
+    """What is in the home now, against what was put there."""
+
+    def __init__(self, home: Home, chains: Chains, state: State) -> None:
+        self._state = state
+        self._entries: dict[str, int] = {}
+        for entry in chains.entries:
+            self._entries[entry.session] = self._entries.get(entry.session, 0) + 1
+        self._files = sorted(path.name[5:] for path in home.conversations.glob("*/*/*/*.md"))
+        self._forgotten = _forgotten(home, chains)
+
+    def checked(self, account: Account) -> Account:
+        progress = self._state.sessions.get(account.ref)
+        if progress is None or account.status in UNACCOUNTED:
+            return account
+        parts = [
+            one
+            for one in self._state.sessions.values()
+            if (one.host, one.id) == (progress.host, progress.id)
+        ]
+        windows = max(one.windows for one in parts)
+        entries = sum(one.entries for one in parts)
+        gone = []
+        if (files := _count(self._files, progress.id)) < windows:
+            gone.append(f"{windows - files} of {windows} transcripts")
+        there = self._entries.get(progress.id, 0)
+        if there + _count(self._forgotten, progress.id) < entries:
+            gone.append(f"{entries - there} of {entries} entries")
+        if not gone:
+            return account
+        note = f"{' and '.join(gone)} are gone: `git log` in the home shows what happened"
+        return msgspec.structs.replace(account, status="missing", note=note)
+
+
+def _forgotten(home: Home, chains: Chains) -> list[str]:
+    """The transcript of every entry that somebody had forgotten, without the time in its name."""
+    try:
+        receipts = forgotten.load(home).by_transcript
+    except WakebookError:
+        return []  # whatever writes complains about it
+    return sorted(
+        PurePosixPath(path).name[5:]
+        for path, found in receipts.items()
+        for one in found
+        if one.id not in chains.by_id
+    )
+
+
+def _count(names: Sequence[str], session: str) -> int:
+    """How many of the transcripts' names, sorted, are of a session."""
+    prefix = f"{archive.file_part(session)}-"
+    start = bisect.bisect_left(names, prefix)
+    return bisect.bisect_left(names, prefix[:-1] + ".", start) - start
+
+
+def _account(session: Session, state: State, config: Config) -> Account:
+    progress = state.sessions.get(session.ref)
+    reason = why_skipped(session, config.capture)
+    host = host_of(session)
+    base = Account(
+        ref=session.ref,
+        path=str(session.path),
+        status="skipped",
+        unit=host.unit,
+        size=session.size,
+        note=reason or "",
+    )
+    if reason:
+        return base
+    if progress:
+        base = msgspec.structs.replace(
+            base,
+            seen=progress.position,
+            messages=progress.messages,
+            entries=progress.entries,
+            unread=progress.unread,
+        )
+        if progress.failure:
+            return msgspec.structs.replace(base, status="failed", note=_what_next(progress.failure))
+    try:
+        status, note = _remaining(session, progress, config)
+        size = host.size(session)
+    except TranscriptError as error:
+        return msgspec.structs.replace(base, status="failed", note=str(error))
+    return msgspec.structs.replace(base, status=status, note=note, size=size)
+
+
+def _what_next(failure: Failure) -> str:
+    again = "run catch-up --retry-failed" if failure.final else "will be retried"
+    if failure.model:
+        again = "the next catch-up tries again, then rules read it"
+    return f"{failure.error} ({again})"
+
+
+def _remaining(session: Session, progress: Progress | None, config: Config) -> tuple[str, str]:
+    """What lies past the cursor: nothing, something that has to wait, or work to do."""
+    host = host_of(session)
+    position = progress.position if progress else 0
+    limit = config.capture.max_record_megabytes << 20
+    left = host.size(session) - position
+    if progress is None and left:
+        return "behind", "never read"
+    if left > 0:
+        reader = Reader(session, position, limit, closing=False)
+        for item in reader:
+            if not isinstance(item, Boundary) or item.kind == "reset":
+                return "behind", f"{left:,} {host.unit} to read"
+        if any(True for _ in Reader(session, position, limit, closing=True)):
+            return "held", "waits for a tool's answer or the end of the session"
+        if host.unit == "bytes" and reader.position < host.size(session):
+            return "torn", f"{host.size(session) - reader.position:,} bytes of an unfinished line"
+    window = progress.window if progress else None
+    if window and window.ended:
+        return "behind", "archived, and still to be read: run catch-up"
+    return ("open", "") if window else ("ok", "")
+
+
+def _absent(ref: str, progress: Progress, config: Config) -> Account:
+    """A source that discovery did not find: read from elsewhere, or deleted by its host."""
+    session = session_of(progress)
+    if session.path.exists():
+        return _account(session, State(sessions={ref: progress}), config)
+    left = progress.size - progress.position
+    account = Account(
+        ref=ref,
+        path=progress.path,
+        status="gone",
+        size=progress.size,
+        seen=progress.position,
+        messages=progress.messages,
+        entries=progress.entries,
+        unread=progress.unread,
+    )
+    if progress.failure and progress.failure.model and left <= 0:  # archived to the end
+        note = _what_next(progress.failure)
+        return msgspec.structs.replace(account, status="failed", note=note)
+    if progress.failure or left > 0:
+        note = progress.failure.error if progress.failure else f"{left:,} unread"
+        return msgspec.structs.replace(account, status="lost", note=note)
+    return account

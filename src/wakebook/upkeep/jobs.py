@@ -1,0 +1,301 @@
+"""Jobs: what is done again and again, when it was last done, and what is due.
+
+A job has slots: the moments of its cron expression, in the user's time zone. It is due when
+its newest slot is newer than the one it last ran for. So whoever was away for a week runs it
+once, and a job at half past two runs once on the night that has no such hour and once on the
+night that has it twice. Everything here is pure: `now` and the last run are arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+from cronsim import CronSim, CronSimError
+
+from wakebook.base import clock
+from wakebook.base.config import Schedule
+from wakebook.base.errors import ConfigError, NotFound, WakebookError
+from wakebook.base.home import Home
+from wakebook.capture import state as states
+from wakebook.capture.state import JobRun
+
+# The order of one tick: first what brings news, then what is made of it, then what keeps it.
+ORDER = (
+    "observe",
+    "topics",
+    "briefing",
+    "daily",
+    "weekly",
+    "monthly",
+    "prune",
+    "commit",
+    "tags",
+)
+RETRY = timedelta(minutes=15)  # after a first failure; twice as long after every further one
+DOUBLINGS = 12
+REPEATED = timedelta(hours=2, seconds=1)  # no clock is set back further
+SOME_DAY = datetime(2001, 1, 1, tzinfo=UTC)
+
+
+class Slot(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job is asked to do its work for. What it does belongs to the day of `at`, which
+    was yesterday for a job that missed its hour."""
+
+    job: str
+    at: datetime  # in the user's time zone
+    asked: bool = False  # by name, whenever it is due
+
+
+Body = Callable[[Slot], str]  # does the work, and says in a line what it did
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    expression: str  # empty: never by itself
+    about: str = ""
+    idle: str = "switched off"  # why it never runs by itself
+
+    def previous(self, now: datetime) -> datetime | None:
+        """The newest slot that is not after `now`, in UTC."""
+        if not self.expression:
+            return None
+        # From a little later: in the hour that comes twice, a slot of its first half may
+        # have a later wall time than `now`.
+        later = (now.astimezone(UTC) + REPEATED).astimezone(now.tzinfo)
+        slots = (slot.astimezone(UTC) for slot in CronSim(self.expression, later, reverse=True))
+        return next((slot for slot in slots if slot <= now.astimezone(UTC)), None)
+
+    def following(self, now: datetime) -> datetime | None:
+        """The first slot after `now`, in UTC."""
+        if not self.expression:
+            return None
+        slots = (slot.astimezone(UTC) for slot in CronSim(self.expression, now))
+        return next((slot for slot in slots if slot > now.astimezone(UTC)), None)
+
+    def words(self) -> str:
+        """The expression for people."""
+        if not self.expression:
+            return self.idle
+        said = str(CronSim(self.expression, SOME_DAY).explain())
+        return said[:1].lower() + said[1:]
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """How things stand with a job."""
+
+    job: str
+    about: str
+    expression: str
+    words: str
+    last: JobRun | None
+    due: bool
+    next: datetime | None  # in the user's time zone; None: never
+
+
+def table(schedule: Schedule, config: Path) -> tuple[Job, ...]:
+    """Every job with its expression, in the order of a tick. `config`: where that stands."""
+    return tuple(
+        Job(
+            name=name,
+            expression=_checked(str(getattr(schedule, name)), f"{config}: [schedule] {name}"),
+            about=schedule.settings[name].doc,
+        )
+        for name in ORDER
+    )
+
+
+def _checked(text: str, where: str) -> str:
+    expression = " ".join(text.split())
+    if not expression:
+        return ""
+    try:
+        if len(expression.split()) != 5:
+            raise CronSimError("it needs five fields: minute, hour, day, month, weekday")
+        if next(CronSim(expression, SOME_DAY), None) is None:
+            raise CronSimError("there is no such day")
+    except CronSimError as error:
+        raise ConfigError(
+            f"{where}: {text!r} is no cron expression: {error}. "
+            'Write one like "0 23 * * *" (every day at 23:00), or "" to switch the job off.'
+        ) from error
+    return expression
+
+
+def named(jobs: Sequence[Job], names: Iterable[str]) -> tuple[Job, ...]:
+    """The jobs with these names, in the order of a tick."""
+    known = {job.name for job in jobs}
+    wanted = set(names)
+    for name in sorted(wanted - known):
+        import difflib
+
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(ORDER)}."
+        raise NotFound(f"There is no job {name!r}. {hint}")
+    return tuple(job for job in jobs if job.name in wanted)
+
+
+def due(job: Job, run: JobRun | None, now: datetime) -> datetime | None:
+    """The slot that the job has to run for now, or None."""
+    newest, coming = job.previous(now), job.following(now)
+    if newest is None:
+        return None
+    if run is None or newest > run.slot:
+        return newest
+    if coming is not None and run.slot > coming:  # from a clock that was ahead of this one
+        return newest
+    if run.outcome == "failed" and (again(run) <= now or run.ended > now):
+        return run.slot
+    return None
+
+
+def again(run: JobRun) -> datetime:
+    """When a job that failed is tried again, if no new slot comes before."""
+    return run.ended + RETRY * (1 << max(0, min(run.failures - 1, DOUBLINGS)))
+
+
+def upcoming(job: Job, run: JobRun | None, now: datetime) -> datetime | None:
+    """When the job runs next, if somebody ticks."""
+    if due(job, run, now) is not None:
+        return now
+    coming = job.following(now)
+    if coming is not None and run is not None and run.outcome == "failed":
+        coming = min(coming, again(run))
+    return coming.astimezone(now.tzinfo) if coming else None
+
+
+def standing(job: Job, run: JobRun | None, now: datetime) -> Standing:
+    return Standing(
+        job=job.name,
+        about=job.about,
+        expression=job.expression,
+        words=job.words(),
+        last=run,
+        due=due(job, run, now) is not None,
+        next=upcoming(job, run, now),
+    )
+
+
+# -----------------------------------------------------------------------------
+# The tick: run the jobs that are due, each at most once, whatever happens to one of them.
+#
+# A job is claimed by a lock that dies with its process, looked at again under it, run without
+# the writer lock, and recorded when it has ended. A job that is killed half-way is therefore
+# not recorded and runs again with the next tick; of two processes one finds the claim taken,
+# or the work done.
+
+Now = Callable[[], datetime]
+LONGEST = 500  # characters of what a job has to say
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a job in one tick."""
+
+    job: str
+    outcome: str  # ok, failed, busy: another process is at it
+    said: str
+    slot: datetime | None = None
+    seconds: float = 0.0
+
+
+def tick(
+    home: Home,
+    jobs: Sequence[Job],
+    bodies: Mapping[str, Body],
+    now: Now,
+    *,
+    asked: bool = False,
+    told: Callable[[Ran], None] = lambda ran: None,
+    stopped: Callable[[], bool] = lambda: False,
+) -> list[Ran]:
+    """Run those of the jobs that are due; with `asked` all of them, due or not.
+
+    `now` gives the time in the user's time zone: a job may take its time, so every job asks
+    anew. `told` hears of every job that ran, `stopped` ends the tick between two.
+    """
+    runs = {} if asked else states.load(home).jobs
+    moment = now()
+    done: list[Ran] = []
+    for job in jobs:
+        if not asked and due(job, runs.get(job.name), moment) is None:
+            continue
+        if stopped():
+            break
+        ran = _claimed(home, job, bodies[job.name], now, asked)
+        if ran is not None:
+            done.append(ran)
+            told(ran)
+            if job.name == "observe" and ran.outcome == "busy":
+                break  # the others build on what it reads: they are left to that process
+    return done
+
+
+def _claimed(home: Home, job: Job, body: Body, now: Now, asked: bool) -> Ran | None:
+    with home.reading(f"job/{job.name}") as mine:
+        if not mine:
+            return Ran(job=job.name, outcome="busy", said="another process is running it")
+        moment, known = now(), states.load(home).jobs.get(job.name)
+        at = moment if asked else due(job, known, moment)
+        if at is None:  # another process has done it since
+            return None
+        slot = Slot(job=job.name, at=at.astimezone(moment.tzinfo), asked=asked)
+        return _run(home, slot, body, now)
+
+
+def _run(home: Home, slot: Slot, body: Body, now: Now) -> Ran:
+    started, begun = now(), clock.monotonic()
+    try:
+        outcome, said = "ok", _line(body(slot))
+    except Exception as error:  # noqa: BLE001 - a failing job must not stop the others
+        outcome, said = "failed", _line(_reason(error))
+        with suppress(OSError):  # a full disk: the others still run
+            home.trace("failure", where=f"job {slot.job}", error=said, **_origin(error))
+    seconds = round(clock.monotonic() - begun, 3)
+    at = clock.iso(slot.at)
+    try:
+        home.trace("job", job=slot.job, slot=at, seconds=seconds, outcome=outcome, said=said)
+        _record(home, slot, started, now(), outcome, said)
+    except (WakebookError, OSError) as error:  # a locked home, a full disk: the others still run
+        outcome, said = "failed", f"{said} - but that could not be recorded: {error}"
+    return Ran(job=slot.job, outcome=outcome, said=said, slot=slot.at, seconds=seconds)
+
+
+def _record(
+    home: Home, slot: Slot, started: datetime, ended: datetime, outcome: str, said: str
+) -> None:
+    with home.locked():
+        state = states.load(home)  # others have changed it meanwhile
+        known = state.jobs.get(slot.job)
+        failed = outcome == "failed"
+        run = JobRun(
+            slot=slot.at.astimezone(UTC),
+            started=started.astimezone(UTC),
+            ended=ended.astimezone(UTC),
+            outcome=outcome,
+            said="" if failed else said,
+            error=said if failed else "",
+            failures=(known.failures if known else 0) + 1 if failed else 0,
+            well=(known.well if known else None) if failed else started.astimezone(UTC),
+        )
+        states.save(home, state.with_job(slot.job, run))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:LONGEST]
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, WakebookError | OSError) else repr(error)
+
+
+def _origin(error: Exception) -> dict[str, str]:
+    """Where an error that nobody foresaw comes from."""
+    if isinstance(error, WakebookError | OSError):
+        return {}
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    return {"origin": " > ".join(f"{frame.name}:{frame.lineno}" for frame in frames)}

@@ -1,0 +1,216 @@
+"""Status: how the memory is doing, with every failure of the last days in plain sight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from wakebook.base import clock
+from wakebook.base.errors import ConfigError, GitError, WakebookError
+from wakebook.base.home import Home
+from wakebook.capture import state as states
+from wakebook.history.history import History
+from wakebook.learn.reread import candidates
+from wakebook.log.chains import Chains
+from wakebook.log.entry import TYPES
+from wakebook.log.log import Ledger
+from wakebook.log.subjects import Registry
+from wakebook.models.chat import Models
+from wakebook.notes import condensed
+from wakebook.notes.knowledge import Knowledge
+from wakebook.recall.topics.topic import TopicFiles
+from wakebook.store.index import IndexStatus
+from wakebook.upkeep.audit import UNACCOUNTED, Account
+from wakebook.upkeep.jobs import table
+
+RECENT_DAYS = 7
+NOTABLE = {
+    "failure": "",
+    "covered": "rules read what the model should have (`catch-up --upgrade` reads it again): ",
+    "archive-lost": "the open transcript was removed by somebody and written again: ",
+    "source-replaced": "the host replaced the file; reading went on after the last known message: ",
+}
+
+WORTH_KNOWING = {  # and nothing to worry about
+    "rejected": "a line broke the rules and was left out: ",
+    "refused": "a model proposed what is not to be kept: ",
+}
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    home: str
+    extractor: str
+    models: dict[str, str]  # role -> provider/model
+    spent: float  # dollars on models, this month
+    budget: float  # dollars a month; 0: none
+    by_rules: int  # transcripts that the model could read again: catch-up --upgrade
+    log_bytes: int
+    counts: dict[str, int]  # current entries by type
+    open_tasks: int
+    open_questions: int
+    replaced: int
+    subjects: int
+    sessions: dict[str, int]  # audit status -> number
+    accounts: tuple[Account, ...]  # those that need attention
+    transcripts: int
+    last_handoff: str
+    git: str
+    uncommitted: int
+    index: IndexStatus
+    knowledge: Knowledge
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]  # worth knowing: edits that wait, what models' answers lost
+
+
+def status(
+    home: Home,
+    ledger: Ledger,
+    registry: Registry,
+    history: History,
+    accounts: Sequence[Account],
+    extractor: str,
+    models: Models,
+    index: IndexStatus,
+    known: Knowledge,
+    now: datetime,
+) -> Status:
+    chains = ledger.chains()
+    current = chains.current()
+    counts = dict.fromkeys(TYPES, 0)
+    for entry in current:
+        counts[entry.type] += 1
+    tally: dict[str, int] = {}
+    for account in accounts:
+        tally[account.status] = tally.get(account.status, 0) + 1
+    waiting: list[Path] = []
+    problems: list[str] = []
+    try:
+        waiting = history.waiting()
+        problems += history.problems()
+    except GitError as error:
+        problems.append(str(error))
+    by_rules = candidates(chains, states.load(home)) if models.has("extract") else []
+    since = clock.iso(now - timedelta(days=RECENT_DAYS))
+    over = (
+        _over(models, now)
+        | _done(states.load(home))
+        | history.over()
+        | _condensed(home)
+        | _vault(home)
+        | _flushed(home)
+    )
+    notable = NOTABLE if by_rules else {k: v for k, v in NOTABLE.items() if k != "covered"}
+    handoffs = [entry.timestamp for entry in current if entry.type == "handoff"]
+    return Status(
+        home=str(home.root),
+        extractor=extractor,
+        models={role: models.name(role) for role in ("main", "cheap") if models.name(role)},
+        spent=round(models.calls.spent(now), 6),
+        budget=models.limit,
+        by_rules=len(by_rules),
+        log_bytes=ledger.size(),
+        counts=counts,
+        open_tasks=sum(entry.type == "task" and chains.is_open(entry) for entry in current),
+        open_questions=counts["question"],
+        replaced=len(chains.replaced_by),
+        subjects=len(registry.known()),
+        sessions=tally,
+        accounts=tuple(account for account in accounts if account.status in UNACCOUNTED),
+        transcripts=sum(1 for _ in home.conversations.glob("*/*/*/*.md")),
+        last_handoff=clock.iso(max(handoffs)) if handoffs else "",
+        git=history.note(),
+        uncommitted=len(waiting),
+        index=index,
+        knowledge=known,
+        problems=(
+            *problems,
+            *models.problems(),
+            *_problems(home, ledger, chains),
+            *_events(home, notable, since, over),
+            *index.problems,
+            *known.problems,
+            *(f"{one} It is left out." for one in TopicFiles(home).read().bad),
+            *_schedule(history),
+        ),
+        notes=(*_events(home, WORTH_KNOWING, since, {}), *known.hints),
+    )
+
+
+def _problems(home: Home, ledger: Ledger, chains: Chains) -> Iterator[str]:
+    for bad in ledger.bad():
+        yield f"log.jsonl line {bad.number}: {bad.reason}. Correct or remove that line."
+    for entry, missing in chains.dangling:
+        yield f"entry {entry} replaces {missing}, which is not in the log"
+    for circle in chains.cycles:
+        yield f"entries replace each other in a circle: {' -> '.join(circle)}"
+    for identity in chains.repeated:
+        yield f"entry {identity} stands in the log more than once; the first one counts"
+    if (home.root / "log.torn").exists():
+        yield "log.torn holds half-written lines that a crash left; the log itself is whole"
+
+
+def _over(models: Models, now: datetime) -> dict[str, str]:
+    """When a model last did well at an operation: earlier failures at it are over."""
+    return {
+        f"model for {call.operation}": call.at
+        for call in models.calls.of_month(now)
+        if call.outcome == "ok"
+    }
+
+
+def _done(state: states.State) -> dict[str, str]:
+    """When a job last did well: its earlier failures are over."""
+    runs = state.jobs.items()
+    return {f"job {name}": clock.iso(run.ended) for name, run in runs if run.outcome == "ok"}
+
+
+def _schedule(history: History) -> Iterator[str]:
+    try:
+        table(history.config.schedule, history.home.config)
+    except ConfigError as error:
+        yield f"{error} No job runs until then."
+
+
+def _vault(home: Home) -> dict[str, str]:
+    """When a vault was last built: it has told anew what is wrong there."""
+    built = home.traces("vault", 1)
+    return {"vault": str(built[0]["at"])} if built else {}
+
+
+def _flushed(home: Home) -> dict[str, str]:
+    """When a session was last saved: an earlier flush that failed is over."""
+    return {f"flush {one['session']}": str(one["at"]) for one in home.traces("flushed")}
+
+
+def _condensed(home: Home) -> dict[str, str]:
+    """When a block was last condensed: what was refused before is over."""
+    try:
+        blocks = condensed.load(home).blocks.items()
+    except WakebookError:
+        return {}  # which the notes complain about
+    return {f"condense {name}": clock.iso(rewrite.at) for name, rewrite in blocks}
+
+
+def _events(
+    home: Home, notable: Mapping[str, str], since: str, over: Mapping[str, str]
+) -> Iterator[str]:
+    """The notable events since then; what happened again and again is told once."""
+    told: dict[tuple[str, str], tuple[str, int]] = {}
+    sessions = states.load(home).sessions
+    for event, what in notable.items():
+        for record in home.traces(event):
+            where = str(record.get("where") or record.get("session") or "")
+            where = "extract" if event == "covered" else where  # once for all sessions
+            of_a_session = event == "failure" and where in sessions  # that stands in its account
+            where = "vault" if where.startswith("vault ") else where
+            at = str(record.get("at", ""))
+            if of_a_session or at < max(since, over.get(where, "")):
+                continue
+            reason = record.get("error") or record.get("reason") or record.get("path") or ""
+            said = (where, f"{what}{reason}")
+            told[said] = (str(record["at"]), told.get(said, ("", 0))[1] + 1)
+    for (where, text), (at, times) in told.items():
+        yield f"{at} {where}: {text}" + (f" ({times} times)" if times > 1 else "")

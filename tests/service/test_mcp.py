@@ -1,0 +1,333 @@
+"""The official client of the protocol against both of our servers: they answer alike."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.service.serving import Service, made, own_env, serving
+from tests.story import Claude
+from wakebook import Memory
+from wakebook.service import tools
+from wakebook.service.mcp import MOST, PAGE
+
+SESSION = "5e551011-0000-4000-8000-000000000001"
+MODES = ["legacy", "auto"]  # with a handshake, and without
+WAYS = ["stdio", "http"]
+pytestmark = pytest.mark.parametrize("mode", MODES)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, dict[str, str]]]:
+    folder = tmp_path_factory.mktemp("mcp")
+    env = own_env(folder)
+    projects = folder / "user" / ".claude" / "projects" / "-home-mira-tidepool"
+    projects.mkdir(parents=True)
+    claude = Claude(projects, SESSION)
+    claude.user("We decided to use Postgres for the kiosk's ledger, because of the reports.")
+    claude.agent("Noted: Postgres for the ledger.")
+    with serving(made(folder, env), env) as service:
+        assert service.ask("/v1/catch-up", {"closing": True}).status == 200
+        yield service, env
+
+
+@asynccontextmanager
+async def connected(told: Any, way: str, mode: str) -> AsyncIterator[Client]:
+    service, env = told
+    if way == "stdio":
+        arguments = ["-m", "wakebook", "mcp", "--home", str(service.home)]
+        server = StdioServerParameters(command=sys.executable, args=arguments, env=env)
+        with Path(os.devnull).open("w") as quiet:
+            async with Client(stdio_client(server, errlog=quiet), mode=mode) as client:
+                yield client
+        return
+    headers = {"Authorization": f"Bearer {service.token}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+        url = f"http://127.0.0.1:{service.port}/mcp"
+        async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+            yield client
+
+
+def both(told: Any, mode: str, ask: Any) -> Any:
+    """What both servers answer; they must agree."""
+
+    async def asked(way: str) -> Any:
+        async with connected(told, way, mode) as client:
+            return await ask(client)
+
+    found = [anyio.run(asked, way) for way in WAYS]
+    assert found[0] == found[1]
+    return found[0]
+
+
+def plain(result: Any) -> Any:
+    """Without what belongs to the way: which of the two has answered is not to be seen."""
+    return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def test_who_it_is_and_what_it_can(told: Any, mode: str) -> None:
+    async def ask(client: Client) -> Any:
+        can = plain(client.server_capabilities)
+        return client.protocol_version, client.instructions, sorted(can)
+
+    version, instructions, can = both(told, mode, ask)
+    assert version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
+    assert "memory_search" in instructions
+    assert can == ["prompts", "resources", "tools"]
+
+
+def test_the_tools_are_those_of_every_host(told: Any, mode: str) -> None:
+    async def ask(client: Client) -> Any:
+        return plain(await client.list_tools())
+
+    found = {one["name"]: one for one in both(told, mode, ask)["tools"]}
+    assert tuple(found) == tools.NAMES
+    for tool in tools.LIST:
+        one = found[tool["name"]]
+        assert one["inputSchema"] == tool["parameters"]
+        assert one["description"] == tool["description"]
+        assert one["annotations"]["readOnlyHint"] is tool["readOnly"]
+        assert one["annotations"]["destructiveHint"] is (tool["name"] == "forget")
+
+
+CALLS = [
+    ("memory_search", {"query": "which database for the ledger"}, "Postgres"),
+    ("memory_search", {"query": "", "type": "decision"}, "Postgres"),
+    ("memory_search", {"query": "ledger", "maxResults": 1, "minScore": 0.1}, "Postgres"),
+    ("memory_get", {"path": f"session:{SESSION}"}, "because of the reports"),
+    ("memory_get", {"path": "MEMORY.md", "from": 1, "lines": 3}, "memory"),
+    ("context", {"message": "which database?"}, "Postgres"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "said"), CALLS)
+def test_reading_tools(
+    told: Any, mode: str, name: str, arguments: dict[str, Any], said: str
+) -> None:
+    async def ask(client: Client) -> Any:
+        return plain(await client.call_tool(name, arguments))
+
+    done = both(told, mode, ask)
+    assert done["isError"] is False
+    assert said in done["content"][0]["text"]
+    if name != "context":
+        assert done["structuredContent"] == json.loads(done["content"][0]["text"])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_writing_tools(told: Any, mode: str, way: str) -> None:
+    async def ask() -> None:
+        async with connected(told, way, mode) as client:
+            done = await client.call_tool("remember", {"text": f"A {way} {mode} thought."})
+            name = json.loads(done.content[0].text)["remembered"]["id"]  # type: ignore[union-attr]
+            asks = await client.call_tool("forget", {"ids": [name]})
+            text = asks.content[0].text  # type: ignore[union-attr]
+            assert "Nothing is forgotten yet" in text
+            assert not (await client.call_tool("memory_get", {"path": name})).is_error
+            code = text.partition('confirm \\"')[2].partition("\\")[0]
+            gone = await client.call_tool("forget", {"ids": [name], "confirm": code})
+            assert "forgotten" in json.loads(gone.content[0].text)  # type: ignore[union-attr]
+            assert (await client.call_tool("memory_get", {"path": name})).is_error
+
+    anyio.run(ask)
+
+
+WRONG = [
+    ("memory_search", {"query": 5}),
+    ("memory_search", {"nonsense": "x"}),
+    ("memory_get", {"path": "../../etc/passwd"}),
+    ("memory_get", {"path": "nothing12345"}),
+    ("remember", {}),
+    ("forget", {"ids": ["nothing12345"]}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), WRONG)
+def test_what_a_tool_cannot_do_is_told_as_text(
+    told: Any, mode: str, name: str, arguments: dict[str, Any]
+) -> None:
+    async def ask(client: Client) -> Any:
+        return plain(await client.call_tool(name, arguments))
+
+    done = both(told, mode, ask)
+    assert done["isError"] is True
+    assert done["content"][0]["text"]
+
+
+def test_resources(told: Any, mode: str) -> None:
+    async def ask(client: Client) -> Any:
+        listed = plain(await client.list_resources())["resources"]
+        templates = plain(await client.list_resource_templates())["resourceTemplates"]
+        contents = [plain(await client.read_resource(one["uri"]))["contents"][0] for one in listed]
+        return listed, templates, contents
+
+    listed, templates, contents = both(told, mode, ask)
+    assert listed[0]["uri"] == "wakebook://memory"
+    assert [one["uriTemplate"] for one in templates] == [
+        "wakebook://entries/{id}",
+        "wakebook://transcripts/{session}",
+    ]
+    by_uri = {one["uri"]: one for one in contents}
+    assert list(by_uri) == [one["uri"] for one in listed]
+    assert "Core Memory" in by_uri["wakebook://memory"]["text"]
+    said = by_uri[f"wakebook://transcripts/{SESSION}"]
+    assert said["mimeType"] == "text/markdown"
+    assert "because of the reports" in said["text"]
+    entries = [one for uri, one in by_uri.items() if "/entries/" in uri]
+    assert any("Postgres" in json.loads(one["text"])["entry"]["content"] for one in entries)
+
+
+def test_many_resources_come_page_by_page(tmp_path: Path, memory: Memory, mode: str) -> None:
+    from wakebook.service.mcp import answer
+
+    for number in range(5):
+        memory.remember(f"Buoy number {number} is red.")
+    lines = memory.home.log.read_text().splitlines()
+    with memory.home.log.open("a") as log:
+        for number in range(MOST):
+            log.write(json.dumps(json.loads(lines[0]) | {"id": f"buoy{number:08}"}) + "\n")
+
+    async def ask() -> list[str]:
+        arguments = ["-m", "wakebook", "mcp", "--home", str(memory.home.root)]
+        env = dict(os.environ)
+        server = StdioServerParameters(command=sys.executable, args=arguments, env=env)
+        found: list[str] = []
+        async with Client(server, mode=mode) as client:
+            cursor = None
+            while True:
+                page = await client.list_resources(cursor=cursor)
+                assert len(page.resources) <= PAGE
+                found += [one.uri for one in page.resources]
+                cursor = page.next_cursor
+                if cursor is None:
+                    return found
+
+    found = anyio.run(ask)
+    assert len(found) == len(set(found)) == MOST + 1
+    assert found[1] == f"wakebook://entries/buoy{MOST - 1:08}"  # the newest first
+    assert len(answer(lambda: memory, "resources/list", {})["resources"]) == PAGE
+
+
+GONE = [
+    "wakebook://entries/nothing12345",
+    "wakebook://entries/..%2F..%2Fconfig.toml",
+    "wakebook://entries/.%2Ftoken",
+    "wakebook://transcripts/nobody",
+    "wakebook://transcripts/..%2F..%2Ftoken",
+    "wakebook://token",
+    "file:///etc/passwd",
+]
+
+
+@pytest.mark.parametrize("uri", GONE)
+def test_a_resource_that_is_not_there(told: Any, mode: str, uri: str) -> None:
+    async def ask(client: Client) -> Any:
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource(uri)
+        return caught.value.code, caught.value.message, caught.value.data
+
+    code, message, data = both(told, mode, ask)
+    assert code == (-32002 if mode == "legacy" else -32602)
+    assert "not found" in message
+    assert data == {"uri": uri}
+
+
+def test_prompts(told: Any, mode: str) -> None:
+    async def ask(client: Client) -> Any:
+        listed = plain(await client.list_prompts())["prompts"]
+        spoken = [
+            plain(await client.get_prompt(name, arguments))["messages"][0]["content"]["text"]
+            for name, arguments in (
+                ("wake", None),
+                ("handoff", None),
+                ("handoff", {"session": SESSION[:8]}),
+                ("handoff", {"session": "nobody"}),
+            )
+        ]
+        return listed, spoken
+
+    listed, (wake, last, named, none) = both(told, mode, ask)
+    assert [one["name"] for one in listed] == ["wake", "handoff"]
+    assert listed[1]["arguments"][0]["required"] is False
+    assert "Postgres" in wake
+    assert last == named
+    assert SESSION in last
+    assert "no handoff" in none
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"), [("call_tool", ("nonsense", {})), ("get_prompt", ("nonsense",))]
+)
+def test_names_that_nobody_knows(told: Any, mode: str, method: str, arguments: Any) -> None:
+    async def ask(client: Client) -> Any:
+        with pytest.raises(MCPError) as caught:
+            await getattr(client, method)(*arguments)
+        return caught.value.code, caught.value.message
+
+    code, message = both(told, mode, ask)
+    assert code == -32602
+    assert "nonsense" in message
+
+
+def test_calls_at_the_same_time(told: Any, mode: str) -> None:
+    async def ask(client: Client) -> Any:
+        found: dict[int, Any] = {}
+
+        async def one(number: int) -> None:
+            asked = {"query": "ledger", "maxResults": 1 + number % 3}
+            found[number] = plain(await client.call_tool("memory_search", asked))
+
+        async with anyio.create_task_group() as group:
+            for number in range(12):
+                group.start_soon(one, number)
+        return [len(found[number]["structuredContent"]["results"]) for number in range(12)]
+
+    counts = both(told, mode, ask)
+    assert counts[0::3] == [1] * 4
+
+
+def test_http_wants_the_token(told: Any, mode: str) -> None:
+    service, _ = told
+
+    async def ask() -> None:
+        async with httpx2.AsyncClient(headers={"Authorization": "Bearer wrong"}) as http:
+            url = f"http://127.0.0.1:{service.port}/mcp"
+            async with Client(streamable_http_client(url, http_client=http), mode=mode):
+                pass
+
+    with pytest.raises(Exception) as caught:
+        anyio.run(ask)
+    assert "ExceptionGroup" in type(caught.value).__name__ or isinstance(caught.value, MCPError)
+
+
+def test_a_client_goes_on_when_the_service_was_started_anew(
+    tmp_path: Path, memory: Memory, mode: str
+) -> None:
+    memory.remember("The kiosk is called Heron.")
+
+    async def ask(first: Service) -> None:
+        headers = {"Authorization": f"Bearer {first.token}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+            url = f"http://127.0.0.1:{first.port}/mcp"
+            async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+                assert not (await client.call_tool("memory_search", {"query": "kiosk"})).is_error
+                await anyio.to_thread.run_sync(first.stop)
+                with serving(memory.home.root, port=first.port) as again:
+                    done = await client.call_tool("memory_search", {"query": "kiosk"})
+                    assert "Heron" in done.content[0].text  # type: ignore[union-attr]
+                    await anyio.to_thread.run_sync(again.stop)
+
+    with serving(memory.home.root) as service:
+        anyio.run(ask, service)
