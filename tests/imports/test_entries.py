@@ -235,10 +235,10 @@ def test_an_id_is_no_path(memory: Memory, name: str) -> None:
     assert placed.path.exists()
 
 
-def test_the_extractor_is_a_function_of_its_messages() -> None:
+def test_the_extractor_is_a_function_of_its_messages(memory: Memory) -> None:
     from wakebook.capture.transcript import Message
     from wakebook.learn.extract import Scene
 
     message = Message(role="user", text="# A › Decisions\n\n- x", id="s/1/1", turn=1)
-    first, second = (ImportExtractor().read([message], Scene()) for _ in range(2))
+    first, second = (ImportExtractor(memory.home).read([message], Scene()) for _ in range(2))
     assert first == second and first.drafts[0].id == second.drafts[0].id

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from wakebook.learn.select.sentences import listed
+
+def listed(text: str) -> frozenset[str]:
+    """The words of a text as a set."""
+    return frozenset(text.split())
+
 
 _WORD = re.compile(r"[^\W_][\w.+#'’-]*")
 _STOP = listed(

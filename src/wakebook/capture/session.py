@@ -15,6 +15,8 @@ import msgspec
 from wakebook.base.config import Capture
 from wakebook.capture.transcript import Record
 
+MEMORIES = "memories/"  # how the channel of a session with imported memories begins
+
 Kind = Literal["main", "group", "subagent", "cron", "hook"]
 
 
@@ -35,6 +37,11 @@ class Session(msgspec.Struct, frozen=True):
     def ref(self) -> str:
         """How state.json and the log name it: the host's id, with the part if rotated."""
         return f"{self.host}/{self.id}" + (f"@{self.part}" if self.part else "")
+
+
+def holds_memories(channel: str) -> bool:
+    """Whether a session holds the items of an old memory instead of talk."""
+    return channel.startswith(MEMORIES)
 
 
 def kind_of_key(key: str) -> Kind:

@@ -18,10 +18,9 @@ from wakebook.base.home import Home
 from wakebook.capture import archive, source
 from wakebook.capture.discover import host_of
 from wakebook.capture.read import Clean, Reader, first_time
-from wakebook.capture.session import Session
+from wakebook.capture.session import Session, holds_memories
 from wakebook.capture.state import Progress, State, Window
 from wakebook.capture.transcript import Boundary, Message, Said
-from wakebook.imports.export import holds_memories
 
 
 class Portion(msgspec.Struct, frozen=True, kw_only=True):

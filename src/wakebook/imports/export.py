@@ -20,8 +20,6 @@ import msgspec
 
 from wakebook.base.errors import TranscriptError
 
-MEMORIES = "memories/"  # how the channel of old memories begins
-
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
     """One message, or one item of a memory."""
@@ -61,11 +59,6 @@ Part = Conversation | Bad | Passed
 class Export(msgspec.Struct, frozen=True):
     count: int  # of the parts, for a progress bar
     parts: Iterator[Part]
-
-
-def holds_memories(channel: str) -> bool:
-    """Whether a session holds the items of an old memory, and no talk."""
-    return channel.startswith(MEMORIES)
 
 
 # -----------------------------------------------------------------------------

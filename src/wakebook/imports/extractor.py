@@ -18,8 +18,7 @@ import msgspec
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
 from wakebook.imports import items
-from wakebook.imports.export import holds_memories
-from wakebook.learn.extract import Draft, Extraction, Extractor, Scene
+from wakebook.learn.extract import Draft, Extraction, Scene
 from wakebook.learn.judge.verdict import suspicious
 from wakebook.log.entry import RETRACTED, EntryKind, Status, Type, slugify
 
@@ -73,26 +72,6 @@ _MARKS = (
 )
 
 
-def reader(extractor: Extractor, channel: str) -> Extractor:
-    """Who reads a session: old memories are not interpreted, whatever else reads talk."""
-    if not holds_memories(channel) or extractor.name == NAME:
-        return extractor
-    return ImportExtractor()
-
-
-def read(home: Home, fresh: Sequence[Message], scene: Scene, reader: Extractor) -> Extraction:
-    """What is taken over and may be kept. Who wrote it is not known: it must not give orders."""
-    found = reader.read(fresh, scene)
-    kept: list[Draft] = []
-    for draft in found.drafts:
-        if why := suspicious(f"{draft.content}\n{draft.detail}", False):
-            reason = f"{why}: {one_line(draft.content, 100)!r}"
-            home.trace("refused", where=NAME, kind="poisoned", reason=reason)
-        else:
-            kept.append(draft)
-    return msgspec.structs.replace(found, drafts=kept)
-
-
 class _Said(NamedTuple):
     """What the log says already."""
 
@@ -103,7 +82,8 @@ class _Said(NamedTuple):
 class ImportExtractor:
     name = NAME
 
-    def __init__(self) -> None:
+    def __init__(self, home: Home) -> None:
+        self._home = home
         self.known: set[str] = set()  # messages that say what the log says already
         self.drafted: set[str] = set()  # those that gave a draft
 
@@ -125,7 +105,15 @@ class ImportExtractor:
             drafts.append(draft)
             self.drafted.add(message.id)
             said[_same(draft.content)] = _Said(draft.id, draft.status)
-        return Extraction(drafts=drafts, taken=len(fresh))
+        return Extraction(drafts=[one for one in drafts if self._harmless(one)], taken=len(fresh))
+
+    def _harmless(self, draft: Draft) -> bool:
+        """Who wrote an old memory is not known, so it must not give orders."""
+        why = suspicious(f"{draft.content}\n{draft.detail}", False)
+        if why:
+            reason = f"{why}: {one_line(draft.content, 100)!r}"
+            self._home.trace("refused", where=NAME, kind="poisoned", reason=reason)
+        return not why
 
 
 @lru_cache(maxsize=1 << 17)

@@ -20,8 +20,9 @@ import msgspec
 from wakebook.base import clock, markdown
 from wakebook.base.errors import TranscriptError
 from wakebook.capture.hosts import jsonl
+from wakebook.capture.session import MEMORIES
 from wakebook.imports import export as parcel
-from wakebook.imports.export import MEMORIES, Bad, Conversation, Export, Line, Part, Passed
+from wakebook.imports.export import Bad, Conversation, Export, Line, Part, Passed
 from wakebook.imports.items import Item, items
 
 NAME = "markdown"

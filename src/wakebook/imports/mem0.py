@@ -17,8 +17,9 @@ from urllib.parse import quote
 
 from wakebook.base import clock
 from wakebook.base.errors import TranscriptError
+from wakebook.capture.session import MEMORIES
 from wakebook.imports import export as parcel
-from wakebook.imports.export import MEMORIES, Bad, Conversation, Export, Line, Part
+from wakebook.imports.export import Bad, Conversation, Export, Line, Part
 from wakebook.imports.items import Item
 
 NAME = "mem0"

@@ -18,8 +18,9 @@ from wakebook.base.home import PREFIX, Home
 from wakebook.capture import archive
 from wakebook.capture.hosts import jsonl
 from wakebook.capture.read import clean
+from wakebook.capture.session import holds_memories
 from wakebook.capture.transcript import Message
-from wakebook.imports.export import Conversation, Line, holds_memories
+from wakebook.imports.export import Conversation, Line
 
 FOLDER = "imports"
 LONGEST = 200_000  # characters of one message

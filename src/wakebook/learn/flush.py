@@ -21,10 +21,10 @@ from wakebook.capture.discover import host_of
 from wakebook.capture.session import Session
 from wakebook.capture.state import Progress, State
 from wakebook.capture.transcript import Boundary
+from wakebook.learn.account import UNACCOUNTED, Account, audit
 from wakebook.learn.catch_up import Sweep
 from wakebook.learn.entries import settle
 from wakebook.log.chains import Chains
-from wakebook.upkeep.audit import UNACCOUNTED, Account, audit
 
 TRIES = 3
 GROWING = "the agent's last turn is read for entries when it is complete"

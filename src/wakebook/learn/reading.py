@@ -23,9 +23,9 @@ from wakebook.base.home import Home
 from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.capture import window as windows
+from wakebook.capture.session import holds_memories
 from wakebook.capture.state import Failure, Window
 from wakebook.capture.transcript import Message
-from wakebook.imports import extractor as by_import
 from wakebook.learn import entries as batch
 from wakebook.learn.entries import Source, admitted, complete, project, related
 from wakebook.learn.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
@@ -47,6 +47,7 @@ class Work(msgspec.Struct, frozen=True):
     extractor: Extractor
     at: datetime | None = None  # a time to pretend, for a benchmark
     sparing: bool = False  # ask a model about an open window only when there is much to read
+    verbatim: Extractor | None = None  # reads imported memories, which are kept as they stand
 
     @property
     def now(self) -> datetime:
@@ -89,6 +90,7 @@ class _Before(msgspec.Struct, frozen=True):
     first: int  # turns that have been extracted
     fresh: list[Message]  # what is to be extracted now
     reader: Extractor  # the work's, unless these are old memories
+    verbatim: bool  # they are
 
 
 def distil(work: Work, ref: str, earlier: Failure | None = None) -> Report:
@@ -145,16 +147,16 @@ def _before(work: Work, ref: str) -> _Before | None:
     said = source.messages()
     first = min(max(window.extracted, _known(window, chains)), len(said))
     last = len(said) if window.ended else complete(source.turns)
-    reader = by_import.reader(work.extractor, progress.channel)
-    imported = reader.name == by_import.NAME
+    verbatim = work.verbatim is not None and holds_memories(progress.channel)
+    reader = work.verbatim if verbatim and work.verbatim else work.extractor
     scene = Scene(
         earlier=said[:first],
-        current=chains.current() if imported else related(chains, window.path),
+        current=chains.current() if verbatim else related(chains, window.path),
         subjects=registry.names(),
         subject=registry.for_entry(project(progress.cwd)),
         ends=bool(window.ended),
     )
-    return _Before(window, source, body, scene, first, said[first:last], reader)
+    return _Before(window, source, body, scene, first, said[first:last], reader, verbatim)
 
 
 def _due(work: Work, before: _Before) -> bool:
@@ -177,8 +179,8 @@ def _known(window: Window, chains: Chains) -> int:
 
 def _extracted(work: Work, before: _Before, earlier: Failure | None) -> tuple[Extraction, int]:
     """What was found, and whether rules had to stand in."""
-    if before.reader.name == by_import.NAME:
-        return by_import.read(work.home, before.fresh, before.scene, before.reader), 0
+    if before.verbatim:
+        return before.reader.read(before.fresh, before.scene), 0
     if work.extractor.name == RULES:
         return by_rules.read_by_rules(work.home, before.fresh, before.scene, work.extractor), 0
     try:
@@ -309,7 +311,7 @@ def _close(home: Home, window: Window, body: str) -> None:
 def _sketch(home: Home, before: _Before, entries: Sequence[Entry]) -> Draft | None:
     """The handoff as it would be now, by rules: for whoever wakes before the window ends."""
     source = before.source
-    if before.reader.name == by_import.NAME:
+    if before.verbatim:
         return None
     current = after(before.scene.current, entries)
     scene = msgspec.structs.replace(before.scene, current=current)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wakebook.base.text import printable
     from wakebook.history.past import Learned
     from wakebook.imports.take import Imported
+    from wakebook.learn.account import UNACCOUNTED, Account
     from wakebook.learn.catch_up import Sweep
     from wakebook.learn.flush import Flushed, flush_due
     from wakebook.learn.reread import Upgraded
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from wakebook.store.index import IndexStatus
     from wakebook.store.search import Found
     from wakebook.store.sync import Synced
-    from wakebook.upkeep.audit import UNACCOUNTED, Account
     from wakebook.upkeep.costs import Costs
     from wakebook.upkeep.doctor import Check, examine, to_run
     from wakebook.upkeep.forget import Forgetting
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from wakebook.upkeep.status import Status
 
 _PUBLIC = {  # what adapters get from here -> where it is
-    "Account": "upkeep.audit",
+    "Account": "learn.account",
     "Activation": "recall.topics.activation",
     "Brief": "notes.brief",
     "Broken": "notes.page",
@@ -87,7 +87,7 @@ _PUBLIC = {  # what adapters get from here -> where it is
     "Sweep": "learn.catch_up",
     "Synced": "store.sync",
     "Topic": "recall.topics.topic",
-    "UNACCOUNTED": "upkeep.audit",
+    "UNACCOUNTED": "learn.account",
     "Updated": "notes.write",
     "Upgraded": "learn.reread",
     "Utilisation": "recall.prune",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from wakebook.memory.schedule import Schedule
 
 if TYPE_CHECKING:
+    from wakebook.learn.account import Account
     from wakebook.notes.knowledge import Knowledge
     from wakebook.store.index import IndexStatus
-    from wakebook.upkeep.audit import Account
     from wakebook.upkeep.doctor import Check, Look
 
 

@@ -53,7 +53,7 @@ class Importing(Learning):
         with self._writing():
             pass  # what a crash left half done is finished first
         gathered = gather(self.home, source, path, progress)
-        reader = ImportExtractor()
+        reader = ImportExtractor(self.home)
         done = self._taken(gathered, reader, progress)
         return gathered.report(done, reader, dry)
 
@@ -78,7 +78,7 @@ class Importing(Learning):
             done += 1
             progress("remembering", done, len(found))
 
-        work = Work(self.home, self.config, self._ledger, reader)
+        work = Work(self.home, self.config, self._ledger, reader, verbatim=reader)
         swept = sweep(work, found, closing=True, told=told, finished=finished)
         self._afterwards(bool(swept.entries))
         return swept

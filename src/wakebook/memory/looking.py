@@ -16,12 +16,12 @@ from wakebook.memory.parts import Parts
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from wakebook.learn.account import Account
     from wakebook.log.entry import Entry
     from wakebook.recall.show import Shown
     from wakebook.store.index import IndexStatus
     from wakebook.store.search import Found
     from wakebook.store.sync import Progress, Synced
-    from wakebook.upkeep.audit import Account
     from wakebook.upkeep.costs import Costs
     from wakebook.upkeep.status import Status
 
@@ -36,17 +36,13 @@ class Looking(Parts):
         if kept is not None:
             return kept
         from wakebook.notes import prose
+        from wakebook.notes.briefing import briefing
         from wakebook.recall.wake import wake
 
         key = cache.key(str(self.home.root))
-        text = wake(
-            self.chains(),
-            self.registry(),
-            self.state().sessions.values(),
-            clock.now(),
-            self.config.briefing,
-            prose.load(self.home),
-        )
+        chains, said, settings = self.chains(), prose.load(self.home), self.config.briefing
+        lines = briefing(chains, self.registry(), clock.now(), settings, said)
+        text = wake(chains, self.state().sessions.values(), lines)
         with suppress(OSError):  # a read-only home still wakes, only slower
             self.home.replace(self.home.cache / "wake.md", f"{key}\n{text}")
         return text
@@ -127,7 +123,7 @@ class Looking(Parts):
         return self.home.root / expand(chosen) if chosen else self.home.memory
 
     def audit(self, paths: Sequence[Path] = ()) -> list[Account]:
-        from wakebook.upkeep.audit import audit
+        from wakebook.learn.account import audit
 
         self.home.require()
         return audit(self.home, self.chains(), self.state(), self.sessions(paths), self.config)

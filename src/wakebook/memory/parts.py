@@ -112,9 +112,17 @@ class Parts:
         return self._extractor
 
     def _work(self, sparing: bool = False) -> Work:
+        from wakebook.imports.extractor import ImportExtractor
         from wakebook.learn.reading import Work
 
-        return Work(self.home, self.config, self._ledger, self.extractor, sparing=sparing)
+        return Work(
+            self.home,
+            self.config,
+            self._ledger,
+            self.extractor,
+            sparing=sparing,
+            verbatim=ImportExtractor(self.home),
+        )
 
     def chains(self) -> Chains:
         self.home.require()

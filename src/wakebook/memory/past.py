@@ -87,13 +87,12 @@ class Past(Keeping):
 
     def at_wake(self, when: str) -> tuple[Moment, str]:
         """What a new session would have been told then."""
-        from wakebook.notes.prose import Prose
+        from wakebook.notes.briefing import briefing
         from wakebook.recall.wake import wake
 
         with self.at(when) as (then, found, _):
-            briefing = self.config.briefing
-            text = wake(then.chains(), then.registry(), (), found.at, briefing, Prose())
-            return found, text
+            chains, settings = then.chains(), self.config.briefing
+            return found, wake(chains, (), briefing(chains, then.registry(), found.at, settings))
 
     def snapshot(self, name: str, *, before: bool = False) -> Snapshot:
         """Give this moment a name: commit what waits, and tag it."""

@@ -20,10 +20,10 @@ from wakebook.log.entry import RETRACTED, Entry, present
 from wakebook.log.subjects import Registry
 from wakebook.notes.item import Line, harmless
 from wakebook.notes.prose import Prose
+from wakebook.recall.texts import EMPTY
 
 WIDTH = 180
 RULES = Prose()
-EMPTY = "Nothing yet: the log holds no entries."
 QUIET = "Nothing recent, and nothing open."
 
 

@@ -8,19 +8,14 @@ be is shown as a session still open.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import NamedTuple
 
 from wakebook.base import clock
-from wakebook.base.config import Briefing
 from wakebook.capture.echo import wrap
 from wakebook.capture.state import Progress
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.query import status
-from wakebook.log.subjects import Registry
-from wakebook.notes.briefing import RULES, briefing
-from wakebook.notes.prose import Prose
 
 EACH = 8  # decisions or tasks that are listed with a handoff
 FURTHER = """## Looking further
@@ -42,18 +37,11 @@ def last_handoff(chains: Chains) -> Entry | None:
     return max(reversed(handoffs), key=lambda entry: entry.timestamp, default=None)
 
 
-def wake(
-    chains: Chains,
-    registry: Registry,
-    sessions: Iterable[Progress],
-    now: datetime,
-    settings: Briefing,
-    prose: Prose = RULES,
-) -> str:
+def wake(chains: Chains, sessions: Iterable[Progress], briefing: Iterable[str]) -> str:
     parts = [one.text for one in handoffs(chains, sessions)]
     if not parts:
         parts = ["No session has been closed yet, so there is no handoff."]
-    parts.append("\n".join(briefing(chains, registry, now, settings, prose)))
+    parts.append("\n".join(briefing))
     parts.append(FURTHER)
     return wrap("\n\n".join(parts))
 

@@ -13,6 +13,7 @@ from wakebook.base.errors import ConfigError, GitError, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import state as states
 from wakebook.history.history import History
+from wakebook.learn.account import UNACCOUNTED, Account
 from wakebook.learn.reread import candidates
 from wakebook.log.chains import Chains
 from wakebook.log.entry import TYPES
@@ -23,7 +24,6 @@ from wakebook.notes import condensed
 from wakebook.notes.knowledge import Knowledge
 from wakebook.recall.topics.topic import TopicFiles
 from wakebook.store.index import IndexStatus
-from wakebook.upkeep.audit import UNACCOUNTED, Account
 from wakebook.upkeep.jobs import table
 
 RECENT_DAYS = 7

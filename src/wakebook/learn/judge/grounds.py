@@ -14,10 +14,9 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from wakebook.base.words import terms
+from wakebook.base.words import listed, terms
 from wakebook.capture.transcript import Message
 from wakebook.learn.judge.passages import normal
-from wakebook.learn.select.sentences import listed
 
 _HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _OTHER = re.compile(r"[\u0370-\u1fff]{2,}")

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 
+from wakebook.base.words import listed
 from wakebook.learn.select import cues, names, wording
 from wakebook.learn.select import sentences as vocabulary
 from wakebook.learn.select.ledger import Finding
-from wakebook.learn.select.sentences import listed, pattern
+from wakebook.learn.select.sentences import pattern
 from wakebook.log.entry import EntryKind
 
 _LONG = 45  # words

@@ -13,10 +13,11 @@ from itertools import pairwise
 from math import exp
 from typing import Literal, NamedTuple
 
+from wakebook.base.words import listed
 from wakebook.learn.select import facts, lexicon, names, tasks, weights
 from wakebook.learn.select import facts as decisions
 from wakebook.learn.select import sentences as vocabulary
-from wakebook.learn.select.sentences import listed, pattern
+from wakebook.learn.select.sentences import pattern
 
 _TOKEN = re.compile(r"[^\W_]+(?:['.-][^\W_]+)*")
 _READ = 24  # words of a clause that are looked at one by one

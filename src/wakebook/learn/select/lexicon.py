@@ -6,7 +6,8 @@ anywhere in it. Everything is lower case except `VALUES`.
 
 from __future__ import annotations
 
-from wakebook.learn.select.sentences import MONTH, ROLES, SYMPTOM, WEEKDAY, listed
+from wakebook.base.words import listed
+from wakebook.learn.select.sentences import MONTH, ROLES, SYMPTOM, WEEKDAY
 
 SUBJECTS = (
     ("i", r"(?:\w+ )?(?:i|i'm|im|i've|i'll|i'd|ive)\b"),

@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 
 from wakebook.base import words
+from wakebook.base.words import listed
 from wakebook.learn.select import sentences as vocabulary
-from wakebook.learn.select.sentences import VERB, listed, pattern
+from wakebook.learn.select.sentences import VERB, pattern
 
 _NAME = re.compile(r"(?<![\w'])[A-Z][a-zà-öø-ÿ]+(?:-[A-Z][a-zà-öø-ÿ]+)?(?!\w)")
 _COMMON = listed(

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 
 from wakebook.base import words
+from wakebook.base.words import listed
 from wakebook.learn.select import cues, names, wording
 from wakebook.learn.select import cues as task_cues
 from wakebook.learn.select import sentences as boundaries
 from wakebook.learn.select import sentences as vocabulary
 from wakebook.learn.select.ledger import Finding, Known, Ledger
-from wakebook.learn.select.sentences import Sentence, listed, pattern, trimmed
+from wakebook.learn.select.sentences import Sentence, pattern, trimmed
 
 _PRONOUN = r"\b(?:that one|this one|that|it|this|those|them)\b"
 _AND = re.compile(r",? (?:and|then)(?: then| also)* (?=(\w+)\b)")

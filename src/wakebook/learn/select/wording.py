@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from wakebook.base.words import listed
 from wakebook.learn.select import cues
-from wakebook.learn.select.sentences import listed, pattern
+from wakebook.learn.select.sentences import pattern
 
 LENGTH = 280
 _ADVERB = listed(

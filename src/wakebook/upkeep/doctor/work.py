@@ -12,10 +12,10 @@ from wakebook.base.config import Config
 from wakebook.base.errors import ModelError
 from wakebook.base.home import Home
 from wakebook.capture.state import JobRun
+from wakebook.learn.account import Account
 from wakebook.models.chat import Models
 from wakebook.models.model import HOST
 from wakebook.models.prices import dollars
-from wakebook.upkeep.audit import Account
 from wakebook.upkeep.doctor import Check, State, to_edit, to_run
 from wakebook.upkeep.jobs import Standing
 
