@@ -17,11 +17,8 @@ import pytest
 from tests.hosts.hooking import PATIENT, hooked
 from tests.learn.telling import Tale, telling
 from tests.service.serving import Service, made, own_env, serving
-from tests.story import WORKDAY, Claude, chat
+from tests.story import KEYS, NOW, WORKDAY, Claude, chat
 from wakebook import Memory
-
-NOW = "2026-11-09T08:00:00Z"
-KEYS = ("ANTHROPIC", "OPENAI", "GEMINI", "GOOGLE", "OLLAMA")
 
 
 def _stay_here(event: str, arguments: tuple[Any, ...]) -> None:

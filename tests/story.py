@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+NOW = "2026-11-09T08:00:00Z"
+KEYS = ("ANTHROPIC", "OPENAI", "GEMINI", "GOOGLE", "OLLAMA")
 START = "2026-11-08T10:00:00.000Z"
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import NOW
 from tests.learn.injections import POISONED_FIRST, POISONED_SECOND, Case
 from tests.learn.telling import (
     Tale,
@@ -24,6 +23,7 @@ from tests.learn.telling import (
     telling,
 )
 from tests.server import Chat, Status
+from tests.story import NOW
 from wakebook.base import markdown
 from wakebook.learn.extract import Draft
 from wakebook.learn.judge.verdict import why_refused

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from tests.conftest import KEYS, NOW
+from tests.story import KEYS, NOW
 
 SECONDS = 60
 
