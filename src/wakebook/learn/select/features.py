@@ -56,7 +56,7 @@ def _cues(text: str, place: Place) -> set[str]:
     found = set()
     if tasks.found(text, asked=False):
         found.add("task")
-    if decisions.found(text):
+    if decisions.decided(text):
         found.add("decision")
     fact = facts.found(text, place.memo)
     if fact:

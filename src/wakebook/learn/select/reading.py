@@ -227,7 +227,7 @@ def _task(text: str, part: Part) -> list[Finding]:
 
 
 def _decision(text: str, part: Part) -> list[Finding]:
-    return [decisions.found(text) or decisions.stated(text)]
+    return [decisions.decided(text) or decisions.stated(text)]
 
 
 def _fact(text: str, part: Part) -> list[Finding]:
