@@ -11,6 +11,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from tests.service.serving import Service
+from wakebook.hosts.events import ACTS
 from wakebook.service import app
 from wakebook.service.metrics import HELP
 from wakebook.service.openapi import describe
@@ -19,7 +20,7 @@ from wakebook.service.verbs import encode
 
 @pytest.fixture(scope="module")
 def described() -> dict[str, Any]:
-    return describe()
+    return describe(ACTS)
 
 
 def _refs(value: Any) -> list[str]:

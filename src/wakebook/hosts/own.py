@@ -1,14 +1,62 @@
-"""A hook's work without the service, in the child of the process that the host waits for."""
+"""The two that answer hooks: the service (Hooks), and without it a hook's own process (Now)."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from wakebook.base.errors import WakebookError
-from wakebook.hosts.backlog import hold, wait
-from wakebook.hosts.events import Work, answer, do, undelivered
+from wakebook.base.home import Home
+from wakebook.hosts.backlog import Backlog, hold, wait
+from wakebook.hosts.events import ACTS, Work, act_of, answer, do, undelivered
 from wakebook.memory import Memory
+
+
+class Hooks:
+    """The events of hosts, as the service answers them; what follows is done in a thread."""
+
+    events: Mapping[str, Iterable[str]] = ACTS
+
+    def __init__(
+        self,
+        home: Home,
+        memory: Callable[[], Memory],
+        done: Callable[[str, str, Exception | None], None],
+    ) -> None:
+        """`done` hears of every work: its act, host/session, and what went wrong."""
+        self._memory = memory
+        self._done = done
+        self._backlog = Backlog(home.cache, self._do)
+
+    def act(self, host: str, event: str) -> str:
+        return act_of(host, event)
+
+    def payload(self, body: bytes) -> dict[str, Any]:
+        return payload_of(body)
+
+    def answer(
+        self, memory: Memory, host: str, event: str, payload: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        return answer(memory, host, event, payload, self._backlog)
+
+    def undelivered(self, memory: Memory, host: str, payload: Mapping[str, Any]) -> None:
+        undelivered(memory, host, payload)
+
+    def __len__(self) -> int:
+        return len(self._backlog)
+
+    def end(self) -> None:
+        self._backlog.end()
+
+    def _do(self, work: Work) -> None:
+        failed: Exception | None = None
+        try:
+            do(self._memory(), work)
+        except Exception as error:  # noqa: BLE001 - one work must not end the others
+            failed = error
+        self._done(work.act, f"{work.host}/{work.session}".removesuffix("/"), failed)
 
 
 class Now:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from starlette.applications import Starlette
@@ -31,7 +31,7 @@ from wakebook.version import __version__
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from wakebook.hosts.backlog import Backlog
+    from wakebook.memory import Memory
     from wakebook.service.metrics import Metrics
     from wakebook.service.pool import Pool
 
@@ -51,13 +51,40 @@ JSON = "application/json"
 Handler = Callable[["Request"], Awaitable[Response]]
 
 
+class Hooks(Protocol):
+    """The hosts' events: which ones there are, their answers, and the work that follows them."""
+
+    events: Mapping[str, Iterable[str]]  # by host
+
+    def act(self, host: str, event: str) -> str:
+        """What is done about an event. Raises WakebookError for an unknown one."""
+
+    def payload(self, body: bytes) -> dict[str, Any]:
+        """The event as the host tells it. Raises WakebookError if it is no JSON object."""
+
+    def answer(
+        self, memory: Memory, host: str, event: str, payload: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """What the host gets back; empty if there is nothing to say."""
+
+    def undelivered(self, memory: Memory, host: str, payload: Mapping[str, Any]) -> None:
+        """The host did not wait for the answer."""
+
+    def __len__(self) -> int:
+        """How much work waits or runs in the background."""
+
+    def end(self) -> None:
+        """Finish that work."""
+
+
 class Service:
     """What the routes need."""
 
-    def __init__(self, pool: Pool, behind: Backlog, metrics: Metrics) -> None:
+    def __init__(self, pool: Pool, hooks: Hooks, metrics: Metrics) -> None:
         self.pool = pool
-        self.behind = behind
+        self.hooks = hooks
         self.metrics = metrics
+        self._described = b""
 
     # --- the routes ----------------------------------------------------------------------
 
@@ -67,11 +94,18 @@ class Service:
     async def measured(self, request: Request) -> Response:
         with suppress(WakebookError, OSError):  # what is wrong there is not wrong here
             await self.pool.run(self.metrics.look)
-        text = self.metrics.text(len(self.behind))
+        text = self.metrics.text(len(self.hooks))
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def described(self, request: Request) -> Response:
-        return Response(await asyncio.to_thread(_description), media_type=JSON)
+        if not self._described:
+            self._described = await asyncio.to_thread(self._describe)
+        return Response(self._described, media_type=JSON)
+
+    def _describe(self) -> bytes:
+        from wakebook.service.openapi import describe
+
+        return encode(describe(self.hooks.events))
 
     async def verb(self, verb: Verb, request: Request) -> Response:
         body = await request.body()
@@ -96,21 +130,17 @@ class Service:
 
     async def hook(self, request: Request) -> Response:
         """What the host is told. One that comes too late is nothing, and the work goes on."""
-        from wakebook.hosts import events
-        from wakebook.hosts.own import payload_of
-
         host, event = request.path_params["host"], request.path_params["event"]
         try:
-            events.act_of(host, event)
+            act = self.hooks.act(host, event)
         except WakebookError:
             self.metrics.count("hooks_total", host="unknown", event="unknown", outcome="refused")
             raise
         count = functools.partial(self.metrics.count, "hooks_total", host=host, event=event)
-        payload = payload_of(await request.body())
+        payload = self.hooks.payload(await request.body())
         seconds = max(0.0, self.pool.opened.config().hooks.seconds - EARLY)
-        long = events.act_of(host, event) == "flush"
         work = asyncio.ensure_future(
-            self.pool.run(lambda m: events.answer(m, host, event, payload, self.behind), long=long)
+            self.pool.run(lambda m: self.hooks.answer(m, host, event, payload), long=act == "flush")
         )
         try:
             found = await asyncio.wait_for(asyncio.shield(work), seconds)
@@ -127,11 +157,9 @@ class Service:
     def _late(
         self, host: str, event: str, payload: dict[str, Any], done: asyncio.Future[Any]
     ) -> None:
-        from wakebook.hosts import events
-
         if done.cancelled():
             return
-        self.pool.submit(lambda memory: events.undelivered(memory, host, payload))
+        self.pool.submit(lambda memory: self.hooks.undelivered(memory, host, payload))
         error = done.exception() or "it took too long: the host went on without the answer"
         self.trace(f"hook {host} {event}", error)
 
@@ -182,13 +210,6 @@ async def _no_such_path(request: Request, error: Exception) -> Response:
 
 def _json(value: Any) -> Response:
     return Response(encode(value), media_type=JSON)
-
-
-@functools.cache
-def _description() -> bytes:
-    from wakebook.service.openapi import describe
-
-    return encode(describe())
 
 
 def routes(service: Service, mcp: Handler | Any) -> list[Route]:

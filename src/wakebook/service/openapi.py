@@ -5,12 +5,12 @@ Whatever the app has a route for is in `paths` here; a test compares the two.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from wakebook.hosts.events import ACTS
 from wakebook.service import tools
 from wakebook.service.asks import Call
 from wakebook.service.verbs import SESSIONS, TABLE, Verb
@@ -68,7 +68,6 @@ class Other(NamedTuple):
     open: bool = False
 
 
-EVENTS = sorted({event for acts in ACTS.values() for event in acts})
 OTHERS = (
     Other("/health", "get", "health", "Whether the service lives.", answers=Health, open=True),
     Other(
@@ -89,19 +88,12 @@ OTHERS = (
         answers=Called,
         parameters={"name": {"enum": list(tools.NAMES)}},
     ),
-    Other(
-        "/v1/hooks/{host}/{event}",
-        "post",
-        "hook",
-        "A host's event, in the host's own words. Nothing, or what the host is to do with it.",
-        parameters={"host": {"enum": list(ACTS)}, "event": {"enum": EVENTS}},
-    ),
     Other("/mcp", "post", "mcp", "The Model Context Protocol, streamable HTTP."),
 )
 
 
-def describe() -> dict[str, Any]:
-    """The whole document."""
+def describe(events: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+    """The whole document. `events`: of the hooks, by host."""
     verbs = (*TABLE, *SESSIONS)
     wanted = [Error, *(verb.asks for verb in verbs), *map(_kind, verbs)]
     wanted += [type_ for one in OTHERS for type_ in (one.asks, one.answers) if type_]
@@ -112,7 +104,7 @@ def describe() -> dict[str, Any]:
     paths = {f"/v1/{verb.name}": {"post": _operation(verb, found)} for verb in TABLE}
     for verb in SESSIONS:
         paths[f"/v1/sessions/{{id}}/{verb.name}"] = {"post": _of_session(verb, found)}
-    for one in OTHERS:
+    for one in (*OTHERS, _hook(events)):
         paths[one.path] = {one.method: _other(one, found)}
     return {
         "openapi": "3.1.0",
@@ -125,6 +117,17 @@ def describe() -> dict[str, Any]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def _hook(events: Mapping[str, Iterable[str]]) -> Other:
+    names = sorted({event for known in events.values() for event in known})
+    return Other(
+        "/v1/hooks/{host}/{event}",
+        "post",
+        "hook",
+        "A host's event, in the host's own words. Nothing, or what the host is to do with it.",
+        parameters={"host": {"enum": list(events)}, "event": {"enum": names}},
+    )
 
 
 def _kind(verb: Verb) -> Any:

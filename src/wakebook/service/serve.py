@@ -23,17 +23,15 @@ import uvicorn
 
 from wakebook.base import clock
 from wakebook.base.errors import WakebookError
-from wakebook.hosts import events
-from wakebook.hosts.backlog import Backlog
 from wakebook.service.address import Address
-from wakebook.service.app import Service, make
+from wakebook.service.app import Hooks, Service, make
 from wakebook.service.guard import Token
 from wakebook.service.metrics import Metrics
 from wakebook.service.pool import Opened, Pool
 
 if TYPE_CHECKING:
     from wakebook.base.home import Home
-    from wakebook.memory import Ran, Sweep
+    from wakebook.memory import Memory, Ran, Sweep
 
 REST_SECONDS = 60.0  # after the watcher has failed
 LOOK_SECONDS = 2.0  # whether config.toml has changed
@@ -41,6 +39,8 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 GRACE_SECONDS = 30  # for requests that run when we are told to stop
 
 Told = Callable[[str, Any], None]
+Done = Callable[[str, str, Exception | None], None]  # an act, of whom, and what went wrong
+MakeHooks = Callable[["Home", Callable[[], "Memory"], Done], Hooks]
 
 
 class Server(uvicorn.Server):
@@ -150,7 +150,7 @@ class Watching:
         self._told("ran", ran)
 
 
-def serve(home: Home, port: int | None, told: Told) -> None:
+def serve(home: Home, port: int | None, told: Told, hooks: MakeHooks) -> None:
     """Until a signal comes. `told` hears of what happens: ready, caught up, ran, failed, ..."""
     home.require()
     settings = Opened(home.root).config()  # what is wrong with it is told now
@@ -163,16 +163,16 @@ def serve(home: Home, port: int | None, told: Told) -> None:
     try:
         token = Token(home)
         token.make(home)
-        _serve(home, address, token, tell)
+        _serve(home, address, token, tell, hooks)
     finally:
         address.close()
 
 
-def _serve(home: Home, address: Address, token: Token, told: Told) -> None:
+def _serve(home: Home, address: Address, token: Token, told: Told, make_hooks: MakeHooks) -> None:
     metrics = Metrics()
     pool = Pool(home.root)
     watching = Watching(home, metrics, told)
-    behind = Backlog(home.cache, _worker(home, metrics, told))
+    hooks = make_hooks(home, Opened(home.root), _done(home, metrics, told))
 
     def ready() -> None:
         address.tell()
@@ -181,18 +181,18 @@ def _serve(home: Home, address: Address, token: Token, told: Told) -> None:
         told("ready", address)
 
     def gone() -> None:
-        told("stopping", len(behind))
+        told("stopping", len(hooks))
         address.leave()
         watching.tell()
 
     try:
-        app = make(Service(pool, behind, metrics), token, address.port)
+        app = make(Service(pool, hooks, metrics), token, address.port)
         Server(_settings(app), ready, gone).run(sockets=address.sockets)
     finally:
         for number in SIGNALS:  # the loop has ended, and its handlers with it
             signal.signal(number, lambda *_: os._exit(1))
         pool.end()
-        behind.end()
+        hooks.end()
         watching.end()
         told("stopped", None)
 
@@ -213,28 +213,19 @@ def _settings(app: Any) -> uvicorn.Config:
     )
 
 
-def _worker(home: Home, metrics: Metrics, told: Told) -> Callable[[events.Work], None]:
-    """What the backlog's thread does with a work. It raises nothing."""
-    opened = Opened(home.root)
+def _done(home: Home, metrics: Metrics, told: Told) -> Done:
+    """Counts the work of hooks in the background, and tells and traces what failed."""
 
-    def do(work: events.Work) -> None:
-        try:
-            events.do(opened(), work)
-        except Exception as error:  # noqa: BLE001 - one work must not end the others
-            outcome = "failed"
-            said = (
-                str(error)
-                if isinstance(error, WakebookError)
-                else f"{type(error).__name__}: {error}"
-            )
-            metrics.count("failures_total")
-            with suppress(OSError):
-                where = f"{work.act} {work.host}/{work.session}".removesuffix("/")
-                home.trace("failure", where=where, error=said)
-            told("failed", said)
-        else:
-            outcome = "ok"
+    def done(act: str, whose: str, error: Exception | None) -> None:
+        metrics.count("works_total", act=act, outcome="failed" if error else "ok")
+        if error is None:
             metrics.caught_up()
-        metrics.count("works_total", act=work.act, outcome=outcome)
+            return
+        known = isinstance(error, WakebookError)
+        said = str(error) if known else f"{type(error).__name__}: {error}"
+        metrics.count("failures_total")
+        with suppress(OSError):
+            home.trace("failure", where=f"{act} {whose}", error=said)
+        told("failed", said)
 
-    return do
+    return done
