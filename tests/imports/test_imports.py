@@ -14,8 +14,7 @@ import pytest
 from wakebook.base import clock
 from wakebook.base.errors import TranscriptError
 from wakebook.imports import chatgpt, claude, mem0
-from wakebook.imports import export as parcel
-from wakebook.imports.export import Bad, Conversation, Export
+from wakebook.imports.export import Bad, Conversation, Export, members
 from wakebook.imports.take import guess
 
 AT = 1_771_267_500.25  # 2026-02-16T18:45:00Z
@@ -67,7 +66,7 @@ def only(export: Export) -> Conversation:
 
 
 def said(conversation: Conversation) -> list[tuple[str, str]]:
-    return [(line.role, line.text) for line in conversation.lines]
+    return [(piece.role, piece.text) for piece in conversation.pieces]
 
 
 # --- ChatGPT -----------------------------------------------------------------------------
@@ -97,10 +96,10 @@ def test_the_live_path_of_a_chat(tmp_path: Path) -> None:
         ("user", "And tomorrow?"),
         ("assistant", "At 15:00."),
     ]
-    assert [line.id for line in found.lines] == ["m-a", "m-b", "m-c", "m-d"]
-    assert [line.model for line in found.lines] == ["", "gpt-5", "", ""]
-    assert found.lines[0].at == clock.parse(AT)
-    assert found.lines[3].at == clock.parse(AT + 60), "a message without a time has the last one's"
+    assert [piece.id for piece in found.pieces] == ["m-a", "m-b", "m-c", "m-d"]
+    assert [piece.model for piece in found.pieces] == ["", "gpt-5", "", ""]
+    assert found.pieces[0].at == clock.parse(AT)
+    assert found.pieces[3].at == clock.parse(AT + 60), "a message without a time has the last one's"
 
 
 def test_what_nobody_said_in_a_chat_is_left_out(tmp_path: Path) -> None:
@@ -240,7 +239,7 @@ def test_a_conversation_of_claude(tmp_path: Path) -> None:
         ("user", "Long"),
     ]
     assert found.skipped == {"empty": 1, "system": 1}
-    assert found.lines[0].at == clock.parse("2026-02-16T18:45:00.123Z")
+    assert found.pieces[0].at == clock.parse("2026-02-16T18:45:00.123Z")
 
 
 def test_an_edited_conversation_of_claude_is_what_was_seen_last(tmp_path: Path) -> None:
@@ -328,10 +327,10 @@ def test_a_damaged_zip(tmp_path: Path) -> None:
 
 def test_a_path_that_is_not_there_or_closed_to_us(tmp_path: Path) -> None:
     with pytest.raises(TranscriptError, match="no such file"):
-        parcel.members(tmp_path / "nobody.zip")
+        members(tmp_path / "nobody.zip")
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(TranscriptError, match="neither a file nor a folder"):
-        parcel.members(tmp_path / "pipe")
+        members(tmp_path / "pipe")
 
 
 # --- mem0 --------------------------------------------------------------------------------
@@ -360,12 +359,12 @@ def test_memories_of_mem0(tmp_path: Path, shape: str | None) -> None:
         ("helper", "memories/mem0"),
         ("mira", "memories/mem0"),
     ]
-    assert [line.text for line in mira.lines] == [
+    assert [piece.text for piece in mira.pieces] == [
         "Lives in Porto",
         "# Project: Tidepool › personal details, preferences\n\nPrefers morning meetings",
     ]
-    assert mira.lines[1].at == clock.parse("2026-02-16T17:00:00Z")
-    assert helper.lines[0].at == clock.parse("2026-03-01")
+    assert mira.pieces[1].at == clock.parse("2026-02-16T17:00:00Z")
+    assert helper.pieces[0].at == clock.parse("2026-03-01")
     assert helper.skipped == {"empty": 1}
 
 
@@ -374,7 +373,7 @@ def test_json_lines_of_mem0_with_a_broken_one(tmp_path: Path) -> None:
     path.write_text(json.dumps(MEMORIES[1]) + "\n{broken\n\n" + json.dumps(MEMORIES[0]) + "\n")
     bad, mira = mem0.read(path).parts
     assert isinstance(bad, Bad) and bad.name == "m.jsonl, memory 2"
-    assert isinstance(mira, Conversation) and len(mira.lines) == 2
+    assert isinstance(mira, Conversation) and len(mira.pieces) == 2
 
 
 @pytest.mark.parametrize("columns", ["old_memory new_memory", "prev_value new_value"])
@@ -397,8 +396,8 @@ def test_the_history_of_mem0(tmp_path: Path, columns: str) -> None:
     base.commit()
     base.close()
     found = only(mem0.read(tmp_path / "history.db"))
-    assert [line.text for line in found.lines] == ["Has a dog", "Lives in Lisbon"]
-    assert found.lines[1].at == clock.parse(second)
+    assert [piece.text for piece in found.pieces] == ["Has a dog", "Lives in Lisbon"]
+    assert found.pieces[1].at == clock.parse(second)
     assert found.skipped == {"deleted": 1}
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from wakebook.base import clock
 from wakebook.imports import markdown
-from wakebook.imports import markdown as openclaw_memory
 from wakebook.imports.export import Bad, Conversation, Passed
 from wakebook.imports.items import Item, items, parse
 
@@ -167,7 +166,7 @@ def note(path: Path, root: Path | None = None) -> Conversation:
 
 def test_when_an_item_was_written(tmp_path: Path) -> None:
     def times(path: Path) -> list[str]:
-        return [clock.iso(line.at) for line in note(path).lines if line.at]
+        return [clock.iso(line.at) for line in note(path).pieces if line.at]
 
     text = "- plain\n- 2026-01-02: said\n## 2026-01-03 Standup\n- below\n- 2026-02-31 is no day\n"
     assert times(write(tmp_path / "a.md", text)) == [
@@ -191,7 +190,7 @@ def test_what_a_note_is_about(tmp_path: Path) -> None:
     write(tmp_path / "people" / "ana.md", "# Ana\n- y")
     write(tmp_path / "a.md", "---\nproject: Tide Pool\n---\n- z")
     texts = {
-        one.name: [line.text for line in one.lines]
+        one.name: [piece.text for piece in one.pieces]
         for one in markdown.read(tmp_path).parts
         if isinstance(one, Conversation)
     }
@@ -210,7 +209,7 @@ def test_files_that_are_no_notes(tmp_path: Path) -> None:
     (tmp_path / "u.md").write_bytes("- Größe".encode("utf-16"))
     parts = list(markdown.read(tmp_path).parts)
     assert [type(part) for part in parts] == [Bad, Passed, Conversation]
-    assert isinstance(parts[2], Conversation) and parts[2].lines[0].text == "- Größe"
+    assert isinstance(parts[2], Conversation) and parts[2].pieces[0].text == "- Größe"
 
 
 def test_the_same_file_has_the_same_id_whatever_it_is_reached_by(tmp_path: Path) -> None:
@@ -242,9 +241,9 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def test_a_workspace_of_openclaw(workspace: Path) -> None:
-    parts = list(openclaw_memory.read(workspace).parts)
+    parts = list(markdown.read_workspace(workspace).parts)
     told = {
-        one.name: [line.text for line in one.lines]
+        one.name: [piece.text for piece in one.pieces]
         for one in parts
         if isinstance(one, Conversation)
     }
@@ -260,8 +259,8 @@ def test_a_workspace_of_openclaw(workspace: Path) -> None:
 
 def test_the_memory_folder_alone_gives_the_same_sessions(workspace: Path) -> None:
     def ids(path: Path) -> dict[str, datetime | None]:
-        parts = openclaw_memory.read(path).parts
-        return {one.id: one.lines[0].at for one in parts if isinstance(one, Conversation)}
+        parts = markdown.read_workspace(path).parts
+        return {one.id: one.pieces[0].at for one in parts if isinstance(one, Conversation)}
 
     whole, folder = ids(workspace), ids(workspace / "memory")
     assert list(folder.values()) == [datetime(2026, 2, 16, 12, tzinfo=UTC)]

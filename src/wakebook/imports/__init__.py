@@ -1,12 +1,7 @@
-"""What other memories and chats leave behind, as plain sessions of this home.
+"""Chats and memories from elsewhere, as plain sessions of this home.
 
-export           the nouns: an Export with its Conversations, or what cannot be read of it
-parcel           what a person downloaded: a zip, a folder or a bare file
-chatgpt, claude  conversations of a data export
-markdown, openclaw_memory, mem0   old memories: each item is a message of its own
-items            the items of a note: bullets, paragraphs, rows of tables
-guess            which kind of thing lies at a path
-shelf            <home>/imports, where all of it becomes plain files that only grow
-
-Nothing is extracted here: the files on the shelf are read by the one flow, as any host's are.
+chatgpt, claude   conversations of a data export (`export` reads its zip)
+markdown, mem0    old memories: each item (`items`) is a message of its own
+take              an import: all of it is put on the shelf, <home>/imports, as files that only grow
+extractor         an item becomes an entry; chats are read by the one flow, as any host's are
 """

@@ -8,7 +8,6 @@ model was given, reasoning, calls of tools and their results are left out and co
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,7 @@ from typing import Any
 import msgspec
 
 from wakebook.base import clock
-from wakebook.imports import export as parcel
-from wakebook.imports.export import Conversation, Export, Line
+from wakebook.imports.export import Conversation, Export, Piece, conversations, path_to, talk
 
 NAME = "chatgpt"
 MARKS = {
@@ -73,52 +71,39 @@ class _Conversation(msgspec.Struct):
 
 
 def read(path: Path) -> Export:
-    return parcel.conversations(path, _Conversation, _conversation, "ChatGPT")
+    return conversations(path, _Conversation, _conversation, "ChatGPT")
 
 
 def _conversation(found: _Conversation) -> Conversation:
-    skipped: Counter[str] = Counter()
-    lines: list[Line] = []
+    identity = found.conversation_id or found.id
+    if not identity:
+        raise ValueError("it has no id")
+    return talk(NAME, identity, found.title, _pieces(found))
+
+
+def _pieces(found: _Conversation) -> Iterator[Piece | str]:
     at = found.create_time
     for message in _live(found):
         at = message.create_time or at
-        if reason := _why_skipped(message):
-            said = _text(message.content or _Content())
-            skipped[reason] += bool(said) or reason not in ("system", "hidden")
-            continue
         text = _text(message.content or _Content())
-        if not text:
-            skipped["empty"] += 1
-            continue
-        lines.append(
-            Line(
+        reason = _why_skipped(message)
+        if not reason:
+            yield Piece(
                 role="user" if _role(message) == "user" else "assistant",
                 text=text,
                 id=message.id,
                 at=clock.parse(at),
                 model=_model(message),
             )
-        )
-    identity = found.conversation_id or found.id or ""
-    if not identity:
-        raise ValueError("it has no id")
-    return Conversation(
-        id=identity,
-        name=found.title or identity,
-        channel=NAME,
-        lines=tuple(lines),
-        skipped={reason: count for reason, count in skipped.items() if count},
-    )
+        elif text or reason not in ("system", "hidden"):
+            yield reason
 
 
 def _live(found: _Conversation) -> Iterator[_Message]:
     """The messages on the path to the node that was last seen, oldest first."""
-    name = found.current_node if found.current_node in found.mapping else _newest(found)
-    path: dict[str, _Node] = {}
-    while name and name in found.mapping and name not in path:
-        path[name] = found.mapping[name]
-        name = path[name].parent
-    return (node.message for node in reversed(path.values()) if node.message)
+    leaf = found.current_node if found.current_node in found.mapping else _newest(found)
+    path = path_to(leaf, found.mapping, lambda node: node.parent)
+    return (node.message for node in path if node.message)
 
 
 def _newest(found: _Conversation) -> str | None:

@@ -7,18 +7,17 @@ Kept is the text; thinking, tool calls and results are left out.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from wakebook.base import clock
-from wakebook.imports import export as parcel
-from wakebook.imports.export import Conversation, Export, Line
+from wakebook.imports.export import Conversation, Export, Piece, conversations, path_to, talk
 
 NAME = "claude"
 UNSUPPORTED = "This block is not supported on your current device yet."
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 class _Block(msgspec.Struct):
@@ -53,41 +52,30 @@ class _Conversation(msgspec.Struct):
 
 
 def read(path: Path) -> Export:
-    return parcel.conversations(path, _Conversation, _conversation, "claude.ai")
+    return conversations(path, _Conversation, _conversation, "claude.ai")
 
 
 def _conversation(found: _Conversation) -> Conversation:
     if not found.uuid:
         raise ValueError("it has no uuid")
-    skipped: Counter[str] = Counter()
-    lines: list[Line] = []
+    return talk(NAME, found.uuid, found.name, _pieces(found))
+
+
+def _pieces(found: _Conversation) -> Iterator[Piece | str]:
     at = found.created_at
     for message in _live(found):
         at = message.created_at or at
-        if message.sender not in ("human", "user", "assistant"):
-            skipped[message.sender or "system"] += 1
-            continue
-        text = _text(message)
-        if not text:
-            skipped["empty"] += 1
-            continue
-        human = message.sender != "assistant"
-        lines.append(
-            Line(
+        human = message.sender in ("human", "user")
+        if human or message.sender == "assistant":
+            yield Piece(
                 role="user" if human else "assistant",
-                text=text,
+                text=_text(message),
                 id=message.uuid,
                 at=clock.parse(at),
                 model="" if human else found.model or "",
             )
-        )
-    return Conversation(
-        id=found.uuid,
-        name=found.name or found.uuid,
-        channel=NAME,
-        lines=tuple(lines),
-        skipped=dict(skipped),
-    )
+        else:
+            yield message.sender or "system"
 
 
 def _live(found: _Conversation) -> Sequence[_Message]:
@@ -96,14 +84,11 @@ def _live(found: _Conversation) -> Sequence[_Message]:
     parents = {message.parent_message_uuid for message in found.chat_messages}
     if not parents.intersection(by_id):
         return found.chat_messages
-    leaves = [message for message in by_id.values() if message.uuid not in parents]
-    newest = max(leaves, key=lambda one: one.created_at or "", default=None)
-    current = by_id.get(found.current_leaf_message_uuid or "") or newest
-    path: dict[str, _Message] = {}
-    while current and current.uuid not in path:
-        path[current.uuid] = current
-        current = by_id.get(current.parent_message_uuid or "")
-    return list(reversed(path.values()))
+    leaf = found.current_leaf_message_uuid
+    if leaf not in by_id:
+        leaves = [name for name in by_id if name not in parents]
+        leaf = max(leaves, key=lambda name: by_id[name].created_at or "", default=None)
+    return path_to(leaf, by_id, lambda message: message.parent_message_uuid)
 
 
 def _text(message: _Message) -> str:
@@ -111,16 +96,13 @@ def _text(message: _Message) -> str:
     text = "\n\n".join(said) or message.text or ""
     text = text.replace(f"```\n{UNSUPPORTED}\n```", "").replace(UNSUPPORTED, "").strip()
     attached = [*(message.attachments or ()), *(message.files or ())]
-    pasted = [one.extracted_content for one in attached if not one.file_name]
-    if not text:  # a long text that somebody pastes becomes an attachment without a name
+    if not text:  # a long text that a person pastes becomes an attachment without a name
+        pasted = [one.extracted_content for one in attached if not one.file_name]
         text = "\n\n".join(piece for piece in pasted if piece).strip()
-    marks = [_mark(one) for one in attached if one.file_name]
+    marks = [_mark(one.file_name, one.file_kind) for one in attached if one.file_name]
     return "\n\n".join(piece for piece in (text, "\n".join(marks)) if piece)
 
 
-def _mark(attached: _Attached) -> str:
-    name = attached.file_name or ""
-    image = attached.file_kind == "image" or name.lower().endswith(
-        (".png", ".jpg", ".jpeg", ".gif", ".webp")
-    )
+def _mark(name: str, kind: str | None) -> str:
+    image = kind == "image" or name.lower().endswith(IMAGES)
     return "[image]" if image else f"[attachment: {' '.join(name.split())[:100]}]"

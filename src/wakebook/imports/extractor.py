@@ -1,9 +1,9 @@
-"""What old memories say, taken over as it stands: one item, one entry.
+"""Old memories are taken over as they stand: one item, one entry.
 
-Nobody judges whether an item is worth keeping: somebody has kept it before. Its type comes from
-simple signs: a box to tick, the heading above it, a label in front, a question mark. An item that
-the log says already is not added again; a task that is ticked by now is done. No handoff comes
-of it: nobody has stopped in the middle of anything.
+Whether an item is worth keeping is not judged: a person or an agent kept it before. Its type comes
+from simple signs: a box to tick, the heading above it, a label in front, a question mark. An item
+that the log says already is not added again; a task that is ticked by now is done. There is no
+handoff: no work stopped in the middle.
 """
 
 from __future__ import annotations
@@ -32,23 +32,16 @@ class Sign(NamedTuple):
     status: Status | None = None
 
 
+LESSON, PROCEDURE = Sign("fact", "lesson"), Sign("fact", "procedure")
 SIGNS: tuple[tuple[str, Sign], ...] = (  # words of a heading or label -> what stands under it
     (r"open questions?|questions?|unknowns", Sign("question")),
     (r"decisions?|decided|key decisions", Sign("decision")),
     (r"done|completed( tasks)?|finished", Sign("task", status="done")),
-    (
-        r"(open )?tasks?|to-?dos?|to do|next( steps?)?|action items?|open loops|follow-?ups?",
-        Sign("task", status="open"),
-    ),
+    (r"(open )?tasks?|to-?dos?|to do|next( steps?)?|action items?", Sign("task", status="open")),
+    (r"open loops|follow-?ups?", Sign("task", status="open")),
     (r"preferences?|likes?|dislikes?|communication style|style", Sign("fact", "preference")),
-    (
-        r"lessons?( learned)?|learnings?|mistakes|gotchas?|pitfalls|insights?",
-        Sign("fact", "lesson"),
-    ),
-    (
-        r"procedures?|how[- ]tos?|how to .*|runbooks?|workflows?|playbooks?|recipes?",
-        Sign("fact", "procedure"),
-    ),
+    (r"lessons?( learned)?|learnings?|mistakes|gotchas?|pitfalls|insights?", LESSON),
+    (r"procedures?|how[- ]tos?|how to .*|runbooks?|workflows?|playbooks?|recipes?", PROCEDURE),
     (r"events?|milestones?|timeline", Sign("fact", "event")),
     (r"relationships?|family|people|contacts?", Sign("fact", "relationship")),
 )
@@ -72,13 +65,6 @@ _MARKS = (
 )
 
 
-class _Said(NamedTuple):
-    """What the log says already."""
-
-    id: str
-    status: Status | None
-
-
 class ImportExtractor:
     name = NAME
 
@@ -88,23 +74,23 @@ class ImportExtractor:
         self.drafted: set[str] = set()  # those that gave a draft
 
     def read(self, fresh: Sequence[Message], scene: Scene) -> Extraction:
-        said = {
-            _same(entry.content): _Said(entry.id, entry.status)
+        said = {  # by the log already
+            _same(entry.content): (entry.id, entry.status)
             for entry in scene.current
             if entry.type != "handoff" and not entry.extra.get(RETRACTED)
         }
         drafts: list[Draft] = []
         for message in fresh:
             draft = _draft(message, scene.subjects)
-            old = said.get(_same(draft.content))
-            if old and not (old.status == "open" and draft.status == "done"):
+            old, status = said.get(_same(draft.content), ("", None))
+            if old and not (status == "open" and draft.status == "done"):
                 self.known.add(message.id)
                 continue
             if old:  # ticked since
-                draft = msgspec.structs.replace(draft, replaces=(old.id,))
+                draft = msgspec.structs.replace(draft, replaces=(old,))
             drafts.append(draft)
             self.drafted.add(message.id)
-            said[_same(draft.content)] = _Said(draft.id, draft.status)
+            said[_same(draft.content)] = (draft.id, draft.status)
         return Extraction(drafts=[one for one in drafts if self._harmless(one)], taken=len(fresh))
 
     def _harmless(self, draft: Draft) -> bool:

@@ -60,7 +60,7 @@ class _Note:
         self._headings: list[tuple[int, str]] = []
         self._lead = ""  # a line that says what the list below it is
         self._open: list[str] = []  # of the item that is being read
-        self._bullet = -1  # its indentation, if that is a bullet
+        self._bullet = -1  # its indentation, if it is a bullet
         self._apart = False  # a blank line stands before this one
         self._found: list[Item] = []
         self._fresh = False  # the last item stands under these headings
@@ -144,10 +144,9 @@ class _Note:
         return indent > self._bullet or not (self._apart or line.rstrip().endswith(":"))
 
     def _under(self, level: int, title: str) -> None:
-        self._headings = [one for one in self._headings if one[0] < level]
-        title = _plain(title)
-        if title:
-            self._headings.append((level, title))
+        above = [one for one in self._headings if one[0] < level]
+        words = _plain(title)
+        self._headings = [*above, (level, words)] if words else above
         self._lead, self._fresh = "", False
 
     def _fence(self, number: int) -> int:
@@ -168,18 +167,15 @@ class _Note:
     def _table(self, number: int) -> int:
         """The rows of a table that begins here; how many lines it has."""
         below = self._lines[number + 1] if number + 1 < len(self._lines) else ""
-        if "|" not in self._lines[number] or "|" not in below:
-            return 0
-        if not _SEPARATOR.fullmatch("".join(below.split())):
+        separator = "|" in below and _SEPARATOR.fullmatch("".join(below.split()))
+        if "|" not in self._lines[number] or not separator:
             return 0
         self._close()
         names = _cells(self._lines[number])
         end = number + 2
         while end < len(self._lines) and "|" in self._lines[end] and end not in self._code:
-            cells = zip(names, _cells(self._lines[end]), strict=False)
-            self._add(
-                "; ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell)
-            )
+            row = zip(names, _cells(self._lines[end]), strict=False)
+            self._add("; ".join(f"{name}: {cell}" if name else cell for name, cell in row if cell))
             end += 1
         return end - number
 
@@ -232,31 +228,16 @@ def _uncommented(lines: Sequence[str], code: set[int], generated: set[int]) -> l
     kept: list[str] = []
     inside = False
     for number, line in enumerate(lines):
-        if number in generated:
-            kept.append("")
-        elif number in code:
-            kept.append(line)
-        else:
-            text, inside = _outside(line, inside)
-            kept.append(text)
+        if number in code or number in generated:
+            kept.append("" if number in generated else line)
+            continue
+        outside, rest = "", line
+        while rest:
+            before, mark, rest = rest.partition("-->" if inside else "<!--")
+            outside += "" if inside else before
+            inside ^= bool(mark)
+        kept.append(outside)
     return kept
-
-
-def _outside(line: str, inside: bool) -> tuple[str, bool]:
-    """What of a line is no comment, and whether one goes on behind it."""
-    if not inside and "<!--" not in line:
-        return line, False
-    kept: list[str] = []
-    at = 0
-    while at < len(line):
-        end = line.find("-->" if inside else "<!--", at)
-        if not inside:
-            kept.append(line[at:] if end < 0 else line[at:end])
-        if end < 0:
-            break
-        at = end + (3 if inside else 4)
-        inside = not inside
-    return "".join(kept), inside
 
 
 def _between_markers(lines: Sequence[str]) -> set[int]:

@@ -1,7 +1,11 @@
-"""Notes in Markdown: a file, or all files below a folder.
+"""Notes in Markdown: a file, all files below a folder, or the memory of an OpenClaw workspace.
 
 Every item of a note becomes a message. When it was written is what the item, its heading, the
 file's name or the frontmatter says, or else when the file was last changed.
+
+Of a workspace, MEMORY.md, USER.md and the memory folder are taken. Its other files (SOUL.md,
+AGENTS.md ...) say how the agent should be, and are no memories. The dream diary and what a hook
+wrote down of whole sessions are left out, too: `catch-up` reads the sessions themselves.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -21,22 +25,26 @@ from wakebook.base import clock, markdown
 from wakebook.base.errors import TranscriptError
 from wakebook.capture.hosts import jsonl
 from wakebook.capture.session import MEMORIES
-from wakebook.imports import export as parcel
-from wakebook.imports.export import Bad, Conversation, Export, Line, Part, Passed
+from wakebook.imports.export import Bad, Conversation, Export, Part, Passed, Piece, required
 from wakebook.imports.items import Item, items
 
-NAME = "markdown"
+NAME, OPENCLAW = "markdown", "openclaw-memory"
 SUFFIXES = (".md", ".markdown")
 LARGEST = 20 << 20  # bytes of a note
 NOT_NOTES = frozenset(("node_modules", "__pycache__"))
-PROJECTS = ("project", "projects")
-PEOPLE = ("person", "people")
+FOLDERS = {"project": "Project", "projects": "Project", "person": "Person", "people": "Person"}
+DATES = ("date", "created", "created_at", "updated", "updated_at", "modified")
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 _LEADING = re.compile(r"[-*+•\s\[(*]*(\d{4}-\d\d-\d\d)(?!\d)")
 
+TOP = ("MEMORY.md", "memory.md", "USER.md")
+IDENTITY = ("SOUL.md", "AGENTS.md", "TOOLS.md", "IDENTITY.md", "HEARTBEAT.md", "BOOTSTRAP.md")
+_SESSION = re.compile(r"# Session: .*\n+- \*\*Session Key\*\*:")
+_SCORE = re.compile(r"[ \t]*\[score=[^\]\n]*\]$", re.MULTILINE)
+
 
 def read(path: Path) -> Export:
-    parcel.required(path)
+    required(path)
     found = files(path)
     return Export(len(found), (note(one, path) for one in found))
 
@@ -69,20 +77,17 @@ def note(path: Path, root: Path, source: str = NAME) -> Part:
     found, skipped = items(body)
     subject = _subject(front, path, root)
     day = _file_day(path) or _front_day(front) or changed
-    lines = [Line(role="user", text=one.told(), at=at) for one, at in _dated(found, subject, day)]
     return Conversation(
-        id=identity(path),
+        id=f"{path.stem[:60]}-{_place(path)}",  # the same for ever
         name=name,
         channel=f"{MEMORIES}{source}",
-        lines=tuple(lines),
+        pieces=tuple(_piece(one, subject, day) for one in found),
         skipped=skipped,
     )
 
 
-def identity(path: Path) -> str:
-    """What a file is called for ever: its name, and where it lies."""
-    whole = os.path.realpath(path)
-    return f"{path.stem[:60]}-{hashlib.sha256(os.fsencode(whole)).hexdigest()[:10]}"
+def _place(path: Path) -> str:
+    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:10]
 
 
 def _text(path: Path) -> str:
@@ -98,14 +103,12 @@ def _text(path: Path) -> str:
     return data.decode("utf-8-sig", "replace")
 
 
-def _dated(found: list[Item], subject: str, day: datetime) -> Iterator[tuple[Item, datetime]]:
-    for one in found:
-        leading = _LEADING.match(one.text)
-        above = (day_of(heading) for heading in reversed(one.headings))
-        said = day_of(leading[1]) if leading else None
-        at = said or next((found for found in above if found), None) or day
-        headings = (subject, *one.headings) if subject else one.headings
-        yield Item(headings, one.text), at
+def _piece(item: Item, subject: str, day: datetime) -> Piece:
+    leading = _LEADING.match(item.text)
+    days = [day_of(leading[1])] if leading else []
+    days += [day_of(heading) for heading in reversed(item.headings)]
+    told = Item((subject, *item.headings), item.text).told() if subject else item.told()
+    return Piece(role="user", text=told, at=next((one for one in days if one), day))
 
 
 def day_of(text: str) -> datetime | None:
@@ -119,12 +122,11 @@ def day_of(text: str) -> datetime | None:
 
 def _file_day(path: Path) -> datetime | None:
     """2026-02-16.md, 2026-02-16-planning.md; in a journal also 2026/02/16.md."""
-    parts = path.with_suffix("").parts[-3:]
-    return day_of(path.name) or day_of("-".join(parts)) if parts else None
+    return day_of(path.name) or day_of("-".join(path.with_suffix("").parts[-3:]))
 
 
 def _front_day(front: Mapping[str, Any]) -> datetime | None:
-    for key in ("date", "created", "created_at", "updated", "updated_at", "modified"):
+    for key in DATES:
         value = front.get(key)
         day = day_of(value) if isinstance(value, str) and len(value.strip()) <= 10 else None
         if moment := day or clock.parse(value):
@@ -139,35 +141,25 @@ def _subject(front: Mapping[str, Any], path: Path, root: Path) -> str:
             return f"{key.capitalize()}: {' '.join(front[key].split())}"
     parts = path.relative_to(root).with_suffix("").parts if path != root else ()
     for folder, name in pairwise(parts):
-        if folder.lower() in (*PROJECTS, *PEOPLE) and not name.startswith("_"):
-            kind = "Project" if folder.lower() in PROJECTS else "Person"
-            return f"{kind}: {' '.join(name.replace('-', ' ').replace('_', ' ').split())}"
+        if folder.lower() in FOLDERS and not name.startswith("_"):
+            words = name.replace("-", " ").replace("_", " ").split()
+            return f"{FOLDERS[folder.lower()]}: {' '.join(words)}"
     return ""
 
 
-# -----------------------------------------------------------------------------
-# OpenClaw's memory: MEMORY.md, USER.md and the memory folder of a workspace.
-#
-# Its other files (SOUL.md, AGENTS.md ...) say how the agent should be, and are no memories. The
-# dream diary and what a hook wrote down of whole sessions are left out, too: `catch-up` reads the
-# sessions themselves.
-
-OPENCLAW_NAME = "openclaw-memory"
-TOP = ("MEMORY.md", "memory.md", "USER.md")
-IDENTITY = ("SOUL.md", "AGENTS.md", "TOOLS.md", "IDENTITY.md", "HEARTBEAT.md", "BOOTSTRAP.md")
-_SESSION = re.compile(r"# Session: .*\n+- \*\*Session Key\*\*:")
-_SCORE = re.compile(r"[ \t]*\[score=[^\]\n]*\]$", re.MULTILINE)
-
-
-def read_openclaw(path: Path) -> Export:
-    parcel.required(path)
+def read_workspace(path: Path) -> Export:
+    required(path)
     if path.is_file():
         raise TranscriptError(
             f"{path}: a file. Name the workspace, or its memory folder; for a single note there "
             f"is `wakebook import markdown {path}`."
         )
-    root, found = _found(path)
-    return Export(len(found), _parts(found, root))
+    # by their very names: on some disks memory.md is MEMORY.md as well
+    found = [path / name for name in (*TOP, *IDENTITY) if name in _names(path)]
+    below = path / "memory" if (path / "memory").is_dir() else path
+    if below != path or not found:  # the other notes of a workspace are no memories
+        found += [one for one in files(below) if one not in found]
+    return Export(len(found), (_remembered(one, path) for one in found))
 
 
 def is_workspace(path: Path) -> bool:
@@ -185,29 +177,16 @@ def _names(path: Path) -> list[str]:
     return [one.name for one in path.glob("*.md")] if path.is_dir() else []
 
 
-def _found(path: Path) -> tuple[Path, list[Path]]:
-    """The files of a memory, and the folder that they are named from."""
-    top = [path / name for name in (*TOP, *IDENTITY) if _exists(path, name)]
-    below = path / "memory" if (path / "memory").is_dir() else path
-    inside = [one for one in files(below) if one not in top]
-    if below == path and top:  # a workspace without a memory folder: its other notes are not ours
-        inside = []
-    return path, top + inside
-
-
-def _exists(path: Path, name: str) -> bool:
-    """With its very name: on some disks memory.md is MEMORY.md as well."""
-    return name in _names(path)
-
-
-def _parts(found: list[Path], root: Path) -> Iterator[Part]:
-    for path in found:
-        name = str(path.relative_to(root))
-        if reason := _why_passed(path):
-            yield Passed(name, reason)
-            continue
-        part = note(path, root, OPENCLAW_NAME)
-        yield _unscored(part) if isinstance(part, Conversation) else part
+def _remembered(path: Path, root: Path) -> Part:
+    """A file of a workspace, without the figures behind what OpenClaw has promoted."""
+    if reason := _why_passed(path):
+        return Passed(str(path.relative_to(root)), reason)
+    part = note(path, root, OPENCLAW)
+    if not isinstance(part, Conversation):
+        return part
+    replace = msgspec.structs.replace
+    pieces = (replace(piece, text=_SCORE.sub("", piece.text)) for piece in part.pieces)
+    return replace(part, pieces=tuple(pieces))
 
 
 def _why_passed(path: Path) -> str:
@@ -220,14 +199,5 @@ def _why_passed(path: Path) -> str:
             head = stream.read(2000)
     except OSError:
         return ""  # reading it says why
-    return (
-        "a session's words: `wakebook catch-up` reads the session" if _SESSION.match(head) else ""
-    )
-
-
-def _unscored(part: Conversation) -> Conversation:
-    """Without the figures behind what OpenClaw has promoted from one file to another."""
-    lines = tuple(
-        msgspec.structs.replace(line, text=_SCORE.sub("", line.text)) for line in part.lines
-    )
-    return msgspec.structs.replace(part, lines=lines)
+    session = "a session's words: `wakebook catch-up` reads the session"
+    return session if _SESSION.match(head) else ""

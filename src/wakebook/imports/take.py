@@ -19,19 +19,30 @@ import msgspec
 from wakebook.base.errors import TranscriptError
 from wakebook.base.home import Home
 from wakebook.imports import chatgpt, claude, markdown, mem0
-from wakebook.imports import export as parcel
-from wakebook.imports import markdown as openclaw_memory
-from wakebook.imports.export import Bad, Conversation, Export, Passed
+from wakebook.imports.export import Bad, Conversation, Export, Part, Passed, members
 from wakebook.imports.extractor import ImportExtractor
-from wakebook.imports.mem0 import SQLITE
-from wakebook.imports.shelf import FOLDER, Placed, Shelf
+from wakebook.imports.shelf import Placed, Shelf
 from wakebook.learn.catch_up import Sweep
 
 Progress = Callable[[str, int, int], None]
 SOURCES: dict[str, Callable[[Path], Export]] = {
-    one.NAME: one.read for one in (chatgpt, claude, markdown, mem0, openclaw_memory)
+    chatgpt.NAME: chatgpt.read,
+    claude.NAME: claude.read,
+    markdown.NAME: markdown.read,
+    mem0.NAME: mem0.read,
+    markdown.OPENCLAW: markdown.read_workspace,
+}
+HINTS = {
+    chatgpt.NAME: "Name the zip of ChatGPT's data export, its folder, or conversations.json.",
+    claude.NAME: "Name the zip of claude.ai's data export, its folder, or conversations.json.",
+    markdown.NAME: "Name a note that ends in .md, or a folder with such notes.",
+    mem0.NAME: "Name a .json or .jsonl export of mem0, or its history.db.",
+    markdown.OPENCLAW: "Name OpenClaw's workspace (with MEMORY.md) or its memory folder.",
 }
 TALK = (chatgpt.NAME, claude.NAME)
+GIVEN_UP = "failed before: `wakebook catch-up --retry-failed`"
+HEAD = 1 << 18  # bytes of a file that `guess` looks at
+SIGNS = {b'"chat_messages"': "claude", b'"mapping"': "chatgpt", b'"memory"': "mem0"}
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,47 +78,48 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gathered:
-    """The first half: everything is on the shelf."""
+    """The first half of an import: everything is on the shelf."""
 
     def __init__(self, source: str, path: Path) -> None:
         self.source = source
         self.path = path
-        self.paths: list[Path] = []
-        self._taken: set[Path] = set()
+        self.paths: list[Path] = []  # files on the shelf
+        self._taken: set[Path] = set()  # the same
         self._counts: Counter[str] = Counter()
         self._skipped: Counter[str] = Counter()
         self._passed: dict[str, str] = {}
         self._bad: dict[str, str] = {}
         self._times: list[datetime] = []
 
-    def bad(self, name: str, why: str) -> None:
-        while name in self._bad:
-            name += "'"
-        self._bad[name] = why
+    def take(self, part: Part, shelf: Shelf) -> None:
+        if isinstance(part, Bad):
+            name = part.name
+            while name in self._bad:
+                name += "'"
+            self._bad[name] = part.why
+        elif isinstance(part, Passed):
+            self._passed[part.name] = part.why
+        elif part.pieces:
+            self._count(part, shelf.put(part))
+        else:
+            self._skipped.update(part.skipped)
+            self._skipped["without words"] += 1
 
-    def passed(self, name: str, why: str) -> None:
-        self._passed[name] = why
-
-    def empty(self, conversation: Conversation) -> None:
-        self._skipped.update(conversation.skipped)
-        self._skipped["without words"] += 1
-
-    def took(self, conversation: Conversation, placed: Placed) -> None:
+    def _count(self, part: Conversation, placed: Placed) -> None:
         if placed.path in self._taken and not placed.fresh:
             return  # the same one, in another file of the export
-        self._skipped.update(conversation.skipped)
+        self._skipped.update(part.skipped)
         self._counts.update(
             found=1,
             new=bool(placed.fresh),
-            messages=len(conversation.lines),
+            messages=len(part.pieces),
             fresh=placed.fresh,
             elsewhere=placed.elsewhere,
             gone=placed.gone,
             redacted=placed.redacted,
             cut=placed.cut,
         )
-        times = [line.at for line in conversation.lines if line.at]
-        self._times = [min(times + self._times), max(times + self._times)] if times else self._times
+        self._times += [piece.at for piece in part.pieces if piece.at]
         if (placed.fresh or placed.held) and placed.path not in self._taken:
             self.paths.append(placed.path)
             self._taken.add(placed.path)
@@ -116,7 +128,7 @@ class Gathered:
         talk = self.source in TALK
         counts: dict[str, Any] = dict(self._counts)
         if talk:
-            counts["gone"] = 0  # what a person edited away was said all the same
+            counts["gone"] = 0  # a message that a person edited away was said all the same
         return Imported(
             source=self.source,
             path=str(self.path),
@@ -128,8 +140,8 @@ class Gathered:
             passed=self._passed,
             bad=self._bad,
             failed={**done.failed, **done.held, **dict.fromkeys(done.given_up, GIVEN_UP)},
-            first=self._times[0] if self._times else None,
-            last=self._times[-1] if self._times else None,
+            first=min(self._times, default=None),
+            last=max(self._times, default=None),
             dry=dry,
             **counts,
         )
@@ -144,21 +156,11 @@ class Gathered:
                 f"{self.path}: nothing of {self.source} is in it, but it looks like {fits}. Run "
                 f"`wakebook import {fits} {self.path}`."
             )
-        name, why = next(iter(self._bad.items()), ("", ""))
-        if why:
+        if self._bad:
+            name, why = next(iter(self._bad.items()))
             more = f" {len(self._bad) - 1} more like that." if len(self._bad) > 1 else ""
             raise TranscriptError(f"{name}: {why.rstrip('.')}.{more}")
-        raise TranscriptError(f"{self.path}: nothing to import. {WANTED[self.source]}")
-
-
-GIVEN_UP = "failed before: `wakebook catch-up --retry-failed`"
-WANTED = {
-    chatgpt.NAME: "Name the zip of ChatGPT's data export, its folder, or conversations.json.",
-    claude.NAME: "Name the zip of claude.ai's data export, its folder, or conversations.json.",
-    markdown.NAME: "Name a note that ends in .md, or a folder with such notes.",
-    mem0.NAME: "Name a .json or .jsonl export of mem0, or its history.db.",
-    openclaw_memory.NAME: "Name OpenClaw's workspace (with MEMORY.md) or its memory folder.",
-}
+        raise TranscriptError(f"{self.path}: nothing to import. {HINTS[self.source]}")
 
 
 def gather(home: Home, source: str, path: Path, progress: Progress) -> Gathered:
@@ -166,62 +168,35 @@ def gather(home: Home, source: str, path: Path, progress: Progress) -> Gathered:
     if source not in SOURCES:
         known = ", ".join(SOURCES)
         raise TranscriptError(f"There is no import from {source!r}. There are {known}.")
-    _not_ours(home, path)
+    if path.resolve().is_relative_to(home.root.resolve()):
+        raise TranscriptError(
+            f"{path}: lies in this home, and is known already. Import what comes from elsewhere."
+        )
     export = SOURCES[source](path)
     gathered = Gathered(source, path)
     shelf = Shelf(home, source)
     for number, part in enumerate(export.parts, 1):
-        if isinstance(part, Bad):
-            gathered.bad(part.name, part.why)
-        elif isinstance(part, Passed):
-            gathered.passed(part.name, part.why)
-        elif not part.lines:
-            gathered.empty(part)
-        else:
-            gathered.took(part, shelf.put(part))
+        gathered.take(part, shelf)
         progress(f"reading {source}", number, max(export.count, number + 1))
     gathered.require_something()
     return gathered
 
 
-def _not_ours(home: Home, path: Path) -> None:
-    whole, root = path.resolve(), home.root.resolve()
-    if whole == root or whole.is_relative_to(root):
-        raise TranscriptError(
-            f"{path}: lies in this home, and is known already. Import what comes from elsewhere."
-        )
-
-
-__all__ = ["FOLDER", "SOURCES", "TALK", "Gathered", "Imported", "gather"]
-
-
-# -----------------------------------------------------------------------------
-# Guess: which import fits what lies at a path, for whoever named another one.
-
-HEAD = 1 << 18  # bytes of a file that are looked at
-SIGNS = {b'"chat_messages"': "claude", b'"mapping"': "chatgpt", b'"memory"': "mem0"}
-
-
 def guess(path: Path) -> str:
-    """The name of a source, or nothing."""
+    """Which import fits what lies at a path: the name of a source, or nothing."""
     if path.is_dir():
-        return _folder(path)
+        if fits := next(filter(None, (guess(member.path) for member in members(path))), ""):
+            return fits
+        if markdown.is_workspace(path):
+            return markdown.OPENCLAW
+        return markdown.NAME if markdown.files(path) else ""
     if path.suffix.lower() in markdown.SUFFIXES:
-        return "markdown"
+        return markdown.NAME
     head = _head(path)
-    if head.startswith(SQLITE):
-        return "mem0"
+    if head.startswith(mem0.SQLITE):
+        return mem0.NAME
     places = {head.find(sign): name for sign, name in SIGNS.items() if sign in head}
     return places[min(places)] if places else ""
-
-
-def _folder(path: Path) -> str:
-    for member in parcel.members(path):
-        if found := guess(member.path):
-            return found
-    if openclaw_memory.is_workspace(path):
-        return "openclaw-memory"
-    return "markdown" if markdown.files(path) else ""
 
 
 def _head(path: Path) -> bytes:
