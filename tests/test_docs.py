@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def test_both_ways_to_start_stand_at_the_top() -> None:
 def test_every_setting_is_documented_with_its_default() -> None:
     for name, section in config.Config().values().items():
         for key, value in section.values().items():
-            row = f"| {name} | {key} | {config._toml_value(value)} |"
+            row = f"| {name} | {key} | {json.dumps(value, ensure_ascii=False)} |"
             assert row in FORMATS, row
 
 

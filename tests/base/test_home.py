@@ -158,7 +158,7 @@ def test_what_a_killed_process_left_is_swept_up_everywhere(memory: Memory) -> No
 
 def test_the_lock_keeps_a_second_writer_out_and_dies_with_its_holder(memory: Memory) -> None:
     script = (
-        "import sys; from wakebook.home import Home; home = Home(sys.argv[1])\n"
+        "import sys; from wakebook.base.home import Home; home = Home(sys.argv[1])\n"
         "with home.locked():\n print('held', flush=True); sys.stdin.read()"
     )
     holder = subprocess.Popen(
@@ -203,6 +203,52 @@ def test_replace_is_whole_or_not_at_all(memory: Memory) -> None:
     thread.join()
     assert seen <= {"old", "new" * 10000}
     assert not list(memory.home.root.glob(".*.tmp"))
+
+
+class Synced:
+    """Notes what is forced to the disk, and what a reader of `path` sees at that moment."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.calls: list[tuple[str, bytes, bytes]] = []
+
+    def __call__(self, descriptor: int) -> None:
+        found = os.fstat(descriptor)
+        seen = self.path.read_bytes() if self.path.exists() else b""
+        if stat.S_ISDIR(found.st_mode):
+            assert found.st_ino == self.path.parent.stat().st_ino
+            self.calls.append(("folder", b"", seen))
+        else:
+            written = next(
+                one.read_bytes()
+                for one in self.path.parent.iterdir()
+                if one.stat().st_ino == found.st_ino
+            )
+            self.calls.append(("file", written, seen))
+        os.fsync(descriptor)
+
+
+def test_a_replaced_file_is_on_the_disk_before_its_name_and_its_name_after(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"old")
+    synced = Synced(path)
+    Home(tmp_path, sync=synced).replace(path, "new")
+    assert synced.calls == [("file", b"new", b"old"), ("folder", b"", b"new")]
+
+
+def test_an_appended_line_is_on_the_disk_unless_it_need_not_be(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"one\n")
+    synced = Synced(path)
+    home = Home(tmp_path, sync=synced)
+    home.append(path, b"two\n")
+    home.append(path, b"three\n", durable=False)
+    assert synced.calls == [("file", b"one\ntwo\n", b"one\ntwo\n")]
+    assert path.read_bytes() == b"one\ntwo\nthree\n"
+
+
+def test_a_home_forces_its_files_to_the_disk_unless_a_test_looks_on(memory: Memory) -> None:
+    assert memory.home.sync is os.fsync and Home(memory.home.root).sync is os.fsync
 
 
 READ_ONLY = """

@@ -11,9 +11,7 @@ from datetime import UTC, datetime, tzinfo
 
 
 def now() -> datetime:
-    fixed = os.environ.get("WAKEBOOK_NOW")
-    moment = parse(fixed) if fixed else None
-    return moment or datetime.now(UTC)
+    return parse(os.environ.get("WAKEBOOK_NOW")) or datetime.now(UTC)
 
 
 def zone(name: str = "") -> tzinfo:
@@ -29,8 +27,15 @@ def zone(name: str = "") -> tzinfo:
         return _unnamed_zone()
 
 
+def _machine_zone() -> str:
+    try:
+        return os.readlink("/etc/localtime").partition("zoneinfo/")[2]  # noqa: PTH115
+    except OSError:
+        return ""
+
+
 def _unnamed_zone() -> tzinfo:
-    """A machine's zone whose name nobody knows: a copy of its file, or what it is now."""
+    """This machine's zone where its name is not known: a copy of its file, or its offset now."""
     from zoneinfo import ZoneInfo
 
     try:
@@ -40,13 +45,6 @@ def _unnamed_zone() -> tzinfo:
     except (OSError, ValueError):
         pass
     return datetime.now().astimezone().tzinfo or UTC
-
-
-def _machine_zone() -> str:
-    try:
-        return os.readlink("/etc/localtime").partition("zoneinfo/")[2]  # noqa: PTH115
-    except OSError:
-        return ""
 
 
 def monotonic() -> float:
@@ -60,23 +58,19 @@ def sleep(seconds: float) -> None:
 
 def parse(value: object) -> datetime | None:
     """ISO 8601 text, or seconds or milliseconds since 1970. None if it is neither."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return _from_epoch(float(value))
-    if isinstance(value, datetime):
-        moment = value
-    elif isinstance(value, str):
+    if isinstance(value, str):
         try:
-            moment = datetime.fromisoformat(value.strip())
+            value = datetime.fromisoformat(value.strip())
         except ValueError:
             return None
-    else:
+    if not isinstance(value, datetime):
         return None
-    if moment.tzinfo is None:
-        return moment.replace(tzinfo=UTC)
+    if value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
     try:
-        return moment.astimezone(UTC)
+        return value.astimezone(UTC)
     except OverflowError:
         return None
 

@@ -14,10 +14,10 @@
     │   │   └── LeftAlone      not now: it failed too often, or its host is not here
     │   ├── TooLong            takes less at once
     │   └── BadModelOutput     answers what cannot be used
-    └── IndexUnavailable   index.db cannot be used
+    └── IndexUnavailable   index.db cannot be used; a search reads the files instead
 
-A message says what, where, and what to do next. Text for people is made once,
-at the adapter's edge; each class carries the exit code that the command line uses.
+A message says what, where, and what to do next. Each class carries the exit code that the
+command line uses.
 """
 
 
@@ -59,27 +59,20 @@ class ModelError(WakebookError):
     exit_code = 11
 
 
-class ModelUnavailable(ModelError):
-    pass
+class ModelUnavailable(ModelError): ...
 
 
-class NotAsked(ModelUnavailable):
-    pass
+class NotAsked(ModelUnavailable): ...
 
 
-class LeftAlone(ModelUnavailable):
-    pass
+class LeftAlone(ModelUnavailable): ...
 
 
-class TooLong(ModelError):
-    pass
+class TooLong(ModelError): ...
 
 
-class BadModelOutput(ModelError):
-    pass
+class BadModelOutput(ModelError): ...
 
 
 class IndexUnavailable(WakebookError):
-    """index.db cannot be used. A search falls back to reading the files."""
-
     exit_code = 12

@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,25 +20,16 @@ from wakebook.base import clock
 from wakebook.base.errors import Locked, NotInitialised
 
 FOLDERS = (
-    "raw/conversations",
-    "knowledge/identity",
-    "knowledge/memory",
-    "knowledge/journal",
-    "knowledge/projects",
-    "knowledge/people",
-    "knowledge/procedures",
-    "knowledge/reference",
-    "topics",
-    "archive",
-    "attachments",
-    "prompts",
-)
+    "raw/conversations knowledge/identity knowledge/memory knowledge/journal knowledge/projects "
+    "knowledge/people knowledge/procedures knowledge/reference topics archive attachments prompts"
+).split()
 # What of a home goes into git; anything else in the folder is the user's own business.
 TRACKED = (
     "config.toml prices.toml log.jsonl condensed.json log.torn forgotten.jsonl subjects.json "
-    "feedback.jsonl "
-    ".gitignore .gitattributes raw knowledge topics archive attachments prompts"
+    "feedback.jsonl .gitignore .gitattributes raw knowledge topics archive attachments prompts"
 ).split()
+# Where `replace` writes, and so may leave a temporary file when it is killed.
+WRITTEN = ("", ".cache/", "sessions/", "raw/**/", "knowledge/**/", "topics/**/", "archive/**/")
 TRACE_BYTES = 4 << 20  # two files of this size at most
 LOCK_SECONDS = 60.0
 READING_SECONDS = 1.0
@@ -54,7 +45,9 @@ def locate(path: str | os.PathLike[str] | None = None) -> Path:
 class Home:
     """The paths of one home. Creating it does not touch the disk."""
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, root: str | os.PathLike[str], sync: Callable[[int], None] = os.fsync
+    ) -> None:
         self.root = Path(root)
         self.config = self.root / "config.toml"
         self.log = self.root / "log.jsonl"
@@ -66,6 +59,7 @@ class Home:
         self.index = self.root / "index.db"
         self.conversations = self.root / "raw" / "conversations"
         self.memory = self.root / "knowledge" / "memory" / "MEMORY.md"
+        self.sync = sync  # forces an open file or folder to the disk
         self._depth = 0
         self._threads = threading.RLock()
         self._descriptor = -1
@@ -86,28 +80,24 @@ class Home:
     def relative(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()
 
-    # --- writing -------------------------------------------------------------------
-
     @contextmanager
     def reading(self, what: str) -> Iterator[bool]:
-        """Whether we are the only ones who have a model read this. Nobody waits for long."""
+        """Whether this process is the only one that has a model read this. It waits a second."""
         import hashlib
 
         digest = hashlib.blake2b(what.encode("utf-8", "replace"), digest_size=8).hexdigest()
         path = self.cache / f"reading-{digest}.lock"
         self.folder(self.cache)
-        descriptor = -1
-        while descriptor < 0:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        while True:
             try:
-                _acquire(descriptor, READING_SECONDS, path)
+                descriptor = _acquire(path, READING_SECONDS)
             except Locked:
-                os.close(descriptor)
                 yield False
                 return
-            if not _is(path, descriptor):  # whoever had it has removed it since
-                os.close(descriptor)
-                descriptor = -1
+            with suppress(FileNotFoundError):
+                if path.stat().st_ino == os.fstat(descriptor).st_ino:
+                    break
+            os.close(descriptor)  # the process that held it has removed the file
         try:
             yield True
         finally:
@@ -121,20 +111,14 @@ class Home:
             raise Locked(f"Another thread has been writing to this home for {seconds:g} s.")
         try:
             if self._depth == 0:
-                descriptor = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                try:
-                    _acquire(descriptor, seconds, self.lock)
-                except BaseException:
-                    os.close(descriptor)
-                    raise
-                self._descriptor = descriptor
+                self._descriptor = _acquire(self.lock, seconds)
             self._depth += 1
             try:
                 yield
             finally:
                 self._depth -= 1
                 if self._depth == 0:
-                    os.close(self._descriptor)  # which releases the lock; dying does, too
+                    os.close(self._descriptor)  # releases the lock; the process's end would, too
         finally:
             self._threads.release()
 
@@ -149,13 +133,17 @@ class Home:
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(data)
                 stream.flush()
-                os.fsync(descriptor)
+                self.sync(descriptor)
             os.chmod(temporary, mode)  # noqa: PTH101
             os.replace(temporary, path)  # noqa: PTH105
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        _sync_folder(path.parent)
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            self.sync(folder)  # the new name as well
+        finally:
+            os.close(folder)
 
     def append(self, path: Path, data: bytes, durable: bool = True) -> None:
         """Add complete lines to a file with one write. Independent of the file's size."""
@@ -167,7 +155,7 @@ class Home:
                 os.ftruncate(descriptor, before)
                 raise OSError(28, "no space left on the device", str(path))
             if durable:
-                os.fsync(descriptor)
+                self.sync(descriptor)
         finally:
             os.close(descriptor)
 
@@ -182,19 +170,9 @@ class Home:
 
     def sweep_temporary(self) -> None:
         """Remove what a killed `replace` left behind. Only under the lock."""
-        for below in (
-            "",
-            ".cache/",
-            "sessions/",
-            "raw/**/",
-            "knowledge/**/",
-            "topics/**/",
-            "archive/**/",
-        ):
+        for below in WRITTEN:
             for leftover in self.root.glob(f"{below}{PREFIX}*.tmp"):
                 leftover.unlink(missing_ok=True)
-
-    # --- trace ---------------------------------------------------------------------
 
     def trace(self, event: str, **details: Any) -> None:
         """Note what happened (failures above all). Not in git, and kept small."""
@@ -211,45 +189,31 @@ class Home:
             with suppress(FileNotFoundError):
                 lines += path.read_bytes().splitlines()
         found: list[dict[str, Any]] = []
-        for line in reversed(lines):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict) and record.get("event") == event:
-                found.append(record)
-                if len(found) == last:
-                    break
+        while lines and len(found) < last:
+            with suppress(ValueError):  # half a line that a crash left
+                record = json.loads(lines.pop())
+                if isinstance(record, dict) and record.get("event") == event:
+                    found.append(record)
         return found[::-1]
 
 
-def _acquire(descriptor: int, seconds: float, path: Path) -> None:
+def _acquire(path: Path, seconds: float) -> int:
+    """A descriptor that holds the lock on this file until it is closed. Raises Locked."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = clock.monotonic() + seconds
     pause = 0.005
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
+    try:
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return descriptor
             if clock.monotonic() >= deadline:
                 raise Locked(
                     f"Another process has been writing to this home for {seconds:g} s ({path}). "
                     "Wait for it, or stop it if it hangs: the lock is released when it ends."
-                ) from None
+                )
             clock.sleep(pause)
             pause = min(pause * 1.5, 0.1)
-
-
-def _is(path: Path, descriptor: int) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(descriptor).st_ino
-    except FileNotFoundError:
-        return False
-
-
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
+    except BaseException:
         os.close(descriptor)
+        raise

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from wakebook.base.errors import WakebookError
+from wakebook.base.text import line_end
 
 BEGIN = "<!-- BEGIN GENERATED BRIEFING -->"
 END = "<!-- END GENERATED BRIEFING -->"
@@ -27,12 +28,12 @@ _OPENS = re.compile(r"\ufeff?---\r?\n")
 _CLOSES = re.compile(r"\n---\r?(?:\n|\Z)")
 _FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
 _BEGINS = re.compile(r"<!-- (?:BEGIN GENERATED BRIEFING|wakebook:begin \S+) -->")
+_ENDS = re.compile(r"<!-- (?:END GENERATED BRIEFING|wakebook:end \S+) -->")
 _NAME = re.compile(r"<!-- wakebook:(?:begin|end) (\S+) -->")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?Z)?")
 _PLAIN = re.compile(r"[A-Za-zÀ-ɏ](?:[\w ./-]*[\w./-])?")  # needs no quotes in YAML
 _WORDS = frozenset("true false yes no on off null y n".split())
 _SUM = re.compile(r"<!-- wakebook:sum ([0-9a-f]+) -->")
-_ENDS = re.compile(r"<!-- (?:END GENERATED BRIEFING|wakebook:end \S+) -->")
 
 
 class BrokenBlock(WakebookError):
@@ -42,7 +43,7 @@ class BrokenBlock(WakebookError):
 class Front(msgspec.Struct, frozen=True):
     """A text's frontmatter, or what is wrong with it. All that reads frontmatter reads it so."""
 
-    values: dict[str, Any] | None = None  # None: there is none, or nobody can read it
+    values: dict[str, Any] | None = None  # None: there is none, or it cannot be read
     end: int = 0  # where its last line ends, without its line end
     body: int = 0  # where the text behind it begins
     problem: str = ""
@@ -52,17 +53,16 @@ class Front(msgspec.Struct, frozen=True):
 def read_front(text: str) -> Front:
     """Frontmatter between two lines `---`, the first of which begins the text.
 
-    A line across the page, with words below it, is nobody's frontmatter.
+    A line across the page, with words below it, is no frontmatter.
     """
     begin = _OPENS.match(text)
     if begin is None:
         return Front()
     end = _CLOSES.search(text, begin.end() - 1)
     if end is None:
-        looks = ":" in text[begin.end() :].partition("\n")[0]
-        return (
-            Front(problem="the frontmatter has no end (a line ---)", line=1) if looks else Front()
-        )
+        if ":" not in text[begin.end() :].partition("\n")[0]:
+            return Front()
+        return Front(problem="the frontmatter has no end (a line ---)", line=1)
     import yaml
 
     source = text[begin.end() : end.start() + 1]
@@ -90,12 +90,10 @@ def _too_deep(source: str) -> int | None:
 
     depth = 0
     for event in yaml.parse(source, Loader=loader()):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > DEEPEST:
-                return event.start_mark.line if event.start_mark else 0
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            return event.start_mark.line if event.start_mark else 0
     return None
 
 
@@ -114,14 +112,8 @@ def front_problem(text: str) -> str:
 def join(front: dict[str, Any], body: str) -> str:
     import yaml
 
-    dumped = yaml.dump(
-        front,
-        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
-        sort_keys=False,
-        allow_unicode=True,
-        width=10_000,
-        default_flow_style=False,
-    )
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    dumped = yaml.dump(front, Dumper=dumper, sort_keys=False, allow_unicode=True, width=10_000)
     return f"---\n{dumped}---\n{body}"
 
 
@@ -150,9 +142,9 @@ class Block(msgspec.Struct, frozen=True):
 
     @property
     def edited(self) -> bool:
-        """Whether somebody has changed what Wakebook wrote.
+        """Whether the user or the agent has changed what Wakebook wrote.
 
-        A briefing without a sum is from an agent or an earlier version, and nobody's own text.
+        A briefing without a sum was written by an agent or an earlier version.
         """
         if not self.sum:
             return bool(self.lines) and self.name != BRIEFING
@@ -174,13 +166,12 @@ def markers(name: str) -> tuple[str, str]:
 def put(text: str, name: str, lines: Sequence[str]) -> str:
     """The text with these lines in its block of that name, and every other byte as it was.
 
-    Without markers the block is added at the end. Markers that are doubled or out of order
-    are refused: guessing could swallow somebody's words. Markers inside a code fence are an
-    example of somebody's, and not looked at. Lines end as all others of the text do.
+    Without markers the block is added at the end. Doubled or misplaced markers are refused:
+    a guess could swallow the user's words. Markers in a code fence are an example, and ignored.
     """
     begin, end = markers(name)
     place = _span(text, name)
-    new = _line_end(text if place is None else text[: place[0]] + text[place[1] :])
+    new = line_end(text if place is None else text[: place[0]] + text[place[1] :])
     inside = "".join(f"{line}{new}" for line in lines)
     inside += f"<!-- wakebook:sum {sum_of(lines)} -->{new}" if lines else ""
     if place is None:
@@ -189,33 +180,26 @@ def put(text: str, name: str, lines: Sequence[str]) -> str:
     return f"{text[: place[0]]}{begin}{new}{inside}{text[place[1] :]}"
 
 
-def _line_end(text: str) -> str:
-    """How the lines of a text end: as in Windows if all of them do."""
-    return "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
-
-
 def block(text: str, name: str) -> Block | None:
     """What stands between the markers now, or None without markers. Raises BrokenBlock."""
     place = _span(text, name)
     if place is None:
         return None
-    inside = [line.rstrip("\r") for line in text[place[0] : place[1]].split("\n")[1:-1]]
-    total, kept = "", list(inside)
-    if kept and (found := _SUM.fullmatch(kept[-1].strip())):
-        total = found[1]
-        kept.pop()
-    while kept and not kept[-1].strip():
-        kept.pop()
-    return Block(name, tuple(kept), text.count("\n", 0, place[0]) + 2, total)
+    lines = [line.rstrip("\r") for line in text[place[0] : place[1]].split("\n")[1:-1]]
+    total = _SUM.fullmatch(lines[-1].strip()) if lines else None
+    if total:
+        lines.pop()
+    while lines and not lines[-1].strip():
+        lines.pop()
+    first = text.count("\n", 0, place[0]) + 2
+    return Block(name, tuple(lines), first, total[1] if total else "")
 
 
 def names(text: str) -> list[str]:
     """The names of the blocks that begin or end in a text."""
     found = [BRIEFING] if _places(text, BEGIN) or _places(text, END) else []
-    for what in ("begin", "end"):
-        for start in _places(text, f"<!-- wakebook:{what} "):
-            match = _NAME.match(text, start)
-            found += [match[1]] if match else []
+    marks = [at for what in ("begin", "end") for at in _places(text, f"<!-- wakebook:{what} ")]
+    found += [match[1] for at in marks if (match := _NAME.match(text, at))]
     return list(dict.fromkeys(found))
 
 
@@ -226,7 +210,13 @@ def _span(text: str, name: str) -> tuple[int, int] | None:
     if not begins and not ends:
         return None
     if len(begins) == len(ends) == 1 and begins[0] < ends[0]:
-        _alone(text, name, begins[0] + len(begin), ends[0] + len(end))
+        for at in (begins[0] + len(begin), ends[0] + len(end)):
+            if rest := text[at:].partition("\n")[0].strip():  # it would be lost
+                line = text.count("\n", 0, at) + 1
+                raise BrokenBlock(
+                    f"line {line}: {rest[:40]!r} stands behind a marker of the block {name!r}. "
+                    "Move it to a line of its own"
+                )
         return begins[0], ends[0]
     lines = sorted(text.count("\n", 0, at) + 1 for at in (*begins, *ends))
     where = ", ".join(map(str, lines))
@@ -237,25 +227,12 @@ def _span(text: str, name: str) -> tuple[int, int] | None:
     )
 
 
-def _alone(text: str, name: str, *ends: int) -> None:
-    """Nothing may stand behind a marker: it would be lost."""
-    for end in ends:
-        rest = text[end : text.find("\n", end)] if "\n" in text[end:] else text[end:]
-        if rest.strip():
-            line = text.count("\n", 0, end) + 1
-            raise BrokenBlock(
-                f"line {line}: {rest.strip()[:40]!r} stands behind a marker of the block {name!r}. "
-                "Move it to a line of its own"
-            )
-
-
 def remove(text: str, name: str) -> str:
     """The text without a block, its markers included."""
     place = _span(text, name)
     if place is None:
         return text
-    end = text.find("\n", place[1])
-    return text[: place[0]] + (text[end + 1 :] if end >= 0 else "")
+    return text[: place[0]] + text[place[1] :].partition("\n")[2]
 
 
 def set_front(text: str, values: Mapping[str, Any]) -> str:
@@ -318,14 +295,12 @@ def _places(text: str, marker: str) -> list[int]:
 def _outside_fences(text: str) -> list[int]:
     """Where a line's text begins, of those that are no code. A fence that never ends is none."""
     lines = text.split("\n")
-    ends = _fence_ends(lines)
+    code = code_lines(lines)
     found: list[int] = []
-    position, code = 0, -1  # the last line of the fence that we are in
+    position = 0
     for number, line in enumerate(lines):
         indent = len(line) - len(line.lstrip(" "))
-        if number > code and number in ends:
-            code = ends[number]
-        elif number > code and indent < 4:
+        if number not in code and indent < 4:
             found.append(position + indent)
         position += len(line) + 1
     return found
@@ -369,9 +344,8 @@ def code_lines(lines: Sequence[str]) -> set[int]:
 def marker_lines(lines: Sequence[str]) -> set[int]:
     """The indexes of the lines that only mark where a managed block begins and ends."""
     marks = (_BEGINS, _ENDS, _SUM)
-    return {
-        index for index, line in enumerate(lines) if any(m.fullmatch(line.strip()) for m in marks)
-    }
+    bare = [line.strip() for line in lines]
+    return {at for at, line in enumerate(bare) if any(mark.fullmatch(line) for mark in marks)}
 
 
 def generated(lines: Sequence[str]) -> set[int]:

@@ -1,12 +1,15 @@
-"""Text on its way to a model: cleaned, prefixed, cut to what it takes, dealt into batches."""
+"""Text as it is shown, written and sent to a model: cleaned, prefixed, cut, dealt into batches."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
 
-from wakebook.base import config
+if TYPE_CHECKING:
+    from wakebook.base import config
 
 # About a token each, rather too many than too few: a tokenizer merges more than this does.
 _TOKEN = re.compile(r"[A-Za-z]{1,4}|\d{1,3}|[^\sA-Za-z\d]")
@@ -24,10 +27,8 @@ def cut(text: str, limit: int) -> str:
     """The beginning of the text, about `limit` tokens of it."""
     if len(text) <= limit:  # a token has at least one character
         return text
-    for number, token in enumerate(_TOKEN.finditer(text)):
-        if number == limit:
-            return text[: token.start()].rstrip()
-    return text
+    token = next(islice(_TOKEN.finditer(text), limit, None), None)
+    return text[: token.start()].rstrip() if token else text
 
 
 def whole(text: str) -> str:
@@ -45,6 +46,11 @@ def printable(text: str) -> str:
 
     kept = (" " if unicodedata.category(sign) in _UNSEEN else sign for sign in text)
     return " ".join("".join(kept).split())
+
+
+def line_end(text: str) -> str:
+    """How the lines of a text end: as in Windows if all of them do."""
+    return "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
 
 
 def clean(text: str) -> str:

@@ -29,8 +29,7 @@ _IRREGULAR = dict(
         taken:take rewrote:rewrite gave:give given:give began:begin hung:hang chose:choose
         chosen:choose taught:teach went:go swapped:replace swap:replace certificate:cert
         certificates:cert certs:cert database:db databases:db children:child kids:child mum:mother
-        launch:open launched:open launches:open
-        mom:mother"""
+        launch:open launched:open launches:open mom:mother"""
     )
 )
 

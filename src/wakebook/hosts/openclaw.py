@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from wakebook.base import config
 from wakebook.base.errors import WakebookError
+from wakebook.base.text import line_end
 from wakebook.hosts import openclaw_json as json5
 from wakebook.hosts import openclaw_settings as settings
 from wakebook.hosts.wiring import Change, Plan, Where, behind
@@ -164,7 +165,7 @@ def _briefed(path: Path) -> Iterator[Change]:
     text = (data or b"").decode("utf-8", "surrogateescape")
     if BEGIN in text:
         return
-    new = "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
+    new = line_end(text)
     gap = "" if not text else new if text.endswith("\n") else new * 2
     text = f"{text}{gap}{BEGIN}{new}{END}{new}"
     yield Change(path, data, text.encode("utf-8", "surrogateescape"))

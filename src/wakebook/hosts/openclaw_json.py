@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wakebook.base.errors import WakebookError
+from wakebook.base.text import line_end
 
 _SPACE = re.compile(r"(?:[\s\ufeff]|//[^\n\r]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""", re.DOTALL)
@@ -232,7 +233,7 @@ def _inserted(text: str, root: Node, node: Node, name: str, value: Any) -> str:
     if inline or (node.members and "\n" not in text[node.start : node.end]):
         return _inline(text, node, f"{key}: {json.dumps(value, ensure_ascii=False)}")
     outer = _margin(text, node.start)
-    end = _line_end(text)
+    end = line_end(text)
     if not node.members:
         level = outer + _unit(text, root)
         inside = f"{end}{level}{key}: {_written(text, root, value, level)}{end}{outer}"
@@ -261,7 +262,7 @@ def _written(text: str, root: Node, value: Any, level: str) -> str:
     if "\n" not in text[root.start : root.end] and root.members:
         return json.dumps(value, ensure_ascii=False)
     lines = json.dumps(value, ensure_ascii=False, indent=_unit(text, root)).split("\n")
-    return f"{_line_end(text)}{level}".join(lines)
+    return f"{line_end(text)}{level}".join(lines)
 
 
 def _unit(text: str, root: Node) -> str:
@@ -276,7 +277,3 @@ def _margin(text: str, at: int) -> str:
     begin = text.rfind("\n", 0, at) + 1
     found = re.compile(r"[ \t]*").match(text, begin)
     return found[0] if found else ""
-
-
-def _line_end(text: str) -> str:
-    return "\r\n" if 0 < text.count("\n") == text.count("\r\n") else "\n"
