@@ -123,12 +123,13 @@ def reading(folder: Path, given: Path | None) -> dict[str, Any]:
     size = path.stat().st_size
     script = (
         "import resource, sys, time; from pathlib import Path\n"
-        "from wakebook.capture.discover import host_of, sessions_at\n"
+        "from wakebook.capture.discover import sessions_at\n"
+        "from wakebook.capture.hosts import format_of\n"
         "from wakebook.capture.read import Reader\n"
         "[session] = sessions_at(Path(sys.argv[1]))\n"
         "began = time.perf_counter(); count = 0\n"
         "if sys.argv[2] == 'records':\n"
-        "    for _ in host_of(session).records(session, 0, 64 << 20, True): count += 1\n"
+        "    for _ in format_of(session).records(session, 0, 64 << 20, True): count += 1\n"
         "else:\n"
         "    for _ in Reader(session, 0, 64 << 20, True): count += 1\n"
         "seconds = time.perf_counter() - began\n"

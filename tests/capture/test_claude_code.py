@@ -10,7 +10,7 @@ import pytest
 
 from wakebook.base import clock
 from wakebook.capture.hosts.claude_code import ClaudeCode
-from wakebook.capture.session import Session
+from wakebook.capture.state import Session
 from wakebook.capture.transcript import Boundary, Call, Event, Ignored, Record, Result, Said
 
 HOST = ClaudeCode()

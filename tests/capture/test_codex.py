@@ -10,7 +10,7 @@ import pytest
 
 from wakebook.base import clock
 from wakebook.capture.hosts.codex import Codex
-from wakebook.capture.session import Session
+from wakebook.capture.state import Session
 from wakebook.capture.transcript import About, Boundary, Call, Event, Ignored, Record, Result, Said
 
 HOST = Codex()

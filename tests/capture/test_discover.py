@@ -12,8 +12,9 @@ import pytest
 import wakebook
 from wakebook.base.config import Hosts
 from wakebook.base.errors import TranscriptError
-from wakebook.capture.discover import HOSTS, discover, host_of, sessions_at
-from wakebook.capture.session import Session
+from wakebook.capture.discover import discover, sessions_at
+from wakebook.capture.hosts import HOSTS, format_of
+from wakebook.capture.state import Session
 
 CLAUDE = {"type": "user", "uuid": "u1", "sessionId": "c1", "message": {"content": "hi"}}
 CODEX = {"timestamp": "x", "type": "session_meta", "payload": {"id": "x1", "cwd": "/p"}}
@@ -84,7 +85,7 @@ def test_any_file_is_recognised_by_its_beginning(machine: Path) -> None:
     for session in list(discover(configured(machine))):
         (found,) = sessions_at(session.path)
         assert found == session
-        assert host_of(found).name == session.host
+        assert format_of(found).unit == format_of(session).unit
 
 
 def test_any_folder_is_searched(machine: Path) -> None:
@@ -109,11 +110,11 @@ def test_an_empty_folder_is_explained(tmp_path: Path) -> None:
 
 def test_an_unknown_host_is_explained(tmp_path: Path) -> None:
     with pytest.raises(TranscriptError, match="unknown host 'eliza'"):
-        host_of(Session("eliza", "s", tmp_path / "s"))
+        format_of(Session("eliza", "s", tmp_path / "s"))
 
 
 def test_units(machine: Path) -> None:
-    units = {session.ref: host_of(session).unit for session in discover(configured(machine))}
+    units = {session.ref: format_of(session).unit for session in discover(configured(machine))}
     assert units.pop("openclaw/o1") == "seq"
     assert set(units.values()) == {"bytes"}
 

@@ -14,9 +14,9 @@ import pytest
 
 from wakebook.base import clock
 from wakebook.base.errors import TranscriptError
-from wakebook.capture.discover import host_of
+from wakebook.capture.hosts import format_of
 from wakebook.capture.hosts.openclaw import OpenClaw
-from wakebook.capture.session import Session
+from wakebook.capture.state import Session
 from wakebook.capture.transcript import About, Boundary, Event, Ignored, Record, Said
 
 HOST = OpenClaw()
@@ -98,7 +98,7 @@ def window(database: sqlite3.Connection, session: str, key: str, **fields: Any) 
 
 
 def read(session: Session, position: int = 0, limit: int = LIMIT) -> list[Record]:
-    return list(HOST.records(session, position, limit, False))
+    return list(HOST.format(session).records(session, position, limit, False))
 
 
 def events(records: list[Record]) -> list[Event]:
@@ -110,7 +110,7 @@ def test_a_store_is_read_while_the_gateway_runs(store: sqlite3.Connection, tmp_p
     assert (session.ref, session.kind, session.key) == ("openclaw/s1", "main", "agent:main:main")
     assert (session.cwd, session.model, session.size) == ("/w", "m-1", 7)
     assert events(read(session)) == EXPECTED
-    assert host_of(session).unit == "seq"
+    assert format_of(session).unit == "seq"
     database_rows = store.execute("SELECT count(*) FROM transcript_events").fetchone()
     assert database_rows == (7,)
 
@@ -121,12 +121,12 @@ def test_positions_are_sequence_numbers(store: sqlite3.Connection, tmp_path: Pat
     assert [(record.start, record.end) for record in whole] == [(n, n + 1) for n in range(7)]
     for number, record in enumerate(whole):
         assert read(session, record.end) == whole[number + 1 :]
-    assert HOST.size(session) == 7
+    assert HOST.format(session).size(session) == 7
     more = json.dumps(message("u4", "u3", "user", "more"))
     store.execute("INSERT INTO transcript_events VALUES ('s1', 9, ?, 0, NULL)", (more,))
     store.commit()
     (record,) = read(session, 7)
-    assert (record.start, record.end, HOST.size(session)) == (9, 10, 10)
+    assert (record.start, record.end, HOST.format(session).size(session)) == (9, 10, 10)
 
 
 def test_many_rows_come_in_pages(store: sqlite3.Connection, tmp_path: Path) -> None:
@@ -143,8 +143,10 @@ def test_the_digest_is_of_the_rows_as_stored(store: sqlite3.Connection, tmp_path
     ).fetchall()
     session = next(found for found in HOST.discover(tmp_path) if found.id == "s2")
     joined = first[0].encode() + b"\n" + second[1]
-    assert HOST.digest(session, 0, 2) == hashlib.sha256(joined).hexdigest()
-    assert HOST.digest(session, 0, 1) == hashlib.sha256(first[0].encode()).hexdigest()
+    assert HOST.format(session).digest(session, 0, 2) == hashlib.sha256(joined).hexdigest()
+    assert (
+        HOST.format(session).digest(session, 0, 1) == hashlib.sha256(first[0].encode()).hexdigest()
+    )
 
 
 def test_compressed_rows_are_read(store: sqlite3.Connection, tmp_path: Path) -> None:
@@ -207,7 +209,7 @@ def test_a_store_with_other_columns(tmp_path: Path) -> None:
     (session,) = HOST.discover(path)
     assert (session.key, session.kind) == ("agent:a:cron:1", "cron")
     assert events(read(session)) == [Said("user", "hello", "u1.u1", clock.parse(AT))]
-    assert len(HOST.digest(session, 0, 1)) == 64
+    assert len(HOST.format(session).digest(session, 0, 1)) == 64
 
 
 def test_a_broken_store_is_an_error_only_when_it_is_read(tmp_path: Path) -> None:
@@ -248,8 +250,8 @@ def test_rotated_files_are_parts_of_their_own(tmp_path: Path) -> None:
     assert events(whole) == EXPECTED
     for number, record in enumerate(whole):
         assert read(found[0], record.end) == whole[number + 1 :]
-    assert host_of(found[0]).unit == "bytes"
-    assert HOST.size(found[0]) == whole[-1].end
+    assert format_of(found[0]).unit == "bytes"
+    assert HOST.format(found[0]).size(found[0]) == whole[-1].end
 
 
 def test_keys_come_from_sessions_json(tmp_path: Path) -> None:

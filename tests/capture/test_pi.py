@@ -8,7 +8,7 @@ from typing import Any
 
 from wakebook.base import clock
 from wakebook.capture.hosts.pi import Pi
-from wakebook.capture.session import Session
+from wakebook.capture.state import Session
 from wakebook.capture.transcript import (
     About,
     Boundary,

@@ -6,9 +6,7 @@ import time
 
 import pytest
 
-from wakebook.capture.echo import strip, wrap
-from wakebook.capture.read import clean
-from wakebook.capture.redact import redact
+from wakebook.capture.clean import clean, redact, strip, wrap
 from wakebook.capture.transcript import Message
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJ0123456789"

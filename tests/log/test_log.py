@@ -59,7 +59,7 @@ import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({size + 40}, {size + 40}))
 from pathlib import Path
-from wakebook.home import Home
+from wakebook.base.home import Home
 home = Home({str(memory.home.root)!r})
 try:
     home.append(home.log, b'x' * 200 + b'\\n')
@@ -79,7 +79,7 @@ def test_two_processes_appending_at_once_tear_nothing(memory: Memory) -> None:
     script = f"""
 import sys
 sys.path[:0] = {sys.path!r}
-from wakebook.home import Home
+from wakebook.base.home import Home
 from wakebook.log import log
 from tests.log.test_log import entry
 home = Home({str(memory.home.root)!r})

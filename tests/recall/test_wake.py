@@ -10,7 +10,7 @@ import pytest
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.base import cache
-from wakebook.capture.echo import CLOSE, OPEN
+from wakebook.capture.clean import CLOSE, OPEN
 
 
 def test_a_new_home_wakes_with_an_honest_nothing(memory: Memory) -> None:

@@ -11,7 +11,7 @@ from tests.story import Claude
 from wakebook import Memory
 from wakebook.base.config import Config, Hosts
 from wakebook.base.errors import ConfigError, WakebookError
-from wakebook.capture.session import Session
+from wakebook.capture.state import Session
 from wakebook.learn.catch_up import Sweep
 from wakebook.memory.schedule import Schedule
 from wakebook.upkeep.jobs import ORDER, Ran

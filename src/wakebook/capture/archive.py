@@ -16,7 +16,7 @@
 A *turn* is a heading with all that follows it: one message of a human, or everything an
 agent said and did in a row. Turns are numbered from 1; evidence points at these numbers.
 Rendering is a fold: the same messages give the same text, in whatever portions they come.
-A line of somebody's text that looks like one of ours gets a backslash in front.
+A line of the text that looks like one of ours gets a backslash in front.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,7 @@ def render(messages: Iterable[Message], tail: Tail) -> tuple[str, Tail]:
 
 def _heading(message: Message, tail: Tail, parts: list[str]) -> Tail:
     assert message.at is not None
-    same = tail.role == message.role == "agent" and tail.branch == message.branch
-    if same:
+    if tail.role == message.role == "agent" and tail.branch == message.branch:
         return tail
     at = message.at.astimezone(UTC)
     day = at.date().isoformat()
@@ -100,10 +100,9 @@ def _heading(message: Message, tail: Tail, parts: list[str]) -> Tail:
 def _quotes(message: Message) -> list[str]:
     lines: list[str] = []
     for tool in message.tools:
-        outcome = (
-            "" if tool.result is None else f" → {'error: ' if tool.error else ''}{tool.result}"
-        )
-        lines.append(f"> [tool:{one_line(tool.name, 60)}] {tool.summary}{outcome}".rstrip())
+        error = "error: " if tool.error else ""
+        outcome = "" if tool.result is None else f" → {error}{tool.result}"
+        lines.append(f"> [tool:{one_line(tool.name, 60)}] {tool.summary}{outcome}")
     lines += [f"> [attachment:{one_line(name, 200)}]" for name in message.attachments]
     return [" ".join(line.split()) for line in lines]
 
@@ -113,58 +112,38 @@ def _escape(text: str) -> str:
     return "\n".join("\\" + line if _OURS.match(line) else line for line in lines)
 
 
-def _unescape(line: str) -> str:
-    return line[1:] if line.startswith("\\") and _OURS.match(line) else line
-
-
 def parse(body: str, first_line: int = 1) -> list[Turn]:
     """The turns of an archive's body. The inverse of `render`, turn by turn."""
     turns: list[Turn] = []
     day = datetime.min.replace(tzinfo=UTC)
     lines = body.split("\n")
-    start: int | None = None
-    for index, line in enumerate(lines):
-        heading, date = _HEADING.fullmatch(line), _DATE.fullmatch(line)
-        if (heading or date) and start is not None:
-            turns.append(_turn(lines, start, index, day, len(turns) + 1, first_line))
-            start = None
-        if date:
+    marks = [n for n, line in enumerate(lines) if _HEADING.fullmatch(line) or _DATE.fullmatch(line)]
+    for start, stop in pairwise((*marks, len(lines))):
+        if date := _DATE.fullmatch(lines[start]):
             day = datetime.fromisoformat(date[1]).replace(tzinfo=UTC)
-        if heading:
-            start = index
-    if start is not None:
-        turns.append(_turn(lines, start, len(lines), day, len(turns) + 1, first_line))
+        else:
+            turns.append(_turn(lines[start:stop], day, len(turns) + 1, first_line + start))
     return turns
 
 
-def _turn(
-    lines: list[str], start: int, stop: int, day: datetime, number: int, first_line: int
-) -> Turn:
-    found = _HEADING.fullmatch(lines[start])
-    assert found is not None
-    while stop > start + 1 and not lines[stop - 1]:
-        stop -= 1
-    said: list[str] = []
-    quotes: list[str] = []
-    for line in lines[start + 1 : stop]:
-        if line.startswith("> ["):
-            quotes.append(line)
-        else:
-            said.append(_unescape(line))
-    at = day + timedelta(hours=int(found[1]), minutes=int(found[2]))
+def _turn(lines: list[str], day: datetime, number: int, first_line: int) -> Turn:
+    heading = _HEADING.fullmatch(lines[0])
+    assert heading is not None
+    while len(lines) > 1 and not lines[-1]:
+        lines.pop()
+    quotes = tuple(line for line in lines[1:] if line.startswith("> ["))
+    said = (line for line in lines[1:] if not line.startswith("> ["))
+    text = "\n".join(line.removeprefix("\\") if _OURS.match(line) else line for line in said)
     return Turn(
         number=number,
-        role=found[3],
-        at=at,
-        text=re.sub(r"\n{3,}", "\n\n", "\n".join(said)).strip("\n"),
-        quotes=tuple(quotes),
-        branch="[branch]" in found[4],
-        line=first_line + start,
-        last_line=first_line + stop - 1,
+        role=heading[3],
+        at=day + timedelta(hours=int(heading[1]), minutes=int(heading[2])),
+        text=re.sub(r"\n{3,}", "\n\n", text).strip("\n"),
+        quotes=quotes,
+        branch="[branch]" in heading[4],
+        line=first_line,
+        last_line=first_line + len(lines) - 1,
     )
-
-
-# --- files -------------------------------------------------------------------------------
 
 
 class Transcript(msgspec.Struct, frozen=True):

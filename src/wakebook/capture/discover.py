@@ -1,8 +1,5 @@
-"""Which sessions are there, and who can read them.
-
-Every host is asked about its own folders. A file that a person names is recognised by its
-beginning; the order of `HOSTS` is the order of asking, the most particular form first.
-"""
+"""Which sessions are there. Every host is asked about its own folders; a file that a person
+names is recognised by its beginning."""
 
 from __future__ import annotations
 
@@ -16,34 +13,38 @@ import msgspec
 
 from wakebook.base.config import Hosts, expand
 from wakebook.base.errors import NotFound, TranscriptError
-from wakebook.capture.hosts import jsonl
-from wakebook.capture.hosts.claude_code import ClaudeCode
-from wakebook.capture.hosts.codex import Codex
-from wakebook.capture.hosts.openclaw import OpenClaw
-from wakebook.capture.hosts.pi import Pi
-from wakebook.capture.hosts.plain import Plain
-from wakebook.capture.session import Host, Session
-from wakebook.capture.state import State
-
-_OPENCLAW = OpenClaw()
-
-HOSTS: dict[str, Host] = {
-    host.name: host for host in (ClaudeCode(), Codex(), Pi(), _OPENCLAW, Plain())
-}
+from wakebook.capture.hosts import HOSTS, hosts, jsonl
+from wakebook.capture.state import Session, State
 
 
-def discover(hosts: Hosts) -> Iterator[Session]:
+def sessions(folders: Hosts, state: State, paths: Sequence[Path] = ()) -> list[Session]:
+    """Every session that can be found: in the hosts' folders and where any was before, or at
+    the given paths."""
+    if paths:
+        return distinct([session for path in paths for session in sessions_at(path)], state)
+    found = list(discover(folders))
+    there = {session.path for session in found}
+    for known in state.sessions.values():
+        path = Path(known.path)
+        if path not in there and path.exists():
+            there.add(path)
+            with suppress(TranscriptError):  # the audit reports it
+                found += sessions_at(path)
+    return distinct(found, state)
+
+
+def discover(folders: Hosts) -> Iterator[Session]:
     """Every session in the configured folders. A missing folder yields nothing.
 
     A file or folder that cannot be read yields a session that fails when it is read: what
     is not seen must not look like what is not there.
     """
-    for name, host in HOSTS.items():
-        for folder in getattr(hosts, name.replace("-", "_")):
+    for host in hosts():
+        for folder in getattr(folders, host.name.replace("-", "_")):
             root = expand(folder)
             if _exists(root):
                 yield from map(_nameable, host.discover(root))
-                yield from _closed_to_us(name, root)
+                yield from map(_nameable, _closed_to_us(host.name, root))
 
 
 def _closed_to_us(name: str, root: Path) -> Iterator[Session]:
@@ -53,10 +54,10 @@ def _closed_to_us(name: str, root: Path) -> Iterator[Session]:
             path = Path(folder, file)
             ours = path.suffix in (".jsonl", ".md", ".sqlite") and path.is_file()
             if ours and not os.access(path, os.R_OK):
-                yield _nameable(Session(host=name, id=path.stem, path=path))
+                yield Session(host=name, id=path.stem, path=path)
     for error in refused:
         path = Path(str(error.filename))
-        yield _nameable(Session(host=name, id=path.name, path=path))
+        yield Session(host=name, id=path.name, path=path)
 
 
 def _nameable(session: Session) -> Session:
@@ -80,15 +81,10 @@ def sessions_at(path: Path) -> list[Session]:
         raise TranscriptError(f"{path}: neither a file nor a folder.")
     path = Path(os.path.abspath(path))  # noqa: PTH100 - without following links
     if path.is_dir():
-        found = [_nameable(session) for host in HOSTS.values() for session in host.discover(path)]
-        known = {session.path for session in found}
-        below = [agents.parent for agents in path.rglob("agents") if agents.parent != path]
-        stray = [*below, *path.rglob("*.sqlite")]
-        more = (session for place in stray for session in _OPENCLAW.discover(place))
-        found += [session for session in more if session.path not in known]
+        found = [_nameable(session) for host in hosts() for session in host.search(path)]
     else:
         head = _head(path)
-        host = next((host for host in HOSTS.values() if host.recognises(path, head)), None)
+        host = next((host for host in hosts() if host.recognises(path, head)), None)
         found = list(host.discover(path)) if host else []
     if not found:
         raise TranscriptError(
@@ -111,8 +107,7 @@ def distinct(sessions: Iterable[Session], state: State) -> list[Session]:
     for ref, group in by_ref.items():
         known = state.sessions.get(ref)
         owner = next((one for one in group if known and str(one.path) == known.path), group[0])
-        for session in group:
-            found.append(session if session is owner else _apart(session))
+        found += [session if session is owner else _apart(session) for session in group]
     return found
 
 
@@ -120,18 +115,6 @@ def _apart(session: Session) -> Session:
     mark = hashlib.sha256(os.fsencode(session.path)).hexdigest()[:8]
     part = f"{session.part}.{mark}" if session.part else f"at.{mark}"
     return msgspec.structs.replace(session, part=part)
-
-
-def host_of(session: Session) -> Host:
-    """Who reads this session. (OpenClaw's two kinds of source count in different units.)"""
-    if session.host == OpenClaw.name:
-        return _OPENCLAW.reader(session)
-    try:
-        return HOSTS[session.host]
-    except KeyError:
-        raise TranscriptError(
-            f"{session.path}: unknown host {session.host!r}; known are {', '.join(HOSTS)}."
-        ) from None
 
 
 def _head(path: Path) -> bytes:
@@ -149,22 +132,6 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except OSError:
         return False
-
-
-def sessions(hosts: Hosts, state: State, paths: Sequence[Path] = ()) -> list[Session]:
-    """Every session that can be found: in the hosts' folders and where any was before, or at
-    the given paths."""
-    if paths:
-        return distinct([session for path in paths for session in sessions_at(path)], state)
-    found = list(discover(hosts))
-    there = {session.path for session in found}
-    for known in state.sessions.values():
-        path = Path(known.path)
-        if path not in there and path.exists():
-            there.add(path)
-            with suppress(TranscriptError):  # the audit reports it
-                found += sessions_at(path)
-    return distinct(found, state)
 
 
 def named(found: Sequence[Session], name: str) -> list[Session]:

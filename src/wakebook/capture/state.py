@@ -1,4 +1,8 @@
-"""State: how far every session has been read, and when every job last ran (state.json).
+"""Session: one conversation of one host; and State: how far every session has been read, and
+when every job last ran (state.json).
+
+Only sessions with a human in them are kept by default ("main"); subagents, cron jobs,
+hooks and group chats are recognised and skipped, and `audit` counts them as skipped.
 
 A cursor is a position in the source (a byte offset or a sequence number) plus the id of
 the last message before it, never a time. The pending batch is what makes an append happen
@@ -10,10 +14,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from wakebook.base.config import Capture
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.capture.archive import Tail
@@ -21,6 +26,58 @@ from wakebook.capture.archive import Tail
 VERSION = 1
 RETRIES = 1
 RECENT = 32  # message ids that are remembered, to find the place again in a changed file
+MEMORIES = "memories/"  # how the channel of a session with imported memories begins
+
+Kind = Literal["main", "group", "subagent", "cron", "hook"]
+
+
+class Session(msgspec.Struct, frozen=True):
+    host: str  # claude-code, codex, pi, openclaw, plain
+    id: str  # the host's own session id
+    path: Path  # the file that holds it
+    kind: Kind = "main"
+    key: str = ""  # OpenClaw's session key, where there is one
+    parent: str = ""  # the session (or its file) that this one was forked from
+    part: str = ""  # a rotated file of the same session id
+    size: int = 0  # bytes, or the last sequence number
+    cwd: str = ""
+    channel: str = ""
+    model: str = ""
+
+    @property
+    def ref(self) -> str:
+        """How state.json and the log name it: the host's id, with the part if rotated."""
+        return f"{self.host}/{self.id}" + (f"@{self.part}" if self.part else "")
+
+
+def holds_memories(channel: str) -> bool:
+    """Whether a session holds the items of an old memory instead of talk."""
+    return channel.startswith(MEMORIES)
+
+
+def kind_of_key(key: str) -> Kind:
+    """What an OpenClaw session key says: agent:<agent>:<rest>, or the bare rest."""
+    parts = key.lower().split(":")
+    if parts[0] == "agent" and len(parts) > 2:
+        parts = parts[2:]
+    if parts[0] == "cron":
+        return "cron"
+    if parts[0] == "hook":
+        return "hook"
+    if parts[0] in ("sub", "acp") or "subagent" in parts:
+        return "subagent"
+    return "group" if {"group", "channel", "room"} & set(parts) else "main"
+
+
+def why_skipped(session: Session, capture: Capture) -> str | None:
+    """The reason not to keep this session, or None to keep it."""
+    if session.kind not in capture.kinds:
+        return session.kind
+    bare = session.key.split(":", 2)[2] if session.key.startswith("agent:") else session.key
+    for beginning in capture.skip_keys:
+        if session.key.startswith(beginning) or bare.startswith(beginning):
+            return f"key {beginning}"
+    return None
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

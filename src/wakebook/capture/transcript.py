@@ -30,7 +30,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """Somebody said something: text, tool calls, or both."""
+    """Text, tool calls, or both, of a user, an agent or the host."""
 
     role: Role
     text: str
@@ -126,42 +126,40 @@ Item = Message | Boundary
 
 
 class _Held:
-    """A message that still waits for results of its tool calls."""
+    """A message that still waits for results of its tool calls, or a boundary behind one."""
 
-    __slots__ = ("attachments", "boundary", "open", "results", "said", "start")
+    __slots__ = ("attachments", "event", "open", "results", "start")
 
-    def __init__(self, said: Said | None, boundary: Boundary | None, start: int) -> None:
-        self.said = said
-        self.boundary = boundary
+    def __init__(self, event: Said | Boundary, start: int) -> None:
+        self.event = event
         self.start = start
-        self.open: set[str] = {call.id for call in said.calls} if said else set()
+        self.open = {call.id for call in event.calls} if isinstance(event, Said) else set()
         self.results: dict[str, Result] = {}
         self.attachments: list[str] = []
 
-    def item(self) -> Item:
-        if self.said is None:
-            assert self.boundary is not None
-            return msgspec.structs.replace(self.boundary, start=self.start)
-        said = self.said
-        tools: list[Tool] = []
-        for call in said.calls:
-            found = self.results.get(call.id)
-            if found:
-                tools.append(Tool(call.name, call.summary, found.text, found.error))
-            else:
-                tools.append(Tool(call.name, call.summary))
+    def item(self, end: int) -> Item:
+        said = self.event
+        if isinstance(said, Boundary):
+            return msgspec.structs.replace(said, start=self.start, end=end)
         return Message(
             role=said.role,
             text=said.text,
             id=said.id,
             at=said.at,
-            tools=tuple(tools),
+            tools=tuple(_tool(call, self.results.get(call.id)) for call in said.calls),
             attachments=said.attachments + tuple(self.attachments),
             tokens_in=said.tokens_in,
             tokens_out=said.tokens_out,
             model=said.model,
             start=self.start,
+            end=end,
         )
+
+
+def _tool(call: Call, found: Result | None) -> Tool:
+    if found is None:
+        return Tool(call.name, call.summary)
+    return Tool(call.name, call.summary, found.text, found.error)
 
 
 class Assembly:
@@ -195,28 +193,24 @@ class Assembly:
             yield self._release(end)
 
     def _release(self, end: int) -> Item:
-        item = self._held.popleft().item()
+        released = self._held.popleft()
         self.position = self._held[0].start if self._held else end
-        return msgspec.structs.replace(item, end=self.position)
+        return released.item(self.position)
 
 
-def _take(event: Event, record: Record, held: deque[_Held]) -> None:
-    if isinstance(event, Said):
-        if event.role == "user":
-            for waiting in held:  # a human spoke: nobody will answer those calls any more
-                waiting.open.clear()
-        held.append(_Held(event, None, record.start))
-    elif isinstance(event, Boundary):
-        for waiting in held:
-            waiting.open.clear()
-        held.append(_Held(None, event, record.start))
-    elif isinstance(event, Result):
+def _take(event: Said | Result | Boundary | About, record: Record, held: deque[_Held]) -> None:
+    if isinstance(event, Result):
         for waiting in held:
             if event.call in waiting.open:
                 waiting.open.discard(event.call)
                 waiting.results[event.call] = event
                 waiting.attachments += event.attachments
                 break
+    elif not isinstance(event, About):
+        if isinstance(event, Boundary) or event.role == "user":
+            for waiting in held:  # a human spoke: nothing will answer those calls any more
+                waiting.open.clear()
+        held.append(_Held(event, record.start))
 
 
 def live(records: Iterable[tuple[str, str]]) -> set[str] | None:

@@ -25,7 +25,7 @@ from wakebook.base import text as tokens
 from wakebook.base.config import Config
 from wakebook.base.errors import GitError, ModelError, TranscriptError, WakebookError
 from wakebook.base.home import TRACKED, Home
-from wakebook.capture import archive, redact
+from wakebook.capture import archive, clean
 from wakebook.capture import state as states
 from wakebook.history import githooks as checks
 from wakebook.history import push
@@ -158,7 +158,7 @@ class History:
             return _summary(paths), ""
         try:
             files = "\n".join(self.home.relative(path) for path in paths[:FILES])
-            changes, _ = redact.redact(self.repository.diff(self._telling(paths)))
+            changes, _ = clean.redact(self.repository.diff(self._telling(paths)))
             diff = tokens.cut(changes, DIFF_TOKENS)
             said = self._models.ask("commit", files=files, diff=diff)
         except ModelError:

@@ -24,7 +24,7 @@ import msgspec
 from wakebook.base import clock, markdown
 from wakebook.base.errors import TranscriptError
 from wakebook.capture.hosts import jsonl
-from wakebook.capture.session import MEMORIES
+from wakebook.capture.state import MEMORIES
 from wakebook.imports.export import Bad, Conversation, Export, Part, Passed, Piece, required
 from wakebook.imports.items import Item, items
 

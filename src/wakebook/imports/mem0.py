@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from wakebook.base import clock
 from wakebook.base.errors import TranscriptError
-from wakebook.capture.session import MEMORIES
+from wakebook.capture.state import MEMORIES
 from wakebook.imports.export import Bad, Conversation, Export, Part, Piece, required
 from wakebook.imports.items import Item
 

@@ -16,9 +16,9 @@ import msgspec
 from wakebook.base import clock
 from wakebook.base.home import PREFIX, Home
 from wakebook.capture import archive
+from wakebook.capture.clean import clean
 from wakebook.capture.hosts import jsonl
-from wakebook.capture.read import clean
-from wakebook.capture.session import holds_memories
+from wakebook.capture.state import holds_memories
 from wakebook.capture.transcript import Message
 from wakebook.imports.export import Conversation, Piece
 

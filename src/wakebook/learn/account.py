@@ -23,10 +23,9 @@ from wakebook.base.config import Config
 from wakebook.base.errors import TranscriptError, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import archive
-from wakebook.capture.discover import host_of
+from wakebook.capture.hosts import format_of
 from wakebook.capture.read import Reader
-from wakebook.capture.session import Session, why_skipped
-from wakebook.capture.state import Failure, Progress, State
+from wakebook.capture.state import Failure, Progress, Session, State, why_skipped
 from wakebook.capture.transcript import Boundary
 from wakebook.learn.catch_up import session_of
 from wakebook.log import forgotten
@@ -120,7 +119,7 @@ def _count(names: Sequence[str], session: str) -> int:
 def _account(session: Session, state: State, config: Config) -> Account:
     progress = state.sessions.get(session.ref)
     reason = why_skipped(session, config.capture)
-    host = host_of(session)
+    host = format_of(session)
     base = Account(
         ref=session.ref,
         path=str(session.path),
@@ -158,7 +157,7 @@ def _what_next(failure: Failure) -> str:
 
 def _remaining(session: Session, progress: Progress | None, config: Config) -> tuple[str, str]:
     """What lies past the cursor: nothing, something that has to wait, or work to do."""
-    host = host_of(session)
+    host = format_of(session)
     position = progress.position if progress else 0
     limit = config.capture.max_record_megabytes << 20
     left = host.size(session) - position

@@ -19,14 +19,12 @@ import msgspec
 
 from wakebook.base.errors import TranscriptError, WakebookError
 from wakebook.base.home import Home
-from wakebook.capture import archive, source
+from wakebook.capture import archive, read
 from wakebook.capture import state as states
-from wakebook.capture import window as cursor
 from wakebook.capture import window as windows
-from wakebook.capture.discover import host_of
-from wakebook.capture.session import Session, why_skipped
-from wakebook.capture.state import RECENT, Failure, Progress, State, Window
-from wakebook.capture.transcript import Message, Said
+from wakebook.capture.hosts import format_of, jsonl
+from wakebook.capture.state import RECENT, Failure, Progress, Session, State, Window, why_skipped
+from wakebook.capture.transcript import Message
 from wakebook.capture.window import Portion
 from wakebook.learn.entries import settle
 from wakebook.learn.reading import Report, Work, distil
@@ -156,13 +154,9 @@ def _unread_since(work: Work, session: Session, position: int | None = None) -> 
         position = known.position if known else 0
     limit = work.config.capture.max_record_megabytes << 20
     try:
-        for record in host_of(session).records(session, position, limit, True):
-            for event in record.events:
-                if isinstance(event, Said) and event.at:
-                    return event.at
+        return read.said_at(session, position, limit) or LATEST
     except TranscriptError:
-        pass  # the step meets the same error and reports it
-    return LATEST
+        return LATEST  # the step meets the same error and reports it
 
 
 def _held(known: Progress) -> bool:
@@ -174,7 +168,7 @@ def _is_settled(session: Session, known: Progress) -> bool:
     if known.window is not None or known.failure is not None or not known.position:
         return False
     try:
-        return host_of(session).size(session) == known.position
+        return format_of(session).size(session) == known.position
     except TranscriptError:
         return False
 
@@ -223,7 +217,7 @@ def _follow_rotations(home: Home, state: State, sessions: Iterable[Session]) -> 
         if not rotated or session.ref in moved or known is None:
             continue
         try:
-            same = known.head and known.head == source.fingerprint(session.path)
+            same = known.head and known.head == jsonl.fingerprint(session.path)
         except TranscriptError:
             continue
         if same:
@@ -268,7 +262,7 @@ def step(
 
 def _archive(work: Work, session: Session, closing: bool) -> tuple[Report, bool]:
     state = settle(work.home)
-    progress = cursor.find(work.home, state, session)
+    progress = read.find(work.home, state, session)
     if progress.window and progress.window.ended:  # its entries are still to come
         if windows.body(work.home, progress.window) is None:
             _read_again(work, state, progress, session, progress.window)
@@ -278,7 +272,7 @@ def _archive(work: Work, session: Session, closing: bool) -> tuple[Report, bool]
         # that archive look like the trace of a lost cursor.
         state = state.with_session(session.ref, progress)
         states.save(work.home, state)
-    progress = cursor.anchored(work.home, work.config, progress, session)
+    progress = read.anchored(work.home, work.config, progress, session)
     portion = windows.collect(work.config, progress, session, closing, work.now)
     idle = timedelta(minutes=work.config.capture.idle_minutes)
     if not portion.cut and not closing and work.now - portion.last_at > idle:
@@ -289,7 +283,7 @@ def _archive(work: Work, session: Session, closing: bool) -> tuple[Report, bool]
         report = _write(work, state, progress, session, portion, ended)
         return (report, bool(portion.cut)) if report else (Report(ref=session.ref), True)
     after = windows.advance(progress, portion, work.now)
-    after = msgspec.structs.replace(after, tail=cursor.tail(session, after.position))
+    after = msgspec.structs.replace(after, tail=read.tail(session, after.position))
     if after != state.sessions[session.ref]:
         states.save(work.home, state.with_session(session.ref, after))
     return Report(ref=session.ref), bool(portion.cut)
@@ -342,15 +336,14 @@ def _write(
     text, tail = archive.render(messages, window.tail)
     body += text
     window = _grown(window, portion, messages, tail, len(body.encode()), ended)
-    origin = windows.origin(session, window, portion.position, progress.head)
-    front = windows.front(session, portion, window, origin)
+    front = windows.front(session, portion, window, progress.head)
     work.home.replace(work.home.root / window.path, archive.compose(front, window.title, body))
     after = msgspec.structs.replace(
         windows.advance(progress, portion, work.now),
         window=window,
         windows=window.number,
         recent=(*progress.recent, *(message.id for message in messages))[-RECENT:],
-        tail=cursor.tail(session, portion.position),
+        tail=read.tail(session, portion.position),
         last_at=portion.last_at,
         messages=progress.messages + len(messages),
         touched_at=work.now,

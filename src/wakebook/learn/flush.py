@@ -17,9 +17,8 @@ from wakebook.base.config import Config, Flush
 from wakebook.base.errors import TranscriptError, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import state as states
-from wakebook.capture.discover import host_of
-from wakebook.capture.session import Session
-from wakebook.capture.state import Progress, State
+from wakebook.capture.hosts import format_of
+from wakebook.capture.state import Progress, Session, State
 from wakebook.capture.transcript import Boundary
 from wakebook.learn.account import UNACCOUNTED, Account, audit
 from wakebook.learn.catch_up import Sweep
@@ -98,7 +97,7 @@ def rounds(sessions: Sequence[Session], config: Config) -> int | None:
         if session.host in SILENT:
             return None
         try:
-            for record in host_of(session).records(session, 0, limit, False):
+            for record in format_of(session).records(session, 0, limit, False):
                 count += sum(
                     isinstance(event, Boundary) and event.kind == "compaction"
                     for event in record.events

@@ -23,8 +23,7 @@ from wakebook.base.home import Home
 from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.capture import window as windows
-from wakebook.capture.session import holds_memories
-from wakebook.capture.state import Failure, Window
+from wakebook.capture.state import Failure, Window, holds_memories
 from wakebook.capture.transcript import Message
 from wakebook.learn import entries as batch
 from wakebook.learn.entries import Source, admitted, complete, project, related

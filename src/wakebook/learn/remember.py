@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from wakebook.base import clock
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
-from wakebook.capture import redact
+from wakebook.capture import clean
 from wakebook.log import log, subjects
 from wakebook.log.entry import TYPES, Entry, new_id, validate
 
@@ -40,8 +40,8 @@ def remember(
             id=new_id(),
             timestamp=clock.now(),
             type=type_,  # type: ignore[arg-type]
-            content=redact.redact(text.strip())[0],
-            detail=redact.redact(detail.strip())[0],
+            content=clean.redact(text.strip())[0],
+            detail=clean.redact(detail.strip())[0],
             session="manual",
             subject=registry.for_entry(subject) if subject else "",
             replaces=tuple(replaces),

@@ -118,7 +118,7 @@ class Turns(Learning):
         The kind is as it was given, as state.json knows it, or as OpenClaw's key tells. It may
         be named with its host, by its key, or by a unique beginning.
         """
-        from wakebook.capture.session import kind_of_key
+        from wakebook.capture.state import kind_of_key
         from wakebook.recall.slot import KINDS
 
         host, _, rest = name.partition("/")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from wakebook.memory.learning import Learning
 
 if TYPE_CHECKING:
-    from wakebook.capture.session import Session
+    from wakebook.capture.state import Session
     from wakebook.imports.extractor import ImportExtractor
     from wakebook.imports.take import Gathered, Imported
     from wakebook.learn.catch_up import Sweep

@@ -12,7 +12,7 @@ from wakebook.base.errors import WakebookError
 from wakebook.memory.keeping import Keeping
 
 if TYPE_CHECKING:
-    from wakebook.capture.session import Session
+    from wakebook.capture.state import Session
     from wakebook.learn.catch_up import Sweep
     from wakebook.learn.reading import Report
     from wakebook.learn.reread import Upgraded

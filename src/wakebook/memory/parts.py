@@ -19,8 +19,7 @@ from wakebook.base.home import Home, locate
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
-    from wakebook.capture.session import Session
-    from wakebook.capture.state import State
+    from wakebook.capture.state import Session, State
     from wakebook.history.history import History
     from wakebook.history.repository import Repository
     from wakebook.learn.extract import Extractor

@@ -14,7 +14,7 @@ from wakebook.memory.context import Turns
 if TYPE_CHECKING:
     from threading import Event
 
-    from wakebook.capture.session import Session
+    from wakebook.capture.state import Session
     from wakebook.learn.catch_up import Sweep
     from wakebook.upkeep.jobs import Body, Job, Ran, Slot, Standing
 

@@ -10,7 +10,7 @@ from wakebook.base.errors import ConfigError, NotFound, TranscriptError, Wakeboo
 from wakebook.memory.learning import Learning
 
 if TYPE_CHECKING:
-    from wakebook.capture.session import Session
+    from wakebook.capture.state import Session
     from wakebook.learn.flush import Flushed
     from wakebook.recall.messages import Message
     from wakebook.recall.prune import Pruned

@@ -18,7 +18,7 @@ import msgspec
 from wakebook.base import markdown
 from wakebook.base.errors import NotFound
 from wakebook.base.home import Home
-from wakebook.capture import redact
+from wakebook.capture import clean
 from wakebook.history.history import History
 from wakebook.log import log, subjects
 from wakebook.log.chains import Chains, extend
@@ -220,8 +220,8 @@ def _entry(
             id=identity,
             timestamp=desk.now.astimezone(UTC),
             session="manual",
-            content=redact.redact(content)[0],
-            detail=redact.redact(detail)[0],
+            content=clean.redact(content)[0],
+            detail=clean.redact(detail)[0],
             extra={RETRACTED: True} if retracted else {},
             **fields,  # type: ignore[arg-type]
         )

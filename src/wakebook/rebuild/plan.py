@@ -16,7 +16,7 @@ from wakebook.base import clock, markdown
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import state as states
-from wakebook.capture.session import holds_memories
+from wakebook.capture.state import holds_memories
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 

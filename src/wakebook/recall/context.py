@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from wakebook.base.config import Context as Settings
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
-from wakebook.capture.echo import fence
+from wakebook.capture.clean import fence
 from wakebook.models import tokenizer
 from wakebook.recall import ground, playbooks, recalled
 from wakebook.recall import ground as fixed

@@ -20,7 +20,7 @@ import msgspec
 from wakebook.base.errors import TranscriptError
 from wakebook.base.home import Home
 from wakebook.base.text import whole
-from wakebook.capture import archive, echo
+from wakebook.capture import archive, clean
 from wakebook.models import tokenizer
 from wakebook.recall.slot import Item, label
 from wakebook.recall.texts import Once
@@ -258,7 +258,7 @@ def said(message: Message, tools: Mapping[str, str] = MappingProxyType({})) -> s
     What we put there ourselves is left out. `tools`: the names of the calls so far, by id."""
 
     def own(text: str) -> str:
-        return echo.strip(whole(text))[0]
+        return clean.strip(whole(text))[0]
 
     blocks = _blocks(_get(message, "content"))
     lines = [own(_text(block)) for block in blocks if _is_text(block)]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from wakebook.base import clock
-from wakebook.capture.echo import wrap
+from wakebook.capture.clean import wrap
 from wakebook.capture.state import Progress
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry

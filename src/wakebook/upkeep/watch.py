@@ -16,9 +16,9 @@ from threading import Event
 from wakebook.base import clock
 from wakebook.base.config import Config, expand
 from wakebook.base.errors import TranscriptError
-from wakebook.capture.discover import host_of, sessions_at
-from wakebook.capture.session import Session, why_skipped
-from wakebook.capture.state import State
+from wakebook.capture.discover import sessions_at
+from wakebook.capture.hosts import format_of
+from wakebook.capture.state import Session, State, why_skipped
 
 POLL_SECONDS = 1.0
 ANEW_SECONDS = 900.0  # folders are looked up again: one may have been removed and made again
@@ -53,7 +53,7 @@ class Watcher:
         limit = self._config.capture.max_record_megabytes << 20
         count = 0
         try:
-            for _ in host_of(session).records(session, position, limit, False):
+            for _ in format_of(session).records(session, position, limit, False):
                 count += 1
                 if count >= self._config.watch.writes:
                     break

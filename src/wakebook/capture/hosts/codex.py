@@ -9,19 +9,18 @@ end of the file it waits no longer, so that the last answer is never late.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from wakebook.base import clock
-from wakebook.capture import source
 from wakebook.capture.hosts import jsonl
-from wakebook.capture.hosts import jsonl as tools
 from wakebook.capture.hosts.jsonl import load
-from wakebook.capture.session import Session
+from wakebook.capture.state import Session
 from wakebook.capture.transcript import About, Boundary, Call, Event, Ignored, Record, Result, Said
 
 BOOKKEEPING = frozenset({"event_msg", "world_state", "token_usage_record"})
@@ -51,7 +50,7 @@ class _Part(msgspec.Struct, gc=False):
     image_url: str | None = None
 
 
-class _Passthrough(msgspec.Struct, gc=False):
+class _Passed(msgspec.Struct, gc=False):
     content_item_kinds: list[str] | None = None
 
 
@@ -60,7 +59,7 @@ class _Item(msgspec.Struct, gc=False):
     id: str | None = None
     role: str | None = None
     content: list[_Part] | None = None
-    internal_chat_message_metadata_passthrough: _Passthrough | None = None
+    internal_chat_message_metadata_passthrough: _Passed | None = None
     name: str | None = None
     namespace: str | None = None
     call_id: str | None = None
@@ -93,28 +92,36 @@ _item = msgspec.json.Decoder(_Item)
 _meta = msgspec.json.Decoder(_Meta)
 _turn = msgspec.json.Decoder(_Turn)
 _compacted = msgspec.json.Decoder(_Compacted)
-_string = msgspec.json.Decoder(str)
 
 
 class Codex(jsonl.Files):
     name = "codex"
-    tree = False
 
-    def discover(self, root: Path) -> Iterator[Session]:
-        for path, size in jsonl.files(root, ".jsonl"):
-            head = jsonl.head(path)
-            if self.recognises(path, head):
-                yield _session(path, size, head)
+    def session(self, path: Path, size: int, head: bytes) -> Session:
+        line = load(_line, head.partition(b"\n")[0])
+        if line is None:  # long instructions
+            line = load(_line, jsonl.head(path, jsonl.CHUNK).partition(b"\n")[0])
+        meta = (load(_meta, line.payload) if line else None) or _Meta()
+        spawned = meta.thread_source == "subagent" or _is_spawned(meta.source)
+        return Session(
+            host=self.name,
+            id=meta.id or path.stem[-36:],
+            path=path,
+            kind="subagent" if spawned else "main",
+            parent=meta.forked_from_id or meta.parent_thread_id or "",
+            size=size,
+            cwd=meta.cwd or "",
+            model=jsonl.matched(_MODEL, head),
+        )
 
     def recognises(self, path: Path, head: bytes) -> bool:
-        first = head[:512]
-        return b'"session_meta"' in first and b'"payload"' in first
+        return b'"session_meta"' in head[:512] and b'"payload"' in head[:512]
 
     def records(
         self, session: Session, position: int, limit: int, closing: bool
     ) -> Iterator[Record]:
         waiting: list[Record] = []  # an answer, and what stands between it and a decision
-        for line in source.lines(session.path, position, limit, closing):
+        for line in jsonl.lines(session.path, position, limit, closing):
             found = load(_line, line.data) if line.data else None
             record = Record(line.start, line.end, _events(line, found))
             if waiting and not (found and found.type in BOOKKEEPING):
@@ -142,9 +149,9 @@ def _unless_summary(answer: Record, compacted: _Line) -> Record:
     return Record(answer.start, answer.end, (Ignored("compaction-summary", id=said.id),))
 
 
-def _events(line: source.Line, found: _Line | None) -> tuple[Event, ...]:
+def _events(line: jsonl.RawLine, found: _Line | None) -> tuple[Event, ...]:
     if found is None:
-        return jsonl.unloaded(line) or jsonl.UNREADABLE
+        return line.nothing() or jsonl.UNREADABLE
     if found.type == "response_item":
         item = load(_item, found.payload)
         return jsonl.UNREADABLE if item is None else _response(item, found, line.start)
@@ -170,26 +177,25 @@ def _response(item: _Item, line: _Line, start: int) -> tuple[Event, ...]:
     identity = item.id or f"{place}-{line.timestamp}"
     at = clock.parse(line.timestamp)
     if item.type == "message":
-        return (_message(item, identity, line),)
-    if item.type in CALLS:
-        return (Said("agent", "", identity, at, calls=(_call(item, identity),)),)
-    if item.type in UNANSWERED:
+        return (_message(item, identity, at),)
+    if item.type in CALLS | UNANSWERED:
         call = _call(item, identity)
-        return (Said("agent", "", identity, at, calls=(call,)), Result(call.id, ""))
+        said = Said("agent", "", identity, at, calls=(call,))
+        return (said,) if item.type in CALLS else (said, Result(call.id, ""))
     if item.type.endswith("_output"):
         return (_result(item),)
     return (Ignored(item.type, unknown=item.type not in SILENT),)
 
 
-def _message(item: _Item, identity: str, line: _Line) -> Event:
-    parts, at = item.content or [], clock.parse(line.timestamp)
+def _message(item: _Item, identity: str, at: datetime | None) -> Event:
+    parts = item.content or []
     if item.role == "assistant":
         text = _joined(part.text for part in parts)
         return Said("agent", text, identity, at) if text else Ignored("empty")
     if item.role != "user":
         return Ignored(f"message/{item.role}")
-    passthrough = item.internal_chat_message_metadata_passthrough
-    kinds = passthrough.content_item_kinds if passthrough else None
+    passed = item.internal_chat_message_metadata_passthrough
+    kinds = passed.content_item_kinds if passed else None
     own = _human(parts, kinds)
     text = _joined(part.text for part in own)
     images = tuple(_image(part, identity) for part in own if part.image_url)
@@ -204,26 +210,25 @@ def _human(parts: list[_Part], kinds: list[str] | None) -> list[_Part]:
     return [part for part in parts if not (part.text or "").lstrip().startswith(NOT_HUMAN)]
 
 
-def _joined(texts: Iterator[str | None] | Any) -> str:
+def _joined(texts: Iterable[str | None]) -> str:
     return "\n\n".join(text.strip() for text in texts if text and text.strip())
 
 
 def _image(part: _Part, record: str) -> str:
     url = part.image_url or ""
     kind = url[5:].partition(";")[0] if url.startswith("data:") else "image"
-    return tools.attachment(kind, tools.base64_size(len(url.partition(",")[2])), record)
+    return jsonl.attachment(kind, url.partition(",")[2], record)
 
 
 def _call(item: _Item, identity: str) -> Call:
-    given = item.arguments if item.arguments is not None else item.input
-    if given is None:
-        given = item.action
+    places = (item.arguments, item.input, item.action)
+    given = next((one for one in places if one is not None), None)
     if isinstance(given, str) and given.lstrip().startswith(("{", "[")):
-        given = tools.arguments(given)
+        given = jsonl.arguments(given)
     name = item.name or item.type.removesuffix("_call")
     if item.namespace and item.namespace.startswith("mcp__"):
         name = f"{item.namespace}__{name}"
-    return Call(item.call_id or identity, name, tools.summary(given))
+    return Call(item.call_id or identity, name, jsonl.summary(given))
 
 
 def _result(item: _Item) -> Result:
@@ -231,46 +236,22 @@ def _result(item: _Item) -> Result:
     failed = _EXIT.search(text, 0, 400)
     error = error or bool(failed and failed[1] != "0")
     if _CHATTER.match(text):
-        text = text.partition("Output:\n")[2] or ""
-    return Result(item.call_id or "", tools.result(text), error)
+        text = text.partition("Output:\n")[2]
+    return Result(item.call_id or "", jsonl.result(text), error)
 
 
 def _output(output: Any) -> tuple[str, bool]:
     """The text of an output: a string, JSON inside a string, or a list of parts."""
     if isinstance(output, str) and output.startswith('{"output"'):
-        output = tools.arguments(output)
+        output = jsonl.arguments(output)
     if isinstance(output, list):
-        return "\n".join(str(part.get("text", "")) for part in output if _is_part(part)), False
+        texts = (part["text"] for part in output if isinstance(part, dict) and "text" in part)
+        return "\n".join(map(str, texts)), False
     if isinstance(output, dict):
         code = (output.get("metadata") or {}).get("exit_code", 0)
         failed = code != 0 or output.get("success") is False
         return str(output.get("output", output.get("content", ""))), failed
     return output if isinstance(output, str) else "", False
-
-
-def _is_part(part: Any) -> bool:
-    return isinstance(part, dict) and "text" in part
-
-
-def _session(path: Path, size: int, head: bytes) -> Session:
-    line = load(_line, head.partition(b"\n")[0])
-    if line is None:  # long instructions
-        line = load(_line, jsonl.head(path, source.CHUNK).partition(b"\n")[0])
-    meta = (load(_meta, line.payload) if line else None) or _Meta()
-    model = _MODEL.search(head)
-    kind: Literal["main", "subagent"] = "main"
-    if meta.thread_source == "subagent" or _is_spawned(meta.source):
-        kind = "subagent"
-    return Session(
-        host=Codex.name,
-        id=meta.id or path.stem[-36:],
-        path=path,
-        kind=kind,
-        parent=meta.forked_from_id or meta.parent_thread_id or "",
-        size=size,
-        cwd=meta.cwd or "",
-        model=(load(_string, model[1]) or "") if model else "",
-    )
 
 
 def _is_spawned(origin: Any) -> bool:

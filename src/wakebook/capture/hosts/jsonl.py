@@ -1,74 +1,202 @@
-"""What hosts that keep a session in a file of JSON lines have in common.
+"""What hosts that keep a session in a file have in common: reading it by lines, from an offset,
+in flat memory, and saying what a tool did in one line.
 
-A line that is not quite JSON (bytes that are no UTF-8, half a surrogate pair, a byte
-order mark) is mended and read all the same: one bad character must not cost a message.
+A line without its newline is still being written. It is not read, unless the session is closing
+and the line is whole JSON all the same. A line beyond the size limit is passed over without being
+loaded, and reported. A line that is not quite JSON (bytes that are no UTF-8, half a surrogate
+pair, a byte order mark) is mended and read: one bad character must not cost a message.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Self, TypeVar
 
 import msgspec
 
-from wakebook.capture import source
-from wakebook.capture.session import Session
-from wakebook.capture.transcript import Event, Ignored, one_line
+from wakebook.base.errors import TranscriptError
+from wakebook.capture.state import Session
+from wakebook.capture.transcript import Event, Ignored, Record, one_line
 
 T = TypeVar("T")
+CHUNK = 1 << 20
 HEAD = 1 << 16  # how much of a file is looked at to recognise it
 LONGEST = 64 << 20  # of a first line, say a log file that somebody pasted
 
+_string = msgspec.json.Decoder(str)
 UNREADABLE = (Ignored("unreadable", unknown=True),)
 OVERSIZED = (Ignored("oversized", unknown=True),)
 BLANK = (Ignored("blank"),)
 
 
-class Files:
-    """The part of `Host` that is the same wherever a position is a byte offset."""
+class RawLine(msgspec.Struct, frozen=True):
+    start: int
+    end: int
+    data: bytes  # without its newline; empty when `oversized`
+    oversized: bool = False
 
+    def nothing(self) -> tuple[Event, ...] | None:
+        """The events of a line that holds nothing to decode."""
+        if self.oversized:
+            return OVERSIZED
+        return None if self.data.strip() else BLANK
+
+
+class Files:
+    """The part of a `Host` that is the same wherever a session is a file of its own."""
+
+    name = ""
     unit = "bytes"
+    tree = False
+    suffixes: tuple[str, ...] = (".jsonl",)
+
+    def discover(self, root: Path) -> Iterator[Session]:
+        for path, size in files(root, *self.suffixes):
+            beginning = head(path)
+            if self.recognises(path, beginning):
+                yield self.session(path, size, beginning)
+
+    def search(self, root: Path) -> Iterator[Session]:
+        return self.discover(root)
+
+    def format(self, session: Session) -> Self:
+        return self
+
+    def records(
+        self, session: Session, position: int, limit: int, closing: bool
+    ) -> Iterator[Record]:
+        for line in lines(session.path, position, limit, closing):
+            yield Record(line.start, line.end, line.nothing() or self.events(line, session))
 
     def size(self, session: Session) -> int:
-        return source.size(session.path)
+        return size(session.path)
 
     def digest(self, session: Session, start: int, end: int) -> str:
-        return source.digest(session.path, start, end)
+        return digest(session.path, start, end)
 
     def beginning(self, session: Session, captured: Callable[[Path], bool]) -> int:
         return 0
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        raise NotImplementedError
+
+    def session(self, path: Path, size: int, head: bytes) -> Session:
+        """The session in a file that this host recognises."""
+        raise NotImplementedError
+
+    def events(self, line: RawLine, session: Session) -> tuple[Event, ...]:
+        """What a line says, where that does not depend on the lines before it."""
+        raise NotImplementedError
+
+
+def lines(path: Path, offset: int, limit: int, closing: bool = False) -> Iterator[RawLine]:
+    """Complete lines from a byte offset on. `limit` is the largest line to load."""
+    try:
+        with path.open("rb", buffering=0) as stream:
+            yield from _lines(stream.fileno(), offset, limit, closing)
+    except OSError as error:
+        raise TranscriptError(
+            f"{path}: cannot be read ({error.strerror or error}). "
+            "If the host moved or deleted the session, nothing more can be taken from it."
+        ) from error
+
+
+def _lines(descriptor: int, offset: int, limit: int, closing: bool) -> Iterator[RawLine]:
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    rest = b""
+    start = offset  # of `rest`
+    skipped = -1  # where an oversized line began, while inside one
+    while chunk := os.read(descriptor, CHUNK):
+        pieces = chunk.split(b"\n")
+        pieces[0] = rest + pieces[0] if rest else pieces[0]
+        rest = pieces.pop()
+        for piece in pieces:
+            end = start + len(piece) + 1
+            if skipped >= 0:
+                yield RawLine(skipped, end, b"", oversized=True)
+                skipped = -1
+            elif len(piece) > limit:
+                yield RawLine(start, end, b"", oversized=True)
+            else:
+                yield RawLine(start, end, piece)
+            start = end
+        if len(rest) > limit or skipped >= 0:
+            skipped = start if skipped < 0 else skipped
+            start += len(rest)
+            rest = b""
+    if closing and rest and skipped < 0 and is_json(rest):
+        yield RawLine(start, start + len(rest), rest)
+
+
+def is_json(data: bytes) -> bool:
+    try:
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeError):
+        return False
+    return True
+
+
+def size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise TranscriptError(f"{path}: {error.strerror}.") from error
+
+
+def fingerprint(path: Path) -> str:
+    """What identifies a file whatever its name: a digest of its first line, up to 4 KB."""
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(4096)
+    except OSError as error:
+        raise TranscriptError(f"{path}: {error.strerror}.") from error
+    line, newline, _ = start.partition(b"\n")
+    if not newline and len(start) < 4096:
+        return ""  # the first line is not complete yet
+    return hashlib.sha256(line).hexdigest()[:16]
+
+
+def tail(path: Path, position: int) -> str:
+    """A fingerprint of the bytes just before a position: were they changed since?"""
+    return digest(path, max(0, position - 256), position)[:16] if position else ""
+
+
+def digest(path: Path, start: int, end: int) -> str:
+    """SHA-256 of a byte range."""
+    sha, left = hashlib.sha256(), end - start
+    try:
+        with path.open("rb") as stream:
+            stream.seek(start)
+            while left > 0 and (chunk := stream.read(min(CHUNK, left))):
+                sha.update(chunk)
+                left -= len(chunk)
+    except OSError as error:
+        raise TranscriptError(f"{path}: {error.strerror}.") from error
+    if left:
+        raise TranscriptError(f"{path}: ends before byte {end}; the host has cut it short.")
+    return sha.hexdigest()
 
 
 def load(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw) -> T | None:
     """Decoded data, mended if need be; None when it is beyond that, or of another shape."""
     try:
         return decoder.decode(data)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, RecursionError):
         return None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _mend(decoder, bytes(data))
-    except RecursionError:
-        return None
-
-
-def _mend(decoder: msgspec.json.Decoder[T], data: bytes) -> T | None:
+        pass
     try:
-        value = json.loads(data.decode("utf-8", "replace").lstrip("\ufeff"))
+        value = json.loads(bytes(data).decode("utf-8", "replace").lstrip("\ufeff"))
         text = json.dumps(value, ensure_ascii=False)
         return decoder.decode(text.encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
-
-
-def unloaded(line: source.Line) -> tuple[Event, ...] | None:
-    """The events of a line that holds nothing to decode."""
-    if line.oversized:
-        return OVERSIZED
-    return None if line.data.strip() else BLANK
 
 
 def files(root: Path, *suffixes: str) -> Iterator[tuple[Path, int]]:
@@ -119,6 +247,12 @@ def first(decoder: msgspec.json.Decoder[T], beginning: bytes, count: int = 10) -
             yield value
 
 
+def matched(pattern: re.Pattern[bytes], head: bytes) -> str:
+    """The JSON string that a pattern finds in a file's beginning."""
+    found = pattern.search(head)
+    return (load(_string, found[1]) or "") if found else ""
+
+
 def past(path: Path, shared: Callable[[bytes], bool | None]) -> int:
     """Where a fork's own lines begin: after the last leading line that is shared.
 
@@ -126,7 +260,7 @@ def past(path: Path, shared: Callable[[bytes], bool | None]) -> int:
     skipped before a shared line, and left to the fork after the last one.
     """
     end = 0
-    for line in source.lines(path, 0, source.CHUNK * 64):
+    for line in lines(path, 0, CHUNK * 64):
         verdict = None if line.oversized else shared(line.data)
         if verdict is False:
             break
@@ -135,25 +269,21 @@ def past(path: Path, shared: Callable[[bytes], bool | None]) -> int:
     return end
 
 
-# -----------------------------------------------------------------------------
-# One line for a tool call, one for its result, one for an attachment.
-#
-# A transcript shows what an agent did, never the full arguments or output: those stay in
-# the host's own file, where the record's id finds them.
+# --- tools ---------------------------------------------------------------------------------
+# A transcript shows what an agent did, never the full arguments or output: those stay in the
+# host's own file, where the record's id finds them.
 
 TELLING = (
     "command", "cmd", "file_path", "notebook_path", "pattern", "query", "url", "path",
     "prompt", "description", "message", "question", "text", "input", "skill", "subject",
 )  # fmt: skip
-
 ROUGH = 1000  # the final cut is made after redaction, lest half a secret survive it
-_ANY: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 def arguments(text: str) -> Any:
     """Arguments that a host keeps as JSON inside a string; the string if they are not."""
     try:
-        return _ANY.decode(text)
+        return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return text
 
@@ -166,9 +296,7 @@ def summary(given: Any) -> str:
         for key in TELLING:
             if line := _words(given.get(key)):
                 return one_line(line, ROUGH)
-    if not given:
-        return ""
-    return one_line(msgspec.json.encode(given).decode(), ROUGH)
+    return one_line(msgspec.json.encode(given).decode(), ROUGH) if given else ""
 
 
 def _words(value: Any) -> str:
@@ -180,11 +308,9 @@ def _words(value: Any) -> str:
 def result(text: str) -> str:
     """The first line that says something, and how many others there are."""
     text = text.strip()
-    line, others = _telling(text), text.count("\n")
-    if not others:
-        return one_line(line, ROUGH)
-    more = f" (+{others} line{'s' if others > 1 else ''})"
-    return one_line(line, ROUGH) + more
+    others = text.count("\n")
+    more = f" (+{others} line{'s' if others > 1 else ''})" if others else ""
+    return one_line(_telling(text), ROUGH) + more
 
 
 def _telling(text: str) -> str:
@@ -199,12 +325,7 @@ def _telling(text: str) -> str:
     return text[: ROUGH * 8].partition("\n")[0]
 
 
-def attachment(kind: str, size: int, record: str) -> str:
+def attachment(kind: str, base64: str, record: str) -> str:
     """A reference to something that stays in the host's file."""
-    kilobytes = max(1, round(size / 1024))
+    kilobytes = max(1, round(len(base64) * 3 // 4 / 1024))
     return f"{kind} {kilobytes} KB (source line {record})"
-
-
-def base64_size(encoded: int) -> int:
-    """How many bytes so many characters of base64 stand for."""
-    return encoded * 3 // 4

@@ -1,8 +1,8 @@
-"""OpenClaw's SQLite store, read while the gateway runs.
+"""OpenClaw: an event tree (see `pi`), in SQLite today and in JSON lines before.
 
-It is opened read-only, and never as immutable: the gateway writes to it through a WAL.
-A position is a sequence number: p means that the next event to take has seq >= p. Other
-versions may lack a column or a table, so only what exists is asked for.
+`agents/<id>/agent/openclaw-agent.sqlite` holds every session of an agent (`_Store`). Older
+versions wrote `agents/<id>/sessions/<session>.jsonl` and renamed the file to `.jsonl.reset.<time>`
+or `.jsonl.deleted.<time>`; each such file is a session part of its own (`_Rotated`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ import msgspec
 
 from wakebook.base.errors import TranscriptError
 from wakebook.capture.hosts import jsonl
-from wakebook.capture.hosts import pi as tree
-from wakebook.capture.hosts.pi import Tree, is_openclaw, model_of, read, root
-from wakebook.capture.hosts.pi import tree_header as header
-from wakebook.capture.session import Kind, Session, kind_of_key
+from wakebook.capture.hosts.pi import MODEL, NodeMessage, Tree, header, is_openclaw, root
+from wakebook.capture.state import Kind, Session, kind_of_key
 from wakebook.capture.transcript import Event, Ignored, Record
 
 PAGE = 500  # rows a query: a long read never keeps the gateway from a checkpoint
@@ -32,48 +30,113 @@ BUSY_SECONDS = 5
 WINDOW = ("session_key", "session_scope", "chat_type", "channel", "model", "spawned_by",
           "acp_owned", "hook_external_content_source")  # fmt: skip
 NODE = ("created_via", "spawned_by")
+STORES = ("agents/*/agent/openclaw-agent.sqlite", "agent/openclaw-agent.sqlite", "*.sqlite")
+FILES = ("agents/*/sessions/*.jsonl*", "sessions/*.jsonl*", "*.jsonl*")
+NOT_HUMAN = (
+    "A new session was started via /new or /reset",
+    "Read HEARTBEAT.md if it exists",
+    "Pre-compaction memory flush",
+)
+CANNED = ("✅ New session started", "✅ Session reset", "HEARTBEAT_OK", "NO_REPLY")
+
+_INTERNAL = re.compile(
+    r"<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>.*?(?:<<<END_OPENCLAW_INTERNAL_CONTEXT>>>|\Z)",
+    re.DOTALL,
+)
+_SLASH = re.compile(r"/[A-Za-z][\w:.-]*\Z")
+_NAME = re.compile(r"(?P<id>[^.]+)\.jsonl(?:\.(?P<part>(?:reset|deleted)\..+))?\Z")
+_TASK = re.compile(rb'"text":\s*"\[(cron:|Subagent )')
 
 
-def is_store(head: bytes) -> bool:
-    return head.startswith(b"SQLite format 3\x00")
+class _ChatTree(Tree):
+    """A tree without what OpenClaw itself puts into the mouth of user and agent."""
+
+    def heard(self, message: NodeMessage, text: str) -> tuple[str, str]:
+        if message.role == "assistant":
+            return ("", "canned-reply") if text.startswith(CANNED) else super().heard(message, text)
+        if "<<<BEGIN_OPENCLAW" in text:
+            text = _INTERNAL.sub("", text).strip()
+            if not text:
+                return "", "internal-context"
+        if _SLASH.match(text):
+            return "", "slash-command"
+        if text.startswith(NOT_HUMAN):
+            return "", "gateway-prompt"
+        return super().heard(message, text)
 
 
-class Store:
-    """Sessions, records and digests of a store."""
-
+class OpenClaw:
     name = "openclaw"
-    unit = "seq"
-    tree = True
-
-    def __init__(self, meaning: Callable[[str], Tree]) -> None:
-        self._meaning = meaning
 
     def discover(self, root: Path) -> Iterator[Session]:
-        return self.sessions(root)
+        if root.is_file():
+            yield from _stored(root) if _is_store(jsonl.head(root, 16)) else _rotated([root])
+            return
+        seen: set[tuple[Path, str]] = set()
+        for path in _matches(root, STORES):
+            try:
+                for session in _stored(path):
+                    seen.add((_agent(path), session.id))
+                    yield session
+            except TranscriptError:  # a session that cannot be read: catch_up says so
+                yield Session(host=self.name, id=f"{_agent(path).name}-store", path=path)
+        for session in _rotated(_matches(root, FILES)):
+            if session.part or (_agent(session.path), session.id) not in seen:
+                yield session
 
-    def recognises(self, path: Path, head: bytes = b"") -> bool:
+    def search(self, root: Path) -> Iterator[Session]:
+        seen: set[Path] = set()
+        below = (agents.parent for agents in root.rglob("agents") if agents.parent != root)
+        for place in (root, *below, *root.rglob("*.sqlite")):
+            found = [session for session in self.discover(place) if session.path not in seen]
+            seen.update(session.path for session in found)
+            yield from found
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        if not _is_store(head):
+            return header(head) is not None and is_openclaw(path, head)
         try:
             with _open(path) as database:
                 return bool(_columns(database, "transcript_events"))
         except TranscriptError:
             return False
 
-    def sessions(self, path: Path) -> Iterator[Session]:
-        with _open(path) as database:
-            if not _columns(database, "transcript_events"):
-                return
-            query = "SELECT session_id, MAX(seq) FROM transcript_events GROUP BY session_id"
-            for identity, last in database.execute(query).fetchall():
-                yield _session(database, path, identity, last)
+    def format(self, session: Session) -> _Store | _Rotated:
+        return _Rotated() if ".jsonl" in session.path.name else _Store()
+
+
+def _is_store(head: bytes) -> bool:
+    return head.startswith(b"SQLite format 3\x00")
+
+
+def _matches(root: Path, patterns: tuple[str, ...]) -> list[Path]:
+    return [path for pattern in patterns for path in sorted(root.glob(pattern)) if path.is_file()]
+
+
+def _agent(path: Path) -> Path:
+    """The folder of the agent that a source belongs to."""
+    return path.parent.parent if path.parent.name in ("agent", "sessions") else path.parent
+
+
+class _Store:
+    """The SQLite store, read while the gateway runs.
+
+    It is opened read-only, and never as immutable: the gateway writes to it through a WAL.
+    A position is a sequence number: p means that the next event to take has seq >= p. Other
+    versions may lack a column or a table, so only what exists is asked for.
+    """
+
+    unit = "seq"
+    tree = True
 
     def records(
         self, session: Session, position: int, limit: int, closing: bool
     ) -> Iterator[Record]:
         with _open(session.path) as database:
-            events = self._meaning(_root(database, session.id))
+            tree = _ChatTree(_root(database, session.id))
             packed = _packed(database)
             for seq, data, zstd, oversized in _rows(database, session.id, position, limit, packed):
-                found = jsonl.OVERSIZED if oversized else _meaning(events, data, zstd, limit)
+                found = jsonl.OVERSIZED if oversized else _meaning(tree, data, zstd, limit)
                 yield Record(seq, seq + 1, found)
 
     def size(self, session: Session) -> int:
@@ -104,7 +167,7 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         uri = f"{path.absolute().as_uri()}?mode=ro"
         with ended(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as database:
-            database.text_factory = _text
+            database.text_factory = lambda data: data.decode("utf-8", "replace")
             yield database
     except sqlite3.Error as error:
         raise TranscriptError(
@@ -112,10 +175,6 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
             "If the gateway is stopped and its -wal file belongs to another user, "
             "start the gateway once or run Wakebook as that user."
         ) from error
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 def _columns(database: sqlite3.Connection, table: str) -> set[str]:
@@ -146,12 +205,12 @@ def _rows(
         position = rows[-1][0] + 1
 
 
-def _meaning(events: Tree, data: bytes | None, zstd: bytes | None, limit: int) -> tuple[Event, ...]:
+def _meaning(tree: Tree, data: bytes | None, zstd: bytes | None, limit: int) -> tuple[Event, ...]:
     if data is None and zstd is not None:
         data = _unpacked(zstd, limit)
         if data is None:
             return (Ignored("zstd", unknown=True),)
-    return events.events(data) if data else jsonl.UNREADABLE
+    return tree.events(data) if data else jsonl.UNREADABLE
 
 
 def _unpacked(packed: bytes, limit: int) -> bytes | None:
@@ -181,6 +240,16 @@ def _root(database: sqlite3.Connection, identity: str) -> str:
     return root(b"\n".join(row[0] for row in rows))
 
 
+def _stored(path: Path) -> Iterator[Session]:
+    """The sessions of a store."""
+    with _open(path) as database:
+        if not _columns(database, "transcript_events"):
+            return
+        query = "SELECT session_id, MAX(seq) FROM transcript_events GROUP BY session_id"
+        for identity, last in database.execute(query).fetchall():
+            yield _session(database, path, identity, last)
+
+
 def _row(database: sqlite3.Connection, table: str, wanted: tuple[str, ...], where: str,
          value: str) -> dict[str, Any]:  # fmt: skip
     """The wanted columns of one row, as far as table, columns and row exist."""
@@ -203,7 +272,7 @@ def _session(database: sqlite3.Connection, path: Path, identity: str, last: int)
     first = _row(database, "transcript_events", ("event_json",), "session_id", identity)
     opening = header((first.get("event_json") or "").encode())
     return Session(
-        host=Store.name,
+        host=OpenClaw.name,
         id=identity,
         path=path,
         kind=_kind(key, window, entry),
@@ -216,8 +285,7 @@ def _session(database: sqlite3.Connection, path: Path, identity: str, last: int)
 
 
 def _kind(key: str, window: dict[str, Any], entry: dict[str, Any]) -> Kind:
-    kind = kind_of_key(key)
-    if kind != "main":
+    if (kind := kind_of_key(key)) != "main":
         return kind
     if window.get("spawned_by") or entry.get("spawned_by") or window.get("acp_owned"):
         return "subagent"
@@ -229,149 +297,41 @@ def _kind(key: str, window: dict[str, Any], entry: dict[str, Any]) -> Kind:
     return "group" if shared & {"group", "channel"} else "main"
 
 
-# -----------------------------------------------------------------------------
-# OpenClaw: an event tree (see `tree`), in SQLite today and in JSON lines before.
-#
-# `agents/<id>/agent/openclaw-agent.sqlite` holds every session of an agent (see
-# `openclaw_store`). Older versions wrote `agents/<id>/sessions/<session>.jsonl` and renamed
-# the file to `.jsonl.reset.<time>` or `.jsonl.deleted.<time>`; each such file is a session
-# part of its own. `reader` gives the one of the two that a session needs.
-
-STORES = ("agents/*/agent/openclaw-agent.sqlite", "agent/openclaw-agent.sqlite", "*.sqlite")
-FILES = ("agents/*/sessions/*.jsonl*", "sessions/*.jsonl*", "*.jsonl*")
-NOT_HUMAN = (
-    "A new session was started via /new or /reset",
-    "Read HEARTBEAT.md if it exists",
-    "Pre-compaction memory flush",
-)
-CANNED = ("✅ New session started", "✅ Session reset", "HEARTBEAT_OK", "NO_REPLY")
-
-_INTERNAL = re.compile(
-    r"<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>.*?(?:<<<END_OPENCLAW_INTERNAL_CONTEXT>>>|\Z)",
-    re.DOTALL,
-)
-_SLASH = re.compile(r"/[A-Za-z][\w:.-]*\Z")
-_NAME = re.compile(r"(?P<id>[^.]+)\.jsonl(?:\.(?P<part>(?:reset|deleted)\..+))?\Z")
-_TASK = re.compile(rb'"text":\s*"\[(cron:|Subagent )')
-
-
-class ChatTree(tree.Tree):
-    """A tree without what OpenClaw itself puts into the mouth of user and agent."""
-
-    def heard(self, message: tree.Message, text: str) -> tuple[str, str]:
-        if message.role == "assistant":
-            return ("", "canned-reply") if text.startswith(CANNED) else super().heard(message, text)
-        if "<<<BEGIN_OPENCLAW" in text:
-            text = _INTERNAL.sub("", text).strip()
-            if not text:
-                return "", "internal-context"
-        if _SLASH.match(text):
-            return "", "slash-command"
-        if text.startswith(NOT_HUMAN):
-            return "", "gateway-prompt"
-        return super().heard(message, text)
-
-
-class OpenClaw:
-    """Both kinds of source under one name."""
-
-    name = "openclaw"
-    unit = "seq"
-    tree = True
-
-    def __init__(self) -> None:
-        self._store = Store(ChatTree)
-        self._rotated = Rotated()
-
-    def reader(self, session: Session) -> Store | Rotated:
-        return self._rotated if ".jsonl" in session.path.name else self._store
-
-    def discover(self, root: Path) -> Iterator[Session]:
-        if root.is_file():
-            stored = is_store(jsonl.head(root, 16))
-            yield from self._store.sessions(root) if stored else self._rotated.sessions([root])
-            return
-        seen: set[tuple[Path, str]] = set()
-        for path in _matches(root, STORES):
-            try:
-                for session in self._store.sessions(path):
-                    seen.add((_agent(path), session.id))
-                    yield session
-            except TranscriptError:  # a session that cannot be read: catch_up says so
-                yield Session(host=self.name, id=f"{_agent(path).name}-store", path=path)
-        for session in self._rotated.sessions(_matches(root, FILES)):
-            if session.part or (_agent(session.path), session.id) not in seen:
-                yield session
-
-    def recognises(self, path: Path, head: bytes) -> bool:
-        if is_store(head):
-            return self._store.recognises(path)
-        return tree.tree_header(head) is not None and is_openclaw(path, head)
-
-    def records(
-        self, session: Session, position: int, limit: int, closing: bool
-    ) -> Iterator[Record]:
-        return self.reader(session).records(session, position, limit, closing)
-
-    def size(self, session: Session) -> int:
-        return self.reader(session).size(session)
-
-    def digest(self, session: Session, start: int, end: int) -> str:
-        return self.reader(session).digest(session, start, end)
-
-    def beginning(self, session: Session, captured: Callable[[Path], bool]) -> int:
-        return 0
-
-
-class Rotated(jsonl.Files):
+class _Rotated(jsonl.Files):
     """The older files. A session is `<id>.jsonl`; a rotated one is a part of its own."""
 
-    name = OpenClaw.name
     tree = True
-
-    def discover(self, root: Path) -> Iterator[Session]:
-        return OpenClaw().discover(root)
-
-    def recognises(self, path: Path, head: bytes) -> bool:
-        return OpenClaw().recognises(path, head)
-
-    def sessions(self, paths: list[Path]) -> Iterator[Session]:
-        listed: dict[Path, dict[str, tuple[str, dict[str, Any]]]] = {}
-        for path in paths:
-            name, head = _NAME.match(path.name), jsonl.head(path)
-            found = tree.tree_header(head)
-            if name is None or found is None or not is_openclaw(path, head):
-                continue
-            if path.parent not in listed:
-                listed[path.parent] = _listed(path.parent / "sessions.json")
-            key, entry = listed[path.parent].get(name["id"], ("", {}))
-            yield Session(
-                host=self.name,
-                id=name["id"],
-                path=path,
-                kind=_kind_of(key, entry, head),
-                key=key,
-                part=name["part"] or "",
-                size=path.stat().st_size,
-                cwd=found.cwd or "",
-                channel=str(entry.get("channel") or entry.get("lastChannel") or ""),
-                model=str(entry.get("model") or "") or model_of(head),
-            )
 
     def records(
         self, session: Session, position: int, limit: int, closing: bool
     ) -> Iterator[Record]:
-        events = ChatTree(tree.root(jsonl.head(session.path)))
-        return read(events, session, position, limit, closing)
+        tree = _ChatTree(root(jsonl.head(session.path)))
+        return tree.read(session, position, limit, closing)
 
 
-def _matches(root: Path, patterns: tuple[str, ...]) -> list[Path]:
-    return [path for pattern in patterns for path in sorted(root.glob(pattern)) if path.is_file()]
-
-
-def _agent(path: Path) -> Path:
-    """The folder of the agent that a source belongs to."""
-    return path.parent.parent if path.parent.name in ("agent", "sessions") else path.parent
+def _rotated(paths: list[Path]) -> Iterator[Session]:
+    """The sessions in these files."""
+    listed: dict[Path, dict[str, tuple[str, dict[str, Any]]]] = {}
+    for path in paths:
+        name, head = _NAME.match(path.name), jsonl.head(path)
+        found = header(head)
+        if name is None or found is None or not is_openclaw(path, head):
+            continue
+        if path.parent not in listed:
+            listed[path.parent] = _listed(path.parent / "sessions.json")
+        key, entry = listed[path.parent].get(name["id"], ("", {}))
+        yield Session(
+            host=OpenClaw.name,
+            id=name["id"],
+            path=path,
+            kind=_kind_of(key, entry, head),
+            key=key,
+            part=name["part"] or "",
+            size=path.stat().st_size,
+            cwd=found.cwd or "",
+            channel=str(entry.get("channel") or entry.get("lastChannel") or ""),
+            model=str(entry.get("model") or "") or jsonl.matched(MODEL, head),
+        )
 
 
 def _listed(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
@@ -392,9 +352,8 @@ def _kind_of(key: str, entry: dict[str, Any], head: bytes) -> Kind:
     if not key:  # not listed any more: the first message may tell
         task = _TASK.search(head)
         return "main" if task is None else "cron" if task[1] == b"cron:" else "subagent"
-    kind = kind_of_key(key)
-    if kind == "main" and entry.get("spawnedBy"):
+    if (kind := kind_of_key(key)) != "main":
+        return kind
+    if entry.get("spawnedBy"):
         return "subagent"
-    if kind == "main" and entry.get("chatType") in ("group", "channel"):
-        return "group"
-    return kind
+    return "group" if entry.get("chatType") in ("group", "channel") else "main"

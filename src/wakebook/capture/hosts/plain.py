@@ -1,9 +1,11 @@
-"""A chat in Markdown: turns under headings such as `## user` or `## 18:45 — agent`.
+"""Your own agent's chats: JSON lines `{"role": ..., "content": ...}`, or Markdown.
 
-The file is always followed from its beginning, because what a line means depends on the
-code fence it may stand in; what lies before the position is not yielded. The last turn
-may still grow, so it is yielded only when the session is closing; should it grow after
-that, the rest follows as one more turn of the same speaker.
+A JSONL file may begin with a header `{"session": ..., "model": ..., "cwd": ..., "channel": ...}`,
+and `{"type": "reset"}` ends a window. In Markdown, turns stand under headings such as `## user` or
+`## 18:45 — agent`. Such a file is always followed from its beginning, because what a line means
+depends on the code fence it may stand in; what lies before the position is not yielded. The last
+turn may still grow, so it is yielded only when the session is closing; should it grow after that,
+the rest follows as one more turn of the same speaker.
 """
 
 from __future__ import annotations
@@ -17,11 +19,9 @@ from typing import Any
 import msgspec
 
 from wakebook.base import clock
-from wakebook.capture import source
 from wakebook.capture.hosts import jsonl
-from wakebook.capture.hosts import jsonl as tools
-from wakebook.capture.hosts.jsonl import load
-from wakebook.capture.session import Session
+from wakebook.capture.hosts.jsonl import RawLine
+from wakebook.capture.state import Session
 from wakebook.capture.transcript import (
     About,
     Boundary,
@@ -34,6 +34,9 @@ from wakebook.capture.transcript import (
     Said,
 )
 
+ROLES: dict[str, Role] = {
+    "user": "user", "human": "user", "agent": "agent", "assistant": "agent", "system": "system",
+}  # fmt: skip
 _HEADING = re.compile(
     rb"##[ \t]+(?:(?P<day>\d{4}-\d\d-\d\d)[ T]+)?"
     rb"(?:(?P<time>\d{1,2}:\d\d(?::\d\d)?)(?P<zone>Z)?\s*(?:-|\xe2\x80\x93|\xe2\x80\x94)\s*)?"
@@ -42,147 +45,6 @@ _HEADING = re.compile(
 )
 _FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
 _PAIR = re.compile(r"([A-Za-z_]+)\s*:\s*(.*?)\s*\Z")
-_ROLES: dict[str, Role] = {
-    "user": "user", "human": "user", "agent": "agent", "assistant": "agent", "system": "system",
-}  # fmt: skip
-
-
-class _Turn(msgspec.Struct):
-    """A heading and its text, or what stands before the first heading (no role)."""
-
-    start: int
-    end: int
-    body: int  # where its text begins, past the heading
-    role: Role | None = None
-    at: datetime | None = None
-    lines: list[source.Line] = msgspec.field(default_factory=list)
-
-    def text(self, position: int) -> str:
-        """Its text, as far as it stands at a position or after it."""
-        first = max(self.body, position)
-        kept = (line.data[max(0, first - line.start) :] for line in self.lines if line.end > first)
-        return b"\n".join(kept).decode("utf-8", "replace").strip()
-
-
-def recognises(head: bytes) -> bool:
-    return any(_HEADING.match(line) for line in head.split(b"\n"))
-
-
-def frontmatter(head: bytes) -> dict[str, str]:
-    """`name: value` pairs between --- lines at the very beginning."""
-    lines = head.decode("utf-8", "replace").splitlines()
-    if not lines or lines[0].strip() != "---":
-        return {}
-    found: dict[str, str] = {}
-    for line in lines[1:]:
-        if line.strip() == "---":
-            return found
-        if pair := _PAIR.match(line):
-            found[pair[1]] = pair[2].strip("\"'")
-    return {}
-
-
-def records(session: Session, position: int, limit: int, closing: bool) -> Iterator[Record]:
-    front = frontmatter(jsonl.head(session.path))
-    waiting: _Turn | None = None
-    for turn in _turns(session, limit, closing, clock.parse(front.get("started"))):
-        if waiting is not None and waiting.end > position:
-            yield _record(waiting, session, position, front)
-        waiting = turn
-    if closing and waiting is not None and waiting.end > position:
-        yield _record(waiting, session, position, front)
-
-
-def _turns(session: Session, limit: int, closing: bool, last: datetime | None) -> Iterator[_Turn]:
-    current: _Turn | None = None
-    fence = b""
-    for line in _lines(session, limit, closing):
-        heading = None if fence else _HEADING.match(line.data)
-        if current is None or heading:
-            if current is not None:
-                yield current
-            current = _Turn(line.start, line.end, line.start)
-        if heading:
-            current.role = _ROLES[heading["role"].decode().lower()]
-            current.at = _moment(heading, last)
-            current.body = line.end
-            last = current.at or last
-        fence = _fence(line.data, fence)
-        current.lines.append(line)
-        current.end = line.end
-    if current is not None:
-        yield current
-
-
-def _lines(session: Session, limit: int, closing: bool) -> Iterator[source.Line]:
-    """Complete lines; when closing, also a last one without its newline."""
-    end = 0
-    for line in source.lines(session.path, 0, limit):
-        end = line.end
-        yield line
-    if not closing:
-        return
-    with session.path.open("rb") as stream:
-        stream.seek(end)
-        rest = stream.read(limit + 1)
-    if 0 < len(rest) <= limit:
-        yield source.Line(end, end + len(rest), rest)
-
-
-def _record(turn: _Turn, session: Session, position: int, front: dict[str, str]) -> Record:
-    start = max(turn.start, position)
-    return Record(start, turn.end, (_event(turn, session, start, front),))
-
-
-def _event(turn: _Turn, session: Session, start: int, front: dict[str, str]) -> Event:
-    if any(line.oversized for line in turn.lines):
-        return Ignored("oversized", unknown=True)
-    if turn.role is None:
-        if start == 0 and front:
-            return About(model=front.get("model", ""), channel=front.get("channel", ""))
-        return Ignored("preamble")
-    text = turn.text(start)
-    if not text:
-        return Ignored("empty")
-    return Said(turn.role, text, f"{session.id}:{start}", turn.at)
-
-
-def _moment(heading: re.Match[bytes], last: datetime | None) -> datetime | None:
-    """The time of a heading. A bare hour is on the day of the last one, or the day after."""
-    if not heading["time"]:
-        return None
-    hour = heading["time"].decode().zfill(5 if heading["time"].count(b":") == 1 else 8)
-    if heading["day"]:
-        return clock.parse(f"{heading['day'].decode()}T{hour}")
-    if last is None:
-        return None
-    moment = clock.parse(f"{last:%Y-%m-%d}T{hour}")
-    if moment is not None and moment < last.replace(second=0, microsecond=0):
-        moment += timedelta(days=1)
-    return moment
-
-
-def _fence(line: bytes, opened: bytes) -> bytes:
-    """The code fence that is open after this line."""
-    mark = _FENCE.match(line)
-    if mark is None:
-        return opened
-    if not opened:
-        return mark[1]
-    closes = mark[1].startswith(opened) and not line.strip().strip(mark[1][:1])
-    return b"" if closes else opened
-
-
-# -----------------------------------------------------------------------------
-# Your own agent's chats: JSON lines `{"role": ..., "content": ...}`, or Markdown.
-#
-# The Markdown form is in `plain_markdown`. A JSONL file may begin with a header
-# `{"session": ..., "model": ..., "cwd": ..., "channel": ...}`, and `{"type": "reset"}`
-# ends a window.
-
-ROLES: dict[str, Role] = {
-    "user": "user", "human": "user", "agent": "agent", "assistant": "agent", "system": "system",
-}  # fmt: skip
 
 
 class _Function(msgspec.Struct, gc=False):
@@ -226,29 +88,42 @@ _line = msgspec.json.Decoder(_Line)
 
 class Plain(jsonl.Files):
     name = "plain"
-    tree = False
+    suffixes = (".jsonl", ".md")
 
-    def discover(self, root: Path) -> Iterator[Session]:
-        for path, size in jsonl.files(root, ".jsonl", ".md"):
-            head = jsonl.head(path)
-            if self.recognises(path, head):
-                yield _session(path, size, head)
+    def session(self, path: Path, size: int, head: bytes) -> Session:
+        header = _Line()
+        if path.suffix == ".md":
+            front = _frontmatter(head)
+            header.session = front.get("session_id")
+            header.model, header.channel = front.get("model"), front.get("channel")
+        else:
+            header = next(filter(_is_header, jsonl.first(_line, head, 1)), header)
+        return Session(
+            host=self.name,
+            id=header.session or path.stem,
+            path=path,
+            size=size,
+            cwd=header.cwd or "",
+            channel=header.channel or "",
+            model=header.model or "",
+        )
 
     def recognises(self, path: Path, head: bytes) -> bool:
         if path.suffix == ".md":
-            return recognises(head)
-        lines = list(jsonl.first(_line, head, 2))
-        return bool(lines) and (_is_turn(lines[0]) or _is_header(lines[0]))
+            return any(_HEADING.match(line) for line in head.split(b"\n"))
+        first = next(jsonl.first(_line, head, 2), None)
+        return first is not None and (_is_turn(first) or _is_header(first))
 
     def records(
         self, session: Session, position: int, limit: int, closing: bool
     ) -> Iterator[Record]:
         if session.path.suffix == ".md":
-            yield from records(session, position, limit, closing)
-            return
-        for line in source.lines(session.path, position, limit, closing):
-            nothing = jsonl.unloaded(line)
-            yield Record(line.start, line.end, nothing or _events(line, session))
+            return _markdown(session, position, limit, closing)
+        return super().records(session, position, limit, closing)
+
+    def events(self, line: RawLine, session: Session) -> tuple[Event, ...]:
+        found = jsonl.load(_line, line.data)
+        return jsonl.UNREADABLE if found is None else (_event(found, line, session),)
 
 
 def _is_turn(line: _Line) -> bool:
@@ -260,46 +135,23 @@ def _is_header(line: _Line) -> bool:
     return line.role is None and line.type is None and line.session is not None
 
 
-def _session(path: Path, size: int, head: bytes) -> Session:
-    if path.suffix == ".md":
-        front = frontmatter(head)
-        header = _Line(
-            session=front.get("session_id"), model=front.get("model"), channel=front.get("channel")
-        )
-    else:
-        header = next((line for line in jsonl.first(_line, head, 1) if _is_header(line)), _Line())
-    return Session(
-        host=Plain.name,
-        id=header.session or path.stem,
-        path=path,
-        size=size,
-        cwd=header.cwd or "",
-        channel=header.channel or "",
-        model=header.model or "",
-    )
-
-
-def _events(line: source.Line, session: Session) -> tuple[Event, ...]:
-    found = load(_line, line.data)
-    if found is None:
-        return jsonl.UNREADABLE
+def _event(found: _Line, line: RawLine, session: Session) -> Event:
     if _is_header(found):
-        about = About(model=found.model or "", cwd=found.cwd or "", channel=found.channel or "")
-        return (about,)
+        return About(model=found.model or "", cwd=found.cwd or "", channel=found.channel or "")
     identity = f"{session.id}:{line.start}" if found.id is None else str(found.id)
     at = clock.parse(found.timestamp if found.timestamp is not None else found.at)
     if found.type == "reset":
-        return (Boundary("reset", found.reason or "", at, identity),)
+        return Boundary("reset", found.reason or "", at, identity)
     text = _text(found)
     if found.role == "tool":
-        return (Result(found.tool_call_id or "", tools.result(text), bool(found.is_error)),)
+        return Result(found.tool_call_id or "", jsonl.result(text), bool(found.is_error))
     role = ROLES.get(found.role or "")
     if role is None:
-        return (Ignored(found.role or found.type or "no role", unknown=True),)
+        return Ignored(found.role or found.type or "no role", unknown=True)
     calls = tuple(_call(call) for call in found.tool_calls or ())
     if not text and not calls:
-        return (Ignored("empty"),)
-    return (Said(role, text, identity, at, calls, model=found.model or ""),)
+        return Ignored("empty")
+    return Said(role, text, identity, at, calls, model=found.model or "")
 
 
 def _text(line: _Line) -> str:
@@ -313,5 +165,130 @@ def _call(call: _ToolCall) -> Call:
     given = call.function.arguments if call.function else call.arguments
     name = call.function.name if call.function else call.name
     if isinstance(given, str):
-        given = tools.arguments(given)
-    return Call(call.id, name, tools.summary(given))
+        given = jsonl.arguments(given)
+    return Call(call.id, name, jsonl.summary(given))
+
+
+# --- Markdown -------------------------------------------------------------------------------
+
+
+class _Turn(msgspec.Struct):
+    """A heading and its text, or what stands before the first heading (no role)."""
+
+    start: int
+    end: int
+    body: int  # where its text begins, past the heading
+    role: Role | None = None
+    at: datetime | None = None
+    lines: list[RawLine] = msgspec.field(default_factory=list)
+
+    def text(self, position: int) -> str:
+        """Its text, as far as it stands at a position or after it."""
+        first = max(self.body, position)
+        kept = (line.data[max(0, first - line.start) :] for line in self.lines if line.end > first)
+        return b"\n".join(kept).decode("utf-8", "replace").strip()
+
+
+def _frontmatter(head: bytes) -> dict[str, str]:
+    """`name: value` pairs between --- lines at the very beginning."""
+    lines = head.decode("utf-8", "replace").splitlines()
+    if not lines or lines[0].strip() != "---":
+        return {}
+    found: dict[str, str] = {}
+    for line in lines[1:]:
+        if line.strip() == "---":
+            return found
+        if pair := _PAIR.match(line):
+            found[pair[1]] = pair[2].strip("\"'")
+    return {}
+
+
+def _markdown(session: Session, position: int, limit: int, closing: bool) -> Iterator[Record]:
+    front = _frontmatter(jsonl.head(session.path))
+    waiting: _Turn | None = None
+    for turn in _turns(session, limit, closing, clock.parse(front.get("started"))):
+        if waiting is not None and waiting.end > position:
+            yield _record(waiting, session, position, front)
+        waiting = turn
+    if closing and waiting is not None and waiting.end > position:
+        yield _record(waiting, session, position, front)
+
+
+def _turns(session: Session, limit: int, closing: bool, last: datetime | None) -> Iterator[_Turn]:
+    current: _Turn | None = None
+    fence = b""
+    for line in _lines(session, limit, closing):
+        heading = None if fence else _HEADING.match(line.data)
+        if current is None or heading:
+            if current is not None:
+                yield current
+            current = _Turn(line.start, line.end, line.start)
+        if heading:
+            current.role = ROLES[heading["role"].decode().lower()]
+            current.at = _moment(heading, last)
+            current.body = line.end
+            last = current.at or last
+        fence = _fence(line.data, fence)
+        current.lines.append(line)
+        current.end = line.end
+    if current is not None:
+        yield current
+
+
+def _lines(session: Session, limit: int, closing: bool) -> Iterator[RawLine]:
+    """Complete lines; when closing, also a last one without its newline."""
+    end = 0
+    for line in jsonl.lines(session.path, 0, limit):
+        end = line.end
+        yield line
+    if not closing:
+        return
+    with session.path.open("rb") as stream:
+        stream.seek(end)
+        rest = stream.read(limit + 1)
+    if 0 < len(rest) <= limit:
+        yield RawLine(end, end + len(rest), rest)
+
+
+def _record(turn: _Turn, session: Session, position: int, front: dict[str, str]) -> Record:
+    start = max(turn.start, position)
+    return Record(start, turn.end, (_said(turn, session, start, front),))
+
+
+def _said(turn: _Turn, session: Session, start: int, front: dict[str, str]) -> Event:
+    if any(line.oversized for line in turn.lines):
+        return Ignored("oversized", unknown=True)
+    if turn.role is None:
+        if start == 0 and front:
+            return About(model=front.get("model", ""), channel=front.get("channel", ""))
+        return Ignored("preamble")
+    text = turn.text(start)
+    if not text:
+        return Ignored("empty")
+    return Said(turn.role, text, f"{session.id}:{start}", turn.at)
+
+
+def _moment(heading: re.Match[bytes], last: datetime | None) -> datetime | None:
+    """The time of a heading. A bare hour is on the day of the last one, or the day after."""
+    if not heading["time"]:
+        return None
+    hour = heading["time"].decode().zfill(5 if heading["time"].count(b":") == 1 else 8)
+    if heading["day"]:
+        return clock.parse(f"{heading['day'].decode()}T{hour}")
+    if last is None:
+        return None
+    moment = clock.parse(f"{last:%Y-%m-%d}T{hour}")
+    if moment is not None and moment < last.replace(second=0, microsecond=0):
+        moment += timedelta(days=1)
+    return moment
+
+
+def _fence(line: bytes, opened: bytes) -> bytes:
+    """The code fence that is open after this line."""
+    mark = _FENCE.match(line)
+    if mark is None:
+        return opened
+    if not opened:
+        return mark[1]
+    closes = mark[1].startswith(opened) and not line.strip().strip(mark[1][:1])
+    return b"" if closes else opened

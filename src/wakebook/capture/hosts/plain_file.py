@@ -1,4 +1,6 @@
-"""Writing the plain format: a message as a program has it becomes lines that `plain` reads.
+"""A chat of your own agent, on disk: a file in the plain format that is only ever appended to.
+
+A message as a program has it becomes lines that `plain` reads:
 
     OpenAI chat        role, content, tool_calls; role tool with tool_call_id
     OpenAI responses   items: message, function_call, function_call_output
@@ -7,6 +9,11 @@
 
 What is no part of a conversation (a system prompt, reasoning, a hosted tool's own record)
 comes to no line at all. A picture is named, not kept.
+
+The lines of a message are one durable append, and every line begins with its id: whether it is
+there can be seen without reading the file, and a message that is sent again adds what is missing.
+A writer that was killed may leave half a line: the next one takes it out. Everything that writes
+does so under the home's lock.
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ import msgspec
 
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
-from wakebook.capture import source
+from wakebook.capture.hosts import jsonl
 
 Line = dict[str, Any]
 
@@ -34,6 +41,9 @@ _ROLES = {
 }  # fmt: skip
 _MEDIA = ("image", "audio", "video", "file", "document")
 _UNREAL = ("__fake_id__",)  # what the Agents SDK calls every message of a chat model
+LAST = 4096  # bytes in which the last line is looked for, if it may be a reset
+LOST = "(no result: the agent was stopped)"
+SENT = ("role", "content", "tool_calls", "tool_call_id")  # what a model is sent of a line
 SHAPES = (
     'Give a dict with "role" (user, assistant or tool) and "content", as OpenAI, Anthropic and '
     "LangChain have it."
@@ -87,53 +97,48 @@ def result(identity: object, content: object, error: bool = False) -> Line:
 
 
 def encode(line: Line) -> bytes:
-    """One line of the file. Halves of characters, which no file can hold, are replaced."""
-    try:
-        return msgspec.json.encode(line, enc_hook=str) + b"\n"
-    except (UnicodeEncodeError, TypeError):
-        return _dumps(line).encode("utf-8", "replace") + b"\n"
-    except RecursionError as error:
-        raise WakebookError("A message that contains itself cannot be written down.") from error
+    """One line of the file."""
+    return _encoded(line) + b"\n"
 
 
 def text_of(value: object) -> str:
     """A tool's arguments or result as text: JSON, if it is none yet."""
     if value is None or isinstance(value, str):
         return value or ""
+    return _encoded(value).decode()
+
+
+def _encoded(value: object) -> bytes:
+    """As JSON. Halves of characters, which no file can hold, are replaced."""
     try:
-        return msgspec.json.encode(value, enc_hook=str).decode()
-    except (UnicodeEncodeError, TypeError):
-        return _dumps(value)
+        return msgspec.json.encode(value, enc_hook=str)
     except RecursionError as error:
-        raise WakebookError("Something that contains itself cannot be written down.") from error
-
-
-def _dumps(value: object) -> str:
+        raise WakebookError("A message that contains itself cannot be written down.") from error
+    except (UnicodeEncodeError, TypeError):
+        pass
     try:
-        return json.dumps(
+        text = json.dumps(
             value, ensure_ascii=False, separators=(",", ":"), skipkeys=True, default=str
         )
     except ValueError as error:  # it contains itself
         raise WakebookError(f"This cannot be written down: {error}.") from error
-
-
-# --- parts of a message ------------------------------------------------------------------
+    return text.encode("utf-8", "replace")
 
 
 def _spoken(role: str, content: Sequence[Any], given: Mapping[str, Any]) -> list[Line]:
     """Results of tools come first: what a human says in the same message follows them."""
     found = [
-        result(block.get("tool_use_id"), _blocks(block.get("content"), block), _failed(block))
+        result(
+            block.get("tool_use_id"),
+            _blocks(block.get("content"), block),
+            bool(block.get("is_error")),
+        )
         for block in content
         if _kind(block) == "tool_result"
     ]
     calls = _calls(content, given) if role == "assistant" else []
     text = _text(content)
     return [*found, _said(role, text, calls)] if text.strip() or calls else found
-
-
-def _failed(block: Mapping[str, Any]) -> bool:
-    return bool(block.get("is_error"))
 
 
 def _said(role: str, text: str, calls: Sequence[Line] = ()) -> Line:
@@ -201,19 +206,6 @@ def _brief(value: object) -> str:
     return shown if len(shown) <= 80 else f"{shown[:80]}…"
 
 
-# -----------------------------------------------------------------------------
-# A chat of your own agent, on disk: a file in the plain format that is only ever appended to.
-#
-# The lines of a message are one durable append, and every line begins with its id: whether it is
-# there can be seen without reading the file, and a message that is sent again adds what is missing.
-# A writer that was killed may leave half a line: the next one takes it out. Everything that writes
-# does so under the home's lock.
-
-LAST = 4096  # bytes in which the last line is looked for, if it may be a reset
-LOST = "(no result: the agent was stopped)"
-SENT = ("role", "content", "tool_calls", "tool_call_id")  # what a model is sent of a line
-
-
 class PlainFile:
     def __init__(self, home: Home, path: Path, about: Mapping[str, str]) -> None:
         """`about`: the first line of a new file, which names the session."""
@@ -253,7 +245,7 @@ class PlainFile:
     def messages(self, limit: int) -> list[dict[str, Any]]:
         """What was said since the last reset, as a chat model takes it. `limit`: of a line."""
         found: list[dict[str, Any]] = []
-        for line in source.lines(self.path, 0, limit) if self.begun() else ():
+        for line in jsonl.lines(self.path, 0, limit) if self.begun() else ():
             with suppress(msgspec.DecodeError, UnicodeError):
                 read = msgspec.json.decode(line.data, type=dict[str, Any])
                 found = [] if read.get("type") == "reset" else found
@@ -278,7 +270,7 @@ class PlainFile:
             stream.seek(0)
             text = stream.read()
             torn = text.rpartition(b"\n")[2]
-            if _is_whole(torn):
+            if jsonl.is_json(torn):
                 stream.write(b"\n")
             else:
                 stream.truncate(len(text) - len(torn))
@@ -290,7 +282,7 @@ class PlainFile:
         with self.path.open("rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - LAST))
             last = stream.read().rstrip(b"\n").rpartition(b"\n")[2]
-        return b'"type":"reset"' in last[:80] and _is_whole(last)
+        return b'"type":"reset"' in last[:80] and jsonl.is_json(last)
 
 
 def _answered(messages: Sequence[Line]) -> list[Line]:
@@ -308,11 +300,3 @@ def _answered(messages: Sequence[Line]) -> list[Line]:
         waiting = dict.fromkeys(call["id"] for call in message.get("tool_calls") or ())
         found.append(message)
     return found
-
-
-def _is_whole(line: bytes) -> bool:
-    try:
-        msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeError):
-        return False
-    return True

@@ -13,7 +13,7 @@ from wakebook.base.config import Topics as Settings
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.base.text import printable, whole
-from wakebook.capture.redact import redact
+from wakebook.capture.clean import redact
 from wakebook.recall.topics import decisions, fired
 from wakebook.recall.topics.activation import Activation, Activator, Decision
 from wakebook.recall.topics.fired import PAYLOAD, Fired

@@ -17,7 +17,7 @@ from wakebook.base import clock
 from wakebook.base.errors import NotFound
 from wakebook.base.home import Home
 from wakebook.base.text import printable
-from wakebook.capture.redact import redact
+from wakebook.capture.clean import redact
 from wakebook.recall.topics.activation import Activation, Decision
 from wakebook.recall.topics.topic import Topic
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from wakebook.base.errors import ModelError
 from wakebook.base.home import Home
-from wakebook.capture.redact import redact
+from wakebook.capture.clean import redact
 from wakebook.models import prompt
 from wakebook.models.chat import Models
 from wakebook.recall.topics.topic import Topic
