@@ -140,7 +140,7 @@ def opened(store: Store, extract: bool) -> Iterator[Memory]:
         home.write(store.sessions)
         if extract:
             learn(home.memory, store)
-        home.memory.index()
+        home.memory.index.sync()
         yield home.memory
 
 
@@ -152,8 +152,8 @@ def learn(memory: Memory, store: Store) -> None:
         for path in _transcripts(memory):
             _read(memory, path)
     with at(asked):
-        memory.brief(ask=False)
-        memory.notes()
+        memory.notes.brief(ask=False)
+        memory.notes.update()
 
 
 def _transcripts(memory: Memory) -> list[str]:
@@ -161,11 +161,11 @@ def _transcripts(memory: Memory) -> list[str]:
 
 
 def _read(memory: Memory, path: str) -> None:
-    home, now, chains = memory.home, memory.now(), memory.chains()
+    home, now, chains = memory.home, memory.opened.now(), memory.log.chains()
     registry = subjects.load(home)
     source = whole.source_of(archive.read(home, path), now)
     scene = Scene(current=related(chains), subjects=registry.names(), ends=True)
-    drafts = whole.read(home, memory.extractor, source, scene)
+    drafts = whole.read(home, memory.opened.extractor, source, scene)
     with home.locked():
         entries = admitted(home, drafts, source, chains, registry, now)
         batch.append_batch(home, batch.settle(home), source.ref, None, entries)

@@ -206,14 +206,14 @@ def by_model(cases: Sequence[Case], config: Config, like: Path | None) -> Readin
 
     def one(case: Case) -> Case:
         try:
-            drafts = read_whole(case, memory.extractor)
+            drafts = read_whole(case, memory.opened.extractor)
         except ModelError as error:
             failed[case.id] = str(error)
             drafts = []
         return case._replace(drafts=drafts, pairs=_pairs(case.gold, drafts))
 
     with temporary(config, like) as memory, ThreadPoolExecutor(config.models.concurrency) as pool:
-        name = memory.extractor.name
+        name = memory.opened.extractor.name
         start = perf_counter()
         found = list(pool.map(one, cases))
         return Reading(

@@ -169,12 +169,12 @@ class Prepared:
         self._new: list[tuple[float, float, float]] = []
         self._files = 0
         self._add()
-        memory.notes()  # the first time imports
+        memory.notes.update()  # the first time imports
 
     def update(self) -> None:
         self._add()
         began = time.perf_counter()
-        self._files = len(self._memory.notes().written)
+        self._files = len(self._memory.notes.update().written)
         self._running.append(time.perf_counter() - began)
         self._add()
         self._new.append(_process(self._root, "changed"))
@@ -290,10 +290,10 @@ def rebuild(folder: Path, count: int) -> dict[str, Any]:
     memory.catch_up()
     read = time.perf_counter() - began
     began, used = time.perf_counter(), time.process_time()
-    built = memory.rebuild()
+    built = memory.rebuilds.build()
     seconds, busy = time.perf_counter() - began, time.process_time() - used
     assert built.done is not None
-    tally = memory.compare_rebuild(built.name).comparison.total
+    tally = memory.rebuilds.compare(built.name).comparison.total
     return {
         "transcripts": len(built.done.plan.transcripts),
         "entries": built.done.entries,

@@ -290,7 +290,7 @@ def extract(folder: Path, store: Store, config: Config, dry: bool) -> Extracted:
     """Have the model read a store's transcripts, oldest first, as an upgrade does it."""
     memory = Memory(folder, config=config, dry=dry)
     now = max(session.at for session in store.sessions) + timedelta(days=1)
-    work = Work(memory.home, memory.config, Ledger(memory.home), memory.extractor, now)
+    work = Work(memory.home, memory.config, Ledger(memory.home), memory.opened.extractor, now)
     done = Extracted(store.name)
     for path in sorted(map(memory.home.relative, memory.home.conversations.glob("*/*/*/*.md"))):
         report = reread(work, path, whatever=True)
@@ -417,7 +417,7 @@ class Bench:
             questions: list[Asked] = []
             for folder, store in zip(folders, stores, strict=True):
                 memory = Memory(folder, config=self._config)
-                memory.index()
+                memory.index.sync()
                 for question in store.questions:
                     questions.append(Asked(question, context(memory, question, self._asked)))
             list(pool.map(self._answer, questions))

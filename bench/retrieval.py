@@ -291,7 +291,7 @@ class Home:
         """Write the transcripts, then index them. Seconds that the indexing took."""
         self.write(sessions)
         start = perf_counter()
-        self.memory.index()
+        self.memory.index.sync()
         return perf_counter() - start
 
     def write(self, sessions: Sequence[Session]) -> None:

@@ -308,7 +308,9 @@ def fts_search(db: sqlite3.Connection, text: str) -> float:
 def index_all(root: str) -> dict[str, float]:
     memory = opened(root)
     began = time.perf_counter()
-    done = memory.index(progress=lambda what, at, of: told(f"indexing {what}: {at:,} of {of:,}"))
+    done = memory.index.sync(
+        progress=lambda what, at, of: told(f"indexing {what}: {at:,} of {of:,}")
+    )
     seconds = time.perf_counter() - began
     return {"added": done.added, "seconds": seconds, **memory_of_process()}
 
@@ -383,7 +385,7 @@ def add_some(root: str, asks: Sequence[Ask], first: int, there: int) -> dict[str
         query = asks[number].query()
         began = time.perf_counter()
         if what == "index":
-            added = memory.index().added
+            added = memory.index.sync().added
             if added != len(part):
                 raise SystemExit(f"{added} of {len(part)} new entries were indexed.")
         else:
@@ -529,7 +531,7 @@ class Bench:
 
         if not (root / "config.toml").exists():
             memory = builtin_home(root)
-            registry.save(memory.home, memory.registry().ensure(subjects()))
+            registry.save(memory.home, memory.log.registry().ensure(subjects()))
 
     def grow(self, root: Path, first: int, stop: int) -> None:
         with (root / "log.jsonl").open("a", encoding="utf-8") as stream:

@@ -112,7 +112,7 @@ class Ways:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._settings = memory.config.topics
-        read = memory.topics()
+        read = memory.topics.read()
         if read.bad:
             raise SystemExit("\n".join(map(str, read.bad)))
         self._activator = Activator(read)

@@ -87,7 +87,7 @@ def home(root: Path, size: int) -> Memory:
     memory = made.memory
     turns = [Turn(str(at), words(chance, 30), ("user", "agent")[at % 2]) for at in range(TURNS)]
     made.write([Session(SESSION, datetime.fromisoformat(NOW) - timedelta(hours=1), tuple(turns))])
-    registry.save(memory.home, memory.registry().ensure(subjects()))
+    registry.save(memory.home, memory.log.registry().ensure(subjects()))
     with (root / "log.jsonl").open("a", encoding="utf-8") as stream:
         for lines in entries(0, size):
             stream.writelines(lines)
@@ -109,7 +109,7 @@ def home(root: Path, size: int) -> Memory:
     for number in range(TOPICS):
         write(root / f"topics/topic-{number}.md", topic(chance, number))
     told(f"indexing {size:,} entries")
-    memory.index()
+    memory.index.sync()
     return memory
 
 
@@ -135,7 +135,7 @@ def measure(homes: dict[int, Memory], count: int) -> list[Measured]:
         for size, memory in homes.items()
     }
     for size, memory in homes.items():
-        topics = memory.topics().topics
+        topics = memory.topics.read().topics
         for at in range(0, len(asked[size]), 3):
             topic = topics[at % len(topics)]
             asked[size][at] += f" {topic.triggers[0].match[0]} {topic.description}"

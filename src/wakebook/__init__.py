@@ -21,18 +21,24 @@ TYPE_CHECKING = False  # importing it from typing would cost more than all of `w
 
 if TYPE_CHECKING:
     from wakebook.base.errors import WakebookError
-    from wakebook.memory import Conversation, Entry, Memory, Query
+    from wakebook.conversation import Conversation
+    from wakebook.log.entry import Entry
+    from wakebook.log.query import Query
+    from wakebook.memory import Memory
 
 __all__ = ["Conversation", "Entry", "Memory", "Query", "WakebookError", "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    if name in ("Conversation", "Entry", "Memory", "Query"):
-        from wakebook import memory
+    places = {
+        "Conversation": "conversation",
+        "Entry": "log.entry",
+        "Memory": "memory",
+        "Query": "log.query",
+        "WakebookError": "base.errors",
+    }
+    if name in places:
+        from importlib import import_module
 
-        return getattr(memory, name)
-    if name == "WakebookError":
-        from wakebook.base.errors import WakebookError
-
-        return WakebookError
+        return getattr(import_module(f"wakebook.{places[name]}"), name)
     raise AttributeError(f"module 'wakebook' has no attribute {name!r}")

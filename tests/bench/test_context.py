@@ -339,12 +339,12 @@ def test_hits_are_lines_with_date_and_speaker(tmp_path: Path) -> None:
 def test_with_extract_the_rules_have_read_everything(tmp_path: Path) -> None:
     made = context.longmemeval(longmemeval(tmp_path))[0]
     with context.opened(made, extract=True) as memory:
-        handoffs = [one for one in memory.chains().current() if one.type == "handoff"]
+        handoffs = [one for one in memory.log.chains().current() if one.type == "handoff"]
         assert {one.session for one in handoffs} == {"boat", "bees"}
         note = memory.home.root / "knowledge" / "memory" / "MEMORY.md"
         assert "GENERATED BRIEFING" in note.read_text()
         assert list((memory.home.root / "knowledge" / "journal").rglob("2031-05-01.md"))
-        assert memory.index_status().pending == 0
+        assert memory.index.status().pending == 0
         ((_, shown),) = context.Ways(memory, made, [500]).shown("hits", made.questions[0])
         assert " fact " in shown.normal or " handoff " in shown.normal
 

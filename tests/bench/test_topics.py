@@ -43,12 +43,12 @@ def test_the_halves_are_halves() -> None:
 def test_every_label_is_a_topic_that_can_be_told(tmp_path: Path) -> None:
     files = {path.stem: path.read_text() for path in (SET / "topics").glob("*.md")}
     memory = equip(tmp_path / "h", files)
-    assert memory.topics().bad == ()
-    told = {one.name for one in memory.topics().topics if one.activation != "manual"}
-    assert len(memory.topics().topics) == 20
+    assert memory.topics.read().bad == ()
+    told = {one.name for one in memory.topics.read().topics if one.activation != "manual"}
+    assert len(memory.topics.read().topics) == 20
     labels = Counter(name for case in cases() for name in case.topics)
     assert set(labels) == told
-    kinds = {trigger.type for one in memory.topics().topics for trigger in one.triggers}
+    kinds = {trigger.type for one in memory.topics.read().topics for trigger in one.triggers}
     assert kinds >= {"pattern", "keyword", "glob", "mention", "url", "code", "language", "urgency"}
 
 

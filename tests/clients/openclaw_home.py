@@ -174,7 +174,7 @@ class Claw:
         return Memory(self.home)
 
     def contents(self, kind: str = "") -> list[str]:
-        entries = self.memory.chains().entries
+        entries = self.memory.log.chains().entries
         return [entry.content for entry in entries if kind in ("", entry.type)]
 
     def until(self, true: Callable[[], bool], seconds: float = 60.0) -> None:

@@ -76,7 +76,7 @@ def _three_sessions(claw: Claw, model: Completions) -> None:
     assert _outdated(first.text) == []
     assert first.text.count("The user is called Ada Quill.") == 1  # by OpenClaw, and only by it
     assert {"memory_search", "memory_get", "remember", "forget"} <= set(first.tools)
-    sessions = {entry.session for entry in claw.memory.chains().entries}
+    sessions = {entry.session for entry in claw.memory.log.chains().entries}
     assert len(sessions) == 1  # OpenClaw keeps the session's id; we told the windows apart
 
 

@@ -56,7 +56,7 @@ def test_the_third_session_begins_with_what_the_first_two_left(home: Path) -> No
     assert third.messages == [("user", "Good morning! What comes next?")]
     memory = Memory(home)
     assert {account.status for account in memory.audit()} == {"ok"}
-    assert len(memory.entries(Query(types=("handoff",), all=True))) == 3
+    assert len(memory.log.entries(Query(types=("handoff",), all=True))) == 3
 
 
 def test_tools_are_used_and_shown_in_the_transcript(home: Path, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_model_that_does_not_answer_costs_nothing_that_was_said(home: Path) ->
         ("user", "We decided to use Postgres."),
         ("user", "Are you there?"),
     ]
-    entries = Memory(home).entries(Query())
+    entries = Memory(home).log.entries(Query())
     assert [entry.type for entry in entries] == ["decision", "handoff"]
 
 

@@ -84,7 +84,7 @@ def test_the_third_session_begins_with_what_the_first_two_left(memory: Memory, r
     assert "the launch of Tidepool is on Thursday" in third
     assert "Use Postgres" in third and "Tuesday" not in third
     for name, messages in (("one", 4), ("two", 2), ("three", 2)):  # each of them once
-        assert memory.state().sessions[f"plain/{name}"].messages == messages
+        assert memory.opened.state().sessions[f"plain/{name}"].messages == messages
     assert {account.status for account in memory.audit()} == {"ok"}
 
 
@@ -98,8 +98,10 @@ def test_the_agents_sdk_calls_memory_search(memory: Memory) -> None:
     shown = memory.get("session:one")
     text = (memory.home.root / shown.transcripts[0]).read_text()
     assert "> [tool:memory_search] who feeds the seals? → " in text and "Ines does." in text
-    assert memory.state().sessions["plain/one"].messages == 5  # the call and its result are one
-    again = [entry for entry in memory.entries(Query()) if "seals" in entry.content]
+    assert (
+        memory.opened.state().sessions["plain/one"].messages == 5
+    )  # the call and its result are one
+    again = [entry for entry in memory.log.entries(Query()) if "seals" in entry.content]
     assert [entry.session for entry in again] == ["manual"]  # what was found is not learned again
 
 

@@ -30,12 +30,12 @@ def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
         root = outer / "notes" / "home"
     memory = Memory(root)
     memory.init()
-    memory.commit()
+    memory.history.commit()
     return memory
 
 
 def explored(memory: Memory, name: str = "idea") -> Memory:
-    return Memory(memory.explore(name).home)
+    return Memory(memory.history.explore(name).home)
 
 
 def test_an_exploration_is_a_home_and_the_users_checkout_stays(memory: Memory) -> None:
@@ -45,12 +45,12 @@ def test_an_exploration_is_a_home_and_the_users_checkout_stays(memory: Memory) -
     there = explored(memory)
     assert git(root, "branch", "--show-current") == "main"
     assert git(root, "config", "--list", "--local") == settings
-    assert [entry.content for entry in there.chains().entries] == ["known before"]
+    assert [entry.content for entry in there.log.chains().entries] == ["known before"]
     there.remember("tried")
     (there.home.root / NOTE).write_text("Ada")
-    there.commit("something else")
+    there.history.commit("something else")
     assert subjects(there.home.root)[0] == "explore: something else"
-    assert [entry.content for entry in memory.chains().entries] == ["known before"]
+    assert [entry.content for entry in memory.log.chains().entries] == ["known before"]
     assert git(root, "status", "--porcelain") == ""
     assert git(there.home.root, "status", "--porcelain") == ""
 
@@ -60,99 +60,99 @@ def test_only_the_home_is_checked_out(memory: Memory) -> None:
     top = Path(git(there.home.root, "rev-parse", "--show-toplevel"))
     assert not (top / "src").exists()
     there.remember("tried")
-    there.commit()
+    there.history.commit()
     files = git(top, "ls-tree", "-r", "--name-only", "--full-tree", "HEAD").splitlines()
-    outer = memory.history().required().top
+    outer = memory.history.git().required().top
     assert set(files) >= set(git(outer, "ls-files").splitlines())  # and nothing is removed
 
 
 def test_calling_it_again_goes_on_with_it(memory: Memory) -> None:
     there = explored(memory)
     there.remember("tried")
-    there.commit()
-    again = memory.explore("idea")
+    there.history.commit()
+    again = memory.history.explore("idea")
     assert not again.new and again.home == str(there.home.root)
     shutil.rmtree(
-        there.home.root if memory.history().required().own else there.home.root.parents[1]
+        there.home.root if memory.history.git().required().own else there.home.root.parents[1]
     )
-    [listed] = memory.explorations()
+    [listed] = memory.history.explorations()
     assert listed.home == "" and listed.commits == 2
-    assert [entry.content for entry in explored(memory).chains().entries] == ["tried"]
+    assert [entry.content for entry in explored(memory).log.chains().entries] == ["tried"]
 
 
 def test_dropping_one_loses_nothing(memory: Memory) -> None:
     there = explored(memory)
     (there.home.root / NOTE).write_text("Ada, not committed")
-    gone = memory.drop("idea")
+    gone = memory.history.drop("idea")
     assert gone.tag == GONE and gone.committed
     assert not there.home.root.exists()
-    assert memory.explorations() == []
+    assert memory.history.explorations() == []
     assert git(memory.home.root, "branch", "--list", "explore/*") == ""
     assert git(memory.home.root, "show", f"{GONE}:./{NOTE}") == "Ada, not committed"
     assert git(memory.home.root, "worktree", "list").count("\n") == 0
     explored(memory)
-    assert memory.drop("idea").tag == f"{GONE}-2"
+    assert memory.history.drop("idea").tag == f"{GONE}-2"
 
 
 def test_files_that_no_branch_would_keep_stop_it(memory: Memory) -> None:
     there = explored(memory)
     (there.home.root / "draft.txt").write_text("precious")
     with pytest.raises(GitError, match=r"draft\.txt"):
-        memory.drop("idea")
+        memory.history.drop("idea")
     assert (there.home.root / "draft.txt").read_text() == "precious"
-    assert len(memory.explorations()) == 1
+    assert len(memory.history.explorations()) == 1
 
 
 def test_one_whose_folder_was_removed_can_be_dropped(memory: Memory) -> None:
     there = explored(memory)
     there.remember("tried")
-    there.commit()
+    there.history.commit()
     shutil.rmtree(there.home.root)
-    memory.drop("idea")
+    memory.history.drop("idea")
     assert "tried" in git(memory.home.root, "show", f"{GONE}:./log.jsonl")
 
 
 def test_old_ones_are_put_away_and_young_ones_stay(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory.explore("old")
+    memory.history.explore("old")
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-14T08:00:00Z")
-    memory.explore("young")  # from a commit as old as the other's
-    assert memory.put_away(datetime(2026, 11, 16, 7, tzinfo=UTC)) == []
-    [gone] = memory.put_away(datetime(2026, 11, 16, 9, tzinfo=UTC))
+    memory.history.explore("young")  # from a commit as old as the other's
+    assert memory.history.put_away(datetime(2026, 11, 16, 7, tzinfo=UTC)) == []
+    [gone] = memory.history.put_away(datetime(2026, 11, 16, 9, tzinfo=UTC))
     assert gone.name == "old" and gone.tag == "memory/before/explore-old-gone"
-    assert [one.name for one in memory.explorations()] == ["young"]
+    assert [one.name for one in memory.history.explorations()] == ["young"]
 
 
 def test_one_that_cannot_be_put_away_is_told_of_and_kept(memory: Memory) -> None:
     there = explored(memory)
     (there.home.root / "draft.txt").write_text("precious")
-    memory.explore("other")
-    gone = memory.put_away(datetime(2027, 1, 1, tzinfo=UTC))
+    memory.history.explore("other")
+    gone = memory.history.put_away(datetime(2027, 1, 1, tzinfo=UTC))
     assert [one.name for one in gone] == ["other"]
     assert any("draft.txt" in str(trace) for trace in memory.home.traces("failure"))
     assert there.home.root.is_dir()
 
 
 def test_names(memory: Memory) -> None:
-    assert memory.explore("Another way!").branch == "explore/Another-way"
+    assert memory.history.explore("Another way!").branch == "explore/Another-way"
     with pytest.raises(GitError, match="cannot be a name"):
-        memory.explore("//")
+        memory.history.explore("//")
     with pytest.raises(NotFound, match="There are: Another-way"):
-        memory.drop("nothing")
+        memory.history.drop("nothing")
 
 
 def test_an_exploration_can_be_merged(memory: Memory) -> None:
     there = explored(memory)
     (there.home.root / NOTE).write_text("Ada")
     there.remember("tried")
-    there.commit()
+    there.history.commit()
     (memory.home.root / "knowledge/people/bob.md").write_text("Bob")
-    memory.commit()
+    memory.history.commit()
     git(memory.home.root, "merge", "--quiet", "--no-edit", "explore/idea")
     assert (memory.home.root / NOTE).read_text() == "Ada"
     assert (memory.home.root / "knowledge/people/bob.md").read_text() == "Bob"
-    assert [entry.content for entry in memory.chains().entries] == ["tried"]
+    assert [entry.content for entry in memory.log.chains().entries] == ["tried"]
 
 
 def test_the_command_explore(memory: Memory) -> None:
@@ -178,11 +178,11 @@ def test_files_that_only_look_like_ours_or_are_ignored_stop_it_too(
     path.parent.mkdir(exist_ok=True)
     path.write_text("precious")
     with pytest.raises(GitError, match=name):
-        memory.drop("idea")
-    assert memory.put_away(datetime(2027, 1, 1, tzinfo=UTC)) == []
+        memory.history.drop("idea")
+    assert memory.history.put_away(datetime(2027, 1, 1, tzinfo=UTC)) == []
     assert path.read_text() == "precious"
     path.unlink()
-    assert memory.drop("idea").tag == GONE
+    assert memory.history.drop("idea").tag == GONE
 
 
 def test_what_comes_back_by_itself_does_not_stop_it(memory: Memory) -> None:
@@ -195,7 +195,7 @@ def test_what_comes_back_by_itself_does_not_stop_it(memory: Memory) -> None:
                  "knowledge/.wakebook-x.tmp", "state.json"):  # fmt: skip
         (there.home.root / name).parent.mkdir(exist_ok=True)
         (there.home.root / name).touch()
-    assert memory.drop("idea").tag == GONE
+    assert memory.history.drop("idea").tag == GONE
 
 
 def test_files_elsewhere_in_the_work_tree_stop_it(memory: Memory) -> None:
@@ -203,7 +203,7 @@ def test_files_elsewhere_in_the_work_tree_stop_it(memory: Memory) -> None:
     top = Path(git(there.home.root, "rev-parse", "--show-toplevel"))
     (top / "elsewhere.txt").write_text("precious")
     with pytest.raises(GitError, match=r"elsewhere\.txt"):
-        memory.drop("idea")
+        memory.history.drop("idea")
 
 
 def test_a_change_of_a_file_that_is_not_ours_stops_it(tmp_path: Path) -> None:
@@ -215,21 +215,21 @@ def test_a_change_of_a_file_that_is_not_ours_stops_it(tmp_path: Path) -> None:
     there = explored(memory)
     (there.home.root / "code.py").write_text("2")
     with pytest.raises(GitError, match=r"code\.py"):
-        memory.drop("idea")
+        memory.history.drop("idea")
 
 
 def test_a_work_tree_of_the_users_that_is_away_is_not_forgotten(
     memory: Memory, tmp_path: Path
 ) -> None:
     """On a disk that is not mounted, say."""
-    top = memory.history().required().top
+    top = memory.history.git().required().top
     git(top, "worktree", "add", "--quiet", "--detach", str(tmp_path / "disk"))
     (tmp_path / "disk").rename(tmp_path / "unmounted")
     there = explored(memory)
     shutil.rmtree(there.home.root)
-    memory.drop("idea")
+    memory.history.drop("idea")
     explored(memory)
-    memory.drop("idea")
+    memory.history.drop("idea")
     assert str(tmp_path / "disk") in git(top, "worktree", "list", "--porcelain")
     (tmp_path / "unmounted").rename(tmp_path / "disk")
     assert git(tmp_path / "disk", "rev-parse", "HEAD")

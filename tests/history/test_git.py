@@ -29,7 +29,7 @@ def subjects(folder: Path) -> list[str]:
 def test_a_closed_conversation_is_committed_at_once_with_its_session(
     memory: Memory, projects: Path
 ) -> None:
-    memory.commit()
+    memory.history.commit()
     chat(Claude(projects), WORKDAY)
     [path] = memory.catch_up().closed
     body = git(memory.home.root, "log", "--grep=^conversation", "--format=%s%n%b")
@@ -41,45 +41,45 @@ def test_a_closed_conversation_is_committed_at_once_with_its_session(
 def test_other_changes_wait_for_their_batch(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory.commit()
+    memory.history.commit()
     before = len(subjects(memory.home.root))
     memory.remember("one")
     assert len(subjects(memory.home.root)) == before
-    assert memory.home.log in memory.history().waiting()
+    assert memory.home.log in memory.history.git().waiting()
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T08:31:00Z")
     memory.remember("two")
     assert subjects(memory.home.root)[0].startswith("memory: ")
     assert "two" in git(memory.home.root, "show", "HEAD:log.jsonl")
     memory.remember("three")
-    assert memory.commit("by hand")
+    assert memory.history.commit("by hand")
     assert subjects(memory.home.root)[0] == "memory: by hand"
-    assert memory.commit() is None
+    assert memory.history.commit() is None
 
 
 def test_a_clock_that_goes_back_does_not_stop_the_batches(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory.commit()
+    memory.history.commit()
     monkeypatch.setenv("WAKEBOOK_NOW", "2020-01-01T00:00:00Z")
     memory.remember("one")
     assert memory.status().uncommitted == 0
 
 
 def test_identity_changes_are_named_so(memory: Memory) -> None:
-    memory.commit()
+    memory.history.commit()
     (memory.home.root / "knowledge/identity/SOUL.md").write_text("I am Silas.")
-    memory.commit()
+    memory.history.commit()
     assert subjects(memory.home.root)[0] == "identity: SOUL.md"
 
 
 def test_the_users_words_are_committed_before_the_briefing_touches_their_file(
     memory: Memory,
 ) -> None:
-    memory.commit()
+    memory.history.commit()
     memory.remember("Deploy to lagoon", type_="task")
     text = memory.home.memory.read_text().replace("## Goals\n", "## Goals\n- ship it\n")
     memory.home.memory.write_text(text)
-    memory.brief()
+    memory.notes.brief()
     assert subjects(memory.home.root)[0] == "memory: MEMORY.md as it was"
     assert "- ship it" in git(memory.home.root, "show", "HEAD:knowledge/memory/MEMORY.md")
 
@@ -91,7 +91,7 @@ def test_an_open_transcript_is_not_committed(memory: Memory, projects: Path) -> 
     claude.at = datetime(2026, 11, 9, 7, 50, tzinfo=UTC)
     claude.user("hello there, let's go with Postgres")
     memory.catch_up()
-    memory.commit()
+    memory.history.commit()
     assert git(memory.home.root, "ls-files", "raw") == ""
 
 
@@ -106,7 +106,7 @@ def test_a_home_in_the_users_repository_leaves_their_index_alone(tmp_path: Path)
     assert any("lies in your repository" in note for note in made.notes)
     assert not (memory.home.root / ".git").exists()
     memory.remember("one")
-    memory.commit()
+    memory.history.commit()
     assert git(work, "status", "--porcelain") == "A  code.py"
     assert "notes/memory/log.jsonl" in git(work, "ls-files")
     assert "in your repository" in memory.status().git
@@ -122,9 +122,9 @@ def test_without_git_everything_works_and_says_so(
     chat(Claude(projects), WORKDAY)
     assert memory.catch_up().entries > 0
     with pytest.raises(GitError, match="not installed"):
-        memory.commit()
+        memory.history.commit()
     assert "not installed" in memory.status().git
-    memory.brief()
+    memory.notes.brief()
 
 
 def test_git_switched_off(memory: Memory, projects: Path) -> None:
@@ -157,9 +157,9 @@ def test_a_hook_of_another_repository_does_not_redirect_us(
     git(other, "init", "-q")
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git" / "index"))
-    memory.commit()
+    memory.history.commit()
     memory.remember("one")
-    assert memory.commit()
+    assert memory.history.commit()
     found = Repository.find(memory.home.root)
     assert found is not None and found.own
     assert os.environ["GIT_DIR"] == str(other / ".git")
@@ -175,7 +175,7 @@ def test_a_repository_that_was_there_keeps_its_own_files_to_itself(tmp_path: Pat
     memory = Memory(work)
     assert any("a repository already" in note for note in memory.init().notes)
     memory.remember("one")
-    memory.commit()
+    memory.history.commit()
     assert git(work, "status", "--porcelain").splitlines() == ["A  staged.py", "?? code.py"]
 
 
@@ -191,7 +191,7 @@ def test_a_git_that_refuses_the_first_commit_is_a_note_and_leaves_no_trace(tmp_p
     assert git(work, "diff", "--cached", "--name-only") == ""
     memory.remember("one")
     with pytest.raises(GitError, match="no commits here"):
-        memory.commit()
+        memory.history.commit()
     hook.unlink()
     assert memory.init().commit
     assert "memory/log.jsonl" in git(work, "ls-files")
@@ -205,7 +205,7 @@ def test_ignore_rules_of_the_user_do_not_hide_the_log(tmp_path: Path) -> None:
     memory.init()
     assert "log.jsonl" in git(memory.home.root, "ls-files").splitlines()
     memory.remember("one")
-    memory.commit()
+    memory.history.commit()
     assert "one" in git(memory.home.root, "show", "HEAD:log.jsonl")
 
 
@@ -220,16 +220,16 @@ def test_a_lock_that_a_killed_git_left_is_cleared_when_it_is_old(
     lock.write_text("")
     os.utime(lock, (0, 0))
     memory.remember("one")
-    memory.commit()
+    memory.history.commit()
     assert not lock.exists()
     assert "one" in git(memory.home.root, "show", "HEAD:log.jsonl")
 
 
 def test_on_a_detached_head_commits_go_on_and_status_says_so(memory: Memory) -> None:
-    memory.commit()
+    memory.history.commit()
     git(memory.home.root, "checkout", "--quiet", "--detach")
     memory.remember("one")
-    assert memory.commit()
+    assert memory.history.commit()
     assert "one" in git(memory.home.root, "show", "HEAD:log.jsonl")
     assert "detached HEAD" in memory.status().git and "switch -c NAME" in memory.status().git
 
@@ -253,24 +253,24 @@ def test_in_the_middle_of_a_merge_nothing_is_committed_and_the_index_stays(
     memory: Memory, name: str
 ) -> None:
     root = memory.home.root
-    memory.commit()
+    memory.history.commit()
     conflicted(root, name)
     before, head = git(root, "ls-files", "--stage"), git(root, "rev-parse", "HEAD")
     memory.remember("one")
     with pytest.raises(GitError, match=r"middle of a merge.*git merge --abort"):
-        memory.commit()
+        memory.history.commit()
     assert "merging" in memory.status().git
-    assert any("middle of a merge" in problem for problem in memory.history().problems())
+    assert any("middle of a merge" in problem for problem in memory.history.git().problems())
     assert git(root, "ls-files", "--stage") == before and git(root, "rev-parse", "HEAD") == head
     git(root, "merge", "--abort")
-    assert memory.commit()
-    assert memory.history().problems() == []
+    assert memory.history.commit()
+    assert memory.history.git().problems() == []
 
 
 def test_a_batch_in_the_middle_of_a_merge_is_traced_and_made_up_for(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory.commit()
+    memory.history.commit()
     conflicted(memory.home.root, "code.py")
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T09:00:00Z")
     memory.remember("one")
@@ -292,11 +292,11 @@ def test_a_rebase_and_a_cherry_pick_are_left_alone_too(
     git(root, "merge", "--abort")
     with pytest.raises(subprocess.CalledProcessError):
         git(root, command, "side")
-    repository = memory.history().required()
+    repository = memory.history.git().required()
     assert repository.state() == state
     memory.remember("one")
     with pytest.raises(GitError, match=f"git {command} --abort"):
-        memory.commit()
+        memory.history.commit()
     git(root, command, "--abort")
     assert repository.state() == "clean"
 
@@ -305,10 +305,10 @@ def test_conflicts_without_a_merge_are_seen(memory: Memory) -> None:
     root = memory.home.root
     conflicted(root, "code.py")
     (root / ".git" / "MERGE_HEAD").unlink()  # as a `stash pop` leaves it
-    assert memory.history().required().state() == "unmerged"
+    assert memory.history.git().required().state() == "unmerged"
     memory.remember("one")
     with pytest.raises(GitError, match=r"conflicts in code\.py"):
-        memory.commit()
+        memory.history.commit()
 
 
 @pytest.mark.parametrize(
@@ -325,23 +325,23 @@ def test_conflicts_without_a_merge_are_seen(memory: Memory) -> None:
 def test_a_commit_is_called_after_what_is_in_it(
     memory: Memory, paths: list[str], kind: str
 ) -> None:
-    memory.commit()
+    memory.history.commit()
     for name in paths:
         path = memory.home.root / name.removeprefix("-")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("---\ntriggers: [a]\n---\nnew\n")
         if name.startswith("-"):
             path.unlink()
-    memory.commit()
+    memory.history.commit()
     assert subjects(memory.home.root)[0].startswith(f"{kind}: ")
 
 
 def test_a_name_with_brackets_is_only_itself(memory: Memory) -> None:
-    memory.commit()
+    memory.history.commit()
     people = memory.home.root / "knowledge" / "people"
     (people / "[ab].md").write_text("one")
     (people / "a.md").write_text("two")
-    repository = memory.history().required()
+    repository = memory.history.git().required()
     repository.commit("memory", "one", [people / "[ab].md"])
     assert git(memory.home.root, "show", "--name-only", "--format=") == "knowledge/people/[ab].md"
 
@@ -356,8 +356,8 @@ def test_attachments_are_committed_without_lfs(memory: Memory) -> None:
         path = memory.home.root / "attachments" / f"file.{kind}"
         path.write_bytes(b"\x00\x01" + kind.encode())
         assert f"*.{kind} filter=lfs" in attributes
-    assert memory.commit()
-    repository = memory.history().required()
+    assert memory.history.commit()
+    repository = memory.history.git().required()
     assert repository.show("HEAD", "attachments/file.webp") == b"\x00\x01webp"
     assert "filter: lfs" in git(
         memory.home.root, "check-attr", "filter", "attachments/2026/deep/file.webp"
@@ -367,7 +367,7 @@ def test_attachments_are_committed_without_lfs(memory: Memory) -> None:
 def test_failures_of_git_and_of_the_commit_job_are_over_once_a_commit_worked(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory.commit()
+    memory.history.commit()
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-11-09T08:10:00Z")
     conflicted(memory.home.root, "code.py")
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T09:00:00Z")
@@ -378,7 +378,7 @@ def test_failures_of_git_and_of_the_commit_job_are_over_once_a_commit_worked(
     told = [one for one in memory.status().problems if "middle of a merge" in one]
     assert len(told) == 2 and any("job commit" in one for one in told)
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T09:10:00Z")
-    assert memory.commit()
+    assert memory.history.commit()
     assert not [one for one in memory.status().problems if "middle of a merge" in one]
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T09:20:00Z")
     (memory.home.root / ".git" / "index.lock").touch()
@@ -393,10 +393,10 @@ def test_judgements_are_committed_and_what_waits_is_not(memory: Memory) -> None:
         "  - type: keyword\n    match: tea\nactivation: auto\n---\nTea is made like this.\n"
     )
     [decision] = memory.context("tea").decisions
-    memory.judge(decision.id, useful=True)
-    assert memory.fire("kettle")
-    assert memory.home.root / "feedback.jsonl" in memory.history().waiting()
-    assert memory.commit()
+    memory.topics.judge(decision.id, useful=True)
+    assert memory.topics.fire("kettle")
+    assert memory.home.root / "feedback.jsonl" in memory.history.git().waiting()
+    assert memory.history.commit()
     tracked = git(memory.home.root, "ls-files").splitlines()
     assert {"feedback.jsonl", "topics/tea.md"} <= set(tracked)
     assert (memory.home.root / "fired.json").exists() and "fired.json" not in tracked

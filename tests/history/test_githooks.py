@@ -119,7 +119,7 @@ def test_a_repository_around_the_home_gets_no_hooks_but_our_commits_are_checked(
     assert not (work / ".git/hooks/pre-commit").exists()
     (memory.home.root / "knowledge/people/ada.md").write_text(BROKEN)
     with pytest.raises(GitError, match=r"knowledge/people/ada\.md:3"):
-        memory.commit()
+        memory.history.commit()
 
 
 # --- before a commit ---------------------------------------------------------------------
@@ -168,7 +168,7 @@ def test_a_commit_and_the_notes_agree_about_frontmatter(
 ) -> None:
     path = memory.home.root / "knowledge/reference/note.md"
     path.write_bytes(text.encode())
-    told = [one for one in memory.history().problems() if "note.md" in one]
+    told = [one for one in memory.history.git().problems() if "note.md" in one]
     assert (bool(told), bool(markdown.front_problem(text))) == (refused, refused)
 
 
@@ -235,9 +235,9 @@ def test_a_topic_without_triggers_is_nothing_to_warn_of(memory: Memory) -> None:
 
 
 def test_wakebook_itself_commits_a_bad_topic_file(memory: Memory) -> None:
-    memory.commit()
+    memory.history.commit()
     (memory.home.root / "topics/one.md").write_text(TOPIC.format("priority: hig"))
-    assert memory.commit() and memory.history().problems() == []
+    assert memory.history.commit() and memory.history.git().problems() == []
     assert "priority: hig" in git(memory.home.root, "show", "HEAD:topics/one.md")
 
 
@@ -276,7 +276,7 @@ def test_wakebook_itself_does_not_commit_a_changed_one(memory: Memory, projects:
     path.write_text(path.read_text().replace("Postgres", "MySQL"))
     memory.catch_up()
     assert "Postgres" in git(memory.home.root, "show", f"HEAD:{memory.home.relative(path)}")
-    assert any("is closed" in problem for problem in memory.history().problems())
+    assert any("is closed" in problem for problem in memory.history.git().problems())
     assert any("is closed" in problem for problem in memory.status().problems)
 
 
@@ -284,15 +284,15 @@ def test_wakebook_itself_does_not_commit_a_changed_one(memory: Memory, projects:
 
 
 def test_what_is_refused_stays_out_and_the_rest_is_committed(memory: Memory) -> None:
-    memory.commit()
+    memory.history.commit()
     memory.remember("one")
     path = memory.home.root / "knowledge/people/ada.md"
     path.write_text(BROKEN)
     with pytest.raises(GitError, match=r"ada\.md:3.*Everything else is committed"):
-        memory.commit()
+        memory.history.commit()
     assert "one" in git(memory.home.root, "show", "HEAD:log.jsonl")
     path.write_text("fine")
-    assert memory.commit() and memory.history().problems() == []
+    assert memory.history.commit() and memory.history.git().problems() == []
 
 
 def test_our_own_commits_start_no_second_process(memory: Memory) -> None:
@@ -302,7 +302,7 @@ def test_our_own_commits_start_no_second_process(memory: Memory) -> None:
         hook(memory, name).write_text(text)
     memory.remember("one")
     (memory.home.root / "knowledge/people/ada.md").write_text("fine")
-    memory.commit()
+    memory.history.commit()
     assert not ran.exists()
     stage(memory, "knowledge/people/bob.md", "fine")
     commit(memory.home.root)
@@ -313,15 +313,15 @@ def test_a_hook_of_the_users_that_refuses_is_heard(memory: Memory) -> None:
     hook(memory, "pre-commit").write_text("#!/bin/sh\necho not today\nexit 1\n")
     memory.remember("one")
     with pytest.raises(GitError, match="not today"):
-        memory.commit()
+        memory.history.commit()
 
 
 def test_the_users_words_are_kept_however_many_they_are(memory: Memory) -> None:
-    memory.commit()
+    memory.history.commit()
     text = memory.home.memory.read_text()
     memory.home.memory.write_text("mine\n" * 300 + text)
     memory.remember("Deploy to lagoon", type_="task")
-    memory.brief()
+    memory.notes.brief()
     assert git(memory.home.root, "show", "HEAD:knowledge/memory/MEMORY.md").startswith("mine\n")
 
 
@@ -353,9 +353,9 @@ def test_after_a_commit_the_index_is_brought_up_to_date(memory: Memory) -> None:
     stage(memory, "knowledge/people/ada.md", "Ada keeps otters.\n")
     commit(memory.home.root)
     limit = clock.monotonic() + 60
-    while not memory.index_status().chunks and clock.monotonic() < limit:
+    while not memory.index.status().chunks and clock.monotonic() < limit:
         clock.sleep(0.1)
-    assert sum(memory.index_status().chunks.values()) > 0
+    assert sum(memory.index.status().chunks.values()) > 0
     assert subjects(memory.home.root)[0] == "x"
 
 

@@ -28,7 +28,7 @@ def server() -> Iterator[ModelServer]:
 def memory(memory: Memory, server: ModelServer) -> Memory:
     """With a model, and nothing to commit."""
     memory = equipped(memory, server)
-    memory.commit("settings")
+    memory.history.commit("settings")
     return memory
 
 
@@ -48,7 +48,7 @@ def committed(memory: Memory, server: ModelServer, answer: str | None) -> str:
     known(memory, entry(0, "The launch is on 21 November"))
     if answer is not None:
         server.script(Say(answer))
-    assert memory.commit()
+    assert memory.history.commit()
     return last(memory)
 
 
@@ -133,7 +133,7 @@ def test_without_a_message_the_files_are_named_as_before(
 ) -> None:
     known(memory, entry(0, "The launch is on 21 November"))
     server.script(step)
-    assert memory.commit()
+    assert memory.history.commit()
     assert last(memory) == "memory: log.jsonl"
 
 
@@ -147,14 +147,14 @@ def test_a_failure_is_seen_in_status(memory: Memory, server: ModelServer) -> Non
 def test_identity_is_still_told_apart(memory: Memory, server: ModelServer) -> None:
     (memory.home.root / "knowledge/identity/SOUL.md").write_text("I am Silas.")
     server.script(Say("the agent is called silas"))
-    memory.commit()
+    memory.history.commit()
     assert last(memory) == "identity: the agent is called silas"
 
 
 def test_the_model_sees_what_was_added_and_new_files(memory: Memory, server: ModelServer) -> None:
     known(memory, entry(0, "The launch is on 21 November"))
     (memory.home.root / "topics" / "release.md").write_text("# Release\nOn a Saturday.\n")
-    memory.commit()
+    memory.history.commit()
     [question] = server.chats
     assert block(question.prompt, "files").splitlines() == ["log.jsonl", "topics/release.md"]
     diff = block(question.prompt, "diff").splitlines()
@@ -165,22 +165,22 @@ def test_the_model_sees_what_was_added_and_new_files(memory: Memory, server: Mod
 def test_what_is_shown_has_a_limit(memory: Memory, server: ModelServer) -> None:
     known(memory, *(entry(0, f"Port {number} is open") for number in range(2000)))
     (memory.home.root / "topics" / "long.md").write_text("word " * 100_000)
-    memory.commit()
+    memory.history.commit()
     [question] = server.chats
     assert len(question.prompt) < 10_000
 
 
 def test_conversations_are_not_shown(memory: Memory, server: ModelServer, projects: Path) -> None:
     memory = equipped(memory, server, off=["extract"])
-    memory.commit("settings")
+    memory.history.commit("settings")
     lock = memory.home.root / ".git" / "index.lock"
     lock.write_text("")  # git refuses: a closed conversation is left for later
     chat(Claude(projects), WORKDAY)
     [path] = memory.catch_up(closing=True).closed
     lock.unlink()
-    memory.history().log("what was learned")
+    memory.history.git().log("what was learned")
     before = len(server.chats)
-    assert memory.commit()
+    assert memory.history.commit()
     [question] = server.chats[before:]
     assert path in block(question.prompt, "files")
 
@@ -200,7 +200,7 @@ def test_the_home_is_not_locked_while_the_model_thinks(memory: Memory, server: M
 
     server.reply = reply
     known(memory, entry(0, "The launch is on 21 November"))
-    assert memory.commit()
+    assert memory.history.commit()
     assert others == ["locked", "Said meanwhile"]
     assert last(memory) == "memory: two things were learned"
     assert memory.status().uncommitted == 0  # what came meanwhile is in it
@@ -208,24 +208,24 @@ def test_the_home_is_not_locked_while_the_model_thinks(memory: Memory, server: M
 
 def test_a_message_by_hand_asks_nothing(memory: Memory, server: ModelServer) -> None:
     known(memory, entry(0, "The launch is on 21 November"))
-    memory.commit("by hand")
+    memory.history.commit("by hand")
     assert last(memory) == "memory: by hand"
     assert server.requests == []
 
 
 def test_nothing_to_commit_asks_nothing(memory: Memory, server: ModelServer) -> None:
-    assert memory.commit() is None
+    assert memory.history.commit() is None
     assert server.requests == []
 
 
 def test_switched_off_it_asks_nothing(memory: Memory, server: ModelServer) -> None:
     memory = equipped(memory, server, off=["commit"])
-    memory.commit()
+    memory.history.commit()
     assert committed(memory, server, None) == "memory: log.jsonl"
     assert server.requests == []
 
 
 def test_the_cheap_model_is_asked(memory: Memory, server: ModelServer) -> None:
     memory = equipped(memory, server, cheap="anthropic/claude-haiku-5-5")
-    memory.commit()
+    memory.history.commit()
     assert [question.model for question in server.chats] == ["claude-haiku-5-5"]

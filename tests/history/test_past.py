@@ -56,7 +56,7 @@ class Days:
         path = self.memory.home.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        return self.at(moment).commit(f"write {name}")
+        return self.at(moment).history.commit(f"write {name}")
 
 
 @pytest.fixture
@@ -64,11 +64,11 @@ def days(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Days:
     days = Days(memory, monkeypatch)
     monkeypatch.setenv("TZ", "UTC")
     days.at("2026-11-10T12:00:00Z").remember("The berth has a fuse of 10 A")
-    memory.commit()
+    memory.history.commit()
     days.write("2026-11-11T12:00:00Z", NOTE, "The fuse has 10 A.\n")
     days.write("2026-11-12T12:00:00Z", NOTE, "The fuse has 16 A.\n")
     days.at("2026-11-13T12:00:00Z").remember('They call it "the red one"')
-    memory.commit()
+    memory.history.commit()
     days.at("2026-11-14T12:00:00Z")
     return days
 
@@ -103,7 +103,7 @@ def test_moments_are_in_the_users_time_zone(text: str, end: bool, expected: str 
 
 
 def test_when_knows_what_was_said_and_what_became_of_it(days: Days) -> None:
-    found = days.memory.when("10 a")
+    found = days.memory.history.when("10 a")
     assert [entry.content for entry in found.entries] == ["The berth has a fuse of 10 A"]
     assert [f"{commit.at:%d}" for commit in found.commits] == ["10", "11", "12"]
     first, second, third = found.commits
@@ -113,14 +113,14 @@ def test_when_knows_what_was_said_and_what_became_of_it(days: Days) -> None:
 
 
 def test_when_finds_text_that_the_log_has_to_escape(days: Days) -> None:
-    found = days.memory.when('"the red one"')
+    found = days.memory.history.when('"the red one"')
     assert len(found.entries) == 1
     assert [f"{commit.at:%d}" for commit in found.commits] == ["13"]
 
 
 def test_when_works_without_git_and_says_so(days: Days) -> None:
     days.memory.home.config.write_text("[git]\nenabled = false\n")
-    found = Memory(days.memory.home.root).when("10 A")
+    found = Memory(days.memory.home.root).history.when("10 A")
     assert len(found.entries) == 1 and found.commits == ()
     assert "From the log alone" in found.note
 
@@ -138,11 +138,11 @@ def test_the_command_when(days: Days) -> None:
 
 
 def test_diff_shows_notes_and_entries_between_two_moments(days: Days) -> None:
-    found = days.memory.diff("2026-11-12", "2026-11-12")
+    found = days.memory.history.diff("2026-11-12", "2026-11-12")
     assert [(one.path, one.added, one.removed) for one in found.files] == [(NOTE, 1, 1)]
     assert "-The fuse has 10 A.\n+The fuse has 16 A." in found.patch
     assert found.added == ()
-    assert [entry.content for entry in days.memory.diff("2d").added] == [
+    assert [entry.content for entry in days.memory.history.diff("2d").added] == [
         'They call it "the red one"'
     ]
 
@@ -150,20 +150,20 @@ def test_diff_shows_notes_and_entries_between_two_moments(days: Days) -> None:
 def test_diff_without_an_end_knows_what_is_not_committed_yet(days: Days) -> None:
     (days.memory.home.root / "knowledge/people/ada.md").write_text("Ada\nBo\n")
     days.memory.remember("new")
-    found = days.memory.diff("1h")
+    found = days.memory.history.diff("1h")
     added = {one.path: one.added for one in found.files}
     assert added["knowledge/people/ada.md"] == 2 and NOTE not in added
     assert "+Ada\n+Bo" in found.patch
     assert [entry.content for entry in found.added] == ["new"]
-    assert days.memory.diff("1h", stat=True).patch == ""
+    assert days.memory.history.diff("1h", stat=True).patch == ""
 
 
 def test_diff_since_before_the_first_commit_is_everything(days: Days) -> None:
-    found = days.memory.diff("2020-01-01")
+    found = days.memory.history.diff("2020-01-01")
     assert len(found.added) == 2 and "before the first commit" in found.since
     assert "knowledge/identity/SOUL.md" in {one.path for one in found.files}
     with pytest.raises(NotFound, match="no commit yet"):
-        days.memory.diff("2020-01-01", "2020-02-01")
+        days.memory.history.diff("2020-01-01", "2020-02-01")
 
 
 def test_the_command_diff(days: Days) -> None:
@@ -193,10 +193,10 @@ def test_at_shows_a_file_as_it_was_at_the_end_of_a_day(days: Days) -> None:
 
 def test_at_knows_only_the_entries_of_then(days: Days) -> None:
     with days.memory.at("2026-11-12") as (then, _, _):
-        assert [entry.content for entry in then.chains().entries] == [
+        assert [entry.content for entry in then.log.chains().entries] == [
             "The berth has a fuse of 10 A"
         ]
-    assert len(list(days.memory.chains().entries)) == 2
+    assert len(list(days.memory.log.chains().entries)) == 2
 
 
 def test_at_shows_an_entry_with_the_words_it_came_from(
@@ -205,11 +205,11 @@ def test_at_shows_an_entry_with_the_words_it_came_from(
     days = Days(memory, monkeypatch)
     claude = chat(Claude(projects), WORKDAY)
     days.at("2026-11-09T08:00:00Z").catch_up()
-    memory.commit()
+    memory.history.commit()
     chat(claude.pause(days=4), NEXT_DAY)
     days.at("2026-11-14T08:00:00Z").catch_up()
-    memory.commit()
-    entry = next(entry for entry in memory.chains().entries if "14 November" in entry.content)
+    memory.history.commit()
+    entry = next(entry for entry in memory.log.chains().entries if "14 November" in entry.content)
     assert len(memory.get(entry.id).history) == 2  # it was corrected since
     _, shown = memory.at_show("2026-11-10", entry.id)
     assert shown.history == (entry,) and shown.status == ""
@@ -234,35 +234,35 @@ def test_the_command_at(days: Days) -> None:
 
 def test_a_snapshot_commits_what_waits_and_is_never_moved(days: Days) -> None:
     memory = days.memory
-    memory.commit()
+    memory.history.commit()
     memory.remember("not due")
     memory.remember("waiting")
-    made = memory.snapshot("First release!")
+    made = memory.history.snapshot("First release!")
     assert made.tag == "memory/milestone/First-release" and made.committed
     assert "waiting" in git(memory.home.root, "show", f"{made.tag}:./log.jsonl")
     head = git(memory.home.root, "rev-parse", "HEAD")
     memory.remember("later")
     with pytest.raises(GitError, match="never moved"):
-        memory.snapshot("First release!")
+        memory.history.snapshot("First release!")
     assert git(memory.home.root, "rev-parse", "HEAD") == head  # it complained before it did
     days.at("2026-11-20T00:00:00Z")
     with memory.at("First-release") as (then, _, _):
-        assert [entry.content for entry in then.chains().entries][-1] == "waiting"
-    assert memory.snapshot("the rewrite", before=True).tag == "memory/before/the-rewrite"
-    assert [entry.content for entry in memory.diff("First-release").added] == ["later"]
+        assert [entry.content for entry in then.log.chains().entries][-1] == "waiting"
+    assert memory.history.snapshot("the rewrite", before=True).tag == "memory/before/the-rewrite"
+    assert [entry.content for entry in memory.history.diff("First-release").added] == ["later"]
 
 
 @pytest.mark.parametrize("name", ["", "///", "…", "-", ".."])
 def test_a_name_that_git_cannot_have_is_refused(days: Days, name: str) -> None:
     before = git(days.memory.home.root, "tag")
     with pytest.raises(GitError, match="cannot be a name"):
-        days.memory.snapshot(name)
+        days.memory.history.snapshot(name)
     assert git(days.memory.home.root, "tag") == before
 
 
 @pytest.mark.parametrize("name", ["a b~c^d:e?f*g[h", "ä/ö", "x.lock", "a..b", "@{1}", "-n"])
 def test_every_other_name_is_made_to_fit(days: Days, name: str) -> None:
-    made = days.memory.snapshot(name)
+    made = days.memory.history.snapshot(name)
     assert made.tag in git(days.memory.home.root, "tag").splitlines()
 
 
@@ -275,21 +275,21 @@ def test_the_command_snapshot(days: Days) -> None:
 
 def test_a_day_is_tagged_once_and_only_if_something_happened(days: Days) -> None:
     memory = days.memory
-    assert tags.daily(memory.history(), datetime(2026, 11, 13, 23, 59, tzinfo=UTC)) == (
+    assert tags.daily(memory.history.git(), datetime(2026, 11, 13, 23, 59, tzinfo=UTC)) == (
         "memory/daily/2026-11-13"
     )
     tagged = git(memory.home.root, "rev-parse", "memory/daily/2026-11-13")
-    assert memory.tag(datetime(2026, 11, 13, 23, 59, tzinfo=UTC)) == "nothing new to tag"
-    assert memory.tag(datetime(2026, 11, 14, 23, 59, tzinfo=UTC)) == "nothing new to tag"
+    assert memory.history.tag(datetime(2026, 11, 13, 23, 59, tzinfo=UTC)) == "nothing new to tag"
+    assert memory.history.tag(datetime(2026, 11, 14, 23, 59, tzinfo=UTC)) == "nothing new to tag"
     days.write("2026-11-14T23:30:00Z", NOTE, "new")
-    assert memory.tag(datetime(2026, 11, 14, 23, 59, tzinfo=UTC)) == (
+    assert memory.history.tag(datetime(2026, 11, 14, 23, 59, tzinfo=UTC)) == (
         "tagged memory/daily/2026-11-14"
     )
     assert git(memory.home.root, "rev-parse", "memory/daily/2026-11-13") == tagged
 
 
 def test_a_late_job_tags_the_day_that_it_is_about(days: Days) -> None:
-    found = tags.daily(days.memory.history(), datetime(2026, 11, 11, 23, 59, tzinfo=UTC))
+    found = tags.daily(days.memory.history.git(), datetime(2026, 11, 11, 23, 59, tzinfo=UTC))
     assert "10 A." in git(days.memory.home.root, "show", f"{found}:./{NOTE}")
 
 
@@ -305,8 +305,8 @@ def test_a_late_job_tags_the_day_that_it_is_about(days: Days) -> None:
     ],
 )
 def test_the_week_of_the_last_sunday_is_tagged(days: Days, moment: str, name: str) -> None:
-    assert tags.weekly(days.memory.history(), datetime.fromisoformat(moment)) == name
-    assert tags.weekly(days.memory.history(), datetime.fromisoformat(moment)) == ""
+    assert tags.weekly(days.memory.history.git(), datetime.fromisoformat(moment)) == name
+    assert tags.weekly(days.memory.history.git(), datetime.fromisoformat(moment)) == ""
 
 
 def test_a_late_week_is_tagged_as_it_was_on_its_sunday(days: Days) -> None:
@@ -314,11 +314,11 @@ def test_a_late_week_is_tagged_as_it_was_on_its_sunday(days: Days) -> None:
     lisbon = ZoneInfo("Europe/Lisbon")
     days.write("2027-01-03T23:30:00Z", NOTE, "on the Sunday\n")
     days.write("2027-01-04T00:30:00Z", NOTE, "on the Monday\n")
-    found = tags.weekly(days.memory.history(), datetime(2027, 1, 7, 12, tzinfo=lisbon))
+    found = tags.weekly(days.memory.history.git(), datetime(2027, 1, 7, 12, tzinfo=lisbon))
     assert found == "memory/weekly/2026-W53"
     assert git(days.memory.home.root, "show", f"{found}:./{NOTE}") == "on the Sunday"
     tokyo = datetime(2027, 1, 11, 1, tzinfo=ZoneInfo("Asia/Tokyo"))
-    late = tags.weekly(days.memory.history(), tokyo)  # both are of its Monday
+    late = tags.weekly(days.memory.history.git(), tokyo)  # both are of its Monday
     assert git(days.memory.home.root, "show", f"{late}:./{NOTE}") == "on the Monday"
 
 
@@ -329,7 +329,7 @@ def rewrite(memory: Memory, name: str, texts: dict[str, str | None], title: str 
     """What a condensing job does."""
     home = memory.home
     paths = [home.root / file for file in texts]
-    with home.locked(), memory.history().rewrite("maintenance", title or name, paths, name):
+    with home.locked(), memory.history.git().rewrite("maintenance", title or name, paths, name):
         for path, text in zip(paths, texts.values(), strict=True):
             if text is None:
                 path.unlink()
@@ -360,7 +360,7 @@ def test_undo_brings_back_what_was_and_keeps_what_came_since(days: Days) -> None
     assert (memory.home.root / NOTE).read_text() == long + "mine\n"
     assert not (memory.home.root / "archive/x.md").exists()
     assert done.restored == (NOTE,) and done.removed == ("archive/x.md",)
-    assert memory.history().waiting() == []
+    assert memory.history.git().waiting() == []
     assert "maintenance: undo monthly" in git(memory.home.root, "log", "--format=%s", "-2")
 
 
@@ -417,7 +417,7 @@ def test_a_rewrite_that_fails_half_way_leaves_no_commit_of_it(days: Days) -> Non
     with (
         pytest.raises(ValueError),
         memory.home.locked(),
-        memory.history().rewrite("maintenance", "weekly", [memory.home.root / NOTE]),
+        memory.history.git().rewrite("maintenance", "weekly", [memory.home.root / NOTE]),
     ):
         raise ValueError
     assert memory.rewrites() == []
@@ -429,7 +429,7 @@ def test_a_rewrite_whose_commit_failed_is_committed_by_itself_later(days: Days) 
     top = Path(git(memory.home.root, "rev-parse", "--show-toplevel"))
     lock = top / ".git" / "HEAD.lock"
     with memory.home.locked():
-        history = memory.history()
+        history = memory.history.git()
         with history.rewrite("maintenance", "second", [memory.home.root / NOTE]) as touched:
             memory.home.replace(memory.home.root / NOTE, "two\n")
             memory.home.replace(memory.home.root / "archive/x.md", "moved\n")
@@ -443,7 +443,7 @@ def test_a_rewrite_whose_commit_failed_is_committed_by_itself_later(days: Days) 
     assert (memory.home.root / NOTE).read_text() == "two\n"
     lock.unlink()
     memory.remember("something else")
-    memory.commit("all that waits")
+    memory.history.commit("all that waits")
     assert [one.name for one in memory.rewrites()] == ["second", "first"]
     second = memory.rewrites()[0].commit
     files = git(memory.home.root, "show", "--relative", "--name-only", "--format=", second)
@@ -451,7 +451,7 @@ def test_a_rewrite_whose_commit_failed_is_committed_by_itself_later(days: Days) 
     assert memory.undo().rewrite.name == "second"
     assert (memory.home.root / NOTE).read_text() == "one\n"
     assert not (memory.home.root / "archive/x.md").exists()
-    assert len(list(memory.chains().entries)) == 3
+    assert len(list(memory.log.chains().entries)) == 3
 
 
 def test_undo_takes_a_rewrite_back_that_was_not_committed(days: Days) -> None:
@@ -459,7 +459,7 @@ def test_undo_takes_a_rewrite_back_that_was_not_committed(days: Days) -> None:
     rewrite(memory, "first", {NOTE: "one\n"})
     with pytest.raises(ValueError), memory.home.locked():
         paths = [memory.home.root / NOTE]
-        with memory.history().rewrite("maintenance", "second", paths):
+        with memory.history.git().rewrite("maintenance", "second", paths):
             memory.home.replace(memory.home.root / NOTE, "two\n")
             raise ValueError
     assert memory.undo().rewrite.name == "second"
@@ -472,11 +472,11 @@ def test_a_rewrite_that_was_killed_is_never_committed_without_its_line(
 ) -> None:
     path = memory.home.root / NOTE
     path.write_text("long\n")
-    memory.commit()
+    memory.history.commit()
     named = 0
     for step in range(1, 100):
         shutil.copytree(memory.home.root, tmp_path / f"{step}" / "home", symlinks=True)
-        outer = memory.history().required()
+        outer = memory.history.git().required()
         if not outer.own:
             shutil.copytree(outer.common, tmp_path / f"{step}" / ".git")
             (tmp_path / f"{step}" / "notes").mkdir()
@@ -486,7 +486,7 @@ def test_a_rewrite_that_was_killed_is_never_committed_without_its_line(
         died = run_and_die(partial(rewrite, other, "weekly", {NOTE: "short\n"}), step)
         again = Memory(other.home.root)
         again.remember("something else")
-        again.commit()
+        again.history.commit()
         changed = (again.home.root / NOTE).read_text() == "short\n"
         assert [one.name for one in again.rewrites()] == (["weekly"] if changed else []), step
         assert list(again.home.cache.glob("rewriting.json")) == []
@@ -499,17 +499,17 @@ def test_a_rewrite_that_was_killed_is_never_committed_without_its_line(
 def test_notes_that_a_killed_rewrite_had_moved_come_along(memory: Memory) -> None:
     old, new = memory.home.root / NOTE, memory.home.root / "archive/reference/berth.md"
     old.write_text("long\n")
-    memory.commit()
+    memory.history.commit()
 
     def retire() -> None:
-        with memory.home.locked(), memory.history().rewrite("maintenance", "retire", [old]):
+        with memory.home.locked(), memory.history.git().rewrite("maintenance", "retire", [old]):
             new.parent.mkdir(parents=True)
             old.rename(new)
             os.kill(os.getpid(), signal.SIGKILL)
 
     assert run_and_die(retire, 10_000)
     again = Memory(memory.home.root)
-    again.commit()
+    again.history.commit()
     done = again.undo()
     assert old.read_text() == "long\n" and not new.exists()
     assert done.moved == {NOTE: "archive/reference/berth.md"}
@@ -523,11 +523,11 @@ def test_words_next_to_a_generated_block_are_no_clash(days: Days) -> None:
     memory, path = days.memory, days.memory.home.root / NOTE
     for before in ("Mine.\n", "Mine.\n\n" + BLOCK.format("- long\n- long\n")):
         path.write_text(before)
-        memory.commit()
+        memory.history.commit()
         after = "Mine.\n\n" + BLOCK.format("- short\n")
         rewrite(memory, "rollup", {NOTE: after})
         path.write_text(after.replace("Mine.", "Mine, too.") + "more\n")
-        memory.commit()
+        memory.history.commit()
         assert memory.undo().restored == (NOTE,)
         text = path.read_text()
         assert text.startswith("Mine, too.\n") and text.endswith(
@@ -540,7 +540,7 @@ def test_words_that_came_into_the_commit_of_a_rewrite_stay(days: Days) -> None:
     """It was killed before its commit, and somebody wrote before the next one."""
     memory, path = days.memory, days.memory.home.root / NOTE
     path.write_text("Mine.\n\n" + BLOCK.format("- long\n"))
-    memory.commit()
+    memory.history.commit()
     rewrite(memory, "monthly", {NOTE: "Mine.\nMore.\n\n" + BLOCK.format("- short\n")})
     memory.undo()
     text = path.read_text()
@@ -549,7 +549,7 @@ def test_words_that_came_into_the_commit_of_a_rewrite_stay(days: Days) -> None:
 
 def test_a_note_that_moved_back_is_told_once(memory: Memory) -> None:
     (memory.home.root / NOTE).write_text("mine\n")
-    memory.commit()
+    memory.history.commit()
     moved = "archive/reference/berth.md"
     rewrite(memory, "retire 1 notes", {NOTE: None, moved: "mine\n", "archive/other.md": "x"})
     said = run("--home", str(memory.home.root), "undo")
@@ -581,7 +581,7 @@ def test_without_git_each_command_says_what_is_missing(days: Days, command: list
 
 
 def test_blame_names_the_commit_behind_a_line(days: Days) -> None:
-    repository = days.memory.history().required()
+    repository = days.memory.history.git().required()
     assert f"{repository.blame(NOTE, 1).at:%d}" == "12"
     with pytest.raises(GitError, match="line 7"):
         repository.blame(NOTE, 7)
@@ -602,9 +602,9 @@ def test_notes_that_git_keeps_in_another_form_are_read_as_they_were(days: Days) 
     assert "gur qbpgbe" in git(root, "cat-file", "blob", f"HEAD:./{note}")
     _, shown = memory.at_show("2026-11-15", note)
     assert shown.lines == ((1, "the doctor said yes"),)
-    assert len(memory.when("the doctor").commits) == 1
+    assert len(memory.history.when("the doctor").commits) == 1
     rewrite(memory, "weekly", {note: None})
     memory.undo()
     assert (root / note).read_text() == "the doctor said yes\n"
-    there = Memory(memory.explore("idea").home)
+    there = Memory(memory.history.explore("idea").home)
     assert (there.home.root / note).read_text() == "the doctor said yes\n"

@@ -25,7 +25,7 @@ def remote(tmp_path: Path) -> Path:
 @pytest.fixture
 def memory(memory: Memory, remote: Path) -> Memory:
     """With a remote, and a history that was never pushed."""
-    memory.commit()
+    memory.history.commit()
     git(memory.home.root, "remote", "add", "origin", str(remote))
     memory.home.config.write_text('[git]\npush = "origin"\n')
     return Memory(memory.home.root)
@@ -38,21 +38,21 @@ def head(folder: Path) -> str:
 def test_branch_and_tags_arrive_and_nothing_is_pushed_twice(memory: Memory, remote: Path) -> None:
     git(memory.home.root, "tag", "memory/milestone/one")
     git(memory.home.root, "tag", "private")
-    pushed = memory.push()
+    pushed = memory.history.push()
     assert pushed and pushed.at and not pushed.error
     assert head(remote) == head(memory.home.root)
     assert git(remote, "tag") == "memory/milestone/one"
-    history = memory.history()
+    history = memory.history.git()
     repository = history.required()
     assert not push.due(memory.home, memory.config, repository, clock.now())
     git(memory.home.root, "tag", "memory/milestone/two")
     assert push.due(memory.home, memory.config, repository, clock.now())
-    assert memory.push() and "memory/milestone/two" in git(remote, "tag")
+    assert memory.history.push() and "memory/milestone/two" in git(remote, "tag")
 
 
 def test_a_commit_starts_it_and_does_not_wait(memory: Memory, remote: Path) -> None:
     memory.remember("one")
-    memory.commit("settings")
+    memory.history.commit("settings")
     limit = clock.monotonic() + 60
     while not push.load(memory.home).at and clock.monotonic() < limit:
         clock.sleep(0.1)
@@ -63,7 +63,7 @@ def test_failures_back_off_and_are_shown_until_one_works(
     memory: Memory, remote: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     away = remote.rename(remote.with_name("away.git"))
-    repository = memory.history().required()
+    repository = memory.history.git().required()
     now = clock.now()
     pauses: list[float] = []
     for _ in range(8):
@@ -75,19 +75,19 @@ def test_failures_back_off_and_are_shown_until_one_works(
         assert not push.start(memory.home, memory.config, repository, early)
         now = failed.again_at
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
-    [problem] = memory.history().problems()
+    [problem] = memory.history.git().problems()
     assert "pushing to origin failed 8 times since 2026-11-09 08:00" in problem
     assert "remote.git" in problem
     assert len(memory.home.traces("push")) == 1  # the same reason is traced once
     away.rename(remote)
     assert push.push(memory.home, memory.config, repository, now).at == now
-    assert memory.history().problems() == [] and head(remote) == head(memory.home.root)
+    assert memory.history.git().problems() == [] and head(remote) == head(memory.home.root)
 
 
 def test_a_clock_that_goes_back_does_not_stop_it(memory: Memory) -> None:
     git(memory.home.root, "remote", "remove", "origin")
-    assert (failed := memory.push()) and failed.failures == 1
-    repository = memory.history().required()
+    assert (failed := memory.history.push()) and failed.failures == 1
+    repository = memory.history.git().required()
     assert push.due(
         memory.home, memory.config, repository, datetime.fromisoformat("2020-01-01T00:00Z")
     )
@@ -96,29 +96,29 @@ def test_a_clock_that_goes_back_does_not_stop_it(memory: Memory) -> None:
 def test_a_history_that_went_another_way_is_not_overwritten(
     memory: Memory, remote: Path, tmp_path: Path
 ) -> None:
-    memory.push()
+    memory.history.push()
     other = tmp_path / "other"
     git(tmp_path, "clone", "-q", str(remote), str(other))
     git(other, "commit", "-q", "--allow-empty", "-m", "theirs")
     git(other, "push", "-q")
     theirs = head(remote)
     memory.remember("one")
-    assert memory.history().required().commit("memory", "one", [memory.home.log])
-    assert (failed := memory.push()) and "rejected" in failed.error
+    assert memory.history.git().required().commit("memory", "one", [memory.home.log])
+    assert (failed := memory.history.push()) and "rejected" in failed.error
     assert head(remote) == theirs
 
 
 def test_on_no_branch_it_says_so(memory: Memory) -> None:
     git(memory.home.root, "checkout", "-q", "--detach")
-    assert (failed := memory.push()) and "detached HEAD" in failed.error
+    assert (failed := memory.history.push()) and "detached HEAD" in failed.error
 
 
 def test_without_a_remote_in_the_settings_nothing_is_pushed(memory: Memory, remote: Path) -> None:
     memory.home.config.write_text("")
     quiet = Memory(memory.home.root)
     quiet.remember("one")
-    quiet.commit()
-    pushed = quiet.push()
+    quiet.history.commit()
+    pushed = quiet.history.push()
     assert pushed and pushed.at is None and git(remote, "branch") == ""
 
 
@@ -131,10 +131,10 @@ def test_a_home_in_the_users_repository_is_not_pushed(tmp_path: Path, remote: Pa
     memory.init()
     memory.home.config.write_text('[git]\npush = "origin"\n')
     memory = Memory(work / "home")
-    memory.commit()
-    memory.push()
+    memory.history.commit()
+    memory.history.push()
     assert git(remote, "branch") == ""
-    assert any("yours to push" in problem for problem in memory.history().problems())
+    assert any("yours to push" in problem for problem in memory.history.git().problems())
 
 
 def test_the_hidden_command_is_not_listed(memory: Memory, remote: Path) -> None:
@@ -147,4 +147,4 @@ def test_what_the_last_push_left_is_no_obstacle_when_it_is_broken(memory: Memory
     memory.home.folder(memory.home.cache)
     (memory.home.cache / "push.json").write_text("{")
     assert push.load(memory.home) == push.Pushed()
-    assert (pushed := memory.push()) and pushed.at
+    assert (pushed := memory.history.push()) and pushed.at

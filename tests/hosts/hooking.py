@@ -101,13 +101,13 @@ def failures(memory: Memory) -> list[str]:
 
 def contents(memory: Memory) -> list[str]:
     """What was learned, in the order of the log."""
-    entries = Memory(memory.home.root).chains().entries
+    entries = Memory(memory.home.root).log.chains().entries
     return [f"{one.content} (done)" if one.status == "done" else one.content for one in entries]
 
 
 def twice(memory: Memory) -> list[tuple[str, str, str | None]]:
     """What stands in the log more than once."""
-    entries = Memory(memory.home.root).chains().entries
+    entries = Memory(memory.home.root).log.chains().entries
     found = [(one.type, one.content, one.status) for one in entries]
     return [one for one in found if found.count(one) > 1]
 

@@ -13,7 +13,7 @@ import pytest
 from wakebook import Memory, WakebookError
 from wakebook.hosts import claude_code
 from wakebook.hosts.wiring import Where
-from wakebook.memory import Check
+from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
 
 PLUGIN = "wakebook@wakebook"

@@ -195,7 +195,7 @@ def store() -> Iterator[Store]:
 
 
 def handoffs(memory: Memory) -> int:
-    return sum(one.type == "handoff" for one in Memory(memory.home.root).chains().entries)
+    return sum(one.type == "handoff" for one in Memory(memory.home.root).log.chains().entries)
 
 
 END = Work("reset", "openclaw", "s1")
@@ -217,7 +217,7 @@ def test_a_new_window_that_has_begun_already_stays_open(memory: Memory, store: S
     store.reset("new").turn("I prefer uv over pip for the kiosk.")
     do(memory, END)
     assert handoffs(memory) == 1
-    (known,) = memory.state().sessions.values()
+    (known,) = memory.opened.state().sessions.values()
     assert known.window is not None
     store.turn("The launch of the kiosk is on 14 November.")
     do(memory, Work("keep", "openclaw", "s1"))

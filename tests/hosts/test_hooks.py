@@ -117,11 +117,11 @@ def test_a_topic_that_waits_is_told_even_if_the_first_try_was_too_long(
     patient: Memory, projects: Path
 ) -> None:
     """A text that is too long is made again, smaller: what waited for it must not be lost."""
-    patient.new_topic("deploy", about="How we deploy")
+    patient.topics.new("deploy", about="How we deploy")
     path = patient.home.root / "topics" / "deploy.md"
     head = path.read_text().split("---\n")[1]
     path.write_text(f"---\n{head}---\nAlways ring the ship's bell before a deploy.\n")
-    patient.fire_topic("deploy")
+    patient.topics.fire_topic("deploy")
     lines = [f"- mooring number {n} costs {n * 17} euros" for n in range(4_000)]
     note = patient.home.root / "knowledge" / "reference" / "moorings.md"
     note.write_text("# Moorings\n\n" + "\n".join(lines) + "\n")
@@ -195,7 +195,7 @@ def test_the_very_next_session_knows_how_the_last_one_ended(
     send(patient, "SessionEnd", claude, reason="prompt_input_exit")
     told = send(patient, "SessionStart", fresh(claude.path.parent), source="startup")
     settled(patient.home.root)
-    (handoff,) = [one for one in patient.chains().entries if one.type == "handoff"]
+    (handoff,) = [one for one in patient.log.chains().entries if one.type == "handoff"]
     assert handoff.content in told.context
 
 
@@ -226,7 +226,9 @@ def test_many_at_once_nothing_is_there_twice(patient: Memory, claude: Claude) ->
         out, _ = hook.communicate(json.dumps(event(name, claude)).encode(), timeout=SECONDS)
         assert (hook.returncode, out) == (0, b"")
     settled(patient.home.root)
-    until(lambda: any(one.type == "handoff" for one in Memory(patient.home.root).chains().entries))
+    until(
+        lambda: any(one.type == "handoff" for one in Memory(patient.home.root).log.chains().entries)
+    )
     settled(patient.home.root)
     assert twice(patient) == []
     assert failures(patient) == []
@@ -241,8 +243,8 @@ def test_an_end_without_a_name_closes_nobody_else(patient: Memory, claude: Claud
         fired(patient.home.root, HOST, "SessionEnd", payload)
         settled(patient.home.root)
     patient.catch_up()
-    assert "handoff" not in {entry.type for entry in patient.chains().entries}
-    (known,) = patient.state().sessions.values()
+    assert "handoff" not in {entry.type for entry in patient.log.chains().entries}
+    (known,) = patient.opened.state().sessions.values()
     assert known.window is not None
 
 

@@ -282,7 +282,7 @@ def test_the_hosts_model_reads_what_was_said(
     )
     until(lambda: contents(memory))
     lending.leave()
-    found = [one for one in Memory(memory.home.root).chains().entries if one.by]
+    found = [one for one in Memory(memory.home.root).log.chains().entries if one.by]
     assert any("Postgres" in one.content for one in found)
     assert all("host" in one.by for one in found), {one.by for one in found}
 
@@ -373,5 +373,5 @@ def test_a_service_that_stops_between_keep_and_close_changes_nothing(
     found = contents(memory)
     assert any("Postgres" in one for one in found)
     assert twice(memory) == []
-    types = [one.type for one in Memory(memory.home.root).chains().entries]
+    types = [one.type for one in Memory(memory.home.root).log.chains().entries]
     assert types.count("handoff") == 1

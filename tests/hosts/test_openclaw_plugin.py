@@ -161,7 +161,7 @@ def _until(true: Callable[[], bool], seconds: float = 30.0) -> None:
 
 
 def _contents(memory: Memory) -> list[str]:
-    return [entry.content for entry in Memory(memory.home.root).chains().entries]
+    return [entry.content for entry in Memory(memory.home.root).log.chains().entries]
 
 
 # --- memory from session to session ------------------------------------------------------

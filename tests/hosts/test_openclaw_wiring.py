@@ -326,7 +326,7 @@ def test_undo_takes_a_briefing_out_of_memory_md(memory: Memory) -> None:
     wiring.wire(memory, "openclaw", _plan(memory))
     memory = Memory(memory.home.root)
     memory.remember("The launch is on 21 November")
-    memory.brief()
+    memory.notes.brief()
     assert "21 November" in note.read_text()
     note.write_text(note.read_text() + "And she likes tea.\n")
     wiring.unwire(memory, "openclaw")

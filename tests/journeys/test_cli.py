@@ -284,7 +284,7 @@ def test_watch_recovers_at_the_start_and_fires_after_forty_writes(
         for number in range(39):
             recent.agent(f"step {number}")
         time.sleep(1.0)
-        assert memory.state().sessions[f"claude-code/{recent.session}"].messages == 1
+        assert memory.opened.state().sessions[f"claude-code/{recent.session}"].messages == 1
         recent.user("I prefer ruff over flake8.")
         second = _caught_up(child.stdout)
         assert second["messages"] == 40

@@ -26,7 +26,7 @@ def lived_in(root: Path, git_too: bool = False) -> Memory:
     if not git_too:
         memory.home.config.write_text("[git]\nenabled = false\n")
         memory = Memory(root)
-    memory.add_subject("fleet")
+    memory.log.add_subject("fleet")
     known(
         memory,
         *day_of(60),
@@ -36,12 +36,12 @@ def lived_in(root: Path, git_too: bool = False) -> Memory:
         *[entry(400, one, subject="fleet") for one in sayings(3, seed=3)],
         entry(400, "Sell Otter in spring", "decision", subject="fleet"),
     )
-    memory.notes()
+    memory.notes.update()
     own_words(memory, TODAY)
     own_words(memory, FLEET)
-    memory.notes()
+    memory.notes.update()
     if git_too:
-        memory.commit("as it was")
+        memory.history.commit("as it was")
     return memory
 
 
@@ -159,7 +159,7 @@ def files(memory: Memory) -> dict[str, bytes]:
 
 def work(root: Path, job: str) -> None:
     memory = Memory(root)
-    memory.daily(memory.now()) if job == "daily" else memory.retire()
+    memory.notes.daily(memory.opened.now()) if job == "daily" else memory.notes.retire()
 
 
 @pytest.mark.parametrize("job", ["daily", "retire"])
@@ -172,7 +172,7 @@ def test_killed_at_every_step_it_is_done_or_not_and_then_done(tmp_path: Path, jo
 
     reference = fresh("reference")
     before = files(reference)
-    reference.notes()
+    reference.notes.update()
     work(reference.home.root, job)
     after = files(reference)
     assert before != after
@@ -185,7 +185,7 @@ def test_killed_at_every_step_it_is_done_or_not_and_then_done(tmp_path: Path, jo
             assert data in (before.get(path), after.get(path)), f"{path}, died at step {step}"
         assert _all_text(memory).count(OWN) == 2, step
         memory = Memory(memory.home.root)
-        memory.notes()
+        memory.notes.update()
         work(memory.home.root, job)
         assert files(memory) == after, f"after dying at step {step}"
         memory.catch_up()
@@ -225,10 +225,10 @@ def test_killed_with_git_the_backup_is_there_and_nothing_is_lost(tmp_path: Path,
             if files(memory).get(path) != data:
                 assert data in versions(root, path), f"{path}: no backup, died at step {step}"
         memory = Memory(root)
-        memory.notes()
+        memory.notes.update()
         work(root, job)
         assert "Not committed yet." in _all_text(memory) and OWN in _all_text(memory)
-        memory.commit()
+        memory.history.commit()
         assert git(root, "status", "--porcelain") == "", step
         assert git(root, "fsck", "--no-dangling") == ""
         shutil.rmtree(root)

@@ -140,7 +140,7 @@ def bad_state(root: Path) -> None:
 
 
 def no_index(root: Path) -> None:
-    Memory(root).index()
+    Memory(root).index.sync()
     for path in root.glob("index.db*"):
         path.unlink()
 
@@ -161,7 +161,7 @@ def new_session(root: Path) -> None:
 
 
 def uncommitted(root: Path) -> None:
-    Memory(root).commit()
+    Memory(root).history.commit()
     (root / "knowledge" / "reference" / "boats.md").write_text("# Boats\n")
 
 

@@ -182,7 +182,7 @@ def test_a_later_version_of_a_note(memory: Memory, tmp_path: Path) -> None:
     done = memory.import_("markdown", path)
     assert (done.messages, done.fresh, done.entries, done.gone) == (3, 2, 2, 2)
     assert "The harbour map is drawn by Ana" in texts(memory)
-    assert [entry.content for entry in memory.chains().still_open.values()] == []
+    assert [entry.content for entry in memory.log.chains().still_open.values()] == []
     assert "Renew the certificate" in texts(memory)
 
 
@@ -274,9 +274,9 @@ def test_a_rebuild_keeps_imported_memories_once(
     memory.import_("markdown", write(tmp_path / "a.md", NOTE))
     memory.import_("chatgpt", export)
     before = log(memory)
-    built = memory.rebuild(branch="again")
+    built = memory.rebuilds.build(branch="again")
     assert built.done and len(built.done.plan.transcripts) == 2
-    memory.merge_rebuild("again")
+    memory.rebuilds.merge("again")
     assert sorted(log(memory), key=str) == sorted(before, key=str)
     assert {account.status for account in memory.audit()} == {"ok"}
     assert memory.import_("markdown", tmp_path / "a.md").entries == 0

@@ -38,7 +38,9 @@ def again(memory: Memory) -> Memory:
 
 
 def handoffs(memory: Memory) -> list[str]:
-    return [entry.content for entry in again(memory).entries(Query(types=("handoff",), all=True))]
+    return [
+        entry.content for entry in again(memory).log.entries(Query(types=("handoff",), all=True))
+    ]
 
 
 def statuses(memory: Memory) -> dict[str, str]:
@@ -118,7 +120,7 @@ def test_keep_learns_and_the_conversation_goes_on(memory: Memory) -> None:
     chat = memory.session("long")
     say(chat, "We decided to use Postgres for Tidepool.")
     assert chat.keep().messages == 2
-    assert [entry.type for entry in memory.entries(Query())] == ["decision"]
+    assert [entry.type for entry in memory.log.entries(Query())] == ["decision"]
     assert statuses(memory) == {"plain/long": "open"}
     assert len(chat.messages()) == 2
     assert chat.keep().messages == 0
@@ -313,7 +315,7 @@ def test_it_is_watched(memory: Memory) -> None:
     watcher, stop, ready, told = again(memory), Event(), Event(), Event()
     say(memory.session("early"), LAUNCH)
     thread = Thread(
-        target=watcher.watch,
+        target=watcher.jobs.watch,
         args=(stop, lambda done: (told if ready.is_set() else ready).set()),
     )
     thread.start()
@@ -328,7 +330,7 @@ def test_it_is_watched(memory: Memory) -> None:
         stop.set()
         thread.join()
     assert statuses(memory)["plain/early"] == "open"
-    assert "plain/late" in again(memory).state().sessions
+    assert "plain/late" in again(memory).opened.state().sessions
 
 
 def test_a_rehearsal_sees_it_and_changes_nothing(memory: Memory) -> None:
@@ -356,7 +358,7 @@ def test_secrets_stay_out_of_git_and_of_the_transcript(memory: Memory) -> None:
 def test_what_the_agent_repeats_of_its_context_is_not_learned_again(memory: Memory) -> None:
     with memory.session("one") as chat:
         say(chat, "We decided to use Postgres for Tidepool.")
-    before = len(memory.entries(Query()))
+    before = len(memory.log.entries(Query()))
     with again(memory).session("two") as chat:
         told = chat.context("Which database?").text
         assert "Postgres" in told
@@ -365,9 +367,9 @@ def test_what_the_agent_repeats_of_its_context_is_not_learned_again(memory: Memo
         chat.tool("echo", {"text": told}, told)
     text = transcripts(memory)[-1]
     assert "That is all." in text and "Postgres" not in text
-    new = [entry for entry in again(memory).entries(Query()) if entry.session == "two"]
+    new = [entry for entry in again(memory).log.entries(Query()) if entry.session == "two"]
     assert {entry.type for entry in new} <= {"handoff"}
-    assert len(again(memory).entries(Query())) <= before + 1
+    assert len(again(memory).log.entries(Query())) <= before + 1
 
 
 def test_an_agent_sends_its_own_messages_so_a_context_has_none_of_them(memory: Memory) -> None:

@@ -179,7 +179,7 @@ def test_an_order_to_replace_what_is_known_changes_nothing(
     honest = fact("The user runs make check before every push", 3)
     tale.server.reply = lambda chat: answer(attack(name, chat), honest, handoff())
     tale.memory.catch_up()
-    chains = tale.memory.chains()
+    chains = tale.memory.log.chains()
     assert not [entry.content for entry in before if entry.id in chains.replaced_by]
     assert [chains.is_open(entry) for entry in before] == [False, True, True, False]
     assert "The user runs make check before every push" in tale.learned()
@@ -201,7 +201,7 @@ def test_an_honest_entry_does_not_take_unrelated_ones_with_it(
     tale.server.reply = reply
     tale.memory.catch_up()
     assert "The user runs make check before every push" in tale.learned()
-    chains = tale.memory.chains()
+    chains = tale.memory.log.chains()
     assert not [entry.content for entry in before if entry.id in chains.replaced_by]
 
 

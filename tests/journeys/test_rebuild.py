@@ -113,7 +113,7 @@ def _has_step(journal: Path) -> bool:
 
 
 def test_forgetting_shows_what_goes_and_asks(home: Memory) -> None:
-    [entry] = [one for one in home.chains().entries if "Petra owns" in one.content]
+    [entry] = [one for one in home.log.chains().entries if "Petra owns" in one.content]
     told = run("forget", entry.id[:6], stdin="n\n", code=130)
     assert "1 entry will be forgotten" in told and "Petra owns" in told
     assert entry.id in home.home.log.read_text()

@@ -75,7 +75,7 @@ def test_two_days_of_work_as_a_vault(memory: Memory, projects: Path, vault: Path
     told = run_json("vault", "build", str(vault), "--home", str(memory.home.root))
     assert f"{JOURNAL}/2026-11-08.md" in told["created"] and told["refused"] == {}
     assert opens_cleanly(vault) > 4
-    entries = list(memory.chains().entries)
+    entries = list(memory.log.chains().entries)
     journal = [mark for text in pages(vault).values() for mark in marks(text) if mark[0] == "wj"]
     assert len(journal) == len(entries)
     assert "21 November" in "".join(pages(vault).values())
@@ -84,7 +84,7 @@ def test_two_days_of_work_as_a_vault(memory: Memory, projects: Path, vault: Path
     assert "Nothing new" in run("vault", "build", str(vault), "--home", str(memory.home.root))
     assert state(vault) == before
     again = vault.with_name("again")
-    memory.vault(again)
+    memory.notes.obsidian(again)
     assert pages(again) == pages(vault)  # the same log gives the same bytes
 
 
@@ -99,7 +99,7 @@ def test_folders_are_made_and_otherwise_left_alone(memory: Memory, vault: Path) 
     inbox = vault / "00 Inbox"
     inbox.mkdir(parents=True, mode=0o755)
     (inbox / "clip.md").write_text("mine")
-    built = memory.vault(vault)
+    built = memory.notes.obsidian(vault)
     assert built.folders == (NOTES, "02 Agent", JOURNAL, "04 Templates", "05 Attachments")
     assert sorted(path.name for path in vault.iterdir()) == ["00 Inbox", *built.folders]
     assert (inbox / "clip.md").read_text() == "mine"
@@ -108,16 +108,16 @@ def test_folders_are_made_and_otherwise_left_alone(memory: Memory, vault: Path) 
 def test_what_a_person_edits_moves_or_deletes_stays_so(memory: Memory, vault: Path) -> None:
     for text in ("Petra paints", "Petra sails", "Petra sings"):
         memory.remember(text, subject="petra")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     page = note(vault, "Petra Project")
     lines = page.read_text().splitlines(keepends=True)
     kept = [line.replace("Petra sails", "Petra *rows*") for line in lines if "paints" not in line]
     mine = "".join(kept) + "\nMy own words, without an end"
     page.write_text(mine)
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     assert page.read_text() == mine
     memory.remember("Petra rests", subject="petra")
-    built = memory.vault(vault)
+    built = memory.notes.obsidian(vault)
     assert built.extended == (f"{JOURNAL}/{TODAY}.md", f"{NOTES}/Petra Project.md")
     new = page.read_text()
     assert "Petra rests" in new and "paints" not in new
@@ -130,11 +130,11 @@ def test_a_deleted_page_stays_deleted_until_there_is_something_new(
     memory: Memory, vault: Path
 ) -> None:
     memory.remember("Petra paints", subject="petra")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     note(vault, "Petra Project").unlink()
-    assert memory.vault(vault).created == ()
+    assert memory.notes.obsidian(vault).created == ()
     memory.remember("Petra rests", subject="petra")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     text = note(vault, "Petra Project").read_text()
     assert "rests" in text and "paints" not in text
     opens_cleanly(vault)
@@ -142,13 +142,13 @@ def test_a_deleted_page_stays_deleted_until_there_is_something_new(
 
 def test_a_page_that_was_moved_is_found(memory: Memory, vault: Path) -> None:
     memory.remember("Petra paints", subject="petra")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     (vault / "People").mkdir()
     moved = note(vault, "Petra Project").rename(vault / "People" / "Petra, the painter.md")
     day = vault / JOURNAL / f"{TODAY}.md"  # in which Obsidian changes the links to it
     day.write_text(day.read_text().replace("[[Petra Project", "[[Petra, the painter"))
     memory.remember("Petra rests", subject="petra")
-    assert "People/Petra, the painter.md" in memory.vault(vault).extended
+    assert "People/Petra, the painter.md" in memory.notes.obsidian(vault).extended
     assert "rests" in moved.read_text() and not list((vault / NOTES).iterdir())
     assert "rests ([[Petra, the painter|Petra]])" in day.read_text()
     opens_cleanly(vault)
@@ -157,12 +157,12 @@ def test_a_page_that_was_moved_is_found(memory: Memory, vault: Path) -> None:
 def test_a_renamed_subject_keeps_its_page(memory: Memory, vault: Path) -> None:
     memory.remember("Petra paints", subject="petra")
     memory.remember("Pia swims", subject="pia")
-    memory.vault(vault)
-    memory.rename_subject("petra", "petra-lind")
-    memory.rename_subject("pia", "petra-lind", merge=True)
-    assert memory.vault(vault).lines == 0  # nothing is written twice
+    memory.notes.obsidian(vault)
+    memory.log.rename_subject("petra", "petra-lind")
+    memory.log.rename_subject("pia", "petra-lind", merge=True)
+    assert memory.notes.obsidian(vault).lines == 0  # nothing is written twice
     memory.remember("Petra rests", subject="petra-lind")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     assert "rests" in note(vault, "Petra Project").read_text()
     assert sorted(path.name for path in (vault / NOTES).iterdir()) == [
         "Petra Project.md",
@@ -193,25 +193,25 @@ def test_a_note_of_the_users_is_never_touched(memory: Memory, vault: Path) -> No
     assert "[[Petra Project (Wakebook)|Petra]]" in day
     note(vault, "Lagoon Project").write_text("text now")
     before = state(vault)
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     assert state(vault) == before
 
 
 def test_two_subjects_of_one_name_and_links_that_are_not_the_only_ones(
     memory: Memory, vault: Path
 ) -> None:
-    memory.add_subject("mercury", "place", "Mercury")
-    memory.add_subject("mercury-server", "system", "MERCURY")
+    memory.log.add_subject("mercury", "place", "Mercury")
+    memory.log.add_subject("mercury-server", "system", "MERCURY")
     memory.remember("It is hot", subject="mercury")
     memory.remember("It is down", subject="mercury-server")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     assert sorted(path.stem for path in (vault / NOTES).iterdir()) == [
         "MERCURY (mercury-server)",
         "Mercury",
     ]
     (vault / "Mercury.md").write_text("Mine, and later")
     memory.remember("It is hotter", subject="mercury")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     day = (vault / JOURNAL / f"{TODAY}.md").read_text()
     assert f"It is hotter ([[{NOTES}/Mercury|Mercury]])" in day
     assert opens_cleanly(vault)
@@ -224,7 +224,7 @@ def test_folders_that_are_linked_in_make_links_exact(memory: Memory, vault: Path
     vault.mkdir()
     (vault / "02 Agent").symlink_to(workspace)
     memory.remember("Petra paints", subject="petra")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     assert f"([[{JOURNAL}/{TODAY}|{TODAY}]])" in note(vault, "Petra Project").read_text()
     assert [path.name for path in workspace.iterdir()] == [f"{TODAY}.md"]
 
@@ -232,10 +232,10 @@ def test_folders_that_are_linked_in_make_links_exact(memory: Memory, vault: Path
 def test_odd_subjects_and_hostile_words_leave_a_clean_vault(memory: Memory, vault: Path) -> None:
     words = ("[[x]] #tag %%", "---\n# head\n```", "<!-- <script>", "1. $a$ ![[y]]", "^w-abc")
     for number, display in enumerate(("a/b: c?", "..", "CON", "2026-11-09", "[[x]]", "É" * 300)):
-        subject = memory.add_subject(f"s{number}", "other", display)
+        subject = memory.log.add_subject(f"s{number}", "other", display)
         for text in words:
             memory.remember(text, subject=subject.slug, detail=text)
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     assert opens_cleanly(vault) >= 30
     for text in pages(vault).values():
         headings = [line for line in text.splitlines() if line.startswith("#")]
@@ -246,12 +246,12 @@ def test_odd_subjects_and_hostile_words_leave_a_clean_vault(memory: Memory, vaul
         assert all(re.fullmatch(r"- .* \^wj?-\S+", line) for line in text.splitlines()
                    if line.startswith("- ") and line not in ("- journals", "- notes")
                    and "aliases:\n" + line not in text)  # fmt: skip
-    assert memory.vault(vault).lines == 0
+    assert memory.notes.obsidian(vault).lines == 0
 
 
 def test_what_is_written_while_a_build_runs_is_kept(memory: Memory, vault: Path) -> None:
     memory.remember("Petra paints", subject="petra")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     memory.remember("Petra rests", subject="petra")
     memory.remember("Pia swims", subject="pia")
     page, new = note(vault, "Petra Project"), note(vault, "Pia Project")
@@ -261,10 +261,10 @@ def test_what_is_written_while_a_build_runs_is_kept(memory: Memory, vault: Path)
             page.write_text(page.read_text() + "\nJust typed")
             new.write_text("Just made")
 
-    built = memory.vault(vault, progress=meanwhile)
+    built = memory.notes.obsidian(vault, progress=meanwhile)
     assert page.read_text().endswith("Just typed") and "rests" in page.read_text()
     assert new.read_text() == "Just made" and list(built.refused) == [f"{NOTES}/Pia Project.md"]
-    assert memory.vault(vault).created == (f"{NOTES}/Pia Project (Wakebook).md",)
+    assert memory.notes.obsidian(vault).created == (f"{NOTES}/Pia Project (Wakebook).md",)
     assert new.read_text() == "Just made"
 
 
@@ -275,12 +275,12 @@ def test_what_is_written_while_a_build_runs_is_kept(memory: Memory, vault: Path)
 def test_without_its_record_the_pages_tell(memory: Memory, vault: Path, record: str | None) -> None:
     memory.remember("Petra paints", subject="petra")
     memory.remember("Petra sails", type_="task", subject="petra")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     before = pages(vault)
     file = vault / ".wakebook" / "vault.json"
     good = json.loads(file.read_text())
     file.write_text(record) if record is not None else file.unlink()
-    built = memory.vault(vault)
+    built = memory.notes.obsidian(vault)
     assert built.lines == 0 and pages(vault) == before
     again = json.loads(file.read_text())
     assert again["pages"] == good["pages"]
@@ -292,18 +292,18 @@ def test_without_its_record_the_pages_tell(memory: Memory, vault: Path, record: 
 
 def test_a_record_of_a_newer_version_is_left_alone(memory: Memory, vault: Path) -> None:
     memory.remember("Petra paints", subject="petra")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     file = vault / ".wakebook" / "vault.json"
     file.write_text('{"version": 2, "pages": []}')
     before = state(vault)
     with pytest.raises(WakebookError, match=r"vault.json is of version 2.*Update"):
-        memory.vault(vault)
+        memory.notes.obsidian(vault)
     assert state(vault) == before
 
 
 def test_a_record_that_points_out_of_the_vault_is_not_followed(memory: Memory, vault: Path) -> None:
     memory.remember("Petra paints", subject="petra")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     outside = vault.with_name("outside.md")
     outside.write_text("## Log\n")
     file = vault / ".wakebook" / "vault.json"
@@ -311,7 +311,7 @@ def test_a_record_that_points_out_of_the_vault_is_not_followed(memory: Memory, v
     record["pages"]["subject/petra"] = "../outside.md"
     file.write_text(json.dumps(record))
     memory.remember("Petra rests", subject="petra")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     assert outside.read_text() == "## Log\n"
     assert "rests" in note(vault, "Petra Project").read_text()
 
@@ -321,20 +321,20 @@ def test_killed_at_every_step_nothing_is_there_twice_and_nothing_is_lost(
 ) -> None:
     memory.remember("Petra paints", subject="petra")
     memory.remember("Lagoon is up", subject="lagoon")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     memory.remember("Petra rests", subject="petra")
     memory.remember("Pia swims", type_="task", subject="pia")
     start = vault.with_name("start")
     shutil.copytree(vault, start)
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     expected = pages(vault)
     step = 0
     while True:
         step += 1
         shutil.rmtree(vault)
         shutil.copytree(start, vault)
-        died = run_and_die(lambda: Memory(memory.home.root).vault(vault), step)
-        Memory(memory.home.root).vault(vault)
+        died = run_and_die(lambda: Memory(memory.home.root).notes.obsidian(vault), step)
+        Memory(memory.home.root).notes.obsidian(vault)
         assert pages(vault) == expected, f"after dying at step {step}"
         opens_cleanly(vault)
         if not died:
@@ -343,33 +343,33 @@ def test_killed_at_every_step_nothing_is_there_twice_and_nothing_is_lost(
 
 
 def test_after_a_kill_a_line_that_was_deleted_stays_deleted(memory: Memory, vault: Path) -> None:
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     for text in ("Petra paints", "Petra sails"):
         memory.remember(text, subject="petra")
     page = note(vault, "Petra Project")
     step = 1
     while not page.exists():  # the first step after which the page is there, and no record of it
-        assert run_and_die(lambda: Memory(memory.home.root).vault(vault), step)
+        assert run_and_die(lambda: Memory(memory.home.root).notes.obsidian(vault), step)
         step += 1
     assert json.loads((vault / ".wakebook" / "vault.json").read_text())["writing"]
     lines = page.read_text().splitlines(keepends=True)
     page.write_text("".join(line for line in lines if "paints" not in line))
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     text = page.read_text()
     assert text.count("sails") == 1 and "paints" not in text
 
 
 def test_a_note_made_after_a_kill_is_not_taken_for_a_page(memory: Memory, vault: Path) -> None:
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     memory.remember("Petra paints", subject="petra")
     step, record = 1, vault / ".wakebook" / "vault.json"
     while not record.exists():  # the first step after which the page is told, and not there
-        assert run_and_die(lambda: Memory(memory.home.root).vault(vault), step)
+        assert run_and_die(lambda: Memory(memory.home.root).notes.obsidian(vault), step)
         step += 1
     page = note(vault, "Petra Project")
     assert not page.exists()
     page.write_text("Mine\n")
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     assert page.read_text() == "Mine\n"
     assert "paints" in note(vault, "Petra Project (Wakebook)").read_text()
 
@@ -377,25 +377,25 @@ def test_a_note_made_after_a_kill_is_not_taken_for_a_page(memory: Memory, vault:
 def test_a_record_that_gives_two_subjects_one_page(memory: Memory, vault: Path) -> None:
     for name in ("petra", "pia"):
         memory.remember(f"{name} paints", subject=name)
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     file = vault / ".wakebook" / "vault.json"
     record = json.loads(file.read_text())
     record["pages"]["subject/pia"] = record["pages"]["subject/petra"]
     file.write_text(json.dumps(record))
     for name in ("petra", "pia"):
         memory.remember(f"{name} rests", subject=name)
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     for name in ("petra", "pia"):
         assert f"{name} rests" in note(vault, f"{name.title()} Project").read_text()
 
 
 def test_a_link_that_would_lead_nowhere_is_only_a_name(memory: Memory, vault: Path) -> None:
     old = memory.remember("Petra paints", subject="petra")
-    memory.vault(vault)
-    memory.delete_subject("petra")
+    memory.notes.obsidian(vault)
+    memory.log.delete_subject("petra")
     note(vault, "Petra Project").unlink()
     memory.remember("Petra rests", replaces=[old.id])
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     text = (vault / JOURNAL / f"{TODAY}.md").read_text()
     assert "Petra rests — corrects “Petra paints” (Petra) ^" in text
 
@@ -418,7 +418,7 @@ def test_places_where_no_vault_can_be(memory: Memory, tmp_path: Path) -> None:
         Path("/"): "root of the file system",
     }.items():
         with pytest.raises(WakebookError, match=words) as caught:
-            memory.vault(path)
+            memory.notes.obsidian(path)
         assert "Give the folder of your vault" in str(caught.value)
         assert str(file if "file" in str(path) else path) in str(caught.value)
     assert file.read_text() == "mine" and not (home / "vault").exists()
@@ -434,12 +434,12 @@ def test_a_folder_that_leads_out_of_the_vault(memory: Memory, vault: Path, name:
     (vault / name).symlink_to(outside)
     memory.remember("Petra paints", subject="petra")
     with pytest.raises(WakebookError, match="is a link out of the vault"):
-        memory.vault(vault)
+        memory.notes.obsidian(vault)
     assert not list(outside.iterdir()) and len(list(vault.iterdir())) == 1
     (vault / name).unlink()
     (vault / name).write_text("a file")
     with pytest.raises(WakebookError, match="is no folder"):
-        memory.vault(vault)
+        memory.notes.obsidian(vault)
 
 
 def test_a_page_that_cannot_be_added_to_waits_and_the_others_do_not(
@@ -448,7 +448,7 @@ def test_a_page_that_cannot_be_added_to_waits_and_the_others_do_not(
     names = ("latin", "locked", "linked", "fenced", "fine")
     for name in names:
         memory.remember(f"About {name}", subject=name)
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     latin, locked, linked, fenced, fine = (note(vault, f"{n.title()} Project") for n in names)
     outside = vault.with_name("outside.md")
     outside.write_text(linked.read_text())
@@ -472,7 +472,7 @@ def test_a_page_that_cannot_be_added_to_waits_and_the_others_do_not(
     linked.unlink()
     fenced.write_text(fenced.read_text().replace("## Log\n```\n", "## Log\n"))
     latin.write_bytes(latin.read_bytes().replace(b"caf\xe9\n", b"coffee\n"))
-    assert memory.vault(vault).refused == {}
+    assert memory.notes.obsidian(vault).refused == {}
     for path in broken:
         assert path.read_text().count(f"More on {path.stem.split()[0].lower()}") == 1
     assert locked.stat().st_mode & 0o777 == 0o644
@@ -488,13 +488,13 @@ def test_a_full_disk_is_named_and_the_next_build_goes_on(memory: Memory, vault: 
         resource.setrlimit(resource.RLIMIT_FSIZE, (150, 150))
         code = 1
         try:
-            Memory(memory.home.root).vault(vault)
+            Memory(memory.home.root).notes.obsidian(vault)
         except OSError as error:
             code = 0 if str(error.filename).startswith(str(vault)) else 2
         finally:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
-    memory.vault(vault)
+    memory.notes.obsidian(vault)
     assert opens_cleanly(vault) == 2
 
 

@@ -192,7 +192,7 @@ def by_hand(diary: Diary, number: int) -> None:
         diary.writes("knowledge/reference/ideas.md", f"# Ideas{OWN}See [[{diary.cited}]].\n")
         diary.writes("knowledge/projects/lantern/notes.md", f"{OWN}Mind the lamps.\n")
     if number == 50:
-        memory.rename_subject("lantern", "lighthouse")
+        memory.log.rename_subject("lantern", "lighthouse")
     if number == 70:
         fact = memory.remember("The office rent is 900 euros", subject="tidepool", pinned=True)
         memory.remember("The office rent is 950 euros", subject="tidepool", replaces=[fact.id])
@@ -200,7 +200,7 @@ def by_hand(diary: Diary, number: int) -> None:
     if number == 110:
         diary.writes("knowledge/projects/orchard/context.md", f"{OWN}Cider first.\n")
     if number == 155:
-        memory.rename_subject("orchard", "brightwork", merge=True)
+        memory.log.rename_subject("orchard", "brightwork", merge=True)
     if number == 190:
         edit_and_accept(diary)
     if number == 230:  # MEMORY.md gets long, so that its generated part has to shrink
@@ -217,11 +217,11 @@ def edit_and_accept(diary: Diary) -> None:
     diary.replaces(path, tasks[0], tasks[0].replace("- [ ]", "- [x]"))
     diary.replaces(path, tasks[1], f"{tasks[1]}\n- [ ] Paint the fence behind the office")
     memory = diary.memory
-    [proposal] = memory.proposals()
+    [proposal] = memory.notes.proposals()
     assert [change.kind for change in proposal.changes] == ["done", "added"]
-    done = memory.accept()
+    done = memory.notes.accept()
     assert [(one.type, one.status) for one in done.entries] == [("task", "done"), ("task", "open")]
-    assert not memory.proposals()
+    assert not memory.notes.proposals()
 
 
 # --- what has become of it --------------------------------------------------------------------
@@ -257,7 +257,7 @@ def old_journals_are_archived(diary: Diary) -> None:
     assert not kept & archived and len(archived) > 10
     open_days = {
         entry.timestamp.astimezone(year.ZONE).date().isoformat()
-        for entry in diary.memory.chains().entries
+        for entry in diary.memory.log.chains().entries
         if entry.id in held
     }
     for name in kept:
@@ -269,7 +269,7 @@ def old_journals_are_archived(diary: Diary) -> None:
 
 def held_entries(memory: Memory) -> list[Entry]:
     """What must not get lost: everything that is open or pinned."""
-    chains = memory.chains()
+    chains = memory.log.chains()
     return [entry for entry in chains.current() if entry.pinned or chains.is_open(entry)]
 
 
@@ -293,13 +293,13 @@ def nothing_is_lost(diary: Diary) -> None:
         ]
         assert len({name for name, _ in named}) >= 3, entry  # observations, its note, its day
         if number % 10 == 0:
-            found = memory.why("{}:{}".format(*named[0]))
+            found = memory.notes.why("{}:{}".format(*named[0]))
             assert entry.id in [one.id for one in found.entries], named
     now = diary.notes()
     for text, path in diary.own.items():
         homes = [name for name, data in now.items() if text in data.decode()]
         assert len(homes) == 1, (path, homes)
-    assert memory.missing_links() == []
+    assert memory.notes.missing_links() == []
     no_note_is_gone(diary)
 
 
@@ -315,7 +315,7 @@ def no_note_is_gone(diary: Diary) -> None:
 
 def generated(diary: Diary) -> Iterator[tuple[str, Line]]:
     """Every generated line of the notes, as FILE:LINE, with what it is made from."""
-    behind = diary.memory._behind()
+    behind = diary.memory.notes._behind()
     with behind.book() as book:
         for path, block in diary.blocks():
             name = path.relative_to(diary.root).as_posix()
@@ -330,13 +330,13 @@ def generated(diary: Diary) -> Iterator[tuple[str, Line]]:
 def every_line_says_why(diary: Diary) -> None:
     """Every generated line is what would be written now, and stands for entries."""
     memory = diary.memory
-    known = memory.chains().by_id
+    known = memory.log.chains().by_id
     lines = [(place, line) for place, line in generated(diary) if line.text not in ("", NOTHING)]
     assert len(lines) > 2000
     for place, line in lines:
         assert line.ids and all(one in known for one in line.ids), place
     for place, line in lines[::100]:
-        found = memory.why(place)
+        found = memory.notes.why(place)
         assert {one.id for one in found.entries} == set(line.ids), place
         said = [one for one in found.entries if one.session != "manual"]
         assert all(one.transcript and one.evidence for one in said if one.type != "handoff")
@@ -361,15 +361,15 @@ def history_is_whole(diary: Diary) -> None:
 
 def notes_from_nothing_are_the_same(diary: Diary) -> None:
     before = diary.notes()
-    done = Memory(diary.root).notes(full=True)
+    done = Memory(diary.root).notes.update(full=True)
     assert diary.notes() == before and done.written == () and not done.problems
     other = Memory(diary.root.parent / "other")
     other.init()
     for name in ("config.toml", "log.jsonl", "subjects.json", "condensed.json"):
         shutil.copy(diary.root / name, other.home.root / name)
     other = Memory(other.home.root)
-    other.brief()
-    other.notes(full=True)
+    other.notes.brief()
+    other.notes.update(full=True)
     anew = {
         (path.relative_to(other.home.root / "knowledge").as_posix(), name): block.lines
         for path in (other.home.root / "knowledge").rglob("*.md")

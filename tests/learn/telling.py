@@ -77,10 +77,10 @@ class Tale:
     # --- what came out ---------------------------------------------------------------
 
     def log(self) -> list[Entry]:
-        return list(self.memory.chains().entries)
+        return list(self.memory.log.chains().entries)
 
     def current(self, *types: str) -> list[Entry]:
-        found = self.memory.chains().current()
+        found = self.memory.log.chains().current()
         return [entry for entry in found if not types or entry.type in types]
 
     def contents(self, *types: str) -> list[str]:
@@ -106,7 +106,7 @@ class Tale:
 
     def valid(self) -> bool:
         """Whether the log is whole: no bad line, nothing twice, nothing dangling."""
-        chains = self.memory.chains()
+        chains = self.memory.log.chains()
         bad = any("log.jsonl line" in problem for problem in self.memory.status().problems)
         return not (bad or chains.repeated or chains.dangling or chains.cycles)
 

@@ -58,7 +58,7 @@ def known(tale: Tale) -> None:
 
 def chain(tale: Tale, part: str) -> list[str]:
     """The contents of an entry's whole history."""
-    chains = tale.memory.chains()
+    chains = tale.memory.log.chains()
     [entry] = [one for one in chains.current() if part in one.content]
     return [one.content for one in chains.history(entry.id)]
 
@@ -104,7 +104,7 @@ def test_a_session_corrects_finishes_answers_and_repeats(tale: Tale) -> None:
     ]
     assert chain(tale, "8443") == [PORT, "The relay listens on port 8443"]
     assert chain(tale, "Mira") == ["Mira brings the projector to the workshop"]
-    chains = tale.memory.chains()
+    chains = tale.memory.log.chains()
     assert not [entry for entry in chains.entries if chains.is_open(entry)]
     assert [entry.status for entry in chains.current() if entry.type == "task"] == ["done"]
     assert tale.valid()
@@ -256,7 +256,7 @@ def test_a_subject_becomes_a_slug(tale: Tale, name: str) -> None:
 
 
 def test_a_subject_has_the_slug_of_its_other_names(tale: Tale) -> None:
-    tale.memory.add_subject("harbour-app", display="Der Hafen")
+    tale.memory.log.add_subject("harbour-app", display="Der Hafen")
     tale.talk("The harbour app gets a new port: 8443.")
     entry = fact("The port of the harbour app is 8443", 1, subject="der hafen")
     tale.says(answer(entry, handoff()))

@@ -46,7 +46,7 @@ def verbatim(memory: Memory) -> Memory:
 
 
 def contents(memory: Memory, *types: str) -> list[str]:
-    return [entry.content for entry in memory.entries(Query(types=types, all=True))]
+    return [entry.content for entry in memory.log.entries(Query(types=types, all=True))]
 
 
 def transcripts(memory: Memory) -> dict[str, str]:
@@ -77,7 +77,7 @@ def test_a_session_becomes_a_transcript_and_entries(memory: Memory, projects: Pa
     }
     assert "> [tool:Bash] make test → all passed" in body
     assert (memory.home.conversations / name).stat().st_mode & 0o777 == 0o400
-    entries = memory.entries(Query())
+    entries = memory.log.entries(Query())
     assert {entry.session for entry in entries} == {claude.session}
     assert any(entry.type == "decision" and "Postgres" in entry.content for entry in entries)
     assert [entry.type for entry in entries].count("handoff") == 1
@@ -216,13 +216,13 @@ def test_text_that_wakebook_injected_never_comes_back(memory: Memory, projects: 
     other = Claude(projects, "5e551011-0000-4000-8000-000000000002").pause(hours=1)
     other.user(f"{woken}\nWhere were we?").agent("On the bookings.")
     other.call("Bash", "c1", command="wakebook wake").result("c1", woken)
-    before = len(memory.entries(Query(all=True)))
+    before = len(memory.log.entries(Query(all=True)))
     memory.catch_up()
     text = transcripts(memory)[max(transcripts(memory))]
     assert "Where were we?" in text
     assert "Postgres" not in text and "wakebook-memory" not in text
     assert markdown.split(text)[0]["echo_removed"] > len(woken)
-    new = memory.entries(Query(all=True))[before:]
+    new = memory.log.entries(Query(all=True))[before:]
     assert [entry.type for entry in new if entry.type != "question"] == ["handoff"]
 
 
@@ -248,7 +248,7 @@ def test_times_come_from_the_conversation_and_never_from_the_future(
     claude.at = datetime(2026, 11, 8, 9, 0, tzinfo=UTC)
     claude.user("I prefer mypy over pyright.")
     verbatim(memory).catch_up(closing=True)
-    stamps = [entry.timestamp.isoformat() for entry in memory.entries(Query(types=("fact",)))]
+    stamps = [entry.timestamp.isoformat() for entry in memory.log.entries(Query(types=("fact",)))]
     assert stamps == [
         "2026-11-08T10:01:00+00:00",
         "2026-11-09T08:00:00+00:00",
@@ -278,16 +278,16 @@ def test_a_session_that_vanishes_is_retried_once_then_given_up_and_the_others_go
 ) -> None:
     bad = Claude(projects, "5e551011-0000-4000-8000-00000000000b").user("lost words")
     chat(Claude(projects), WORKDAY)
-    sessions = memory.sessions()
+    sessions = memory.opened.sessions()
     bad.path.unlink()
     bad.path.symlink_to("/nowhere/at/all")
-    first = memory._sweep(sessions)  # what discovery saw a moment ago
+    first = memory._caught_up(sessions)  # what discovery saw a moment ago
     assert list(first.failed) == [f"claude-code/{bad.session}"]
     assert first.messages == 6
     assert memory.status().accounts[0].status == "lost"
-    second = memory._sweep(sessions)
+    second = memory._caught_up(sessions)
     assert second.failed and not second.given_up
-    third = memory._sweep(sessions)
+    third = memory._caught_up(sessions)
     assert not third.failed and third.given_up == (f"claude-code/{bad.session}",)
     bad.path.unlink()
     bad.user("back again")
@@ -447,10 +447,10 @@ def test_a_correction_replaces_what_an_earlier_session_said(memory: Memory, proj
     later = Claude(projects, "5e551011-0000-4000-8000-000000000002").pause(hours=12)
     chat(later, NEXT_DAY)
     memory.catch_up()
-    launch = memory.entries(Query(text="launch", types=("fact",)))
+    launch = memory.log.entries(Query(text="launch", types=("fact",)))
     assert [entry.content for entry in launch] == ["The launch is on 21 November"]
     assert len(memory.get(launch[0].id).history) == 2
-    done = memory.entries(Query(text="insurance", types=("task",)))
+    done = memory.log.entries(Query(text="insurance", types=("task",)))
     assert [entry.status for entry in done] == ["done"]
     assert any("retry" in text for text in contents(memory, "question"))
 
@@ -476,7 +476,7 @@ def test_every_entry_points_at_the_words_it_came_from(memory: Memory) -> None:
     folder = Path.home() / "samples"
     shutil.copytree(samples, folder)
     memory.catch_up([folder / "claude-code", folder / "openclaw"])
-    entries = memory.entries(Query(all=True))
+    entries = memory.log.entries(Query(all=True))
     assert len(entries) > 40
     for entry in entries:
         shown = memory.get(entry.id)

@@ -39,7 +39,7 @@ def compacted(claude: Claude) -> Claude:
 
 
 def known(memory: Memory, ref: str = REF) -> Progress:
-    return Memory(memory.home.root).state().sessions[ref]
+    return Memory(memory.home.root).opened.state().sessions[ref]
 
 
 def problems(memory: Memory) -> list[str]:
@@ -105,12 +105,12 @@ def test_a_session_that_grows_is_saved_and_checked(memory: Memory, projects: Pat
     assert first.ok and first.due and first.session == REF and first.round == 0
     assert first.messages == len(WORKDAY) and first.entries >= 3 and first.why == ""
     assert "when it is complete" in first.note  # the agent may go on
-    assert len(list(memory.chains().entries)) == first.entries
+    assert len(list(memory.log.chains().entries)) == first.entries
     assert known(memory).window is not None  # and it goes on
     chat(claude, NEXT_DAY)
     second = memory.flush(SESSION)
     assert second.messages == len(NEXT_DAY) and second.entries > 0 and second.ok
-    assert len(list(memory.chains().entries)) == first.entries + second.entries
+    assert len(list(memory.log.chains().entries)) == first.entries + second.entries
     assert known(memory).messages == len(WORKDAY + NEXT_DAY)
     assert not problems(memory)
     assert [one["entries"] for one in memory.home.traces("flushed")] == [
@@ -128,7 +128,7 @@ def test_other_sessions_are_left_alone(memory: Memory, projects: Path) -> None:
     chat(recent(projects), WORKDAY)
     chat(Claude(projects, "5e551011-0000-4000-8000-000000000002"), NEXT_DAY)
     memory.flush(SESSION)
-    assert list(memory.state().sessions) == [REF]
+    assert list(memory.opened.state().sessions) == [REF]
 
 
 def test_a_plain_chat(memory: Memory, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_name_that_fits_several_and_one_that_is_empty(memory: Memory, projects
     chat(Claude(projects, "5e551011-0000-4000-8000-000000000002"), NEXT_DAY)
     assert "fits several sessions" in memory.flush("5e551011").why
     assert memory.flush("").ok is False
-    assert not memory.state().sessions
+    assert not memory.opened.state().sessions
 
 
 def test_a_kind_of_session_that_is_not_kept(memory: Memory, projects: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_kind_of_session_that_is_not_kept(memory: Memory, projects: Path) -> N
     done = memory.flush("agent-1")
     assert done.ok and (done.messages, done.entries) == (0, 0)
     assert done.why == "this kind of session is not kept (subagent; [capture] in config.toml)"
-    assert not memory.state().sessions and not problems(memory)
+    assert not memory.opened.state().sessions and not problems(memory)
 
 
 def test_what_still_waits_is_told_and_is_no_failure(memory: Memory, projects: Path) -> None:
@@ -224,7 +224,7 @@ def test_before_it_is_due_nothing_is_read(memory: Memory, projects: Path) -> Non
     done = memory.flush(SESSION, tokens=100_000, window=200_000)
     assert done.ok and not done.due and (done.messages, done.entries) == (0, 0)
     assert done.why == "100,000 of 200,000 tokens are used, and it is due at 176,000"
-    assert not memory.state().sessions
+    assert not memory.opened.state().sessions
     assert memory.flush("nobody", tokens=1, window=200_000).ok  # nor is anybody looked for
 
 
@@ -297,13 +297,13 @@ def test_a_model_that_fails_is_told_and_the_round_is_not_done(tale: Tale) -> Non
     assert not done.ok and done.messages == 3 and done.entries == 0
     assert done.why.startswith("the model failed, and what was said is archived: ")
     assert "the next catch-up tries again, then rules read it" in done.why
-    [progress] = tale.memory.state().sessions.values()
+    [progress] = tale.memory.opened.state().sessions.values()
     assert progress.flushed is None
     assert any("the model failed" in problem for problem in problems(tale.memory))
     tale.says(answer(fact("The meeting is in Lund", 1)))
     again = tale.memory.flush(claude.session, **FULL)
     assert again.due and again.ok and (again.messages, again.entries) == (0, 1)
-    [progress] = tale.memory.state().sessions.values()
+    [progress] = tale.memory.opened.state().sessions.values()
     assert progress.flushed == 0
 
 
@@ -319,9 +319,9 @@ def test_nothing_drops_when_the_model_fails(tale: Tale) -> None:
     claude = tale.talk("The meeting is in Lund.", "Noted.", "Thanks.", at=RECENT)
     tale.server.script(Status(500))
     messages = [{"role": "user", "content": f"Words {n}. " * 50} for n in range(10)]
-    slid = tale.memory.slide(messages, 500, claude.session)
+    slid = tale.memory.window.slide(messages, 500, claude.session)
     assert slid.saved is False and slid.messages == messages and "the model failed" in slid.why
-    assert tale.memory.slide(messages, 500, claude.session).dropped  # it has read them since
+    assert tale.memory.window.slide(messages, 500, claude.session).dropped  # it has read them since
 
 
 def test_another_process_that_reads_it_has_not_finished(tale: Tale) -> None:
@@ -405,7 +405,7 @@ def test_killed_at_any_step_it_loses_nothing_and_the_round_is_noted_last(
         step += 1
         memory = fresh(tmp_path / "home")
         died = run_and_die(lambda: Memory(tmp_path / "home").flush(SESSION, **FULL), step)
-        found = Memory(memory.home.root).state().sessions.get(REF)
+        found = Memory(memory.home.root).opened.state().sessions.get(REF)
         if found and found.flushed is not None:
             noted += 1
             assert found.messages == total, f"noted before it was saved, at step {step}"

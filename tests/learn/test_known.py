@@ -47,7 +47,7 @@ def said(*texts: str, first: int = 1, branch: Sequence[int] = ()) -> list[Messag
 
 def shown(tale: Tale, fresh: Sequence[Message], scene: Scene | None = None) -> Chat:
     """The question about these messages."""
-    tale.memory.extractor.read(fresh, scene or Scene(ends=True))
+    tale.memory.opened.extractor.read(fresh, scene or Scene(ends=True))
     return tale.asked[-1]
 
 
@@ -120,14 +120,14 @@ def test_what_was_said_on_an_abandoned_branch_is_not_shown(tale: Tale) -> None:
 def test_evidence_on_an_abandoned_branch_is_none(tale: Tale) -> None:
     fresh = said("We meet in Lund.", "Fine.", "No, in Malmö.", branch=[3])
     tale.says(answer(fact("The meeting is in Malmö", 3), handoff()), handoff())
-    found = tale.memory.extractor.read(fresh, Scene(ends=True))
+    found = tale.memory.opened.extractor.read(fresh, Scene(ends=True))
     assert [draft.type for draft in found.drafts] == ["handoff"]
     assert "there is no message 3" in tale.repairs[0]
 
 
 def test_nobody_is_asked_where_no_human_spoke(tale: Tale) -> None:
     fresh = [Message("agent", "I am alone.", "m1", at=AT, turn=1)]
-    found = tale.memory.extractor.read(fresh, Scene(ends=True))
+    found = tale.memory.opened.extractor.read(fresh, Scene(ends=True))
     assert found.taken == 1 and not found.drafts
     assert not tale.asked
 
@@ -179,11 +179,11 @@ def test_a_huge_message_loses_its_middle_visibly(tale: Tale) -> None:
 
 def test_the_subjects_are_listed_with_their_names(tale: Tale) -> None:
     memory = tale.memory
-    memory.add_subject("harbour-app", display="Der Hafen")
-    memory.add_subject("relay")
-    memory.add_subject("gone")
-    memory.delete_subject("gone")
-    memory.rename_subject("relay", "message-relay")
+    memory.log.add_subject("harbour-app", display="Der Hafen")
+    memory.log.add_subject("relay")
+    memory.log.add_subject("gone")
+    memory.log.delete_subject("gone")
+    memory.log.rename_subject("relay", "message-relay")
     tale.talk("The relay moved to Lund.")
     tale.memory.catch_up()
     listed = block(tale.asked[0], "subjects").splitlines()
@@ -224,7 +224,7 @@ def many(tale: Tale, detail: str = "") -> None:
     with tale.memory.home.locked():
         log.append(tale.memory.home, rows)
     for name in ("house", "art", "hall"):
-        tale.memory.add_subject(name)
+        tale.memory.log.add_subject(name)
 
 
 def test_of_ten_thousand_entries_those_that_matter_are_shown(tale: Tale) -> None:

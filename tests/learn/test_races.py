@@ -77,7 +77,7 @@ def test_a_window_that_another_closes_while_its_last_words_are_read_gets_its_han
     def close() -> None:
         other.start()
         while not any(
-            one.window and one.window.ended for one in tale.memory.state().sessions.values()
+            one.window and one.window.ended for one in tale.memory.opened.state().sessions.values()
         ):
             other.join(0.01)
 
@@ -88,7 +88,7 @@ def test_a_window_that_another_closes_while_its_last_words_are_read_gets_its_han
     assert len(tale.contents("handoff")) == 1
     assert tale.learned() == [LUND] and tale.valid()
     assert [front["closed"] for front in tale.fronts()] == [True]
-    [progress] = tale.memory.state().sessions.values()
+    [progress] = tale.memory.opened.state().sessions.values()
     assert progress.window is None
     assert len([chat for chat in tale.asked if 1 in numbers(chat)]) == 1  # once for the words
 
@@ -115,7 +115,7 @@ def test_a_note_at_the_top_of_an_open_transcript_does_not_make_it_read_for_ever(
     in_process(tale, "catch-up", "--close")
     assert len(tale.server.requests) - before <= (2 if main else 0)
     assert len(tale.contents("handoff")) == 1 and tale.valid()
-    [progress] = tale.memory.state().sessions.values()
+    [progress] = tale.memory.opened.state().sessions.values()
     assert progress.window is None
     before = len(tale.server.requests)
     in_process(tale, "catch-up", "--close")
@@ -166,7 +166,7 @@ def test_a_session_that_vanishes_while_a_model_reads_does_no_harm(tale: Tale) ->
     meanwhile(tale, lambda: states.save(home, states.State()), per_message())
     done = tale.memory.catch_up()
     assert not done.failed and not done.held
-    assert not [one for one in tale.memory.state().sessions.values() if not one.position]
+    assert not [one for one in tale.memory.opened.state().sessions.values() if not one.position]
     tale.memory.catch_up(closing=True)
     assert tale.learned() == [LUND] and len(tale.fronts()) == 1
     assert len(tale.contents("handoff")) == 1 and tale.valid()
@@ -186,7 +186,7 @@ def test_a_session_that_goes_by_another_name_while_the_model_fails_does_no_harm(
     meanwhile(tale, rename, lambda chat: "I would rather not.")
     done = tale.memory.catch_up(session=claude.session)
     assert not done.failed
-    [(name, progress)] = tale.memory.state().sessions.items()
+    [(name, progress)] = tale.memory.opened.state().sessions.items()
     assert name.endswith("@reset.1") and progress.position and progress.failure is None
 
 
@@ -207,7 +207,7 @@ def test_a_session_without_a_source_that_vanishes_does_no_harm(tale: Tale) -> No
     tale.server.chats.clear()
     meanwhile(tale, forget, quiet)
     done = tale.memory.catch_up(closing=True)
-    assert not done.failed and list(tale.memory.state().sessions) == [first]
+    assert not done.failed and list(tale.memory.opened.state().sessions) == [first]
     assert len(tale.contents("handoff")) == 1
 
 
@@ -293,7 +293,9 @@ def test_a_subject_that_is_renamed_while_the_model_reads_does_not_come_back(tale
     tale.talk("The meeting of tidepool is in Lund.", "Fine.", at=RECENT)
     told = fact("The meeting of tidepool is in Lund", 1, subject="tidepool")
     meanwhile(
-        tale, lambda: tale.memory.rename_subject("tidepool", "rockpool"), lambda chat: answer(told)
+        tale,
+        lambda: tale.memory.log.rename_subject("tidepool", "rockpool"),
+        lambda chat: answer(told),
     )
     tale.memory.catch_up()
     assert {entry.subject for entry in tale.log()} == {"rockpool"}

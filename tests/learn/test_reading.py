@@ -37,7 +37,7 @@ NOWHERE = "http://127.0.0.1:9/v1"  # nothing listens
 
 
 def window(tale: Tale) -> Window:
-    [progress] = tale.memory.state().sessions.values()
+    [progress] = tale.memory.opened.state().sessions.values()
     assert progress.window
     return progress.window
 
@@ -370,7 +370,7 @@ def test_whatever_it_answers_the_log_is_whole_and_nothing_is_forgotten(
         tale.server.script(*(Say(text, stop=stop) for text, stop in said))
         for closing in (False, True):
             done = one.memory.catch_up([claude.path], closing=closing)
-            [progress] = one.memory.state().sessions.values()
+            [progress] = one.memory.opened.state().sessions.values()
             read = progress.window is None or progress.window.extracted == 3
             assert not done.failed
             assert read or (progress.failure and progress.failure.model and done.held)

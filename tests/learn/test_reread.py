@@ -85,7 +85,7 @@ def test_each_entry_of_the_rules_has_one_successor(tale: Tale) -> None:
     assert {entry.by for entry in tale.current()} == {BY}
     for entry in old:
         assert len(named(tale, entry)) == 1, entry.content
-    chains = tale.memory.chains()
+    chains = tale.memory.log.chains()
     for part in ("Postgres", "prefers uv", "Ankerpolice", "launch"):
         [entry] = [one for one in chains.current() if part in one.content]
         [was] = [one for one in chains.history(entry.id) if one.by == "rules"]
@@ -207,7 +207,7 @@ def test_what_rules_had_replaced_by_mistake_holds_again(tale: Tale) -> None:
     tale.memory.upgrade()
     [held] = tale.current("fact")
     assert "14 November" in held.content
-    assert right.id in tale.memory.chains().by_id and tale.valid()
+    assert right.id in tale.memory.log.chains().by_id and tale.valid()
     before = tale.memory.home.log.read_bytes()
     assert tale.memory.upgrade().transcripts == 0  # also for what holds again
     assert tale.memory.home.log.read_bytes() == before
@@ -306,7 +306,7 @@ def test_killed_at_any_step_the_result_is_the_same(tale: Tale, tmp_path: Path) -
     tale.server.reply = per_message()
 
     def outcome(root: Path) -> set[tuple[str, str, str]]:
-        chains = Memory(root).chains()
+        chains = Memory(root).log.chains()
         assert states.load(Memory(root).home).pending is None
         assert not (chains.repeated or chains.dangling or chains.cycles)
         return {(one.type, one.content, one.by) for one in chains.current()}

@@ -69,8 +69,8 @@ def test_older_words_never_replace_newer_ones(memory: Memory, projects: Path) ->
     late.at = new.at - timedelta(days=5)
     late.user("No, actually the launch is on 14 November.")
     memory.catch_up()
-    newest = memory.entries(Query(text="21 november", types=("fact", "decision"), all=True))[0]
-    assert newest.id not in memory.chains().replaced_by
+    newest = memory.log.entries(Query(text="21 november", types=("fact", "decision"), all=True))[0]
+    assert newest.id not in memory.log.chains().replaced_by
 
 
 def recent(projects: Path, session: str = "cccccccc-0000-4000-8000-000000000003") -> Claude:
@@ -203,7 +203,7 @@ def test_what_was_removed_from_the_home_is_missed(memory: Memory, projects: Path
 def test_a_stop_ends_a_sweep_between_portions(memory: Memory, projects: Path) -> None:
     overlapping(projects)
     looks = iter([False, True])
-    memory._sweep(memory.sessions(), stopped=lambda: next(looks))
+    memory._caught_up(memory.opened.sessions(), stopped=lambda: next(looks))
     assert len(transcripts(memory)) == 1
     memory.catch_up()
     assert len(transcripts(memory)) == 3

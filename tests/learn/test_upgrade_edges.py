@@ -100,7 +100,7 @@ def test_a_part_that_depends_on_one_that_was_dropped_goes_with_it(tale: Tale) ->
     done = tale.memory.upgrade()
     assert not done.failed and len(tale.asked) > 1
     assert held(tale, "decision") == before
-    assert not tale.memory.chains().dangling and tale.valid()
+    assert not tale.memory.log.chains().dangling and tale.valid()
 
 
 # --- what nobody did ---------------------------------------------------------------------
@@ -118,7 +118,7 @@ def test_a_withdrawn_task_is_neither_done_nor_there_twice(tale: Tale) -> None:
     tale.says(answer(task("Call the bank about the loan", 1), handoff()))
     tale.memory.upgrade()
     memory = tale.memory
-    assert [memory.status_of(entry) for entry in old] == ["replaced"] * len(old)
+    assert [memory.log.status_of(entry) for entry in old] == ["replaced"] * len(old)
     woken = memory.wake()
     assert "[done]" not in woken and "[replaced]" not in woken
     listed = woken.partition("Its tasks:")[2].partition("\n\n")[0]
@@ -284,5 +284,5 @@ def test_a_done_task_does_not_close_a_short_one_that_shares_a_word(
     tale.says(answer(task("Jonas sent the invoice for the mast", 1, status="done"), handoff()))
     tale.memory.catch_up()
     [call] = [entry for entry in tale.current("task") if entry.content == "Call Jonas"]
-    assert tale.memory.status_of(call) == "open"
+    assert tale.memory.log.status_of(call) == "open"
     assert "Call Jonas" in tale.memory.wake()

@@ -102,8 +102,8 @@ def busy(memory: Memory) -> Memory:
         entry(0.3, "Who takes the ferry on Sunday?", "question"),
         entry(0.3, "The safe word is barnacle", pinned=True),
     )
-    memory.notes()
-    memory.commit("a busy day")
+    memory.notes.update()
+    memory.history.commit("a busy day")
     return memory
 
 

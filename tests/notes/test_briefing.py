@@ -101,13 +101,13 @@ def test_the_block_changes_and_every_byte_outside_stays(memory: Memory) -> None:
     block = f"{markdown.BEGIN}\nold\n{markdown.END}"
     memory.home.memory.write_bytes((before + block + after).encode())
     memory.remember("Deploy to lagoon", type_="task")
-    done = memory.brief()
+    done = memory.notes.brief()
     text = memory.home.memory.read_bytes().decode()
     assert done.changed
     assert text.startswith(before + markdown.BEGIN)
     assert text.endswith(markdown.END + after)
     assert "- Deploy to lagoon" in text and "old\n" not in text
-    assert not memory.brief().changed
+    assert not memory.notes.brief().changed
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_the_block_changes_and_every_byte_outside_stays(memory: Memory) -> None:
 def test_markers_that_do_not_pair_up_are_refused(memory: Memory, text: str) -> None:
     memory.home.memory.write_text(text)
     with pytest.raises(markdown.BrokenBlock, match="do not pair up"):
-        memory.brief()
+        memory.notes.brief()
     assert memory.home.memory.read_text() == text
 
 
@@ -133,7 +133,7 @@ def test_the_memory_file_may_live_elsewhere(memory: Memory) -> None:
     elsewhere.write_text("# Hello\n")
     memory.home.config.write_text('[briefing]\nmemory_file = "~/workspace/MEMORY.md"\n')
     memory.remember("Deploy to lagoon", type_="task")
-    assert memory.brief().path == elsewhere
+    assert memory.notes.brief().path == elsewhere
     assert elsewhere.read_text().startswith("# Hello\n\n" + markdown.BEGIN)
 
 
@@ -188,7 +188,7 @@ def test_a_linked_memory_file_stays_a_link_and_keeps_its_mode(memory: Memory) ->
     memory.home.memory.unlink()
     memory.home.memory.symlink_to(real)
     memory.remember("Deploy to lagoon", type_="task")
-    memory.brief()
+    memory.notes.brief()
     assert memory.home.memory.is_symlink()
     assert "- Deploy to lagoon" in real.read_text()
     assert real.stat().st_mode & 0o777 == 0o644
@@ -198,7 +198,7 @@ def test_a_read_only_memory_file_is_refused_and_catch_up_goes_on(memory: Memory)
     memory.home.memory.chmod(0o400)
     memory.remember("Deploy to lagoon", type_="task")
     with pytest.raises(WakebookError, match="read-only"):
-        memory.brief()
+        memory.notes.brief()
     assert memory.catch_up().failed == {}
 
 

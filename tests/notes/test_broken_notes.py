@@ -49,14 +49,14 @@ def test_a_note_that_cannot_be_written_is_left_alone_told_of_and_healed(
     plain: Memory, how: str
 ) -> None:
     tell(plain, "one", subject="auth")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "projects/auth/notes.md")
     good = path.read_text()
     broken(path, how)
     before = path.read_bytes() if path.is_file() else b""
     tell(plain, "two", subject="auth")
     tell(plain, "other", subject="shop")
-    done = plain.notes()
+    done = plain.notes.update()
     assert list(done.problems) == ["knowledge/projects/auth/notes.md"]
     assert (path.read_bytes() if path.is_file() else b"") == before
     assert "- other" in note(plain, "projects/shop/notes.md").read_text()  # the others are written
@@ -71,11 +71,11 @@ def test_a_note_that_cannot_be_written_is_left_alone_told_of_and_healed(
         path.chmod(0o600)
     path.write_text(good + "mine\n")
     healed = Memory(plain.home.root)
-    assert healed.notes().problems == {}
+    assert healed.notes.update().problems == {}
     assert "- two" in path.read_text()
     assert path.read_text().endswith("mine\n")
     assert healed.status().problems == ()
-    assert plain.notes(full=True).written == ()
+    assert plain.notes.update(full=True).written == ()
 
 
 @pytest.mark.parametrize("front", ["---\ntype: [broken\n---\n", "---\ntype: x\n# no end\n"])
@@ -83,11 +83,11 @@ def test_broken_frontmatter_is_told_with_its_line_and_the_block_is_written_all_t
     plain: Memory, front: str
 ) -> None:
     tell(plain, "one")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "projects/auth/notes.md")
     path.write_text(front + markdown.split(path.read_text())[1])
     tell(plain, "two")
-    plain.notes()
+    plain.notes.update()
     text = path.read_text()
     assert text.startswith(front)
     assert "- two" in text
@@ -95,18 +95,18 @@ def test_broken_frontmatter_is_told_with_its_line_and_the_block_is_written_all_t
     assert told
     assert all("line " in one for one in told)
     path.write_text(text.replace(front, "---\ntype: x\n---\n"))
-    plain.notes()
+    plain.notes.update()
     assert plain.status().problems == ()
 
 
 def test_an_open_fence_above_a_block_does_not_make_more_of_them(plain: Memory) -> None:
     tell(plain, "one")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "projects/auth/notes.md")
     edit(path, "# Auth", "```\ncode without an end\n\n# Auth")
     for number in range(3):
         tell(plain, f"more {number}")
-        plain.notes()
+        plain.notes.update()
     assert path.read_text().count("<!-- wakebook:begin") == 1
 
 
@@ -117,10 +117,10 @@ def test_notes_of_ones_own_are_in_nobodys_way(plain: Memory) -> None:
         note(plain, name).parent.mkdir(exist_ok=True)
         note(plain, name).write_text("mine")
     tell(plain, "one")
-    plain.notes()
-    plain.notes(full=True)
+    plain.notes.update()
+    plain.notes.update(full=True)
     shutil.rmtree(plain.home.cache)
-    assert Memory(plain.home.root).notes().problems == {}
+    assert Memory(plain.home.root).notes.update().problems == {}
     assert {note(plain, name).read_text() for name in own} == {"mine"}
 
 
@@ -129,25 +129,25 @@ def test_a_log_of_nonsense_dates_does_not_stop_the_notes(plain: Memory) -> None:
     tell(plain, "the end", at="9999-12-31T23:00:00+00:00")
     tell(plain, "the beginning", at="0001-01-01T00:00:00+00:00")
     memory = Memory(plain.home.root)
-    memory.notes()
+    memory.notes.update()
     text = note(plain, "projects/auth/notes.md").read_text()
     assert "- the end" in text
     assert "- the beginning" in text
-    assert memory.notes(full=True).written == ()
+    assert memory.notes.update(full=True).written == ()
 
 
 def test_links_to_nothing_are_reported_with_their_line(plain: Memory) -> None:
     tell(plain, "one [[not ours]]")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "projects/auth/notes.md")
     path.write_text(path.read_text() + "\nsee [[no-such-note]] and [[2026-11-09]] `[[code]]`\n")
-    [found] = plain.missing_links()
+    [found] = plain.notes.missing_links()
     lines = path.read_text().split("\n")
     assert (found.path, found.target) == ("knowledge/projects/auth/notes.md", "no-such-note")
     assert "[[no-such-note]]" in lines[found.line - 1]
     assert any(f"{found.path}:{found.line}" in hint for hint in plain.status().notes)
     note(plain, "reference/no-such-note.md").write_text("now there is")
-    assert plain.missing_links() == []
+    assert plain.notes.missing_links() == []
 
 
 # --- killed, and a damaged cache ----------------------------------------------------------
@@ -158,28 +158,28 @@ def test_killed_at_any_step_every_note_is_whole_and_the_next_update_completes(
 ) -> None:
     start = quiet(tmp_path / "start")
     tell(start, "one", subject="auth")
-    start.notes()
+    start.notes.update()
     path = note(start, "projects/auth/notes.md")
     path.write_text(path.read_text() + "\nmine\n")
     old = tree(start)
     tell(start, "two", subject="auth")
     tell(start, "Ylva is the photographer", kind="relationship", subject="shop")
     with start.home.locked():
-        rename(start.home, start.history(), "auth", "login")
+        rename(start.home, start.history.git(), "auth", "login")
     shutil.copytree(start.home.root, tmp_path / "reference")
     reference = Memory(tmp_path / "reference")
-    reference.notes()
+    reference.notes.update()
     expected = tree(reference)
     step = 0
     while True:
         step += 1
         shutil.copytree(start.home.root, tmp_path / "home")
         home = tmp_path / "home"
-        died = run_and_die(lambda home=home: Memory(home).notes(), step)  # type: ignore[misc]
+        died = run_and_die(lambda home=home: Memory(home).notes.update(), step)  # type: ignore[misc]
         whole = set(old.values()) | set(expected.values())
         for name, text in tree(Memory(home)).items():
             assert text in whole or "project: login" in text, (step, name)
-        Memory(home).notes()
+        Memory(home).notes.update()
         assert tree(Memory(home)) == expected, step
         Memory(home).catch_up()
         assert not list(home.rglob(".wakebook-*.tmp")), step
@@ -192,7 +192,7 @@ def test_killed_at_any_step_every_note_is_whole_and_the_next_update_completes(
 @pytest.mark.parametrize("first", [0, 4096])
 def test_a_damaged_catalogue_stops_nobody(plain: Memory, first: int) -> None:
     tell(plain, *(f"fact {number} " * 20 for number in range(60)))
-    plain.notes()
+    plain.notes.update()
     path = plain.home.cache / "catalogue.db"
     data = bytearray(path.read_bytes())
     assert len(data) > 8192

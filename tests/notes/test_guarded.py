@@ -68,25 +68,25 @@ def test_an_edit_that_git_cannot_keep_is_copied(memory: Memory) -> None:
     config.write_text(config.read_text() + "\n[git]\nenabled = false\n")
     memory = Memory(memory.home.root)
     tell(memory, "Tokens live 15 min", subject="auth")
-    memory.notes()
+    memory.notes.update()
     edit(memory, "projects/auth/notes.md", "15 min", "20 min and more")
-    memory.reject()
+    memory.notes.reject()
     [copy] = (memory.home.root / "archive" / "edits").iterdir()
     assert "20 min and more" in copy.read_text()
     assert "15 min" in note(memory, "projects/auth/notes.md").read_text()
-    assert memory.proposals() == []
+    assert memory.notes.proposals() == []
 
 
 def test_in_the_middle_of_a_merge_nothing_is_accepted_or_rejected(memory: Memory) -> None:
     tell(memory, "Tokens live 15 min", subject="auth")
-    memory.notes()
-    memory.commit("all")
+    memory.notes.update()
+    memory.history.commit("all")
     edit(memory, "projects/auth/notes.md", "15 min", "20 min")
     (memory.home.root / ".git" / "MERGE_HEAD").write_text(
         run_git(memory.home.root, "rev-parse", "HEAD")
     )
     before = memory.home.log.read_bytes()
-    for verb in (memory.accept, memory.reject):
+    for verb in (memory.notes.accept, memory.notes.reject):
         with pytest.raises(GitError, match="merge"):
             verb()
     assert memory.home.log.read_bytes() == before
@@ -101,27 +101,27 @@ def run_git(root: Path, *arguments: str) -> str:
 
 def test_a_note_with_conflicts_in_it_is_left_alone(memory: Memory) -> None:
     tell(memory, "Tokens live 15 min", subject="auth")
-    memory.notes()
+    memory.notes.update()
     path = note(memory, "projects/auth/notes.md")
     conflict = "<<<<<<< ours\nmine\n=======\nyours\n>>>>>>> theirs\n"
     path.write_text(path.read_text() + conflict)
     tell(memory, "Cookies live a day", subject="auth")
-    done = memory.notes()
+    done = memory.notes.update()
     assert "conflicts" in done.problems["knowledge/projects/auth/notes.md"]
     assert "Cookies" not in path.read_text()
     path.write_text(path.read_text().replace(conflict, "mine\n"))
-    memory.notes()
+    memory.notes.update()
     assert "Cookies" in path.read_text() and path.read_text().endswith("mine\n")
 
 
 def test_an_emptied_block_is_an_edit(memory: Memory) -> None:
     tell(memory, "Tokens live 15 min", subject="auth")
-    memory.notes()
+    memory.notes.update()
     path = note(memory, "projects/auth/notes.md")
     lines = path.read_text().split("\n")
     path.write_text("\n".join(line for line in lines if not line.startswith(("- ", "## "))))
-    memory.notes()
-    [proposal] = memory.proposals()
+    memory.notes.update()
+    [proposal] = memory.notes.proposals()
     assert [change.kind for change in proposal.changes] == ["removed"]
 
 
@@ -130,20 +130,20 @@ def test_a_file_name_that_is_not_utf8_is_told_and_stops_nobody(memory: Memory) -
     with open(folder + b"/caf\xe9.md", "wb") as stream:  # noqa: PTH123
         stream.write(b"mine")
     tell(memory, "Tokens live 15 min", subject="auth")
-    memory.notes(full=True)
-    memory.monthly(memory.now())
+    memory.notes.update(full=True)
+    memory.notes.monthly(memory.opened.now())
     assert any("not UTF-8" in problem for problem in memory.status().problems)
 
 
 def test_one_thing_edited_in_two_notes_is_one_entry(memory: Memory) -> None:
     memory.remember("Call the bank", type_="task", subject="auth")
-    day = f"{memory.now():%Y-%m-%d}"
+    day = f"{memory.opened.now():%Y-%m-%d}"
     for path in ("projects/auth/progress.md", f"journal/{day}.md"):
         edit(memory, path, "- [ ] Call", "- [x] Call")
-    done = memory.accept()
+    done = memory.notes.accept()
     assert [(one.content, one.status) for one in done.entries] == [("Call the bank", "done")]
     assert note(memory, "projects/auth/progress.md").read_text().count("Call the bank") == 1
-    assert memory.proposals() == []
+    assert memory.notes.proposals() == []
 
 
 def test_empty_bullets_and_copies_of_a_line_are_nothing(memory: Memory) -> None:
@@ -151,13 +151,13 @@ def test_empty_bullets_and_copies_of_a_line_are_nothing(memory: Memory) -> None:
     path = note(memory, "projects/auth/notes.md")
     line = next(line for line in path.read_text().split("\n") if "Tokens" in line)
     edit(memory, "projects/auth/notes.md", line, f"{line}\n{line}\n-\n- [ ]\n")
-    assert memory.accept().entries == ()
+    assert memory.notes.accept().entries == ()
 
 
 def test_a_heading_of_ones_own_is_told(memory: Memory) -> None:
     memory.remember("Tokens live 15 min", subject="auth")
     edit(memory, "projects/auth/notes.md", "## Facts", "## My thoughts\n\n## Facts")
-    assert memory.proposals()[0].headings == ("## My thoughts",)
+    assert memory.notes.proposals()[0].headings == ("## My thoughts",)
     assert "move it out" in run("--home", str(memory.home.root), "review")
 
 
@@ -178,12 +178,12 @@ def test_an_exploration_keeps_to_itself(memory: Memory, tmp_path: Path) -> None:
     config.write_text(config.read_text() + f'\n[briefing]\nmemory_file = "{outside}"\n')
     memory = Memory(memory.home.root)
     memory.remember("Tokens live 15 min")
-    memory.brief()
-    memory.commit("all")
+    memory.notes.brief()
+    memory.history.commit("all")
     before = outside.read_bytes()
-    found = Memory(memory.explore("what-if").home)
+    found = Memory(memory.history.explore("what-if").home)
     found.remember("Only here")
-    found.brief()
+    found.notes.brief()
     assert outside.read_bytes() == before and "Only here" in found.home.memory.read_text()
 
 
@@ -208,7 +208,7 @@ def test_open_items_are_all_observed(memory: Memory) -> None:
         for n in range(450)
     ]
     log.append(memory.home, tasks)
-    memory.notes()
+    memory.notes.update()
     text = note(memory, "memory/observations.md").read_text()
     assert all(f"Task {n}" in text for n in range(450))
 
@@ -219,7 +219,7 @@ def test_nothing_to_condense_is_refused(memory: Memory) -> None:
     with pytest.raises(Refused):
         condense([], Cap(lines=3), "", clock.now())
     with pytest.raises(WakebookError, match="archive"):
-        memory.restore("merged/../../log.jsonl")
+        memory.notes.restore("merged/../../log.jsonl")
 
 
 def test_thousands_of_files_fit_into_one_commit(memory: Memory) -> None:
@@ -228,14 +228,14 @@ def test_thousands_of_files_fit_into_one_commit(memory: Memory) -> None:
     folder.mkdir()
     for number in range(12_000):
         (folder / f"{number}.txt").write_text("x")
-    memory.commit("a whole vault")
+    memory.history.commit("a whole vault")
     assert memory.status().uncommitted == 0
 
 
 def test_one_odd_path_keeps_nothing_else_out(memory: Memory, tmp_path: Path) -> None:
     memory.remember("Ylva is the photographer", subject="shoot")
-    memory.retype_subject("shoot", "person")
-    memory.commit("all")
+    memory.log.retype_subject("shoot", "person")
+    memory.history.commit("all")
     path = note(memory, "people/shoot.md")
     path.unlink()
     path.mkdir()
@@ -243,7 +243,7 @@ def test_one_odd_path_keeps_nothing_else_out(memory: Memory, tmp_path: Path) -> 
     (memory.home.root / "knowledge" / "linked").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "elsewhere" / "own.md").write_text("mine")
     (memory.home.root / "knowledge" / "reference" / "fine.md").write_text("fine")
-    assert memory.commit("the rest")
+    assert memory.history.commit("the rest")
     assert "fine.md" in run_git(memory.home.root, "show", "--stat", "HEAD")
     assert any("is a folder" in problem for problem in memory.status().problems)
 
@@ -267,7 +267,7 @@ def test_receipts_that_cannot_be_read_are_told(memory: Memory) -> None:
 
 
 def test_a_note_gets_its_date_when_it_has_something_to_say(memory: Memory) -> None:
-    memory.add_subject("auth")
+    memory.log.add_subject("auth")
     path = note(memory, "projects/auth/context.md")
     assert "updated" not in path.read_text()
     memory.remember("Use Postgres", type_="decision", subject="auth")

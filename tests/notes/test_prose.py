@@ -48,7 +48,7 @@ def test_the_models_line_stands_for_its_subject_and_the_rules_line_for_the_other
         entry(2, "The berth has a fuse of 10 A", subject="berth"),
     )
     server.script(Say(said("relay", "The relay queues now, after two retries")))
-    memory.brief()
+    memory.notes.brief()
     assert section(memory, "Active") == [
         "- relay — The relay queues now, after two retries",
         "- berth — The berth has a fuse of 10 A",
@@ -76,7 +76,7 @@ def test_a_line_that_cannot_be_used_is_asked_for_once_more_and_then_left_out(
     known(memory, entry(1, "The relay queues what it cannot send", subject="relay"))
     bad = lines({"subject": subject, "line": line})
     server.script(Say(bad), Say(bad))
-    memory.brief()
+    memory.notes.brief()
     assert section(memory, "Active") == ["- relay — The relay queues what it cannot send"]
     assert asked(server) == ["briefing"] * 2
     assert why in server.chats[1].messages[-1][1]  # the model was told what was wrong
@@ -89,7 +89,7 @@ def test_words_of_the_detail_and_of_the_subject_are_said_by_the_entries(
     memory = equipped(memory, server, off=["contradictions"])
     known(memory, entry(1, "Two retries", subject="auth-migration", detail="because of timeouts"))
     server.script(Say(said("auth-migration", "Timeouts in the migration")))
-    memory.brief()
+    memory.notes.brief()
     assert section(memory, "Active") == ["- auth-migration — Timeouts in the migration"]
 
 
@@ -100,19 +100,19 @@ def test_what_was_said_is_kept_until_something_is_new(memory: Memory, server: Mo
         entry(2, "The relay retries twice", subject="relay"),
         entry(1, "The berth has a fuse of 10 A", subject="berth"),
     )
-    memory.brief()
+    memory.notes.brief()
     before = len(server.chats)
-    assert not memory.brief().changed
-    assert not Memory(memory.home.root).brief().changed
+    assert not memory.notes.brief().changed
+    assert not Memory(memory.home.root).notes.brief().changed
     assert len(server.chats) == before
     memory.remember("The relay retries five times", subject="relay")
-    memory.brief(ask=False)
+    memory.notes.brief(ask=False)
     assert len(server.chats) == before
     assert section(memory, "Active") == [
         "- relay — The relay retries five times",
         "- berth — berth goes on",
     ]
-    memory.brief()
+    memory.notes.brief()
     assert section(memory, "Active") == ["- relay — relay goes on", "- berth — berth goes on"]
     again = [chat for chat in server.chats[before:] if operation(chat) == "briefing"]
     assert ["berth" in chat.prompt for chat in again] == [False]
@@ -131,13 +131,13 @@ def test_catching_up_writes_the_briefing_without_asking(
 def test_the_kept_lines_can_be_deleted(memory: Memory, server: ModelServer) -> None:
     memory = equipped(memory, server)
     known(memory, entry(2, "The relay retries twice", subject="relay"))
-    memory.brief()
+    memory.notes.brief()
     kept = memory.home.cache / "briefing.json"
     for text in (None, b"", b"{", b'{"lines": 3}'):
         kept.unlink() if text is None else kept.write_bytes(text)
-        memory.brief(ask=False)
+        memory.notes.brief(ask=False)
         assert section(memory, "Active") == ["- relay — The relay retries twice"]
-        memory.brief()
+        memory.notes.brief()
         assert section(memory, "Active") == ["- relay — relay goes on"]
 
 
@@ -147,7 +147,7 @@ def test_waking_tells_the_same_lines_and_notices_new_ones(
     memory = equipped(memory, server)
     known(memory, entry(2, "The relay retries twice", subject="relay"))
     assert "- relay — The relay retries twice" in memory.wake()
-    memory.brief()
+    memory.notes.brief()
     assert "- relay — relay goes on" in memory.wake()
     (memory.home.cache / "briefing.json").unlink()
     assert "- relay — The relay retries twice" in memory.wake()
@@ -158,7 +158,7 @@ def test_the_users_words_around_the_briefing_stay(memory: Memory, server: ModelS
     known(memory, entry(2, "The relay retries twice", subject="relay"))
     before, after = "# Mine\r\n\ttabs  \n\n", "\n\nno end of line"
     memory.home.memory.write_bytes(f"{before}{markdown.BEGIN}\n{markdown.END}{after}".encode())
-    memory.brief()
+    memory.notes.brief()
     text = memory.home.memory.read_bytes().decode()
     assert text.startswith(before + markdown.BEGIN) and text.endswith(markdown.END + after)
 
@@ -169,7 +169,7 @@ def test_never_more_than_eighty_lines_however_much_is_said(
     memory = equipped(memory, server)
     known(memory, *(entry(n / 50, f"Port {n} is open", subject=f"port-{n}") for n in range(100)))
     known(memory, *(entry(n / 50, f"Close port {n}", "task") for n in range(100)))
-    done = memory.brief()
+    done = memory.notes.brief()
     assert len(done.lines) <= 80
     assert "- port-0 — port-0 goes on" in done.lines
     assert any(line.endswith("more") for line in done.lines)
@@ -185,7 +185,7 @@ def test_a_handoff_of_the_same_moment_does_not_hide_the_line(
         entry(1, "Retries are in flight", "handoff", subject="relay"),
         entry(1, "The relay retries twice", subject="relay"),
     )
-    memory.brief()
+    memory.notes.brief()
     assert section(memory, "Active") == ["- relay — relay goes on"]
 
 
@@ -199,7 +199,7 @@ def test_a_model_that_fails_leaves_the_rules_briefing_and_is_seen_in_status(
         entry(1, "Five retries for webhooks", subject="relay"),
     )
     server.script(Status(500, "out of order"), Status(500, "out of order"))
-    memory.brief()
+    memory.notes.brief()
     assert section(memory, "Active") == ["- relay — Five retries for webhooks"]
     assert len(section(memory, "Contradictions")) == 1
     assert "model for briefing" in problems(memory) and "out of order" in problems(memory)
@@ -231,12 +231,12 @@ def test_pairs_that_the_model_names_are_told_in_the_order_of_time(
         entry(1, "The captain of the ferry is called Jan", subject="ferry"),
     )
     paired(server, ("Jan", "Ida"))
-    memory.brief()
+    memory.notes.brief()
     assert section(memory, "Contradictions") == [
         '- ferry: "The captain of the ferry is called Ida" (2026-09-30) may conflict with '
         '"The captain of the ferry is called Jan" (2026-11-08)'
     ]
-    memory.brief()
+    memory.notes.brief()
     assert asked(server) == ["briefing", "contradictions"]
 
 
@@ -249,7 +249,7 @@ def test_no_more_pairs_than_the_settings_allow(
     known(memory, *(entry(40, f"The pilot was {name}", subject="ferry") for name in names))
     known(memory, entry(1, "The pilot is called Jan", subject="ferry"))
     paired(server, *((name, "Jan") for name in names))
-    memory.brief()
+    memory.notes.brief()
     assert len(section(memory, "Contradictions")) == shown
     assert f"At most {shown} pairs" in server.chats[1].system
 
@@ -276,7 +276,7 @@ def test_a_pair_that_cannot_be_one_is_refused(
         entry(1, "The dinghy leaks at the Bow", subject="dinghy"),
     )
     paired(server, (older, newer))
-    memory.brief()
+    memory.notes.brief()
     assert section(memory, "Contradictions") == []
     assert why in server.chats[-1].messages[-1][1]
     assert why in problems(memory)
@@ -292,9 +292,9 @@ def test_a_pair_vanishes_when_one_of_its_entries_is_replaced(
         entry(1, "The captain of the ferry is called Jan", subject="ferry"),
     )
     paired(server, ("Ida", "Jan"))
-    assert memory.brief().changed and len(section(memory, "Contradictions")) == 1
+    assert memory.notes.brief().changed and len(section(memory, "Contradictions")) == 1
     memory.remember("Ida was the captain until October", subject="ferry", replaces=[old.id])
-    memory.brief(ask=False)
+    memory.notes.brief(ask=False)
     assert section(memory, "Contradictions") == []
 
 
@@ -307,12 +307,12 @@ def test_rules_look_only_at_what_no_model_has_looked_at(
         entry(40, "Two retries for webhooks", subject="relay"),
         entry(1, "Five retries for webhooks", subject="relay"),
     )
-    memory.brief(ask=False)
+    memory.notes.brief(ask=False)
     assert len(section(memory, "Contradictions")) == 1
-    memory.brief()  # the model says that there is none
+    memory.notes.brief()  # the model says that there is none
     assert section(memory, "Contradictions") == []
     memory.remember("Nine retries for webhooks", subject="relay")
-    memory.brief(ask=False)
+    memory.notes.brief(ask=False)
     assert ["Nine" in line for line in section(memory, "Contradictions")] == [True, True]
 
 
@@ -326,7 +326,7 @@ def test_what_the_model_was_not_shown_is_left_to_the_rules(
         entry(40, "Two retries for webhooks", subject="relay"),
         entry(2, "Five retries for webhooks", subject="relay"),
     )
-    memory.brief()
+    memory.notes.brief()
     assert not [chat for chat in server.chats if "webhooks" in chat.prompt]
     assert len(section(memory, "Contradictions")) == 1
 
@@ -340,10 +340,10 @@ def test_what_is_learned_late_is_checked_although_it_was_said_before(
         entry(40, "Two retries for webhooks", subject="relay"),
         entry(1, "The relay moved to Oslo", subject="relay"),
     )
-    memory.brief()
+    memory.notes.brief()
     known(memory, entry(2, "Five retries for webhooks", subject="relay"))  # another host's words
     before = len(server.chats)
-    memory.brief(ask=False)
+    memory.notes.brief(ask=False)
     assert len(section(memory, "Contradictions")) == 1
-    memory.brief()
+    memory.notes.brief()
     assert "contradictions" in [operation(chat) for chat in server.chats[before:]]

@@ -24,22 +24,22 @@ __all__ = ["at"]  # a fixture
 
 def about(memory: Memory, subject: str, days: float, type_: str = "project", **more: str) -> Entry:
     """Something that was said about a subject, so long ago."""
-    if subject not in memory.registry().subjects:
-        memory.add_subject(subject, type_)
+    if subject not in memory.log.registry().subjects:
+        memory.log.add_subject(subject, type_)
     text = more.pop("content", f"The {subject} is as it should be")
     [made] = known(memory, entry(days, text, more.pop("kind_", "fact"), subject=subject))
-    memory.notes()
+    memory.notes.update()
     return made
 
 
 def scored(memory: Memory, path: str) -> Note:
-    desk = Desk(memory.home, memory.config, memory.history(), memory.now())
+    desk = Desk(memory.home, memory.config, memory.history.git(), memory.opened.now())
     [found] = [one for one in retiring.scores(desk) if one.path == path]
     return found
 
 
 def going(memory: Memory) -> set[str]:
-    return set(memory.retire(dry=True).moved)
+    return set(memory.notes.retire(dry=True).moved)
 
 
 def archived(memory: Memory, path: str) -> Path:
@@ -54,10 +54,10 @@ def test_a_journal_goes_when_it_is_older_than_ninety_days(
     memory: Memory, days: int, goes: bool
 ) -> None:
     known(memory, entry(days, "The tide was high"))
-    memory.notes()
+    memory.notes.update()
     name = f"journal/{NOW - timedelta(days=days):%Y-%m-%d}.md"
     assert (f"knowledge/{name}" in going(memory)) is goes
-    memory.retire()
+    memory.notes.retire()
     assert archived(memory, name).exists() is goes
     assert note(memory, name).exists() is not goes
 
@@ -125,7 +125,7 @@ def test_a_projects_notes_stay_or_go_together(memory: Memory) -> None:
     assert not going(memory) & {"knowledge/projects/fleet/notes.md"}
     about(memory, "harbour", 200)
     about(memory, "harbour", 201, kind_="decision", content="Buy a crane")
-    memory.retire()
+    memory.notes.retire()
     parts = [note(memory, f"projects/harbour/{part}.md") for part in ("notes", "context")]
     assert not any(path.exists() for path in parts) and not parts[0].parent.exists()
     assert archived(memory, "projects/harbour/notes.md").exists()
@@ -136,8 +136,8 @@ def test_people_reference_and_procedures_go_as_well(memory: Memory) -> None:
     about(memory, "petra", 300, "person")
     about(memory, "postgres", 300, "system")
     known(memory, entry(300, "Rinse the sails", kind="procedure", subject="postgres"))
-    memory.notes()
-    memory.retire()
+    memory.notes.update()
+    memory.notes.retire()
     for name in ("people/petra.md", "reference/postgres.md", "procedures/postgres.md"):
         assert archived(memory, name).exists(), name
 
@@ -152,14 +152,14 @@ def test_what_is_open_keeps_its_notes(memory: Memory, kind: str) -> None:
     journal = f"knowledge/journal/{made.timestamp:%Y-%m-%d}.md"
     assert not decayed(memory) and journal not in going(memory)
     known(memory, entry(299, "Done", replaces=(made.id,)))
-    memory.notes()
+    memory.notes.update()
     assert decayed(memory) and journal in going(memory)
 
 
 def test_what_is_pinned_keeps_its_notes(memory: Memory) -> None:
-    memory.add_subject("fleet")
+    memory.log.add_subject("fleet")
     known(memory, entry(400, "Otter is ours", subject="fleet", pinned=True))
-    memory.notes()
+    memory.notes.update()
     assert not decayed(memory)
     assert "knowledge/journal/2025-10-05.md" not in going(memory)
 
@@ -202,7 +202,7 @@ def test_peoples_own_notes_and_what_is_read_always_stay(memory: Memory) -> None:
     for name, words in own.items():
         note(memory, name).parent.mkdir(exist_ok=True, parents=True)
         note(memory, name).write_text(words)
-    memory.retire()
+    memory.notes.retire()
     assert all(note(memory, name).read_text() == words for name, words in own.items())
     assert archived(memory, "projects/fleet/notes.md").exists()
     stay = ("memory/MEMORY.md", "memory/observations.md", "people/_index.md", "projects/_active.md")
@@ -214,7 +214,7 @@ def test_a_file_that_cannot_be_read_stays(memory: Memory) -> None:
     about(memory, "fleet", 400)
     path = note(memory, "projects/fleet/notes.md")
     path.write_bytes(path.read_bytes() + b"\xff\xfe")
-    memory.retire()
+    memory.notes.retire()
     assert path.exists()
 
 
@@ -228,11 +228,11 @@ def retired(memory: Memory) -> bytes:
     own_words(memory, "projects/fleet/notes.md")
     own_words(memory, "projects/harbour/notes.md", "The other one: fleet\n")
     before = note(memory, "projects/fleet/notes.md").read_bytes()
-    memory.notes()
-    memory.index()
+    memory.notes.update()
+    memory.index.sync()
     if memory.config.git.enabled:
-        memory.commit("all of it")
-    memory.retire()
+        memory.history.commit("all of it")
+    memory.notes.retire()
     assert not note(memory, "projects/fleet/notes.md").exists()
     return before
 
@@ -256,15 +256,15 @@ def test_human_text_moves_along_and_nothing_is_deleted(memory: Memory) -> None:
 
 def test_nothing_to_retire_is_no_commit(memory: Memory) -> None:
     about(memory, "fleet", 1)
-    memory.commit()
+    memory.history.commit()
     before = subjects(memory.home.root)
-    assert memory.retire().moved == {} and subjects(memory.home.root) == before
+    assert memory.notes.retire().moved == {} and subjects(memory.home.root) == before
 
 
 def test_a_dry_run_moves_nothing(memory: Memory) -> None:
     about(memory, "fleet", 400)
     path = "projects/fleet/notes.md"
-    assert memory.retire(dry=True).moved[f"knowledge/{path}"] == f"archive/{path}"
+    assert memory.notes.retire(dry=True).moved[f"knowledge/{path}"] == f"archive/{path}"
     assert note(memory, path).exists()
 
 
@@ -278,7 +278,7 @@ def test_it_can_still_be_found(memory: Memory) -> None:
 def test_links_to_it_still_lead_somewhere(memory: Memory) -> None:
     retired(memory)
     own_words(memory, "projects/harbour/notes.md", "[[projects/fleet/notes]] [[2025-10-05]]\n")
-    assert memory.missing_links() == []
+    assert memory.notes.missing_links() == []
 
 
 def test_why_and_show_know_it_there(memory: Memory) -> None:
@@ -286,14 +286,14 @@ def test_why_and_show_know_it_there(memory: Memory) -> None:
     path = archived(memory, "projects/fleet/notes.md")
     lines = path.read_text().splitlines()
     number = next(n for n, line in enumerate(lines, 1) if "walnut" in line)
-    why = memory.why(f"archive/projects/fleet/notes.md:{number}")
+    why = memory.notes.why(f"archive/projects/fleet/notes.md:{number}")
     assert [one.content for one in why.entries] == ["Otter has a walnut tiller"]
 
 
 def test_writing_everything_anew_leaves_it_there(memory: Memory) -> None:
     before = retired(memory)
-    memory.notes()
-    memory.notes(full=True)
+    memory.notes.update()
+    memory.notes.update(full=True)
     assert not note(memory, "projects/fleet/notes.md").exists()
     assert archived(memory, "projects/fleet/notes.md").read_bytes() == before
 
@@ -318,7 +318,7 @@ def test_news_bring_it_back_although_the_cache_is_gone(memory: Memory) -> None:
 def test_late_news_of_an_old_day_stay_in_the_archive(memory: Memory) -> None:
     retired(memory)
     known(memory, entry(400, "Petra had seen a whale"))
-    memory.notes()
+    memory.notes.update()
     assert "whale" in archived(memory, "journal/2025-10-05.md").read_text()
     assert not note(memory, "journal/2025-10-05.md").exists()
 
@@ -335,7 +335,7 @@ def test_without_git_it_moves_as_well(memory: Memory) -> None:
     memory = Memory(memory.home.root)
     before = retired(memory)
     assert archived(memory, "projects/fleet/notes.md").read_bytes() == before
-    memory.restore("projects/fleet/notes.md")
+    memory.notes.restore("projects/fleet/notes.md")
     assert note(memory, "projects/fleet/notes.md").read_bytes() == before
 
 
@@ -344,7 +344,7 @@ def test_never_over_another_file(memory: Memory) -> None:
     there.parent.mkdir(parents=True)
     about(memory, "fleet", 400)
     there.write_text("Somebody put this here.\n")
-    memory.retire()
+    memory.notes.retire()
     assert there.read_text() == "Somebody put this here.\n"
     files = (memory.home.root / "archive" / "projects" / "fleet").iterdir()
     both = [*files, note(memory, "projects/fleet/notes.md")]
@@ -353,9 +353,9 @@ def test_never_over_another_file(memory: Memory) -> None:
 
 def test_the_jobs_retire(memory: Memory) -> None:
     about(memory, "fleet", 400)
-    assert "retired to archive/" in memory.monthly(memory.now())
+    assert "retired to archive/" in memory.notes.monthly(memory.opened.now())
     about(memory, "harbour", 401)
-    assert "retired to archive/" in memory.prune(memory.now())
+    assert "retired to archive/" in memory.notes.prune(memory.opened.now())
 
 
 # --- and back --------------------------------------------------------------------------------
@@ -374,7 +374,7 @@ def test_the_jobs_retire(memory: Memory) -> None:
 )
 def test_restore_by_any_of_its_names(memory: Memory, name: str) -> None:
     before = retired(memory)
-    memory.restore(name.format(root=memory.home.root))
+    memory.notes.restore(name.format(root=memory.home.root))
     assert note(memory, "projects/fleet/notes.md").read_bytes() == before
     assert not archived(memory, "projects/fleet/notes.md").exists()
     assert archived(memory, "projects/fleet").exists() is name.endswith(".md")
@@ -386,11 +386,11 @@ def test_restore_by_any_of_its_names(memory: Memory, name: str) -> None:
 def test_a_restored_note_stays_for_a_while(memory: Memory, at: Go) -> None:
     """Whoever wants it back does not want it gone on Sunday."""
     retired(memory)
-    memory.restore("projects/fleet/notes.md")
-    memory.notes()
+    memory.notes.restore("projects/fleet/notes.md")
+    memory.notes.update()
     assert not decayed(memory)
     at(NOW + timedelta(days=20))
-    memory.prune(memory.now())
+    memory.notes.prune(memory.opened.now())
     assert note(memory, "projects/fleet/notes.md").exists()
 
 
@@ -398,7 +398,7 @@ def test_a_restored_note_stays_for_a_while(memory: Memory, at: Go) -> None:
 def test_what_is_not_there_cannot_come_back(memory: Memory, name: str) -> None:
     retired(memory)
     with pytest.raises(NotFound, match="does not exist"):
-        memory.restore(name)
+        memory.notes.restore(name)
 
 
 def test_it_never_replaces_a_note(memory: Memory) -> None:
@@ -408,7 +408,7 @@ def test_it_never_replaces_a_note(memory: Memory) -> None:
     path.write_text("A new one.\n")
     for name in ("projects/fleet/notes.md", "projects/fleet"):
         with pytest.raises(WakebookError, match="exists already"):
-            memory.restore(name)
+            memory.notes.restore(name)
     assert path.read_text() == "A new one.\n"
     assert archived(memory, "projects/fleet/notes.md").read_bytes() == before
 
@@ -430,7 +430,7 @@ def test_only_from_the_archive(memory: Memory, tmp_path: Path, name: str) -> Non
     outside.write_text("Not yours.\n")
     before = sorted(path for path in memory.home.root.rglob("*") if ".git/" not in str(path))
     with pytest.raises(WakebookError):
-        memory.restore(name.format(tmp=tmp_path))
+        memory.notes.restore(name.format(tmp=tmp_path))
     assert outside.read_text() == "Not yours.\n"
     after = sorted(path for path in memory.home.root.rglob("*") if ".git/" not in str(path))
     assert after == before
@@ -440,7 +440,7 @@ def test_only_from_the_archive(memory: Memory, tmp_path: Path, name: str) -> Non
 def test_not_everything_at_once_by_mistake(memory: Memory, name: str) -> None:
     retired(memory)
     with pytest.raises(WakebookError):
-        memory.restore(name)
+        memory.notes.restore(name)
     assert archived(memory, "projects/fleet/notes.md").exists()
 
 
@@ -451,7 +451,7 @@ def test_a_link_out_of_the_archive_is_not_followed(memory: Memory, tmp_path: Pat
     link.parent.mkdir(parents=True)
     link.symlink_to(outside)
     with pytest.raises(WakebookError, match="not in the archive"):
-        memory.restore("reference/link.md")
+        memory.notes.restore("reference/link.md")
     assert link.is_symlink()
 
 

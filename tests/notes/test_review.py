@@ -21,18 +21,18 @@ __all__ = ["plain"]  # the fixture
 
 def contents(memory: Memory) -> list[str]:
     """What holds and was not taken back."""
-    found = memory.chains().current()
+    found = memory.log.chains().current()
     return sorted(one.content for one in found if not one.extra.get(RETRACTED))
 
 
 def accept(memory: Memory, *names: str) -> list[Entry]:
     """Accept, and see that nothing is left to review and nothing comes of a second time."""
-    done = memory.accept(*names)
-    assert memory.proposals() == []
+    done = memory.notes.accept(*names)
+    assert memory.notes.proposals() == []
     size = memory.home.log.stat().st_size
-    memory.accept()
+    memory.notes.accept()
     assert memory.home.log.stat().st_size == size
-    assert memory.notes(full=True).edited == ()
+    assert memory.notes.update(full=True).edited == ()
     return list(done.entries)
 
 
@@ -45,13 +45,13 @@ def test_an_edited_block_stays_until_somebody_decides(memory: Memory) -> None:
     edit(path, "15 min", "20 min")
     edited = path.read_bytes()
     memory.remember("Something else", subject="auth")
-    memory.notes(full=True)
+    memory.notes.update(full=True)
     shutil.rmtree(memory.home.cache)
     again = Memory(memory.home.root)
-    done = again.notes()
+    done = again.notes.update()
     assert path.read_bytes() == edited
     assert done.edited == ("projects/auth/notes.md#notes",)
-    [proposal] = again.proposals()
+    [proposal] = again.notes.proposals()
     assert proposal.path == "knowledge/projects/auth/notes.md"
     assert path.read_text().split("\n")[proposal.line - 1] == "## Facts"
     [change] = proposal.changes
@@ -67,14 +67,14 @@ def test_an_edited_block_stays_until_somebody_decides(memory: Memory) -> None:
 def test_what_was_learned_after_an_edit_is_not_taken_for_removed(plain: Memory) -> None:
     """Without git, and with what was written never committed."""
     tell(plain, "Tokens live 15 min")
-    plain.notes()
+    plain.notes.update()
     edit(note(plain, "projects/auth/notes.md"), "15 min", "20 min")
     tell(plain, "Something quite new")
-    plain.notes()
+    plain.notes.update()
     for forget in (False, True):
         if forget:
             shutil.rmtree(plain.home.cache)
-        [proposal] = Memory(plain.home.root).proposals()
+        [proposal] = Memory(plain.home.root).notes.proposals()
         assert [change.kind for change in proposal.changes] == ["changed"]
     accept(plain)
     assert contents(plain) == ["Something quite new", "Tokens live 20 min"]
@@ -84,30 +84,30 @@ def test_what_was_learned_after_an_edit_is_not_taken_for_removed(plain: Memory) 
 def test_an_edit_is_compared_with_what_git_has_when_the_cache_is_gone(memory: Memory) -> None:
     memory.remember("Tokens live 15 min", subject="auth")
     memory.remember("The office is upstairs", subject="auth")
-    memory.commit()
+    memory.history.commit()
     edit(note(memory, "projects/auth/notes.md"), "- The office is upstairs ([[2026-11-09]])\n", "")
     memory.remember("Something quite new", subject="auth")
     shutil.rmtree(memory.home.cache)
-    [proposal] = Memory(memory.home.root).proposals()
+    [proposal] = Memory(memory.home.root).notes.proposals()
     assert [(one.kind, "upstairs" in one.old) for one in proposal.changes] == [("removed", True)]
 
 
 def test_an_edit_outside_a_block_or_only_of_spaces_is_nobodys_proposal(plain: Memory) -> None:
     tell(plain, "Tokens live 15 min")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "projects/auth/notes.md")
     edit(path, "# Auth", "# Mine")
     edit(path, "## Facts\n", "## Facts   \n")
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert plain.proposals() == []
+    assert plain.notes.proposals() == []
 
 
 def test_an_edited_block_moves_with_its_note_and_can_be_accepted_there(plain: Memory) -> None:
     tell(plain, "Tokens live 15 min")
-    plain.notes()
+    plain.notes.update()
     edit(note(plain, "projects/auth/notes.md"), "15 min", "20 min")
-    plain.rename_subject("auth", "login")
-    plain.notes()
+    plain.log.rename_subject("auth", "login")
+    plain.notes.update()
     [entry] = accept(plain)
     assert (entry.content, entry.subject) == ("Tokens live 20 min", "login")
 
@@ -115,14 +115,14 @@ def test_an_edited_block_moves_with_its_note_and_can_be_accepted_there(plain: Me
 def test_a_subject_with_an_edit_that_waits_is_not_merged_away(memory: Memory) -> None:
     memory.remember("Tokens live 15 min", subject="auth")
     memory.remember("Shop opens", subject="shop")
-    memory.commit()
+    memory.history.commit()
     edit(note(memory, "projects/auth/notes.md"), "15 min", "20 min")
     with pytest.raises(WakebookError, match="was edited by hand"):
-        memory.rename_subject("auth", "shop", merge=True)
+        memory.log.rename_subject("auth", "shop", merge=True)
     accept(memory)
-    memory.rename_subject("auth", "shop", merge=True)
+    memory.log.rename_subject("auth", "shop", merge=True)
     assert "20 min" in note(memory, "projects/shop/notes.md").read_text()
-    assert memory.proposals() == []
+    assert memory.notes.proposals() == []
 
 
 # --- accepted ---------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_every_kind_of_change_in_a_projects_notes(memory: Memory) -> None:
     memory.remember("Paint the boat", type_="task", subject="auth")
     memory.remember("Is it enough?", type_="question", subject="auth")
     memory.remember("Use Postgres", type_="decision", subject="auth", detail="SQLite locks up")
-    memory.commit()
+    memory.history.commit()
     progress = note(memory, "projects/auth/progress.md")
     edit(progress, "- [ ] Send the form", "- [x] Send the form")
     edit(
@@ -149,7 +149,7 @@ def test_every_kind_of_change_in_a_projects_notes(memory: Memory) -> None:
     assert entries["Order new ropes for it"].status == "open"
     assert {one.subject for one in entries.values()} == {"auth"}
     assert all(one.session == "manual" for one in entries.values())
-    chains = memory.chains()
+    chains = memory.log.chains()
     assert not chains.dangling
     assert sorted(one.content for one in chains.still_open.values()) == [
         "Is it enough for Friday?",
@@ -163,7 +163,7 @@ def test_every_kind_of_change_in_a_projects_notes(memory: Memory) -> None:
 def test_a_line_that_was_taken_out_holds_no_longer_anywhere(memory: Memory) -> None:
     memory.remember("We use Oracle", subject="auth")
     memory.remember("We use Linux", subject="auth")
-    memory.commit()
+    memory.history.commit()
     edit(note(memory, "projects/auth/notes.md"), "- We use Oracle ([[2026-11-09]])\n", "")
     [entry] = accept(memory)
     assert entry.extra[RETRACTED] is True
@@ -171,16 +171,16 @@ def test_a_line_that_was_taken_out_holds_no_longer_anywhere(memory: Memory) -> N
     for path, text in tree(memory).items():
         told = [line for line in text.split("\n") if "Oracle" in line]
         assert all(line.startswith("- ~~") for line in told), path
-    assert memory.missing_links() == []
+    assert memory.notes.missing_links() == []
 
 
 def test_a_persons_note_a_reference_and_a_shelf(plain: Memory) -> None:
-    plain.add_subject("Jane Doe", "person")
-    plain.add_subject("Postgres", "system")
+    plain.log.add_subject("Jane Doe", "person")
+    plain.log.add_subject("Postgres", "system")
     tell(plain, "Likes short mails", kind="preference", subject="jane-doe")
     tell(plain, "Runs on lagoon", subject="postgres")
     tell(plain, "Prefer uv", kind="preference", subject="")
-    plain.notes()
+    plain.notes.update()
     edit(note(plain, "people/jane-doe.md"), "## Communication\n", "## Communication\n- No calls\n")
     edit(note(plain, "reference/postgres.md"), "on lagoon", "on dune")
     edit(note(plain, "reference/_preferences.md"), "Prefer uv", "Prefer pixi")
@@ -192,12 +192,12 @@ def test_a_persons_note_a_reference_and_a_shelf(plain: Memory) -> None:
 
 def test_somebody_who_was_only_mentioned_becomes_a_subject(plain: Memory) -> None:
     tell(plain, "Ylva is the photographer", kind="relationship", subject="shop")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "people/ylva.md")
     edit(path, "## Context\n", "## Context\n- Drinks tea in the morning\n")
     [entry] = accept(plain)
     assert entry.subject == "ylva"
-    assert plain.registry().get("ylva").type == "person"
+    assert plain.log.registry().get("ylva").type == "person"
     assert "Drinks tea in the morning" in path.read_text()
     assert "Ylva is the photographer" in path.read_text()
 
@@ -205,7 +205,7 @@ def test_somebody_who_was_only_mentioned_becomes_a_subject(plain: Memory) -> Non
 def test_a_journal_and_what_is_added_below_a_subject(plain: Memory) -> None:
     tell(plain, "Tokens live 15 min")
     tell(plain, "About nothing", subject="")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "journal/2026-11-09.md")
     edit(path, "- Tokens live 15 min", "- Tokens live 20 min\n- Also something entirely new")
     edit(path, "## Other\n", "## Other\n- Nobody knows why\n")
@@ -220,7 +220,7 @@ def test_a_journal_and_what_is_added_below_a_subject(plain: Memory) -> None:
 def test_observations(plain: Memory) -> None:
     tell(plain, "Send the form", type="task", status="open")
     tell(plain, "Use Postgres", type="decision")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "memory/observations.md")
     edit(path, "To do: Send the form", "To do: Send the long form")
     edit(path, "- 🟡 2026-11-09 Use Postgres (auth)\n", "")
@@ -239,8 +239,8 @@ def test_the_briefing_and_the_rollup_of_memory_md(tmp_path: Path, elsewhere: str
     tell(memory, "Is it enough?", type="question")
     rewrite = Rewrite(at=NOW, by="rules", lines=(Kept((uv.id,)),))
     condensed.save(memory.home, Condensed({"memory/MEMORY.md#memory": rewrite}))
-    memory.notes()
-    memory.brief()
+    memory.notes.update()
+    memory.notes.brief()
     path = path or memory.home.memory
     pending = "## Pending\n- Send the form (auth)\n"
     edit(path, pending, "## Pending\n- Send the long form (auth)\n- Buy ropes and anchors\n")
@@ -249,7 +249,7 @@ def test_the_briefing_and_the_rollup_of_memory_md(tmp_path: Path, elsewhere: str
         "## Key Decisions\n- 2026-11-09: We use uv",
         "## Key Decisions\n- 2026-11-09: We use pixi",
     )
-    assert len(memory.proposals()) == 2
+    assert len(memory.notes.proposals()) == 2
     entries = {one.content: one for one in accept(memory)}
     assert set(entries) == {"Send the long form", "Buy ropes and anchors", "We use pixi"}
     assert entries["Send the long form"].subject == "auth"
@@ -268,7 +268,7 @@ def test_lines_that_only_refer_to_entries_correct_none_of_them(
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-10T08:00:00Z")
     memory.remember("The launch is on 21 November", subject="shop", replaces=[old.id])
     memory.remember("The launch is on 28 November", subject="shop")
-    memory.brief()
+    memory.notes.brief()
     before = contents(memory)
     places = {
         note(memory, "journal/2026-11-09.md"): "- ~~The launch",
@@ -281,17 +281,17 @@ def test_lines_that_only_refer_to_entries_correct_none_of_them(
         kept = [line for line in lines if part not in line]
         assert len(kept) == len(lines) - 1, path
         path.write_text("\n".join(kept))
-    assert len(memory.proposals()) == len(places)
-    done = memory.accept()
+    assert len(memory.notes.proposals()) == len(places)
+    done = memory.notes.accept()
     assert done.entries == ()
     assert len(done.left) == len(places)
     assert contents(memory) == before
-    assert memory.proposals() == []
+    assert memory.notes.proposals() == []
 
 
 def test_moving_lines_changes_nothing(plain: Memory) -> None:
     tell(plain, "Tokens live 15 min", "The office is upstairs", "Uses RS256")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "projects/auth/notes.md")
     first = "- Uses RS256 ([[2026-11-09]])\n"
     edit(path, first, "")
@@ -303,7 +303,7 @@ def test_moving_lines_changes_nothing(plain: Memory) -> None:
 
 def test_secrets_in_an_edit_are_redacted(plain: Memory) -> None:
     tell(plain, "The key is in the vault")
-    plain.notes()
+    plain.notes.update()
     secret = "sk-ant-api03-" + "Ab1" * 30
     edit(note(plain, "projects/auth/notes.md"), "is in the vault", f"is {secret}")
     [entry] = accept(plain)
@@ -317,20 +317,20 @@ def test_by_number_or_by_path_and_each_only_once(memory: Memory) -> None:
     edit(note(memory, "projects/auth/notes.md"), "15 min", "20 min")
     edit(note(memory, "projects/shop/notes.md"), "at 9", "at 10")
     with pytest.raises(NotFound, match="wakebook review"):
-        memory.accept("3")
+        memory.notes.accept("3")
     with pytest.raises(NotFound):
-        memory.reject("projects/none.md")
-    assert len(memory.proposals()) == 2
-    done = memory.accept("2", "2", "projects/shop/notes.md")
+        memory.notes.reject("projects/none.md")
+    assert len(memory.notes.proposals()) == 2
+    done = memory.notes.accept("2", "2", "projects/shop/notes.md")
     assert [one.content for one in done.entries] == ["The shop opens at 10"]
     assert len(done.proposals) == 1
-    [left] = memory.proposals()
+    [left] = memory.notes.proposals()
     assert left.path == "knowledge/projects/auth/notes.md"
 
 
 def test_the_same_words_can_be_added_again_later(plain: Memory) -> None:
     tell(plain, "Paint the boat", type="task", status="open")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "projects/auth/progress.md")
     for _ in range(2):
         edit(path, "## Next\n", "## Next\n- [ ] Buy milk and bread\n")
@@ -345,7 +345,7 @@ def test_the_same_words_can_be_added_again_later(plain: Memory) -> None:
 def test_killed_at_any_step_of_accepting_everything_is_there_once(tmp_path: Path) -> None:
     start = quiet(tmp_path / "start")
     tell(start, "Tokens live 15 min", "The office is upstairs")
-    start.notes()
+    start.notes.update()
     path = note(start, "projects/auth/notes.md")
     edit(path, "15 min", "20 min")
     edit(path, "## Facts\n", "## Facts\n- Brand new and unlike the others\n")
@@ -355,12 +355,12 @@ def test_killed_at_any_step_of_accepting_everything_is_there_once(tmp_path: Path
         step += 1
         home = tmp_path / "home"
         shutil.copytree(start.home.root, home)
-        died = run_and_die(lambda home=home: Memory(home).accept(), step)  # type: ignore[misc]
+        died = run_and_die(lambda home=home: Memory(home).notes.accept(), step)  # type: ignore[misc]
         memory = Memory(home)
-        memory.accept()
+        memory.notes.accept()
         assert contents(memory) == expected, step
-        assert len(list(memory.chains().entries)) == 4, step
-        assert memory.proposals() == [], step
+        assert len(list(memory.log.chains().entries)) == 4, step
+        assert memory.notes.proposals() == [], step
         assert "20 min" in note(memory, "projects/auth/notes.md").read_text()
         shutil.rmtree(home)
         if not died:
@@ -373,18 +373,18 @@ def test_killed_at_any_step_of_accepting_everything_is_there_once(tmp_path: Path
 
 def test_rejecting_writes_what_the_log_has_and_git_keeps_the_edit(memory: Memory) -> None:
     memory.remember("Tokens live 15 min", subject="auth")
-    memory.brief()
-    memory.commit()
+    memory.notes.brief()
+    memory.history.commit()
     path = note(memory, "projects/auth/notes.md")
     before = path.read_bytes()
     edit(path, "15 min", "20 min")
     edit(memory.home.memory, "15 min", "20 min")
     memory.remember("Something new", subject="auth")
     log = memory.home.log.read_bytes()
-    found = memory.reject()
+    found = memory.notes.reject()
     assert len(found) == 2
     assert memory.home.log.read_bytes() == log
-    assert memory.proposals() == []
+    assert memory.notes.proposals() == []
     assert b"15 min" in path.read_bytes()
     assert b"20 min" not in path.read_bytes()
     assert b"Something new" in path.read_bytes()
@@ -396,8 +396,8 @@ def test_rejecting_writes_what_the_log_has_and_git_keeps_the_edit(memory: Memory
 
 def test_nothing_to_review(plain: Memory) -> None:
     tell(plain, "one")
-    plain.notes()
-    assert plain.proposals() == []
-    done = plain.accept()
+    plain.notes.update()
+    assert plain.notes.proposals() == []
+    done = plain.notes.accept()
     assert (done.proposals, done.entries) == ((), ())
-    assert plain.reject() == []
+    assert plain.notes.reject() == []

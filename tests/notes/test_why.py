@@ -24,7 +24,7 @@ def at(memory: Memory, path: str, part: str) -> Why:
     """Why the first line with this in it."""
     lines = (memory.home.root / path).read_bytes().decode().split("\n")
     number = next(number for number, line in enumerate(lines, 1) if part in line)
-    found = memory.why(f"{path}:{number}")
+    found = memory.notes.why(f"{path}:{number}")
     assert part in found.text
     assert found.line == number
     return found
@@ -49,17 +49,17 @@ def test_every_generated_line_of_a_home_with_200_entries_resolves(
     for number in range(200):
         life.now += timedelta(hours=number % 7)
         life.correct() if number % 3 == 2 else life.say()
-    keep = [one.id for one in memory.chains().current() if one.type == "decision"][:5]
+    keep = [one.id for one in memory.log.chains().current() if one.type == "decision"][:5]
     rewrite = Rewrite(at=NOW, by="rules", lines=tuple(Kept((one,)) for one in keep))
     condensed.save(memory.home, Condensed({"memory/MEMORY.md#memory": rewrite}))
-    memory.brief()
-    memory.notes()
+    memory.notes.brief()
+    memory.notes.update()
     asked = 0
     for path, text in tree(memory).items():
         if "/merged/" in path:
             continue
         for number in generated(text):
-            found = memory.why(f"{path}:{number}")
+            found = memory.notes.why(f"{path}:{number}")
             assert found.entries, (path, number, found)
             assert found.block
             assert found.note == ""
@@ -82,7 +82,7 @@ def test_the_entry_behind_a_line_leads_to_the_words_that_were_said(
 
 def test_a_heading_stands_for_all_below_it_and_what_was_left_out_for_itself(plain: Memory) -> None:
     ids = [tell(plain, f"done {n}", type="task", status="done")[0].id for n in range(25)]
-    plain.notes()
+    plain.notes.update()
     path = "knowledge/projects/auth/progress.md"
     assert {one.id for one in at(plain, path, "## Done").entries} == set(ids)
     assert {one.id for one in at(plain, path, "… and 5 older").entries} == set(ids[:5])
@@ -90,18 +90,18 @@ def test_a_heading_stands_for_all_below_it_and_what_was_left_out_for_itself(plai
 
 def test_of_two_lines_with_the_same_words_each_has_its_own_entry(plain: Memory) -> None:
     first, second = tell(plain, "the same words"), tell(plain, "the same words")
-    plain.notes()
+    plain.notes.update()
     path = "knowledge/projects/auth/notes.md"
     lines = (plain.home.root / path).read_text().split("\n")
     places = [number for number, line in enumerate(lines, 1) if "the same words" in line]
-    found = [plain.why(f"{path}:{number}").entries[0].id for number in places]
+    found = [plain.notes.why(f"{path}:{number}").entries[0].id for number in places]
     assert found == [second[0].id, first[0].id]
 
 
 def test_a_corrected_line_of_a_journal_has_both_entries(plain: Memory) -> None:
     [old] = tell(plain, "On the 14th", at="2026-11-01T10:00:00+00:00")
     [new] = tell(plain, "On the 21st", replaces=(old.id,))
-    plain.notes()
+    plain.notes.update()
     found = at(plain, "knowledge/journal/2026-11-01.md", "~~On the 14th~~")
     assert [one.id for one in found.entries] == [old.id, new.id]
 
@@ -111,7 +111,7 @@ def test_what_a_rewrite_put_into_words_says_so(plain: Memory) -> None:
     ids = tuple(one.id for one in entries)
     rewrite = Rewrite(at=NOW, by="model x", lines=(Kept(ids, "both of them", "Facts"),))
     condensed.save(plain.home, Condensed({"projects/auth/notes.md#notes": rewrite}))
-    plain.notes()
+    plain.notes.update()
     found = at(plain, "knowledge/projects/auth/notes.md", "both of them")
     assert found.rewritten == "model x"
     assert {one.id for one in found.entries} == set(ids)
@@ -126,7 +126,7 @@ def test_a_line_of_a_persons_leads_to_its_commit(memory: Memory) -> None:
     path.write_text(path.read_text() + "\nmine\n")
     name = "knowledge/projects/auth/notes.md"
     assert at(memory, name, "mine").commit == "not committed yet"
-    memory.commit("my own summary")
+    memory.history.commit("my own summary")
     found = at(memory, name, "mine")
     assert found.entries == ()
     assert found.block == ""
@@ -140,7 +140,7 @@ def test_a_line_of_a_persons_leads_to_its_commit(memory: Memory) -> None:
 
 def test_without_git_a_line_of_a_persons_is_still_theirs(plain: Memory) -> None:
     tell(plain, "one")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "projects/auth/notes.md")
     path.write_text(path.read_text() + "\nmine\n")
     found = at(plain, "knowledge/projects/auth/notes.md", "mine")
@@ -151,7 +151,7 @@ def test_without_git_a_line_of_a_persons_is_still_theirs(plain: Memory) -> None:
 
 def test_an_edited_or_outdated_line_says_what_to_do(plain: Memory) -> None:
     tell(plain, "Tokens live 15 min")
-    plain.notes()
+    plain.notes.update()
     edit(note(plain, "projects/auth/notes.md"), "15 min", "20 min")
     found = at(plain, "knowledge/projects/auth/notes.md", "20 min")
     assert found.entries == ()
@@ -160,7 +160,7 @@ def test_an_edited_or_outdated_line_says_what_to_do(plain: Memory) -> None:
 
 def test_a_line_in_a_broken_block_is_not_taken_for_ours(plain: Memory) -> None:
     tell(plain, "Tokens live 15 min")
-    plain.notes()
+    plain.notes.update()
     edit(note(plain, "projects/auth/notes.md"), "<!-- wakebook:end notes -->", "")
     found = at(plain, "knowledge/projects/auth/notes.md", "15 min")
     assert found.block == ""
@@ -169,7 +169,7 @@ def test_a_line_in_a_broken_block_is_not_taken_for_ours(plain: Memory) -> None:
 @pytest.mark.parametrize("mark", ["\x0c", "\u2028", "\x85", "\r\n", "\x0b\x1c"])
 def test_lines_are_counted_as_editors_count_them(plain: Memory, mark: str) -> None:
     tell(plain, "Tokens live 15 min")
-    plain.notes()
+    plain.notes.update()
     edit(note(plain, "projects/auth/notes.md"), "# Auth", f"# Mine{mark}mine{mark}mine\n\n# Auth")
     assert at(plain, "knowledge/projects/auth/notes.md", "15 min").entries
     assert at(plain, "knowledge/projects/auth/notes.md", "## Facts").entries
@@ -182,7 +182,7 @@ def test_a_file_is_found_from_the_home_from_knowledge_from_here_and_absolutely(
     plain: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tell(plain, "Tokens live 15 min")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "projects/auth/notes.md")
     number = path.read_text().split("\n").index("## Facts") + 2
     monkeypatch.chdir(path.parent)
@@ -193,7 +193,7 @@ def test_a_file_is_found_from_the_home_from_knowledge_from_here_and_absolutely(
         f"{path}:{number}",
         f"notes.md:{number}",
     ):
-        [entry] = plain.why(name).entries
+        [entry] = plain.notes.why(name).entries
         assert entry.content == "Tokens live 15 min"
 
 
@@ -201,29 +201,29 @@ def test_memory_md_elsewhere_is_found(tmp_path: Path) -> None:
     path = tmp_path / "workspace" / "MEMORY.md"
     memory = quiet(tmp_path / "home", "[briefing]", f'memory_file = "{path}"')
     tell(memory, "Send the form", type="task", status="open")
-    memory.brief()
+    memory.notes.brief()
     number = path.read_text().split("\n").index("## Pending") + 2
     for name in (f"MEMORY.md:{number}", f"{path}:{number}"):
-        assert [one.content for one in memory.why(name).entries] == ["Send the form"], name
+        assert [one.content for one in memory.notes.why(name).entries] == ["Send the form"], name
 
 
 @pytest.mark.parametrize("place", ["notes.md", "notes.md:", ":3", "notes.md:x", ""])
 def test_what_is_no_place_is_refused_with_an_example(plain: Memory, place: str) -> None:
     with pytest.raises(WakebookError, match=r"notes\.md:12"):
-        plain.why(place)
+        plain.notes.why(place)
 
 
 def test_a_line_or_file_that_is_not_there(plain: Memory, tmp_path: Path) -> None:
     tell(plain, "one")
-    plain.notes()
+    plain.notes.update()
     for line in (0, 1000):
         with pytest.raises(NotFound, match="lines"):
-            plain.why(f"projects/auth/notes.md:{line}")
+            plain.notes.why(f"projects/auth/notes.md:{line}")
     outside = tmp_path / "secret.md"
     outside.write_text("secret\n")
     for name in ("none.md", str(outside), "../secret.md"):
         with pytest.raises(NotFound, match="no file"):
-            plain.why(f"{name}:1")
+            plain.notes.why(f"{name}:1")
     note(plain, "mine.md").write_bytes(b"\xff\xfe\n")
     with pytest.raises(WakebookError, match="UTF-8"):
-        plain.why("mine.md:1")
+        plain.notes.why("mine.md:1")

@@ -95,7 +95,7 @@ def from_nothing(memory: Memory, folder: Path) -> dict[str, str]:
         if (memory.home.root / name).exists():
             shutil.copy(memory.home.root / name, other.home.root / name)
     other = Memory(folder)
-    other.notes()
+    other.notes.update()
     return tree(other)
 
 
@@ -110,7 +110,7 @@ def test_remembering_writes_the_notes_with_frontmatter_and_a_title(memory: Memor
     assert front["project"] == "auth"
     assert front["updated"] == "2026-11-09T08:00:00Z"
     assert body.startswith("\n# Auth — notes\n\n<!-- wakebook:begin notes -->\n## Facts\n")
-    assert memory.missing_links() == []
+    assert memory.notes.missing_links() == []
     assert memory.status().problems == ()
     assert note(memory, "projects/auth/notes.md").stat().st_mode & 0o077 == 0
 
@@ -118,24 +118,24 @@ def test_remembering_writes_the_notes_with_frontmatter_and_a_title(memory: Memor
 def test_only_what_has_changed_is_written(plain: Memory) -> None:
     tell(plain, "one", subject="auth")
     tell(plain, "two", subject="shop")
-    plain.notes()
-    assert plain.notes().written == ()
+    plain.notes.update()
+    assert plain.notes.update().written == ()
     tell(plain, "three", subject="shop")
-    written = plain.notes().written
+    written = plain.notes.update().written
     assert "knowledge/projects/shop/notes.md" in written
     assert not [path for path in written if "projects/auth/" in path]
 
 
 def test_text_outside_the_blocks_stays_and_frontmatter_of_ones_own(plain: Memory) -> None:
     tell(plain, "one")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "projects/auth/notes.md")
     edit(path, "type: project_notes\n", "type: project_notes\ntags: [mine]\naliases:\n  - A\n")
     edit(path, "# Auth — notes\n", "# My own title\r\n\r\nAbove — mine\x0c.\n")
     path.write_bytes(path.read_bytes() + b"\nBelow, without an end")
     before = path.read_bytes()
     tell(plain, "two")
-    plain.notes()
+    plain.notes.update()
     after = path.read_bytes()
     assert b"- two" in after
     begin, end = b"<!-- wakebook:begin notes -->", b"<!-- wakebook:end notes -->"
@@ -146,11 +146,11 @@ def test_text_outside_the_blocks_stays_and_frontmatter_of_ones_own(plain: Memory
 
 def test_a_block_that_was_taken_out_comes_back_at_the_end(plain: Memory) -> None:
     tell(plain, "one")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "projects/auth/notes.md")
     path.write_text("only mine\n")
     tell(plain, "two")
-    plain.notes()
+    plain.notes.update()
     assert path.read_text().startswith(
         "only mine\n\n<!-- wakebook:begin notes -->\n## Facts\n- two"
     )
@@ -158,7 +158,7 @@ def test_a_block_that_was_taken_out_comes_back_at_the_end(plain: Memory) -> None
 
 def test_what_people_wrote_is_committed_before_a_note_changes(memory: Memory) -> None:
     memory.remember("one", subject="auth")
-    memory.commit()
+    memory.history.commit()
     path = note(memory, "projects/auth/notes.md")
     path.write_text(path.read_text() + "\nmy own words\n")
     memory.remember("two", subject="auth")
@@ -171,7 +171,7 @@ def test_what_people_wrote_is_committed_before_a_note_changes(memory: Memory) ->
 
 def test_a_note_that_nobody_touched_is_not_committed_each_time(memory: Memory) -> None:
     memory.remember("one", subject="auth")
-    memory.commit()
+    memory.history.commit()
     count = len(subjects(memory.home.root))
     memory.remember("two", subject="auth")
     memory.remember("three", subject="auth")
@@ -180,13 +180,13 @@ def test_a_note_that_nobody_touched_is_not_committed_each_time(memory: Memory) -
 
 def test_a_note_that_is_a_link_stays_one(plain: Memory, tmp_path: Path) -> None:
     tell(plain, "one")
-    plain.notes()
+    plain.notes.update()
     path, vault = note(plain, "projects/auth/notes.md"), tmp_path / "vault.md"
     vault.write_bytes(path.read_bytes())
     path.unlink()
     path.symlink_to(vault)
     tell(plain, "two")
-    plain.notes()
+    plain.notes.update()
     assert path.is_symlink()
     assert "- two" in vault.read_text()
 
@@ -213,9 +213,9 @@ class Life:
             [what] = self.random.choices(list(weights), list(weights.values()))
             getattr(self, what)()
             if self.random.random() < 0.7:
-                self.memory.notes()
+                self.memory.notes.update()
             yield what
-        self.memory.notes()
+        self.memory.notes.update()
 
     def _slug(self) -> str:
         return self.random.choice(["", "auth", "shop", "boat", "jane", "jonas"])
@@ -237,19 +237,19 @@ class Life:
         tell(self.memory, said, at=self.now.isoformat(), **(entry | fields))
 
     def correct(self) -> None:
-        holding = self.memory.chains().current()
+        holding = self.memory.log.chains().current()
         olds = self.random.sample(holding, min(len(holding), self.random.choice([1, 1, 1, 2])))
         self.say(tuple(one.id for one in olds))
 
     def drop(self) -> None:
-        holding = self.memory.chains().current()
+        holding = self.memory.log.chains().current()
         if holding:
             old = self.random.choice(holding)
             extra = {"retracted": True}
             self.say((old.id,), type="fact", kind=None, status=None, extra=extra)
 
     def _known(self) -> list[str]:
-        return [one.slug for one in self.memory.registry().known()]
+        return [one.slug for one in self.memory.log.registry().known()]
 
     def _two(self) -> list[str]:
         known = self._known()
@@ -257,19 +257,19 @@ class Life:
 
     def rename(self) -> None:
         for old in self._two()[:1]:
-            self.memory.rename_subject(old, f"new-{self.random.randrange(1000)}")
+            self.memory.log.rename_subject(old, f"new-{self.random.randrange(1000)}")
 
     def merge(self) -> None:
         if two := self._two():
-            self.memory.rename_subject(*two, merge=True)
+            self.memory.log.rename_subject(*two, merge=True)
 
     def delete(self) -> None:
         for slug in self._two()[:1]:
-            self.memory.delete_subject(slug)
+            self.memory.log.delete_subject(slug)
 
     def person(self) -> None:
-        if self.memory.registry().canonical("jane") == "jane" and "jane" not in self._known():
-            self.memory.add_subject("jane", "person", "Jane")
+        if self.memory.log.registry().canonical("jane") == "jane" and "jane" not in self._known():
+            self.memory.log.add_subject("jane", "person", "Jane")
 
     def call(self) -> None:
         """Another display name and type, by hand."""
@@ -283,7 +283,7 @@ class Life:
         self.memory = Memory(self.root)
 
     def forget_cache(self) -> None:
-        self.memory.notes()  # what has moved is where it belongs
+        self.memory.notes.update()  # what has moved is where it belongs
         shutil.rmtree(self.memory.home.cache)
         self.memory = Memory(self.root)
 
@@ -298,9 +298,9 @@ def test_bit_by_bit_gives_the_same_as_from_nothing(
     done = list(life.live(60))
     assert len(set(done)) > 5
     incremental = tree(life.memory)
-    assert life.memory.notes(full=True).written == (), "in place"
+    assert life.memory.notes.update(full=True).written == (), "in place"
     said = {name: lines for name, lines in blocks(incremental).items() if "/merged/" not in name}
-    gone = {one.slug for one in memory.registry().subjects.values() if one.deleted}
+    gone = {one.slug for one in memory.log.registry().subjects.values() if one.deleted}
     said = {name: lines for name, lines in said.items() if not gone & set(_parts(name))}
     fresh = from_nothing(life.memory, tmp_path / "fresh")
     assert said == blocks(fresh)
@@ -318,7 +318,7 @@ def test_a_correction_of_a_correction_reaches_the_first_day(
     for number, day in enumerate(("2026-11-05", "2026-11-06", "2026-11-07")):
         [entry] = tell(plain, f"truth {number}", at=f"{day}T10:00:00+00:00", replaces=last)
         last = (entry.id,)
-        plain.notes()
+        plain.notes.update()
     journal = note(plain, "journal/2026-11-05.md").read_text()
     assert "- ~~truth 0~~ → [[2026-11-07]]: truth 2" in journal
 
@@ -327,27 +327,27 @@ def test_all_notes_are_written_again_when_somebody_else_had_read_the_log(plain: 
     """`why` and `review` bring the catalogue up to date, too."""
     tell(plain, "forget me", subject="auth")
     tell(plain, "keep me", subject="shop")
-    plain.notes()
+    plain.notes.update()
     lines = plain.home.log.read_bytes().splitlines(keepends=True)
     with plain.home.locked():
         log.rewrite(plain.home, lines[1:])
     number = note(plain, "projects/shop/notes.md").read_text().split("\n").index("## Facts") + 1
-    assert plain.why(f"projects/shop/notes.md:{number}").entries
-    plain.notes()
+    assert plain.notes.why(f"projects/shop/notes.md:{number}").entries
+    plain.notes.update()
     assert "forget me" not in "".join(tree(plain).values())
 
 
 def test_another_time_zone_moves_the_days(plain: Memory) -> None:
     tell(plain, "late in the evening", at="2026-11-08T22:00:00+00:00")
-    plain.notes()
+    plain.notes.update()
     assert "late in" in note(plain, "journal/2026-11-08.md").read_text()
     plain.home.config.write_text(
         '[git]\nenabled = false\n[schedule]\ntime_zone = "Europe/Berlin"\n'
     )
-    Memory(plain.home.root).notes()
+    Memory(plain.home.root).notes.update()
     assert "late in" in note(plain, "journal/2026-11-08.md").read_text()
     plain.home.config.write_text('[git]\nenabled = false\n[schedule]\ntime_zone = "Asia/Tokyo"\n')
-    Memory(plain.home.root).notes()
+    Memory(plain.home.root).notes.update()
     assert "late in" in note(plain, "journal/2026-11-09.md").read_text()
     assert "late in" not in note(plain, "journal/2026-11-08.md").read_text()
 
@@ -356,15 +356,15 @@ def test_the_rollup_in_memory_md_follows_what_holds(plain: Memory) -> None:
     [old] = tell(plain, "We use uv", type="decision")
     rewrite = Rewrite(at=NOW, by="rules", lines=(Kept((old.id,)),))
     condensed.save(plain.home, Condensed({"memory/MEMORY.md#memory": rewrite}))
-    plain.notes()
+    plain.notes.update()
     assert "We use uv" in plain.home.memory.read_text()
     tell(plain, "We use pixi", type="decision", replaces=(old.id,))
-    plain.notes()
+    plain.notes.update()
     text = plain.home.memory.read_text()
     assert "We use pixi" in text
     assert "We use uv" not in text
-    plain.forget([entry.id for entry in plain.chains().entries])
-    plain.notes()
+    plain.forget([entry.id for entry in plain.log.chains().entries])
+    plain.notes.update()
     assert "We use" not in plain.home.memory.read_text()
 
 
@@ -377,8 +377,8 @@ def test_memory_md_may_live_elsewhere(tmp_path: Path) -> None:
     [old] = tell(memory, "We use uv", type="decision")
     rewrite = Rewrite(at=NOW, by="rules", lines=(Kept((old.id,)),))
     condensed.save(memory.home, Condensed({"memory/MEMORY.md#memory": rewrite}))
-    memory.notes()
-    memory.brief()
+    memory.notes.update()
+    memory.notes.brief()
     text = elsewhere.read_text()
     assert text.startswith("# Mine\n")
     assert markdown.names(text) == ["briefing", "memory"]
@@ -394,14 +394,14 @@ def test_a_renamed_subjects_notes_move_with_what_people_wrote(memory: Memory) ->
     memory.remember("two", type_="decision", subject="auth")
     path = note(memory, "projects/auth/notes.md")
     path.write_text(path.read_text() + "\nmine\n")
-    memory.rename_subject("auth", "login")
-    memory.notes()
+    memory.log.rename_subject("auth", "login")
+    memory.notes.update()
     text = note(memory, "projects/login/notes.md").read_text()
     assert text.endswith("\nmine\n")
     assert markdown.split(text)[0]["project"] == "login"
     assert not note(memory, "projects/auth").exists()
     assert "[[projects/login/context|Login]]" in note(memory, "journal/2026-11-09.md").read_text()
-    assert memory.missing_links() == []
+    assert memory.notes.missing_links() == []
     assert "mine" in git(memory.home.root, "log", "-p", "--all", "--", "knowledge/projects/auth")
 
 
@@ -410,8 +410,8 @@ def test_a_merged_subjects_note_goes_to_the_archive_with_what_people_wrote(memor
     memory.remember("two", subject="login")
     path = note(memory, "projects/login/notes.md")
     path.write_text(path.read_text() + "\nmine\n")
-    memory.rename_subject("login", "auth", merge=True)
-    memory.notes()
+    memory.log.rename_subject("login", "auth", merge=True)
+    memory.notes.update()
     text = note(memory, "projects/auth/notes.md").read_text()
     assert "- one" in text
     assert "- two" in text
@@ -422,77 +422,77 @@ def test_a_merged_subjects_note_goes_to_the_archive_with_what_people_wrote(memor
 
 def test_a_rename_is_followed_although_the_cache_is_gone(plain: Memory) -> None:
     tell(plain, "one")
-    plain.notes()
+    plain.notes.update()
     path = note(plain, "projects/auth/notes.md")
     path.write_text(path.read_text() + "\nmine\n")
-    plain.rename_subject("auth", "login")
+    plain.log.rename_subject("auth", "login")
     shutil.rmtree(plain.home.cache)
-    Memory(plain.home.root).notes()
+    Memory(plain.home.root).notes.update()
     assert note(plain, "projects/login/notes.md").read_text().endswith("\nmine\n")
     assert not path.exists()
 
 
 @pytest.mark.parametrize(("old", "new"), list(permutations(["project", "person", "tool"], 2)))
 def test_a_subject_of_another_type_takes_its_note_along(plain: Memory, old: str, new: str) -> None:
-    plain.add_subject("ylva", old)
+    plain.log.add_subject("ylva", old)
     tell(plain, "Ylva decided", type="decision", subject="ylva")
     tell(plain, "Deploy so", kind="procedure", subject="ylva")
-    plain.notes()
+    plain.notes.update()
     files = {"project": "projects/ylva/context.md", "person": "people/ylva.md"}
     before = note(plain, files.get(old, "reference/ylva.md"))
     before.write_text(before.read_text() + "\nmine\n")
     raw = json.loads(plain.home.subjects.read_text())
     raw["ylva"]["type"] = new
     plain.home.subjects.write_text(json.dumps(raw))
-    plain.notes()
+    plain.notes.update()
     after = note(plain, files.get(new, "reference/ylva.md")).read_text()
     assert after.endswith("mine\n") or "\nmine\n" in after
     assert not before.exists()
     assert len(markdown.names(after)) == 1, after
     assert "Ylva decided" in after
-    assert plain.missing_links() == []
-    assert plain.notes(full=True).written == ()
+    assert plain.notes.missing_links() == []
+    assert plain.notes.update(full=True).written == ()
 
 
 def test_a_deleted_subjects_note_stays_and_no_new_one_is_made(plain: Memory) -> None:
     tell(plain, "one", subject="auth")
-    plain.notes()
-    plain.delete_subject("auth")
-    plain.notes()
+    plain.notes.update()
+    plain.log.delete_subject("auth")
+    plain.notes.update()
     path = note(plain, "projects/auth/notes.md")
     assert "- one" in path.read_text()
     assert "## Other\n- one" in note(plain, "journal/2026-11-09.md").read_text()
     shutil.rmtree(path.parent)
-    plain.notes(full=True)
+    plain.notes.update(full=True)
     assert not path.exists()
 
 
 def test_somebody_who_becomes_a_subject_is_found_in_what_was_said_before(plain: Memory) -> None:
     tell(plain, "The photographer is Ylva", kind="relationship", subject="shop")
-    plain.notes()
-    plain.add_subject("Ylva", "person")
-    plain.notes()
+    plain.notes.update()
+    plain.log.add_subject("Ylva", "person")
+    plain.notes.update()
     assert "The photographer is Ylva" in note(plain, "people/ylva.md").read_text()
 
 
 def test_the_first_subject_of_all_is_followed(plain: Memory) -> None:
     tell(plain, "The photographer is Ylva", kind="relationship", subject="")
-    plain.notes()
-    assert plain.registry().subjects == {}
-    plain.add_subject("Ylva", "person")
-    plain.notes()
+    plain.notes.update()
+    assert plain.log.registry().subjects == {}
+    plain.log.add_subject("Ylva", "person")
+    plain.notes.update()
     assert "The photographer is Ylva" in note(plain, "people/ylva.md").read_text()
 
 
 def test_somebody_who_was_mentioned_and_becomes_a_project_has_one_note(plain: Memory) -> None:
     tell(plain, "Ylva is the photographer", kind="relationship", subject="shop")
-    plain.notes()
+    plain.notes.update()
     mine = note(plain, "people/ylva.md")
     mine.write_text(mine.read_text() + "\nmine\n")
     tell(plain, "Two rooms", subject="ylva")
-    plain.notes()
+    plain.notes.update()
     tell(plain, "Three rooms", subject="ylva")
-    plain.notes()
-    assert plain.notes(full=True).written == ()
+    plain.notes.update()
+    assert plain.notes.update(full=True).written == ()
     assert sum("Three rooms" in text for path, text in tree(plain).items() if "ylva" in path) == 1
     assert "\nmine\n" in "".join(tree(plain).values())

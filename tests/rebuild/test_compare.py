@@ -130,9 +130,9 @@ def test_a_rename_since_then_is_no_difference_and_another_subject_is_told(
     memory: Memory, projects: Path
 ) -> None:
     memory = remembering(memory, projects)
-    memory.rebuild(branch="again")
-    memory.rename_subject("tidepool", "boats")
-    assert memory.compare_rebuild("again").comparison.total.changed == 0
+    memory.rebuilds.build(branch="again")
+    memory.log.rename_subject("tidepool", "boats")
+    assert memory.rebuilds.compare("again").comparison.total.changed == 0
     lines = list(log.read(memory.home).entries)
     [place] = [number for number, one in enumerate(lines) if "Use Redis" in one.content]
     lines[place] = lines[place].with_(subject="harbour")

@@ -95,7 +95,7 @@ def test_rules_give_the_log_that_the_sweeps_made_in_small_portions(
     memory.home.config.write_text("")
     made = memory.home.log.read_bytes()
     assert any(b'"replaces"' in line and b"750" in line for line in made.splitlines())
-    built = Memory(memory.home.root).rebuild(branch="again")
+    built = Memory(memory.home.root).rebuilds.build(branch="again")
     assert built.done is not None
     assert site(memory, "again").log.read_bytes() == made
     assert site(memory, "again").subjects.read_text() == memory.home.subjects.read_text()
@@ -148,7 +148,7 @@ def test_rules_give_the_log_of_sweeps_over_sessions_that_overlap(
     memory.home.config.write_text("")
     chains = resolve(entries(memory.home))
     assert len(chains.by_id) > 60 and len(chains.replaced_by) > 5
-    Memory(memory.home.root).rebuild(branch="again")
+    Memory(memory.home.root).rebuilds.build(branch="again")
     assert site(memory, "again").log.read_bytes() == memory.home.log.read_bytes()
 
 
@@ -160,8 +160,8 @@ def test_a_lost_log_is_rebuilt_in_the_order_in_which_things_were_said(
     memory.home.log.write_bytes(b"")
     memory.home.subjects.write_text("{}")
     memory = Memory(memory.home.root)
-    memory.rebuild(branch="again")
-    memory.merge_rebuild("again")
+    memory.rebuilds.build(branch="again")
+    memory.rebuilds.merge("again")
     assert memory.home.log.read_bytes() == before
 
 
@@ -169,16 +169,16 @@ def test_the_same_bytes_each_time_and_nothing_of_the_users_is_touched(
     memory: Memory, projects: Path
 ) -> None:
     memory = remembering(memory, projects)
-    memory.rebuild(branch="one")
+    memory.rebuilds.build(branch="one")
     before = memory.home.log.read_bytes()
-    memory.rebuild(branch="two")
+    memory.rebuilds.build(branch="two")
     assert site(memory, "one").log.read_bytes() == site(memory, "two").log.read_bytes() == before
     assert git(memory.home.root, "branch", "--show-current") == "main"
     assert git(memory.home.root, "status", "--porcelain") == ""
     assert git(memory.home.root, "log", "-1", "--format=%s", "extract/one") == "extract: one"
-    total = memory.compare_rebuild("one").comparison.total
+    total = memory.rebuilds.compare("one").comparison.total
     assert (total.added, total.lost, total.changed) == (0, 0, 0)
-    assert total.same == len(memory.chains().current())
+    assert total.same == len(memory.log.chains().current())
 
 
 def test_subjects_are_known_from_where_they_were_first_mentioned(
@@ -193,8 +193,8 @@ def test_subjects_are_known_from_where_they_were_first_mentioned(
     memory.catch_up()
     made = memory.home.log.read_bytes()
     assert b'"subject":"lagoon"' in made
-    memory.add_subject("Voucher Burst", "other")
-    Memory(memory.home.root).rebuild(branch="again")
+    memory.log.add_subject("Voucher Burst", "other")
+    Memory(memory.home.root).rebuilds.build(branch="again")
     assert site(memory, "again").log.read_bytes() == made
     registry = json.loads(site(memory, "again").subjects.read_text())
     assert registry == json.loads(memory.home.subjects.read_text())
@@ -205,7 +205,7 @@ def test_the_working_folder_stands_in_the_transcript(memory: Memory, projects: P
     [path, *_] = memory.home.conversations.glob("*/*/*/*.md")
     assert "\ncwd: /home/mira/tidepool\n" in path.read_text()
     memory.home.state.unlink()  # nothing but the transcript knows it now
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     assert site(memory, "again").log.read_bytes() == memory.home.log.read_bytes()
 
 
@@ -235,9 +235,9 @@ def test_a_correction_by_hand_corrects_the_new_reading_as_well(
     old = misread(memory, "Petra owns", "The billing service belongs to a colleague, Petra")
     memory = Memory(memory.home.root)
     mine = memory.remember("Jonas owns the billing service", replaces=[old.id])
-    memory.rebuild(branch="again")
-    memory.merge_rebuild("again")
-    chains = Memory(memory.home.root).chains()
+    memory.rebuilds.build(branch="again")
+    memory.rebuilds.merge("again")
+    chains = Memory(memory.home.root).log.chains()
     assert whole(memory)
     [again] = [one for one in chains.entries if "Petra owns" in one.content]
     assert chains.latest(again.id) == mine.id
@@ -247,52 +247,52 @@ def test_a_correction_by_hand_corrects_the_new_reading_as_well(
 
 def test_renames_merges_and_deletions_survive(memory: Memory, projects: Path) -> None:
     memory = remembering(memory, projects)
-    assert any(one.subject == "tidepool" for one in memory.chains().entries)
-    memory.rename_subject("tidepool", "boats")
-    memory.add_subject("Harbour")
-    memory.delete_subject("harbour")
-    memory.rebuild(branch="again")
-    memory.merge_rebuild("again")
+    assert any(one.subject == "tidepool" for one in memory.log.chains().entries)
+    memory.log.rename_subject("tidepool", "boats")
+    memory.log.add_subject("Harbour")
+    memory.log.delete_subject("harbour")
+    memory.rebuilds.build(branch="again")
+    memory.rebuilds.merge("again")
     memory = Memory(memory.home.root)
-    found = {one.subject for one in memory.chains().entries}
+    found = {one.subject for one in memory.log.chains().entries}
     assert "boats" in found and "tidepool" not in found
-    assert memory.registry().canonical("tidepool") == "boats"
-    assert memory.registry().subjects["harbour"].deleted
+    assert memory.log.registry().canonical("tidepool") == "boats"
+    assert memory.log.registry().subjects["harbour"].deleted
 
 
 def test_what_is_renamed_or_forgotten_before_the_merge_stays_so(
     memory: Memory, projects: Path
 ) -> None:
     memory = remembering(memory, projects)
-    memory.rebuild(branch="again")
-    memory.rename_subject("tidepool", "boats")
-    [gone] = [one for one in memory.chains().entries if "Petra owns" in one.content]
+    memory.rebuilds.build(branch="again")
+    memory.log.rename_subject("tidepool", "boats")
+    [gone] = [one for one in memory.log.chains().entries if "Petra owns" in one.content]
     memory.forget([gone.id])
-    memory.merge_rebuild("again")
+    memory.rebuilds.merge("again")
     memory = Memory(memory.home.root)
-    assert "tidepool" not in {one.subject for one in memory.chains().entries}
-    assert "tidepool" not in memory.registry().subjects
-    assert not [one for one in memory.chains().entries if "Petra" in one.content]
+    assert "tidepool" not in {one.subject for one in memory.log.chains().entries}
+    assert "tidepool" not in memory.log.registry().subjects
+    assert not [one for one in memory.log.chains().entries if "Petra" in one.content]
     assert whole(memory)
 
 
 def test_what_came_since_is_in_the_merged_log(memory: Memory, projects: Path) -> None:
     memory = remembering(memory, projects)
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     late = session(projects, 9, DAY + timedelta(days=5))
     chat(late, [("user", "We decided to rent the boats by the hour."), ("agent", "Good.")])
     memory = Memory(memory.home.root)
     memory.catch_up()
     mine = memory.remember("The pier closes at eight")
-    cursors = memory.state().sessions
-    done = memory.merge_rebuild("again")
+    cursors = memory.opened.state().sessions
+    done = memory.rebuilds.merge("again")
     assert (
         done.gained == len([one for one in entries(memory.home) if one.session == late.session]) + 1
     )
     memory = Memory(memory.home.root)
-    assert mine.id in memory.chains().by_id
-    assert any("by the hour" in one.content for one in memory.chains().current())
-    assert memory.state().sessions == cursors
+    assert mine.id in memory.log.chains().by_id
+    assert any("by the hour" in one.content for one in memory.log.chains().current())
+    assert memory.opened.state().sessions == cursors
     assert memory.catch_up().entries == 0
     assert any("by the hour" in hit.snippet for hit in memory.search("rent the boats").hits)
 
@@ -300,13 +300,13 @@ def test_what_came_since_is_in_the_merged_log(memory: Memory, projects: Path) ->
 def test_a_persons_words_in_notes_survive(memory: Memory, projects: Path) -> None:
     memory = remembering(memory, projects)
     note = memory.home.root / "knowledge" / "projects" / "tidepool" / "context.md"
-    memory.notes()
+    memory.notes.update()
     before = note.read_text() + "\nMy own words.\n"
     note.write_text(before)
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     assert "My own words." in (site(memory, "again").root / memory.home.relative(note)).read_text()
     note.write_text(before + "\nAnd later ones.\n")
-    memory.merge_rebuild("again")
+    memory.rebuilds.merge("again")
     assert "My own words.\n\nAnd later ones.\n" in note.read_text()
 
 
@@ -315,11 +315,11 @@ def test_open_conversations_are_left_to_catch_up(memory: Memory, projects: Path)
     now = session(projects, 7, datetime(2026, 11, 9, 7, 30, tzinfo=UTC))
     chat(now, [("user", "We decided to sell the old dinghy."), ("agent", "Why not.")])
     memory.catch_up()
-    [still] = [one for one in memory.chains().entries if "dinghy" in one.content]
-    built = Memory(memory.home.root).rebuild(branch="again")
+    [still] = [one for one in memory.log.chains().entries if "dinghy" in one.content]
+    built = Memory(memory.home.root).rebuilds.build(branch="again")
     assert built.done is not None and len(built.done.plan.transcripts) == 3
     assert still.id in {one.id for one in entries(site(memory, "again"))}
-    Memory(memory.home.root).merge_rebuild("again")
+    Memory(memory.home.root).rebuilds.merge("again")
     assert Memory(memory.home.root).catch_up(closing=True).closed
     assert whole(memory)
 
@@ -328,14 +328,14 @@ def test_since_reads_only_what_is_newer_and_keeps_the_rest(memory: Memory, proje
     memory = remembering(memory, projects)
     old = misread(memory, "uv over pip", "Of uv and pip, uv is preferred")
     since = DAY + timedelta(days=2)
-    built = Memory(memory.home.root).rebuild(branch="again", since=since)
+    built = Memory(memory.home.root).rebuilds.build(branch="again", since=since)
     assert built.done is not None and len(built.done.plan.transcripts) == 2
     assert old.id in {one.id for one in entries(site(memory, "again"))}
     assert site(memory, "again").log.read_bytes() == memory.home.log.read_bytes()
     with pytest.raises(WakebookError, match="was begun with rules since 2026-11-04"):
-        Memory(memory.home.root).rebuild(branch="again")
+        Memory(memory.home.root).rebuilds.build(branch="again")
     with pytest.raises(NotFound, match="No archived conversation began after"):
-        Memory(memory.home.root).rebuild(branch="later", since=DAY + timedelta(days=20))
+        Memory(memory.home.root).rebuilds.build(branch="later", since=DAY + timedelta(days=20))
 
 
 def told(memory: Memory) -> list[str]:
@@ -353,7 +353,7 @@ def test_what_was_condensed_comes_along_with_new_ids(memory: Memory, projects: P
     lost = misread(memory, "Go with Postgres", ice, "lostReading1", detail="")
     memory = Memory(memory.home.root)
     rewrite = condensed.Rewrite(
-        at=memory.now(),
+        at=memory.opened.now(),
         by="rules",
         lines=(
             condensed.Kept((old.id,)),
@@ -362,14 +362,14 @@ def test_what_was_condensed_comes_along_with_new_ids(memory: Memory, projects: P
         dropped=(lost.id,),
     )
     condensed.save(memory.home, condensed.Condensed({"memory/MEMORY.md#memory": rewrite}))
-    memory.notes(full=True)
+    memory.notes.update(full=True)
     assert any("Redis instead of Kafka" in line for line in told(memory))
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     there = (site(memory, "again").root / "knowledge/memory/MEMORY.md").read_text()
     assert redis.content in there and redis.id in (
         (site(memory, "again").root / condensed.NAME).read_text()
     )
-    done = memory.merge_rebuild("again")
+    done = memory.rebuilds.merge("again")
     assert done.untold == 1
     after = condensed.load(memory.home).blocks["memory/MEMORY.md#memory"]
     assert [line.ids for line in after.lines] == [(redis.id,), (uv.id,)] and after.dropped == ()
@@ -388,7 +388,7 @@ def test_lines_of_the_log_that_nobody_can_read_are_kept_and_told_of(
     whole_lines = memory.home.log.read_text()
     memory.home.log.write_text(f"{broken}\n{whole_lines}")
     memory = Memory(memory.home.root)
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     said = run("--home", str(memory.home.root), "rebuild", "--merge", "again")
     assert "1 line of the old log that nobody can read" in said
     assert memory.home.log.read_text().endswith(f"\n{broken}\n")
@@ -403,12 +403,12 @@ def test_a_merge_that_was_killed_keeps_both_as_well(memory: Memory, projects: Pa
         stream.write("nonsense\n")
     memory = Memory(memory.home.root)
     lines = (condensed.Kept((old.id,)),)
-    rewrite = condensed.Rewrite(at=memory.now(), by="rules", lines=lines)
+    rewrite = condensed.Rewrite(at=memory.opened.now(), by="rules", lines=lines)
     condensed.save(memory.home, condensed.Condensed({"memory/MEMORY.md#memory": rewrite}))
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     new = [one.id for one in entries(site(memory, "again")) if "Use Redis" in one.content]
     step = 1
-    while run_and_die(lambda: Memory(memory.home.root).merge_rebuild("again"), step):
+    while run_and_die(lambda: Memory(memory.home.root).rebuilds.merge("again"), step):
         step += 9
     after = condensed.load(memory.home).blocks["memory/MEMORY.md#memory"]
     assert [list(line.ids) for line in after.lines] == [new]
@@ -422,12 +422,12 @@ def test_a_merge_is_committed_tagged_and_cleared_away(memory: Memory, projects: 
     memory = remembering(memory, projects)
     misread(memory, "Petra owns", "The billing service belongs to a colleague, Petra")
     memory = Memory(memory.home.root)
-    memory.rebuild(branch="again")
-    found = memory.compare_rebuild("again").comparison
+    memory.rebuilds.build(branch="again")
+    found = memory.rebuilds.compare("again").comparison
     assert [(was.id, "Petra owns" in is_.content) for was, is_ in found.changed] == [
         ("otherReading", True)
     ]
-    done = memory.merge_rebuild("again")
+    done = memory.rebuilds.merge("again")
     root = memory.home.root
     assert "extract: again" in subjects(root)
     assert git(root, "tag", "--list", "memory/*").splitlines() == [
@@ -440,31 +440,31 @@ def test_a_merge_is_committed_tagged_and_cleared_away(memory: Memory, projects: 
     assert not site(memory, "again").root.exists()
     assert git(root, "rev-list", "--merges", "--count", "HEAD") == "1"
     git(root, "fsck", "--strict")
-    assert memory.merge_rebuild("again").completed
+    assert memory.rebuilds.merge("again").completed
     with pytest.raises(WakebookError, match="Choose another"):
-        memory.rebuild(branch="again")
-    assert memory.rebuild().name == "rules-2026-11-09"
+        memory.rebuilds.build(branch="again")
+    assert memory.rebuilds.build().name == "rules-2026-11-09"
 
 
 def test_a_reading_that_was_made_meanwhile_gives_way_and_is_told(
     memory: Memory, projects: Path
 ) -> None:
     memory = remembering(memory, projects)
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     misread(memory, "Petra owns", "The billing service belongs to a colleague, Petra")
-    assert Memory(memory.home.root).merge_rebuild("again").passed == 1
+    assert Memory(memory.home.root).rebuilds.merge("again").passed == 1
 
 
 def test_a_dropped_rebuild_can_be_brought_back(memory: Memory, projects: Path) -> None:
     memory = remembering(memory, projects)
-    memory.rebuild(branch="again")
-    done = memory.drop_rebuild("again")
+    memory.rebuilds.build(branch="again")
+    done = memory.rebuilds.drop("again")
     assert not site(memory, "again").root.exists()
-    assert memory.rebuilds() == []
+    assert memory.rebuilds.listed() == []
     subprocess.run(done.restore.split(), check=True)
-    assert memory.merge_rebuild("again").entries == len(entries(memory.home))
+    assert memory.rebuilds.merge("again").entries == len(entries(memory.home))
     with pytest.raises(NotFound, match="no rebuild other"):
-        memory.drop_rebuild("other")
+        memory.rebuilds.drop("other")
 
 
 # --- killed --------------------------------------------------------------------------------
@@ -476,14 +476,14 @@ def test_killed_while_it_is_built_it_goes_on_and_comes_out_the_same(
     memory = remembering(memory, projects)
     expected = memory.home.log.read_bytes()
     step, deaths = 2, 0
-    while run_and_die(lambda: Memory(memory.home.root).rebuild(branch="again"), step):
+    while run_and_die(lambda: Memory(memory.home.root).rebuilds.build(branch="again"), step):
         deaths += 1
         step += 6
     assert deaths > 3
-    built = Memory(memory.home.root).rebuild(branch="again")
+    built = Memory(memory.home.root).rebuilds.build(branch="again")
     assert built.done is not None
     assert site(memory, "again").log.read_bytes() == expected
-    assert memory.compare_rebuild("again").comparison.total.same
+    assert memory.rebuilds.compare("again").comparison.total.same
     assert git(site(memory, "again").root, "status", "--porcelain") == ""
 
 
@@ -494,11 +494,11 @@ def test_killed_while_it_is_merged_the_same_command_completes_it(
     old = misread(memory, "Petra owns", "The billing service belongs to a colleague, Petra")
     memory = Memory(memory.home.root)
     mine = memory.remember("Jonas owns the billing service", replaces=[old.id])
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     later = memory.remember("The pier closes at eight")
     expected = site(memory, "again").log.read_bytes() + encode(later)
     step, deaths = 1, 0
-    while run_and_die(lambda: Memory(memory.home.root).merge_rebuild("again"), step):
+    while run_and_die(lambda: Memory(memory.home.root).rebuilds.merge("again"), step):
         deaths += 1
         step += 7
         whole_log = memory.home.log.read_bytes()
@@ -516,18 +516,20 @@ def test_without_a_name_the_same_command_goes_on_the_next_day(
     memory = remembering(memory, projects)
     since = DAY + timedelta(days=2)
     step = 1
-    while not memory.rebuilds() or memory.rebuilds()[0].began is None:
-        run_and_die(lambda: Memory(memory.home.root).rebuild(since=since), step)
+    while not memory.rebuilds.listed() or memory.rebuilds.listed()[0].began is None:
+        run_and_die(lambda: Memory(memory.home.root).rebuilds.build(since=since), step)
         step += 1
-    [begun] = memory.rebuilds()
+    [begun] = memory.rebuilds.listed()
     assert not begun.complete
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-10T08:00:00Z")
-    built = Memory(memory.home.root).rebuild(since=since + timedelta(hours=3))  # an age, say
+    built = Memory(memory.home.root).rebuilds.build(since=since + timedelta(hours=3))  # an age, say
     assert built.name == begun.name == "rules-2026-11-09" and built.done is not None
-    assert [one.name for one in memory.rebuilds()] == [begun.name]
+    assert [one.name for one in memory.rebuilds.listed()] == [begun.name]
     with pytest.raises(WakebookError, match="since 2026-11-04"):
-        Memory(memory.home.root).rebuild(branch=begun.name, since=since + timedelta(days=1))
-    assert Memory(memory.home.root).rebuild().name == "rules-2026-11-10", "that one is complete"
+        Memory(memory.home.root).rebuilds.build(branch=begun.name, since=since + timedelta(days=1))
+    assert Memory(memory.home.root).rebuilds.build().name == "rules-2026-11-10", (
+        "that one is complete"
+    )
 
 
 def test_one_that_is_being_written_is_not_touched_by_those_who_look(
@@ -535,15 +537,15 @@ def test_one_that_is_being_written_is_not_touched_by_those_who_look(
 ) -> None:
     memory = remembering(memory, projects)
     step = 1
-    while not memory.rebuilds() or memory.rebuilds()[0].began is None:
-        run_and_die(lambda: Memory(memory.home.root).rebuild(branch="again"), step)
+    while not memory.rebuilds.listed() or memory.rebuilds.listed()[0].began is None:
+        run_and_die(lambda: Memory(memory.home.root).rebuilds.build(branch="again"), step)
         step += 1
     path = site(memory, "again").cache / "rebuild.jsonl"
     path.write_bytes(path.read_bytes() + b'{"read": ["ha')
     before = path.read_bytes()
-    assert not memory.rebuilds()[0].complete
+    assert not memory.rebuilds.listed()[0].complete
     assert path.read_bytes() == before
-    assert Memory(memory.home.root).rebuild().name == "again"
+    assert Memory(memory.home.root).rebuilds.build().name == "again"
     assert site(memory, "again").log.read_bytes() == memory.home.log.read_bytes()
 
 
@@ -553,7 +555,7 @@ def test_two_at_once(memory: Memory, projects: Path) -> None:
         memory.home.reading("rebuild/again"),
         pytest.raises(Locked, match="Another process is at the rebuild again"),
     ):
-        Memory(memory.home.root).rebuild(branch="again")
+        Memory(memory.home.root).rebuilds.build(branch="again")
 
 
 # --- what can be wrong ---------------------------------------------------------------------
@@ -563,58 +565,58 @@ def test_without_conversations_or_git_it_says_so(
     memory: Memory, tmp_path: Path, projects: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(NotFound, match="no archived conversation"):
-        memory.rebuild()
-    assert memory.rebuilds() == []
+        memory.rebuilds.build()
+    assert memory.rebuilds.listed() == []
     memory = remembering(memory, projects)
     memory.home.config.write_text("[git]\nenabled = false\n")
     with pytest.raises(GitError, match="switched off"):
-        Memory(memory.home.root).rebuild()
+        Memory(memory.home.root).rebuilds.build()
     memory.home.config.write_text("")
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     with pytest.raises(GitError, match="not installed"):
-        Memory(memory.home.root).rebuild()
+        Memory(memory.home.root).rebuilds.build()
 
 
 def test_a_home_that_is_no_repository(tmp_path: Path, projects: Path, memory: Memory) -> None:
     memory = remembering(memory, projects)
     shutil.rmtree(memory.home.root / ".git")
     with pytest.raises(GitError, match="not a repository"):
-        Memory(memory.home.root).rebuild()
+        Memory(memory.home.root).rebuilds.build()
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", "x.lock", "-x", "", "a b"])
 def test_a_name_that_cannot_be_a_branch(memory: Memory, projects: Path, name: str) -> None:
     memory = remembering(memory, projects)
     with pytest.raises((GitError, NotFound)):
-        memory.merge_rebuild(name)
+        memory.rebuilds.merge(name)
 
 
 def test_a_conflicted_repository_is_left_alone(memory: Memory, projects: Path) -> None:
     memory = remembering(memory, projects)
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     (memory.home.root / ".git" / "MERGE_HEAD").write_text(
         git(memory.home.root, "rev-parse", "HEAD")
     )
     before = memory.home.log.read_bytes()
     with pytest.raises(GitError, match="in the middle of a merge"):
-        memory.merge_rebuild("again")
+        memory.rebuilds.merge("again")
     with pytest.raises(GitError, match="in the middle of a merge"):
-        memory.rebuild(branch="other")
+        memory.rebuilds.build(branch="other")
     assert memory.home.log.read_bytes() == before
-    assert memory.rebuilds()[0].complete
+    assert memory.rebuilds.listed()[0].complete
 
 
 def test_folders_and_branches_that_somebody_removed(memory: Memory, projects: Path) -> None:
     memory = remembering(memory, projects)
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     shutil.rmtree(site(memory, "again").root)
-    assert memory.rebuilds()[0].complete
-    assert memory.compare_rebuild("again").comparison.total.same  # the branch has everything
+    assert memory.rebuilds.listed()[0].complete
+    assert memory.rebuilds.compare("again").comparison.total.same  # the branch has everything
     git(memory.home.root, "worktree", "remove", "--force", str(site(memory, "again").root))
     git(memory.home.root, "branch", "-D", "extract/again")
     with pytest.raises(NotFound, match="no rebuild again"):
-        memory.merge_rebuild("again")
-    built = memory.rebuild(branch="again")
+        memory.rebuilds.merge("again")
+    built = memory.rebuilds.build(branch="again")
     assert built.done is not None and built.read == 3
 
 
@@ -625,17 +627,17 @@ def test_a_branch_of_somebody_else_is_not_taken(memory: Memory, projects: Path) 
     theirs = git(root, "commit-tree", tree, "-p", "HEAD", "-m", "mine")
     git(root, "branch", "extract/mine", theirs)
     with pytest.raises(GitError, match="no rebuild has made"):
-        memory.rebuild(branch="mine")
+        memory.rebuilds.build(branch="mine")
     assert git(root, "rev-parse", "extract/mine") == theirs
 
 
 def test_a_transcript_that_cannot_be_read_keeps_its_entries(memory: Memory, projects: Path) -> None:
     memory = remembering(memory, projects)
     [path, *_] = sorted(memory.home.conversations.glob("*/*/*/*.md"))
-    run_and_die(lambda: memory.rebuild(branch="again"), 14)
+    run_and_die(lambda: memory.rebuilds.build(branch="again"), 14)
     path.chmod(0o600)
     path.unlink()
-    built = Memory(memory.home.root).rebuild(branch="again")
+    built = Memory(memory.home.root).rebuilds.build(branch="again")
     assert built.done is not None
     assert site(memory, "again").log.read_bytes() == memory.home.log.read_bytes()
 
@@ -656,12 +658,12 @@ def test_in_somebodys_repository_only_the_home_is_checked_out(
     three_days(projects)
     memory.catch_up()
     memory = Memory(memory.home.root)
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     tree = memory.home.cache / "rebuild" / "again"
     assert not (tree / "code.py").exists()
     built = (tree / "notes" / "memory" / "log.jsonl").read_bytes()
     assert built == memory.home.log.read_bytes()
-    memory.merge_rebuild("again")
+    memory.rebuilds.merge("again")
     assert git(work, "status", "--porcelain") == "A  staged.py"
     assert git(work, "rev-list", "--merges", "--count", "HEAD") == "0"
     assert "code.py" in git(work, "ls-tree", "--name-only", "HEAD")
@@ -676,7 +678,7 @@ def test_questions_are_answered_before_and_after(
     memory = remembering(memory, projects)
     misread(memory, "Petra owns", "The billing service belongs to Zacharias")
     memory = Memory(memory.home.root)
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     asked = tmp_path / "questions.jsonl"
     lines: Sequence[object] = [
         {"question": "Whose is the billing service?", "expect": "belongs to Zacharias"},
@@ -684,7 +686,7 @@ def test_questions_are_answered_before_and_after(
         {"question": "What is the weather?", "expect": "sunny and mild"},
     ]
     asked.write_text("\n".join(map(json.dumps, lines)))
-    quality = memory.compare_rebuild("again", asked).quality
+    quality = memory.rebuilds.compare("again", asked).quality
     assert quality is not None
     assert (quality.questions, round(quality.before, 2), round(quality.after, 2)) == (3, 0.67, 0.33)
     assert quality.lost == ("Whose is the billing service?",)
@@ -707,4 +709,4 @@ def test_questions_that_are_none(
     asked = tmp_path / "questions.jsonl"
     asked.write_text(text)
     with pytest.raises(WakebookError, match=told):
-        memory.check_questions(asked)
+        memory.rebuilds.check_questions(asked)

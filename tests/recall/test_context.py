@@ -146,7 +146,7 @@ def test_nothing_private_in_a_group_through_a_topic(home: Memory, path: str) -> 
 
 
 def test_a_subagent_sees_rules_and_tools_only(home: Memory) -> None:
-    full(home).fire_topic("feeding")
+    full(home).topics.fire_topic("feeding")
     found = home.context("What does the zebra eat?", kind="subagent")
     assert list(fences(found.text)) == [STANDING]
     assert "Ask before you feed." in found.text and "The bucket is in the shed." in found.text

@@ -333,7 +333,7 @@ def test_the_same_bytes_in_two_processes(several: list[tuple[Made, dict[str, Any
         wanted = []
         for number, (made, asked) in enumerate(several):
             memory = build(made, Path(folder) / str(number))
-            memory.index()
+            memory.index.sync()
             values = (asked["message"], asked["kind"], asked["budget"])
             wanted.append((str(memory.home.root), *values))
         path = Path(folder) / "wanted.json"

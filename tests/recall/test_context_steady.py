@@ -65,7 +65,7 @@ def test_the_same_bytes_from_an_index_that_was_made_anew(home: Memory) -> None:
     home.context("zebra")
     note(home, "knowledge/reference/a.md", "# A\n\nzebra five\n")
     before = again(home).context("zebra").text
-    again(home).index(full=True)
+    again(home).index.sync(full=True)
     assert again(home).context("zebra").text == before
 
 
@@ -168,10 +168,10 @@ print(*found.notes, sep="\\n")
 
 @pytest.mark.parametrize("indexed", [True, False])
 def test_a_home_that_may_not_be_written(home: Memory, indexed: bool) -> None:
-    full(home).fire_topic("feeding")
+    full(home).topics.fire_topic("feeding")
     if indexed:
-        home.index()
-        home._index.store.close()
+        home.index.sync()
+        home.opened.index.store.close()
     root = str(home.home.root)
     command = [sys.executable, "-c", READ_ONLY, root]
     if os.geteuid() == 0:  # root ignores permissions: mount it read-only for the child alone

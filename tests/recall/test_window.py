@@ -318,23 +318,23 @@ def well_begun(messages: list[Any], slid: Slid, seed: int) -> None:
 def test_a_named_session_is_saved_before_anything_drops(memory: Memory, projects: Path) -> None:
     chat(Claude(projects), WORKDAY)
     messages = openai(talk(0, 0, 0))
-    slid = memory.slide(messages, tokens(messages) - 8, SESSION)
+    slid = memory.window.slide(messages, tokens(messages) - 8, SESSION)
     assert slid.saved is True and slid.dropped and slid.fits and not slid.why
-    assert memory.state().sessions[f"claude-code/{SESSION}"].messages == len(WORKDAY)
+    assert memory.opened.state().sessions[f"claude-code/{SESSION}"].messages == len(WORKDAY)
 
 
 def test_nothing_is_read_where_nothing_drops(memory: Memory, projects: Path) -> None:
     chat(Claude(projects), WORKDAY)
     messages = openai(talk(1, 1))
-    slid = memory.slide(messages, tokens(messages) - 1, SESSION)
+    slid = memory.window.slide(messages, tokens(messages) - 1, SESSION)
     assert slid.shrunk and slid.saved is None
-    assert memory.slide(messages, 10).saved is None  # nobody was named
-    assert not memory.state().sessions
+    assert memory.window.slide(messages, 10).saved is None  # nobody was named
+    assert not memory.opened.state().sessions
 
 
 def test_what_is_not_saved_does_not_drop(memory: Memory, projects: Path) -> None:
     messages = openai(talk(1, 1, 1))
-    slid = memory.slide(messages, 100, "nobody")
+    slid = memory.window.slide(messages, 100, "nobody")
     assert slid.saved is False and not slid.dropped and not slid.fits
     assert len(slid.shrunk) == 2
     assert slid.why.startswith("nobody is not saved: No session 'nobody'")
@@ -343,7 +343,7 @@ def test_what_is_not_saved_does_not_drop(memory: Memory, projects: Path) -> None
 
 def test_what_is_not_saved_drops_anyway_if_told_so(memory: Memory) -> None:
     messages = openai(talk(0, 0, 0))
-    slid = memory.slide(messages, tokens(messages) - 8, "nobody", anyway=True)
+    slid = memory.window.slide(messages, tokens(messages) - 8, "nobody", anyway=True)
     assert slid.dropped and slid.fits and slid.saved is False
     assert slid.why.startswith("nobody is not saved: ")
 

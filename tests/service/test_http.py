@@ -12,9 +12,9 @@ import pytest
 
 from tests.service.serving import SECONDS, Service, made, own_env, serving
 from tests.story import Claude
-from wakebook import memory as memories
 from wakebook.service.openapi import _kind
 from wakebook.service.verbs import SESSIONS, TABLE, Verb
+from wakebook.store.search import Found
 
 PATIENT = "[hooks]\nseconds = 60\n"  # a slow machine is not what these tests are about
 SESSION = "5e551011-0000-4000-8000-000000000001"
@@ -68,7 +68,7 @@ def test_every_verb_answers_what_the_facade_answers(told: Service, verb: Verb) -
 def test_what_was_said_is_found_and_leads_to_its_source(told: Service) -> None:
     found = msgspec.json.decode(
         told.ask("/v1/search", {"text": "which database for the ledger"}).body,
-        type=memories.Found,
+        type=Found,
     )
     assert "Postgres" in found.hits[0].snippet
     entry = told.ask("/v1/log", {"types": ["decision"], "text": "Postgres"}).json["entries"][0]

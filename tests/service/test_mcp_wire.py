@@ -16,7 +16,7 @@ import pytest
 
 from tests.journeys.command import run
 from wakebook import Memory
-from wakebook.memory import Query
+from wakebook.log.query import Query
 
 SECONDS = 60
 VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -224,7 +224,7 @@ def test_a_cancelled_call_is_not_answered(wire: Wire, memory: Memory) -> None:
             wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
         assert alive(wire)  # while four of them wait
     assert {one["id"] for one in wire.end()} == {1, 2, 3, 4}
-    said = {one.content for one in memory.entries(Query(text="buoy"))}
+    said = {one.content for one in memory.log.entries(Query(text="buoy"))}
     assert "Buoy number 5 is red." not in said  # it had not begun
     assert "Buoy number 1 is red." in said
 
@@ -250,14 +250,14 @@ def test_when_its_input_ends_what_runs_is_finished(wire: Wire, memory: Memory) -
         assert wire.process.poll() is None
     assert [json.loads(line)["id"] for line in wire.stdout] == [1]
     assert wire.process.wait(SECONDS) == 0
-    assert memory.entries(Query(text="Heron"))
+    assert memory.log.entries(Query(text="Heron"))
 
 
 def test_a_client_that_goes_away_without_reading(wire: Wire, memory: Memory) -> None:
     wire.stdout.close()
     wire.send(remember(1, "The kiosk is called Heron."))
     assert wire.process.wait(SECONDS) == 0
-    assert memory.entries(Query(text="Heron"))
+    assert memory.log.entries(Query(text="Heron"))
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")

@@ -22,7 +22,7 @@ from tests.journeys.command import run, run_json
 from tests.service.serving import SECONDS, Answer, Service, serving, start
 from tests.story import Claude
 from wakebook import Memory
-from wakebook.memory import Query
+from wakebook.log.query import Query
 from wakebook.service.call import call
 
 
@@ -63,7 +63,7 @@ def event(service: Service, name: str, claude: Claude) -> tuple[int, bytes]:
 
 def handoffs(memory: Memory) -> set[str]:
     fresh = Memory(memory.home.root)
-    return {one.session for one in fresh.entries(Query(types=("handoff",)))}
+    return {one.session for one in fresh.log.entries(Query(types=("handoff",)))}
 
 
 def test_it_says_where_it_is_and_that_it_is_gone(memory: Memory) -> None:
@@ -99,7 +99,7 @@ def test_a_hook_is_answered_at_once_and_its_work_is_done_behind(
         assert event(service, "SessionEnd", claude) == (200, b"")  # twice: nothing twice
         assert service.stop() == 0
     assert [one.status for one in memory.audit()] == ["ok"]
-    found = memory.entries(Query(types=("handoff",)))
+    found = memory.log.entries(Query(types=("handoff",)))
     assert len(found) == 1
 
 
@@ -111,7 +111,7 @@ def test_the_watcher_catches_up(memory: Memory, projects: Path) -> None:
         line = told(service, lambda line: line.get("messages"))
         assert line["failed"] == {}
         assert service.stop() == 0
-    assert claude.session in {one.id for one in memory.state().sessions.values()}
+    assert claude.session in {one.id for one in memory.opened.state().sessions.values()}
 
 
 def test_what_was_said_before_is_recovered_at_the_start(memory: Memory, projects: Path) -> None:
@@ -148,7 +148,7 @@ def test_what_runs_is_answered_before_it_stops(memory: Memory) -> None:
         assert service.process.wait(SECONDS) == 0
     assert len(answers) == 1
     assert answers[0].status in (200, 423)  # on a slow machine it may have waited long enough
-    assert bool(memory.entries(Query(text="Heron"))) is (answers[0].status == 200)
+    assert bool(memory.log.entries(Query(text="Heron"))) is (answers[0].status == 200)
 
 
 def _running(service: Service) -> bool:
@@ -174,7 +174,9 @@ def test_killed_in_the_middle_and_started_again(memory: Memory, projects: Path) 
         assert again.ask("/v1/catch-up", body, unix=True).status == 200
         assert again.stop() == 0
     assert {one.status for one in memory.audit()} <= {"ok", "open"}
-    assert {one.session for one in said} == {one.id for one in memory.state().sessions.values()}
+    assert {one.session for one in said} == {
+        one.id for one in memory.opened.state().sessions.values()
+    }
 
 
 def test_a_second_service_of_the_same_home_is_refused(memory: Memory) -> None:

@@ -53,16 +53,16 @@ VARY = ("steps", "ms")  # how long it took
 @pytest.fixture
 def full(memory: Memory, projects: Path) -> Memory:
     chat(Claude(projects), WORKDAY)
-    memory.add_subject("kiosk")
+    memory.log.add_subject("kiosk")
     memory.catch_up(closing=True)
     known(
         memory,
         entry(1, "Paint the kiosk's sign", "task", subject="kiosk"),
         entry(1, "Who owns the kiosk's relay?", "question", subject="kiosk"),
     )
-    memory.brief(ask=False)
-    memory.notes()
-    memory.index()
+    memory.notes.brief(ask=False)
+    memory.notes.update()
+    memory.index.sync()
     off = "".join(f'{name} = ""\n' for name in JOBS)  # they would change what is told
     memory.home.config.write_text(f"[schedule]\n{off}")
     return Memory(memory.home.root)
@@ -70,7 +70,7 @@ def full(memory: Memory, projects: Path) -> Memory:
 
 def said(memory: Memory, line: list[str], *more: str) -> tuple[int, Any, str]:
     """Exit code, what was printed, and the errors."""
-    one = next(iter(memory.chains().entries)).id
+    one = next(iter(memory.log.chains().entries)).id
     words = [os.fsencode(word.replace("ENTRY", one)) for word in line]
     done = subprocess.run(
         [sys.executable, "-m", "wakebook", *words, *more, "--home", str(memory.home.root)],
@@ -170,7 +170,7 @@ def test_answers_have_the_types_that_they_would_have_had(full: Memory) -> None:
     alone = Memory(full.home.root)
     with serving(full.home.root):
         served = Served(full.home.root)
-        one = next(iter(alone.chains().entries)).id
+        one = next(iter(alone.log.chains().entries)).id
         assert served.get(one) == alone.get(one)
         assert served.get("log.jsonl", 1, 2) == alone.get("log.jsonl", 1, 2)
         found, expected = served.search("Postgres bookings"), alone.search("Postgres bookings")

@@ -42,9 +42,9 @@ def claude(projects: Path) -> Claude:
 
 @pytest.fixture
 def full(memory: Memory, claude: Claude) -> Memory:
-    memory.add_subject("auth-migration")
-    memory.add_subject("stall")
-    memory.rename_subject("stall", "kiosk")
+    memory.log.add_subject("auth-migration")
+    memory.log.add_subject("stall")
+    memory.log.rename_subject("stall", "kiosk")
     memory.catch_up(closing=True)
     known(
         memory,
@@ -58,7 +58,7 @@ def full(memory: Memory, claude: Claude) -> Memory:
 
 
 def by_content(memory: Memory, words: str) -> str:
-    (found,) = [one.id for one in memory.chains().entries if words in one.content]
+    (found,) = [one.id for one in memory.log.chains().entries if words in one.content]
     return found
 
 
@@ -88,7 +88,7 @@ def test_names_and_parameters_are_those_that_were_agreed() -> None:
 @pytest.mark.parametrize("tool", tools.LIST, ids=lambda tool: tool["name"])
 def test_everything_that_the_schema_allows_is_done(full: Memory, tool: dict[str, Any]) -> None:
     """Each parameter at its limits, and each of its values."""
-    one = next(iter(full.chains().entries)).id
+    one = next(iter(full.log.chains().entries)).id
     least = {"query": "webhook", "path": "MEMORY.md", "text": "A thought.", "ids": [one]}
     properties = tool["parameters"]["properties"]
     base = {key: least[key] for key in tool["parameters"].get("required", ())}
@@ -221,12 +221,12 @@ def test_strange_words_are_answered_or_refused(
 ) -> None:
     least = {"memory_search": {"query": "x"}, "remember": {"text": "x"}}
     base: dict[str, Any] = dict(least.get(name, {}))
-    base = {"ids": [next(iter(full.chains().entries)).id]} if name == "forget" else base
+    base = {"ids": [next(iter(full.log.chains().entries)).id]} if name == "forget" else base
     done = tools.call(full, name, base | {key: text})
     assert isinstance(done, Answer)
     json.dumps(done.data, default=str).encode("utf-8", "replace")
     assert len(done.text) < 1_000_000
-    Memory(full.home.root).chains()  # which can still be read
+    Memory(full.home.root).log.chains()  # which can still be read
 
 
 # --- memory_search -----------------------------------------------------------------------
@@ -326,8 +326,8 @@ def test_replaced_entries_stay_out_unless_they_are_asked_for(full: Memory) -> No
 
 @pytest.mark.parametrize("how", ["rubbish", "folder", "locked", "empty"])
 def test_without_the_index_it_says_so_and_finds_all_the_same(full: Memory, how: str) -> None:
-    full.index()
-    full._index.store.close()
+    full.index.sync()
+    full.opened.index.store.close()
     path = full.home.index
     for one in path.parent.glob("index.db*"):
         if how != "locked":

@@ -40,8 +40,8 @@ def claude(projects: Path) -> Claude:
 
 @pytest.fixture
 def full(memory: Memory, claude: Claude) -> Memory:
-    memory.add_subject("auth-migration")
-    memory.add_subject("kiosk")
+    memory.log.add_subject("auth-migration")
+    memory.log.add_subject("kiosk")
     memory.catch_up(closing=True)
     known(
         memory,
@@ -55,7 +55,7 @@ def full(memory: Memory, claude: Claude) -> Memory:
 
 
 def by_content(memory: Memory, words: str) -> str:
-    (found,) = [one.id for one in memory.chains().entries if words in one.content]
+    (found,) = [one.id for one in memory.log.chains().entries if words in one.content]
     return found
 
 

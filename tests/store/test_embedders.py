@@ -56,7 +56,7 @@ def change(memory: Memory, text: str) -> Memory:
 
 
 def vectors(memory: Memory) -> int:
-    return again(memory).index_status().vectors
+    return again(memory).index.status().vectors
 
 
 def test_found_by_its_words_at_once_and_by_its_meaning_later(
@@ -66,7 +66,7 @@ def test_found_by_its_words_at_once_and_by_its_meaning_later(
     assert refs(found) == [name(1)] and found.embedder == ""
     assert any("no vector" in note and "words alone" in note for note in found.notes)
     assert server.requests == []  # nobody waits for a provider during a search
-    done = again(home).index()
+    done = again(home).index.sync()
     assert (done.embedded, done.pending, done.problem) == (3, 0, "")
     found = find(home, "zebra")
     assert found.embedder == f"compatible/m@{server.url[7:]}" and not found.notes
@@ -74,24 +74,24 @@ def test_found_by_its_words_at_once_and_by_its_meaning_later(
 
 
 def test_no_text_is_asked_for_twice(home: Memory, server: ModelServer) -> None:
-    home.index()
+    home.index.sync()
     count = len(asked(server))
     assert count == 3
-    again(home).index(full=True)
+    again(home).index.sync(full=True)
     append(home, entry(4, "a fourth thing"))
-    again(home).index()
+    again(home).index.sync()
     assert len(asked(server)) == count + 1
 
 
 def test_another_embedder_embeds_everything_anew(home: Memory, server: ModelServer) -> None:
-    home.index()
+    home.index.sync()
     before = rows(home, "SELECT numbers FROM vectors")
     other = change(home, settings(server, "another"))
     found = find(other, "zebra")
     assert refs(found) == [name(1)]  # words alone: the old vectors mean nothing to this one
     assert found.embedder == "" and found.notes
     assert rows(home, "SELECT count(*) FROM vectors") == [(0,)]
-    done = again(other).index()
+    done = again(other).index.sync()
     assert (done.added, done.removed, done.embedded) == (0, 0, 3)
     assert {request.body["model"] for request in server.requests} == {"m", "another"}
     assert find(other, "zebra").embedder.startswith("compatible/another")
@@ -104,7 +104,7 @@ def test_from_built_in_to_a_provider_and_back(tmp_path: Path, server: ModelServe
     assert find(memory, "zebra").embedder == "builtin"
     assert rows(memory, "SELECT value FROM meta WHERE key = 'dimension'") == [("256",)]
     change(memory, settings(server))
-    again(memory).index()
+    again(memory).index.sync()
     assert rows(memory, "SELECT value FROM meta WHERE key = 'dimension'") == [("8",)]
     assert find(memory, "zebra").embedder.startswith("compatible")
     change(memory, "")
@@ -119,7 +119,7 @@ def test_from_built_in_to_a_provider_and_back(tmp_path: Path, server: ModelServe
 
 def test_a_dead_provider_leaves_the_words(home: Memory, server: ModelServer) -> None:
     dead = change(home, settings(server).replace(server.url, "http://127.0.0.1:9"))
-    done = dead.index()
+    done = dead.index.sync()
     assert done.pending == 3 and "127.0.0.1:9" in done.problem
     found = find(dead, "zebra")
     assert refs(found) == [name(1)] and found.notes
@@ -131,9 +131,9 @@ def test_a_dead_provider_leaves_the_words(home: Memory, server: ModelServer) -> 
 
 def test_vectors_come_back_with_the_provider(home: Memory, server: ModelServer) -> None:
     server.script(Status(401, "no such key"))
-    done = home.index()
+    done = home.index.sync()
     assert done.pending == 3 and "no such key" in done.problem
-    assert again(home).index().pending == 0
+    assert again(home).index.sync().pending == 0
     assert find(home, "zebra").embedder and not find(home, "zebra").notes
 
 
@@ -155,7 +155,7 @@ def test_vectors_come_back_with_the_provider(home: Memory, server: ModelServer) 
 def test_trouble_with_a_question_is_a_note(
     home: Memory, server: ModelServer, step: Answer, said: str
 ) -> None:
-    home.index()
+    home.index.sync()
     server.script(*[step] * 2)
     found = find(home, "which zebra")
     assert refs(found)[0] == name(1) and found.embedder == ""
@@ -177,23 +177,23 @@ def test_trouble_with_a_question_is_a_note(
 def test_trouble_with_documents_leaves_them_waiting(
     home: Memory, server: ModelServer, step: Answer
 ) -> None:
-    home.index()
+    home.index.sync()
     append(home, entry(4, "a late thing"), entry(5, "a later thing"))
     server.script(*[step] * 3)
-    done = again(home).index()
+    done = again(home).index.sync()
     assert done.problem and done.pending == 2
     assert vectors(home) == 3
     assert refs(find(home, "late"))[0] in (name(4), name(5))
     wakebook(home, "search", "late")
-    assert again(home).index().pending in (0, 2)
+    assert again(home).index.sync().pending in (0, 2)
 
 
 def test_what_already_has_a_vector_is_dropped_cleanly(home: Memory, server: ModelServer) -> None:
     note(home, "topics/a.md", "a note about boats")
-    home.index()
+    home.index.sync()
     (home.home.root / "topics/a.md").unlink()
     append(home, entry(4, "a late thing"))
-    done = again(home).index()
+    done = again(home).index.sync()
     assert (done.removed, done.embedded) == (1, 1)
     assert vectors(home) == 4
 
@@ -207,7 +207,7 @@ def test_no_embedder_is_no_problem(home: Memory) -> None:
     quiet = change(home, WORDS_ALONE)
     wakebook(quiet, "index")
     wakebook(quiet, "status")
-    assert again(quiet).index_status().vectors == 0
+    assert again(quiet).index.status().vectors == 0
 
 
 def test_a_text_is_asked_for_once_even_where_nothing_can_be_kept(
@@ -216,5 +216,5 @@ def test_a_text_is_asked_for_once_even_where_nothing_can_be_kept(
     home = fresh(tmp_path / "paid", settings(server))
     append(home, entry(1, "a boat"), entry(2, "a harbour"))
     (home.home.root / ".cache").write_text("")
-    home.index()
+    home.index.sync()
     assert len(server.requests) == 1

@@ -62,7 +62,7 @@ def test_nothing_is_wrong(home: Memory) -> None:
 
 
 def test_an_index_of_a_newer_wakebook_is_left_alone(home: Memory) -> None:
-    home.index()
+    home.index.sync()
     db = sqlite3.connect(home.home.index)
     db.execute("PRAGMA user_version = 99")
     db.close()
@@ -113,7 +113,7 @@ def test_a_database_of_somebody_else(home: Memory) -> None:
 
 def test_a_truncated_index(home: Memory) -> None:
     append(home, *(entry(100 + n, text) for n, text in enumerate(sentences(300))))
-    home.index()
+    home.index.sync()
     whole = home.home.index.read_bytes()
     for part in (0.3, 0.7, 0.97):
         home.home.index.write_bytes(whole[: int(len(whole) * part)])
@@ -124,7 +124,7 @@ def test_a_truncated_index(home: Memory) -> None:
 
 def test_an_index_with_pages_overwritten(home: Memory) -> None:
     append(home, *(entry(100 + n, text) for n, text in enumerate(sentences(300))))
-    home.index()
+    home.index.sync()
     whole = home.home.index.read_bytes()
     chance = random.Random(8)
     pages = range(1, len(whole) // 4096)
@@ -141,8 +141,8 @@ def test_an_index_with_pages_overwritten(home: Memory) -> None:
 def test_an_index_with_flipped_bits(home: Memory) -> None:
     """SQLite does not notice most of them."""
     append(home, *(entry(100 + n, text) for n, text in enumerate(sentences(300))))
-    home.index()
-    home._index.store.close()
+    home.index.sync()
+    home.opened.index.store.close()
     whole, chance = home.home.index.read_bytes(), random.Random(5)
     for number in range(40):
         broken = bytearray(whole)
@@ -156,7 +156,7 @@ def test_an_index_with_flipped_bits(home: Memory) -> None:
 
 
 def test_a_writer_that_does_not_let_go(home: Memory) -> None:
-    home.index()
+    home.index.sync()
     db = sqlite3.connect(home.home.index, isolation_level=None)
     db.execute("BEGIN IMMEDIATE")
     try:
@@ -218,15 +218,15 @@ print("\\n".join(found.notes))
 
 
 def test_a_read_only_home_with_an_index(shared: Memory) -> None:
-    shared.index()
-    shared._index.store.close()
+    shared.index.sync()
+    shared.opened.index.store.close()
     found, notes = _as_somebody(shared)
     assert name(1) in found and notes == []
 
 
 def test_a_read_only_home_whose_index_is_behind(shared: Memory) -> None:
-    shared.index()
-    shared._index.store.close()
+    shared.index.sync()
+    shared.opened.index.store.close()
     append(shared, entry(3, "a late zebra"))
     found, [told] = _as_somebody(shared)
     assert name(1) in found and name(3) not in found
@@ -309,7 +309,7 @@ def test_a_binary_file_among_the_notes(home: Memory) -> None:
     note(home, "topics/picture.md", b"\x89PNG\0\0\0zebra" * 100)
     assert answers(home) == ()
     assert "topics/picture.md" not in paths(find(home, "zebra"))
-    [problem] = again(home).index_status().problems
+    [problem] = again(home).index.status().problems
     assert "topics/picture.md" in problem and "not text" in problem
 
 
@@ -323,20 +323,20 @@ def test_a_note_that_is_too_large(tmp_path: Path) -> None:
         assert "topics/huge.md" in out and "larger than 1 MB" in out
     note(memory, "topics/huge.md", b"zebra is small again")
     assert "topics/huge.md" in paths(find(memory, "zebra"))
-    assert again(memory).index_status().problems == ()
+    assert again(memory).index.status().problems == ()
 
 
 def test_the_limit_is_ten_megabytes(home: Memory) -> None:
     note(home, "topics/huge.md", b"\n" * (11 << 20))
-    home.index()
-    [problem] = again(home).index_status().problems
+    home.index.sync()
+    [problem] = again(home).index.status().problems
     assert "larger than 10 MB" in problem
 
 
 def test_text_that_is_not_utf8(home: Memory) -> None:
     note(home, "topics/latin.md", "Le zèbre au café de Zürich, zebra".encode("latin-1"))
     assert "topics/latin.md" in paths(find(home, "zebra"))
-    assert again(home).index_status().problems == ()
+    assert again(home).index.status().problems == ()
 
 
 def test_a_transcript_that_is_not_utf8(home: Memory) -> None:
@@ -382,14 +382,14 @@ def test_deleted_under_an_open_memory(home: Memory) -> None:
 
 
 def test_status_never_fails(home: Memory) -> None:
-    assert again(home).index_status().chunks == {}
-    home.index()
-    found = again(home).index_status()
+    assert again(home).index.status().chunks == {}
+    home.index.sync()
+    found = again(home).index.status()
     assert found.chunks == {"conversation": 2, "memory": 2, "topic": 1}
     assert (found.vectors, found.pending, found.behind, found.problems) == (5, 0, 0, ())
     assert found.embedder == "builtin" and found.bytes > 4096
     append(home, entry(9, "more"))
-    assert again(home).index_status().behind > 0
+    assert again(home).index.status().behind > 0
     assert sys.maxsize > sum(row[0] for row in rows(home, "SELECT count(*) FROM chunk"))
 
 
@@ -417,7 +417,7 @@ def test_a_dangling_link_hides_nothing(home: Memory) -> None:
 def test_a_file_among_the_conversations_that_is_none(home: Memory) -> None:
     note(home, "raw/conversations/2026/01/01/x.md", "just a lion")
     assert "raw/conversations/2026/01/01/x.md" in paths(find(home, "lion"))
-    assert not any("is not indexed" in told for told in again(home).index_status().problems)
+    assert not any("is not indexed" in told for told in again(home).index.status().problems)
 
 
 def test_plain_text_is_scanned_too(home: Memory) -> None:
@@ -453,4 +453,4 @@ def test_a_link_out_of_the_home_is_not_followed(home: Memory, tmp_path: Path) ->
     outside.write_text("the quagga is hidden")
     (home.home.root / "topics" / "link.md").symlink_to(outside)
     assert not [hit for hit in find(home, "quagga").hits if "quagga" in hit.snippet]
-    assert any("out of the home" in problem for problem in again(home).index_status().problems)
+    assert any("out of the home" in problem for problem in again(home).index.status().problems)

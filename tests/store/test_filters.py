@@ -44,8 +44,8 @@ def home(tmp_path: Path) -> Memory:
     note(memory, "knowledge/people/mira.md", "---\nupdated: 2026-11-01\n---\nMira likes a zebra\n")
     note(memory, "knowledge/projects/tidepool/plan.md", "---\ndate: 2026-10-01\n---\nzebra plan\n")
     note(memory, "archive/topics/2026-03-03.md", "an old zebra\n")
-    memory.add_subject("tidepool")
-    memory.add_subject("pets")
+    memory.log.add_subject("tidepool")
+    memory.log.add_subject("pets")
     append(
         memory,
         entry(1, "feed the zebra", type="task", subject="pets"),
@@ -130,7 +130,7 @@ def _without_index(home: Memory, text: str, **filters: Any) -> Any:
 
 
 def test_a_renamed_subject_by_its_old_name(home: Memory) -> None:
-    home.rename_subject("pets", "animals")
+    home.log.rename_subject("pets", "animals")
     for subject in ("pets", "animals"):
         assert refs(find(home, "zebra", subjects=(subject,))) == [name(1)]
         assert refs(_without_index(home, "zebra", subjects=(subject,))) == [name(1)]

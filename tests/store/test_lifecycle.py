@@ -146,7 +146,7 @@ def settled(memory: Memory) -> tuple[dict[str, str], dict[str, str]]:
 
 def agrees(memory: Memory) -> None:
     again(memory).search("x")
-    chains = again(memory).chains()
+    chains = again(memory).log.chains()
     replaced_by, states = settled(memory)
     assert replaced_by == chains.replaced_by
     assert states == {item.id: status(item, chains) for item in chains.entries}
@@ -208,9 +208,9 @@ def test_the_newest_replacement_counts_after_a_rename(home: Memory) -> None:
         entry(2, "launch beta", subject="cat", replaces=(name(1),)),
         entry(3, "launch gamma", replaces=(name(1),)),
     )
-    home.add_subject("cat")
+    home.log.add_subject("cat")
     agrees(home)
-    home.rename_subject("cat", "tiger")
+    home.log.rename_subject("cat", "tiger")
     agrees(home)
 
 
@@ -298,7 +298,7 @@ def test_an_open_task_comes_before_one_that_is_done(home: Memory) -> None:
 
 
 def test_what_is_about_the_subject_that_was_named_comes_first(home: Memory) -> None:
-    home.add_subject("tidepool")
+    home.log.add_subject("tidepool")
     append(
         home,
         entry(1, "the zebra eats grass in tidepool"),

@@ -44,7 +44,7 @@ def test_a_mounted_home_is_only_ever_read(mine: Memory, team: Memory) -> None:
     before = _files(team.home.root)
     mine.search("invoices")
     mine.catch_up()
-    mine.notes(full=True)
+    mine.notes.update(full=True)
     mine.status()
     assert _files(team.home.root) == before
 
@@ -60,7 +60,7 @@ def test_its_log_and_its_conversations_stay_its_own(mine: Memory, team: Memory) 
     for name in ("log.jsonl", "config.toml", ".git/config", "knowledge/memory/MEMORY.md"):
         with pytest.raises(WakebookError, match="no file"):
             mine.get(str(team.home.root / name))
-    assert mine.chains().by_id == {}
+    assert mine.log.chains().by_id == {}
 
 
 def test_a_link_out_of_a_mounted_home_is_not_followed(

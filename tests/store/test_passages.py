@@ -216,8 +216,8 @@ def test_a_broken_index_is_made_anew(home: Memory, data: bytes) -> None:
 
 def test_pages_of_the_index_are_overwritten(home: Memory) -> None:
     fill(home)
-    home.index()
-    home._index.store.close()
+    home.index.sync()
+    home.opened.index.store.close()
     data = bytearray(home.home.index.read_bytes())
     for at in range(4096, len(data), 4096):
         data[at : at + 64] = b"\xff" * 64
@@ -243,7 +243,7 @@ def test_filters_hold_without_an_index(home: Memory) -> None:
 
 def test_an_index_of_a_newer_wakebook(home: Memory) -> None:
     fill(home)
-    home.index()
+    home.index.sync()
     db = sqlite3.connect(home.home.index)
     db.execute("PRAGMA user_version = 99")
     db.close()

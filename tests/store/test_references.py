@@ -20,7 +20,7 @@ def home(tmp_path: Path) -> Memory:
 def counted(memory: Memory, text: str = "zebra") -> dict[str, int]:
     """What was found, by entry, file or file and turn, and how often it is referred to."""
     opened = again(memory)
-    found = Index(opened.home, opened.config).passages(Query(text=text), opened.now(), 50)
+    found = Index(opened.home, opened.config).passages(Query(text=text), opened.opened.now(), 50)
     return {
         one.row.name or (f"{one.path} {one.row.place}" if one.row.turn else one.path): (
             found.references.get(one.id, 0)
@@ -113,7 +113,7 @@ def test_every_piece_of_a_long_note_has_the_count_of_the_note(home: Memory) -> N
     note(home, "knowledge/reference/a.md", "# A\n\nSee [[zebra]].\n")
     opened = again(home)
     index = Index(opened.home, opened.config)
-    found = index.passages(Query(text="zebra part"), opened.now(), 50)
+    found = index.passages(Query(text="zebra part"), opened.opened.now(), 50)
     pieces = [one for one in found.found if one.path.endswith("/zebra.md")]
     assert len(pieces) == 5
     assert {found.references.get(one.id, 0) for one in pieces} == {1}
@@ -127,7 +127,7 @@ def test_a_new_link_counts_from_now_on(home: Memory) -> None:
 
     def times() -> int:
         index.changed()
-        found = index.passages(Query(text="stripes"), home.now(), 50)
+        found = index.passages(Query(text="stripes"), home.opened.now(), 50)
         [one] = [one for one in found.found if one.path.endswith("/zebra.md")]
         return found.references.get(one.id, 0)
 

@@ -62,8 +62,8 @@ class Killing:
 
 def dying_sync(root: Path, at: int) -> None:
     memory = Memory(root)
-    memory._index.store.db.set_progress_handler(Killing(at), 200)
-    memory.index()
+    memory.opened.index.store.db.set_progress_handler(Killing(at), 200)
+    memory.index.sync()
 
 
 def test_killed_at_any_step_and_searched_it_is_the_same(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_killed_by_a_full_rebuild(tmp_path: Path) -> None:
     fill(memory)
     expected = questions(memory)
     for step in range(1, 8):
-        run_and_die(lambda: Memory(memory.home.root).index(full=True), step)
+        run_and_die(lambda: Memory(memory.home.root).index.sync(full=True), step)
         assert questions(memory) == expected
 
 
@@ -143,7 +143,7 @@ print(json.dumps([count, sorted(notes)]))
 def test_a_reader_beside_a_writer_never_fails(tmp_path: Path) -> None:
     memory = fresh(tmp_path / "home", WORDS_ALONE)
     append(memory, entry(1, "a zebra"))
-    memory.index()
+    memory.index.sync()
     reader = subprocess.Popen(
         [sys.executable, "-c", _READER, str(memory.home.root)],
         stdin=subprocess.PIPE,
@@ -159,7 +159,7 @@ def test_a_reader_beside_a_writer_never_fails(tmp_path: Path) -> None:
         note(memory, f"topics/{number % 3}.md", f"# Lion\n\nzebra {number}\n\n# Room\n\nroom 7\n")
         reader.stdin.write("more\n")
         reader.stdin.flush()
-        memory.index()
+        memory.index.sync()
     out, _ = reader.communicate("done\n")
     assert reader.returncode == 0
     count, notes = json.loads(out.splitlines()[-1])
@@ -169,7 +169,7 @@ def test_a_reader_beside_a_writer_never_fails(tmp_path: Path) -> None:
 def test_a_writer_that_is_in_the_middle_is_not_seen(tmp_path: Path) -> None:
     memory = fresh(tmp_path / "home", WORDS_ALONE)
     append(memory, entry(1, "a zebra"))
-    memory.index()
+    memory.index.sync()
     before = find(memory, "zebra")
     db = sqlite3.connect(memory.home.index, isolation_level=None)
     db.execute("BEGIN IMMEDIATE")
@@ -193,7 +193,7 @@ def test_two_syncs_at_once_do_the_work_once(tmp_path: Path) -> None:
     reference = fresh(tmp_path / "reference")
     fill(reference)
     append(reference, *(entry(1000 + at, text) for at, text in enumerate(texts)))
-    reference.index()
+    reference.index.sync()
     assert sum(added) == rows(reference, "SELECT count(*) FROM chunk")[0][0]
     assert everything(memory) == everything(reference)
 
@@ -248,7 +248,7 @@ def test_threads_that_search_while_another_process_writes(tmp_path: Path) -> Non
 
     memory = fresh(tmp_path / "home")
     append(memory, *(entry(at, text) for at, text in enumerate(sentences(300))))
-    memory.index()
+    memory.index.sync()
     writer = subprocess.Popen(
         [sys.executable, "-c", _WRITER, str(memory.home.root)], cwd=Path(__file__).parents[2]
     )

@@ -86,18 +86,18 @@ def test_what_another_process_remembered_is_found(home: Memory) -> None:
 def test_a_second_sync_does_nothing(home: Memory) -> None:
     append(home, entry(1, "one zebra"))
     note(home, "topics/a.md", "two zebras")
-    first = home.index()
+    first = home.index.sync()
     assert (first.added, first.removed, first.files) == (2, 0, ["topics/a.md"])
-    second = again(home).index()
+    second = again(home).index.sync()
     assert (second.added, second.removed, second.embedded, second.files) == (0, 0, 0, [])
 
 
 def test_unchanged_text_keeps_its_chunks(home: Memory) -> None:
     path = note(home, "topics/a.md", "# A\n\none\n\n# B\n\ntwo\n", 1_700_000_000)
-    home.index()
+    home.index.sync()
     before = ids(home)
     os.utime(path, (1_800_000_000, 1_800_000_000))
-    done = again(home).index()
+    done = again(home).index.sync()
     assert done.files == ["topics/a.md"]
     assert (done.added, done.removed) == (0, 0)
     assert ids(home) == before
@@ -106,14 +106,14 @@ def test_unchanged_text_keeps_its_chunks(home: Memory) -> None:
 def test_a_changed_section_replaces_only_its_chunks(home: Memory) -> None:
     text = "# A\n\none zebra\n\n# B\n\ntwo lions\n"
     note(home, "topics/a.md", text, 1_700_000_000)
-    home.index()
+    home.index.sync()
     before = ids(home)
     note(home, "topics/a.md", text.replace("one", "no"), 1_700_000_100)
-    done = again(home).index()
+    done = again(home).index.sync()
     assert (done.added, done.removed) == (1, 1)
     assert ids(home)["two lions"] == before["two lions"]
     note(home, "topics/a.md", f"# Z\n\nnew\n\n{text}", 1_700_000_200)
-    again(home).index()
+    again(home).index.sync()
     assert ids(home)["two lions"] == before["two lions"]
     assert refs(find(home, "lions")) == ["topics/a.md#9-12"]
 
@@ -138,13 +138,13 @@ def test_lines_move_with_the_text(home: Memory) -> None:
 
 def test_only_new_lines_of_the_log_are_read(home: Memory) -> None:
     append(home, *(entry(number, f"zebra {number}") for number in range(1, 20)))
-    home.index()
+    home.index.sync()
     before = ids(home)
     data = home.home.log.read_bytes()
     with home.home.log.open("r+b") as stream:  # the same file, its beginning unreadable
         stream.write(b"#" * 50)
     append(home, entry(20, "a lion"))
-    done = again(home).index()
+    done = again(home).index.sync()
     assert (done.added, done.removed) == (1, 0)
     assert ids(home).items() >= before.items()
     assert len(data) < home.home.log.stat().st_size
@@ -154,7 +154,7 @@ def test_a_renamed_subject_is_found_under_its_new_name(home: Memory) -> None:
     home.remember("The webhook is slow", subject="auth-migration")
     other = home.remember("The webhook is red")
     before = ids(home) if home.search("webhook").hits else {}
-    home.rename_subject("auth-migration", "login")
+    home.log.rename_subject("auth-migration", "login")
     for subject in ("login", "auth-migration"):  # the old name is an alias now
         [hit] = find(home, "webhook", subjects=(subject,)).hits
         assert hit.subject == "login"
@@ -167,7 +167,7 @@ def test_merged_subjects(home: Memory) -> None:
     home.remember("The webhook is slow", subject="login")
     home.remember("The cookie is old", subject="sign-in")
     home.search("x")
-    home.rename_subject("login", "sign-in", merge=True)
+    home.log.rename_subject("login", "sign-in", merge=True)
     found = again(home).search("webhook cookie", min_score=0)
     assert {hit.subject for hit in found.hits} == {"sign-in"}
     assert len(find(home, "", subjects=("login",)).hits) == 2
@@ -257,7 +257,7 @@ def test_a_memory_file_that_lives_elsewhere(tmp_path: Path) -> None:
 def test_without_anything(home: Memory) -> None:
     found = find(home, "zebra")
     assert (found.hits, found.notes) == ((), ())
-    assert again(home).index().added == 0
+    assert again(home).index.sync().added == 0
 
 
 def test_the_same_question_twice(home: Memory) -> None:
@@ -332,14 +332,14 @@ def test_what_is_written_while_a_sync_waits_is_not_lost(home: Memory) -> None:
     crowded.grow(home)
     Sync(crowded, home.home, None).run()
     crowded.close()
-    assert len(refs(find(home, "zebra"))) == len(list(again(home).chains().entries)) > 2
+    assert len(refs(find(home, "zebra"))) == len(list(again(home).log.chains().entries)) > 2
 
 
 def test_full_makes_it_anew(home: Memory) -> None:
     append(home, entry(1, "a zebra"), entry(2, "a lion"))
-    home.index()
+    home.index.sync()
     before = everything(home)
-    done = again(home).index(full=True)
+    done = again(home).index.sync(full=True)
     assert done.added == 2
     assert everything(home) == before
     assert home.home.index.stat().st_mode & 0o777 == 0o600

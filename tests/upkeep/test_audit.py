@@ -89,7 +89,7 @@ def test_a_store_is_read_while_somebody_writes_to_it(memory: Memory) -> None:
 def test_what_was_forgotten_on_purpose_is_accounted_for(memory: Memory, projects: Path) -> None:
     claude = chat(Claude(projects), WORKDAY)
     memory.catch_up()
-    entries = [one for one in memory.chains().entries if one.type != "handoff"]
+    entries = [one for one in memory.log.chains().entries if one.type != "handoff"]
     memory.forget([entries[0].id])
     memory = Memory(memory.home.root)
     [account] = memory.audit()

@@ -57,7 +57,7 @@ def three_days(
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T08:00:00Z")
     line = json.dumps({"subject": "relay", "line": "The relay retries"})
     server.script(Say(line, tokens=(1000, 100, 0)), Say('{"none":true}', tokens=(500, 10, 0)))
-    memory.brief()
+    memory.notes.brief()
     return memory
 
 
@@ -185,7 +185,7 @@ def test_half_a_line_that_a_crash_left_is_no_call(memory: Memory, server: ModelS
 
 def test_costs_are_not_in_git_and_nobody_elses(memory: Memory, server: ModelServer) -> None:
     memory = equipped(memory, server)
-    memory.commit("settings")
+    memory.history.commit("settings")
     ask(memory)
     assert memory.status().uncommitted == 0
     path = memory.home.root / "costs" / "2026-11.jsonl"
@@ -220,7 +220,7 @@ def test_a_spent_budget_asks_nothing_until_the_next_month(
     server.script(Say("ok", tokens=(1_000_000, 0, 0)))
     ask(memory)
     known(memory, entry(2, "The relay retries twice", subject="relay"))
-    memory.brief()
+    memory.notes.brief()
     assert len(server.chats) == 1
     assert "The relay retries twice" in memory.home.memory.read_text()
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-12-01T00:00:00Z")

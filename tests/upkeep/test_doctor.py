@@ -228,12 +228,12 @@ def test_chains_that_lead_nowhere_or_in_a_circle(memory: Memory) -> None:
 
 
 def test_what_waits_for_a_commit(memory: Memory) -> None:
-    memory.commit()
+    memory.history.commit()
     (memory.home.root / "knowledge" / "reference" / "boats.md").write_text("# Boats\n")
     found = one(memory, "git: commits")
     assert (found.state, found.said) == ("note", "1 change waits for the next commit")
     assert found.run == to_run(memory.home, "commit")
-    memory.commit()
+    memory.history.commit()
     assert one(memory, "git: commits").state == "ok"
 
 
@@ -282,7 +282,7 @@ def test_a_push_that_fails(memory: Memory, tmp_path: Path) -> None:
     git(memory.home.root, "remote", "add", "origin", str(tmp_path / "gone.git"))
     settings(memory, "[git]", 'push = "origin"')
     assert one(memory, "git: push").state == "ok"
-    Memory(memory.home.root).push()
+    Memory(memory.home.root).history.push()
     found = one(memory, "git: push")
     assert found.state == "warn" and "failed once" in found.said
     git(tmp_path, "init", "-q", "--bare", "-b", "main", "gone.git")
@@ -294,7 +294,7 @@ def test_a_push_that_fails(memory: Memory, tmp_path: Path) -> None:
 
 def test_the_index(memory: Memory) -> None:
     memory.remember("Mira lives in Lund.")
-    memory.index()
+    memory.index.sync()
     assert one(memory, "index: content").state == "ok"
     memory.remember("Mira has a boat.")
     found = one(memory, "index: content")
@@ -306,7 +306,7 @@ def test_the_index(memory: Memory) -> None:
     memory.home.index.write_bytes(b"SQLite format 3\0" + b"garbage" * 1000)
     found = one(memory, "index: content")
     assert found.state == "warn" and found.run == to_run(memory.home, "index")
-    Memory(memory.home.root).index()
+    Memory(memory.home.root).index.sync()
     assert one(memory, "index: content").state == "ok"
     assert {check.state for check in named(memory, "lately: failures")} <= {"note"}
 
@@ -359,7 +359,7 @@ def test_a_model_is_asked_only_when_somebody_wants_that(
     server.script(Say("NO", tokens=(200, 1, 0)))
     [found] = named(memory, "model: answer", ask=True)
     assert found.state == "ok" and PRICED in found.said
-    assert len(server.chats) == 1 and memory.models.calls.spent(memory.now()) > 0
+    assert len(server.chats) == 1 and memory.models.calls.spent(memory.opened.now()) > 0
     server.script(Status(401, "no"))
     [found] = named(memory, "model: answer", ask=True)
     assert found.state == "fail" and "k3y" not in found.said

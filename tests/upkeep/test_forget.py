@@ -21,7 +21,7 @@ from wakebook.notes import condensed
 
 
 def about(memory: Memory, words_: str) -> Entry:
-    [found] = [one for one in memory.chains().entries if words_ in one.content]
+    [found] = [one for one in memory.log.chains().entries if words_ in one.content]
     return found
 
 
@@ -34,15 +34,15 @@ def test_a_forgotten_entry_leaves_log_notes_briefing_and_index(
     memory: Memory, projects: Path
 ) -> None:
     memory = remembering(memory, projects)
-    memory.notes()
-    memory.brief()
+    memory.notes.update()
+    memory.notes.brief()
     gone = about(memory, "Petra owns")
     assert "Petra owns" in knowledge(memory)
     done = memory.forget([gone.id[:6]])
     assert [one.type for one in done.shorter] == ["handoff"]
     assert done.entries == (gone,) and done.transcripts == (gone.transcript,)
     memory = Memory(memory.home.root)
-    assert gone.id not in memory.chains().by_id
+    assert gone.id not in memory.log.chains().by_id
     assert "Petra owns" not in knowledge(memory)
     assert "Petra owns" not in memory.wake() and "call the notary" in memory.wake()
     assert gone.id not in {hit.ref for hit in memory.search("Petra owns billing").hits}
@@ -66,7 +66,7 @@ def test_neither_a_sweep_nor_a_rebuild_brings_it_back(memory: Memory, projects: 
     memory = remembering(memory, projects)
     gone = about(memory, "Petra owns")
     memory.forget([gone.id])
-    memory.rebuild(branch="again")
+    memory.rebuilds.build(branch="again")
     assert gone.id not in {one.id for one in entries(site(memory, "again"))}
     memory.home.state.unlink()
     for path in memory.home.conversations.glob("*/*/*/*.md"):
@@ -74,7 +74,7 @@ def test_neither_a_sweep_nor_a_rebuild_brings_it_back(memory: Memory, projects: 
         path.unlink()  # everything is read anew
     memory = Memory(memory.home.root)
     memory.catch_up()
-    assert gone.id not in memory.chains().by_id
+    assert gone.id not in memory.log.chains().by_id
     assert memory.home.traces("forgotten")
 
 
@@ -137,10 +137,10 @@ def test_what_it_had_replaced_holds_again_and_that_is_said(memory: Memory) -> No
     assert [one.id for one in going.entries] == [first.id, second.id, third.id]
     assert going.again == ()
     memory.forget([third.id])
-    assert [one.id for one in Memory(memory.home.root).chains().current()] == [second.id]
+    assert [one.id for one in Memory(memory.home.root).log.chains().current()] == [second.id]
     memory = Memory(memory.home.root)
     memory.forget([second.id], chain=True)
-    assert not Memory(memory.home.root).chains().by_id
+    assert not Memory(memory.home.root).log.chains().by_id
 
 
 def test_others_that_say_it_are_named(memory: Memory, projects: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_broken_receipt_stops_the_work(memory: Memory, projects: Path) -> None
     entry = memory.remember("one thing")
     with pytest.raises(WakebookError, match="line 1: not a receipt"):
         memory.forget([entry.id])
-    assert entry.id in Memory(memory.home.root).chains().by_id
+    assert entry.id in Memory(memory.home.root).log.chains().by_id
 
 
 def test_without_git_it_is_forgotten_all_the_same(memory: Memory) -> None:
@@ -209,15 +209,15 @@ def test_without_git_it_is_forgotten_all_the_same(memory: Memory) -> None:
     memory = Memory(memory.home.root)
     entry = memory.remember("one thing")
     memory.forget([entry.id])
-    assert entry.id not in Memory(memory.home.root).chains().by_id
+    assert entry.id not in Memory(memory.home.root).log.chains().by_id
 
 
 def test_the_words_leave_what_was_condensed_and_its_last_commit(memory: Memory) -> None:
     said = "The secret harbour code of the boathouse door is 4711 blue"
     one, other = entry(0.002, said), entry(0.001, said)
     known(memory, *day_of(60), one, other)
-    memory.notes()
-    memory.daily(memory.now())
+    memory.notes.update()
+    memory.notes.daily(memory.opened.now())
     record = memory.home.root / condensed.NAME
     assert "4711 blue" in record.read_text()
     done = memory.forget([one.id, other.id])
@@ -230,7 +230,7 @@ def test_the_words_leave_what_was_condensed_and_its_last_commit(memory: Memory) 
 def test_a_condensed_line_that_says_it_for_something_else_is_told_of(memory: Memory) -> None:
     gone, stays = memory.remember("The code is 4711 blue"), memory.remember("Doors have codes")
     line = condensed.Kept((stays.id,), "Doors have codes: The code is 4711 blue")
-    rewrite = condensed.Rewrite(at=memory.now(), by="rules", lines=(line,))
+    rewrite = condensed.Rewrite(at=memory.opened.now(), by="rules", lines=(line,))
     condensed.save(memory.home, condensed.Condensed({"journal/2026-11-09.md#journal": rewrite}))
     assert condensed.NAME in memory.forget([gone.id]).notes
 
@@ -242,8 +242,8 @@ def test_undo_of_a_rewrite_does_not_bring_it_back(memory: Memory) -> None:
 
     def rewritten(text: str, *ids: str) -> None:
         lines = (condensed.Kept(ids, text), condensed.Kept((rest.id,), "Doors, codes"))
-        new = condensed.Rewrite(at=memory.now(), by="rules", lines=lines)
-        with memory.home.locked(), memory.history().rewrite("maintenance", text[:3], [record]):
+        new = condensed.Rewrite(at=memory.opened.now(), by="rules", lines=lines)
+        with memory.home.locked(), memory.history.git().rewrite("maintenance", text[:3], [record]):
             condensed.save(memory.home, condensed.Condensed({key: new}))
 
     rewritten("The code is 4711 blue", one.id)
@@ -260,5 +260,5 @@ def test_a_broken_record_of_what_was_condensed_stops_it_before_anything_is_done(
     (memory.home.root / condensed.NAME).write_text("{")
     with pytest.raises(WakebookError, match=r"condensed\.json: cannot be read"):
         memory.forget([one.id])
-    assert one.id in Memory(memory.home.root).chains().by_id
+    assert one.id in Memory(memory.home.root).log.chains().by_id
     assert not (memory.home.root / forgotten.FILE).exists()

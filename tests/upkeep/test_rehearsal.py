@@ -97,7 +97,7 @@ def test_a_briefing_is_shown_as_it_will_be_sent(memory: Memory, server: ModelSer
     )
     text, plan = rehearsed(memory, "brief")
     assert server.requests == []
-    memory.brief()
+    memory.notes.brief()
     assert asked(server)[0] == "briefing" and "contradictions" in asked(server)
     for operation in ("briefing", "contradictions"):
         sent = server.chats[asked(server).index(operation)]
@@ -116,22 +116,22 @@ def test_a_briefing_of_which_the_most_is_known_shows_only_the_rest(
         entry(1, "The berth has a fuse of 10 A", subject="berth"),
     )
     server.reply = answers(briefing=goes_on)
-    memory.brief()
+    memory.notes.brief()
     memory.remember("The relay retries five times", subject="relay")
     _, plan = rehearsed(memory, "brief")
-    memory.brief()
+    memory.notes.brief()
     assert [call["message"] for call in plan["calls"]] == [server.chats[-1].prompt]
     assert rehearsed(memory, "brief")[1]["calls"] == []
 
 
 def test_a_commit_is_shown_as_it_will_be_sent(memory: Memory, server: ModelServer) -> None:
     memory = equipped(memory, server)
-    memory.commit("settings")
+    memory.history.commit("settings")
     known(memory, entry(0, "The launch is on 21 November"))
     text, plan = rehearsed(memory, "commit")
     assert server.requests == []
     assert memory.status().uncommitted == 1
-    memory.commit()
+    memory.history.commit()
     [sent], [planned] = server.chats, plan["calls"]
     assert (planned["system"], planned["message"]) == (sent.system, sent.prompt)
     assert sent.prompt in text and "21 November" in text
@@ -226,7 +226,7 @@ def test_a_lent_model_reads_without_any_settings(spoken: Memory) -> None:
 
     memory = Memory(spoken.home.root, lend=lend)
     assert memory.catch_up().entries
-    assert {one.by for one in memory.chains().current()} == {"host extract/1"}
+    assert {one.by for one in memory.log.chains().current()} == {"host extract/1"}
     assert memory.status().models == {"main": "host", "cheap": "host"}
     assert all(most > 1000 for _, _, most in questions[:2])
     assert memory.costs("model").groups[0].name == "host"
@@ -246,7 +246,7 @@ def test_a_host_that_lends_nothing_is_waited_for_an_hour(
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T09:30:00Z")
     second = memory.catch_up()
     assert second.covered and second.entries and not second.held
-    assert {one.by for one in memory.chains().current()} == {"rules"}
+    assert {one.by for one in memory.log.chains().current()} == {"rules"}
     assert any("nothing has lent its model" in line for line in memory.status().problems)
 
 
@@ -265,9 +265,9 @@ def _raises(error: Exception) -> Callable[[str, str, int], str]:
 def test_a_lent_model_that_raises_is_a_model_that_fails(spoken: Memory, error: Exception) -> None:
     memory = Memory(spoken.home.root, lend=_raises(error))
     assert all("gone" in one for one in memory.catch_up().held.values())
-    memory.brief()
+    memory.notes.brief()
     assert memory.catch_up().covered
-    memory.commit()
+    memory.history.commit()
 
 
 @pytest.mark.parametrize("answer", [None, 3, b"bytes"])

@@ -49,7 +49,7 @@ def tick(memory: Memory, *names: str) -> str:
 
 
 def waiting(memory: Memory) -> list[Fired]:
-    return Memory(memory.home.root).waiting_topics()
+    return Memory(memory.home.root).topics.waiting()
 
 
 def told(memory: Memory, session: str = "5560") -> bool:
@@ -202,7 +202,7 @@ def test_switched_off_it_runs_by_name_only(memory: Memory) -> None:
 
 
 def standing(memory: Memory) -> Standing:
-    [job] = [one for one in Memory(memory.home.root).jobs() if one.job == "topics"]
+    [job] = [one for one in Memory(memory.home.root).jobs.listed() if one.job == "topics"]
     return job
 
 
@@ -312,7 +312,7 @@ def watched(
         heard.append(f"{done.job} {done.said}")
         ran(done, stop)
 
-    watch = Thread(target=lambda: memory.watch(stop, failed=failed, ran=tell), daemon=True)
+    watch = Thread(target=lambda: memory.jobs.watch(stop, failed=failed, ran=tell), daemon=True)
     watch.start()
     watch.join(90)
     assert not watch.is_alive() and stop.is_set(), heard

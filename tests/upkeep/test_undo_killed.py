@@ -15,7 +15,7 @@ def test_an_undo_that_was_killed_takes_back_that_rewrite_and_no_other(tmp_path: 
     memory.init()
     path = memory.home.root / NOTE
     path.write_text("zero\n")
-    memory.commit()
+    memory.history.commit()
     rewrite(memory, "first", {NOTE: "one\n"})
     rewrite(memory, "second", {NOTE: "two\n"})
     killed = 0

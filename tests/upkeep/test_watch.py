@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from threading import Event, Thread
 
@@ -13,8 +12,7 @@ from wakebook.base.config import Config, Hosts
 from wakebook.base.errors import ConfigError, WakebookError
 from wakebook.capture.state import Session
 from wakebook.learn.catch_up import Sweep
-from wakebook.memory.schedule import Schedule
-from wakebook.upkeep.jobs import ORDER, Ran
+from wakebook.upkeep.jobs import ORDER, Body, Ran, Slot
 from wakebook.upkeep.watch import Watcher, watch
 
 
@@ -23,7 +21,7 @@ def test_forty_writes_then_a_cooldown_of_five_minutes(memory: Memory, projects: 
     claude = Claude(projects)
 
     def due(now: float) -> int:
-        return len(watcher.due([claude.path], memory.state(), now))
+        return len(watcher.due([claude.path], memory.opened.state(), now))
 
     for number in range(39):
         claude.agent(f"step {number}")
@@ -43,7 +41,7 @@ def test_only_main_sessions_fire(memory: Memory, projects: Path) -> None:
     helper = Claude(folder, "agent-a1")
     for number in range(50):
         helper.agent(f"step {number}")
-    assert Watcher(Config()).due([helper.path], memory.state(), 0) == []
+    assert Watcher(Config()).due([helper.path], memory.opened.state(), 0) == []
 
 
 def test_files_that_are_no_sessions_and_files_that_are_gone_are_nothing(
@@ -51,7 +49,7 @@ def test_files_that_are_no_sessions_and_files_that_are_gone_are_nothing(
 ) -> None:
     (tmp_path / "notes.txt").write_text("hello")
     paths = [tmp_path / "notes.txt", tmp_path / "gone.jsonl", tmp_path]
-    assert Watcher(Config()).due(paths, memory.state(), 0) == []
+    assert Watcher(Config()).due(paths, memory.opened.state(), 0) == []
 
 
 def at(*folders: Path) -> Hosts:
@@ -83,7 +81,7 @@ def test_a_tick_at_the_start_and_then_with_every_minute_of_the_clock(
         monkeypatch.setenv("WAKEBOOK_NOW", f"2026-11-09T{now}Z") if now else stop.set()
 
     caught: list[list[Session]] = []
-    run_to_the_end(lambda: watch(config, memory.state, caught.append, stop, tick))
+    run_to_the_end(lambda: watch(config, memory.opened.state, caught.append, stop, tick))
     assert ticks == ["08:01:59", "08:02:00", "07:00:00", "enough"] and caught == []
 
 
@@ -106,7 +104,9 @@ def test_between_ticks_forty_writes_are_caught_up_on(memory: Memory, projects: P
         happened.append([session.host for session in found])
         stop.set()
 
-    run_to_the_end(lambda: watch(Config(hosts=at(projects)), memory.state, catch_up, stop, tick))
+    run_to_the_end(
+        lambda: watch(Config(hosts=at(projects)), memory.opened.state, catch_up, stop, tick)
+    )
     assert happened == ["tick", ["claude-code"]]
 
 
@@ -127,7 +127,9 @@ def test_a_folder_that_appears_later_is_watched(
         caught.extend(found)
         stop.set()
 
-    run_to_the_end(lambda: watch(Config(hosts=at(folder)), memory.state, catch_up, stop, tick))
+    run_to_the_end(
+        lambda: watch(Config(hosts=at(folder)), memory.opened.state, catch_up, stop, tick)
+    )
     assert len(caught) == 1
 
 
@@ -136,16 +138,18 @@ def test_a_folder_that_appears_later_is_watched(
 RUN = [name for name in ORDER if name != "topics"]  # no topic here has a cron trigger
 
 
-class Stubbed(Schedule):
+class Stubbed(Memory):
     """Whose bigger jobs say for which day they were asked; one of them fails."""
 
-    def daily(self, now: datetime) -> str:
-        raise WakebookError("the sea is rough")
+    def _bodies(self) -> dict[str, Body]:
+        def rough(slot: Slot) -> str:
+            raise WakebookError("the sea is rough")
 
-    def weekly(self, now: datetime) -> str:
-        return f"{now:%Y-%m-%d %H:%M}"
+        def said(slot: Slot) -> str:
+            return f"{slot.at:%Y-%m-%d %H:%M}"
 
-    monthly = prune = tag = weekly
+        named = dict.fromkeys(("weekly", "monthly", "prune", "tags"), said)
+        return super()._bodies() | {"daily": rough, **named}
 
 
 class Watched:
@@ -166,7 +170,7 @@ class Watched:
 
     def run(self) -> Watched:
         see = self.swept.append, self.errors.append, self._ran
-        run_to_the_end(lambda: self.memory.watch(self.stop, *see))
+        run_to_the_end(lambda: self.memory.jobs.watch(self.stop, *see))
         return self
 
     @property
@@ -224,7 +228,7 @@ def test_a_home_that_breaks_is_told_of_and_the_watch_goes_on(
             monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T08:15:00Z")
 
     stop = watched.stop
-    run_to_the_end(lambda: watched.memory.watch(stop, watched.swept.append, failed, ran))
+    run_to_the_end(lambda: watched.memory.jobs.watch(stop, watched.swept.append, failed, ran))
     assert "state.json: cannot be read" in watched.errors[0]
     assert watched.names == [*RUN, "observe"]
 
@@ -232,4 +236,4 @@ def test_a_home_that_breaks_is_told_of_and_the_watch_goes_on(
 def test_a_wrong_expression_is_told_at_once(memory: Memory) -> None:
     memory.home.config.write_text('[schedule]\ndaily = "25:00"\n')
     with pytest.raises(ConfigError, match=r"\[schedule\] daily"):
-        Stubbed(memory.home.root).watch(Event())
+        Stubbed(memory.home.root).jobs.watch(Event())

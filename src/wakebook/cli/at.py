@@ -10,8 +10,8 @@ import click
 from wakebook.cli.shared import console, emit, entry_json, options, print_entries
 
 if TYPE_CHECKING:
+    from wakebook.history.past import Moment
     from wakebook.memory import Memory
-    from wakebook.memory.past import Moment
 
 WHAT = ("show", "log", "wake", "search")
 
@@ -55,10 +55,10 @@ def _show(memory: Memory, when: str, words: tuple[str, ...], limit: int, as_json
 
 
 def _log(memory: Memory, when: str, words: tuple[str, ...], limit: int, as_json: bool) -> None:
-    from wakebook.memory import Query
+    from wakebook.log.query import Query
 
     with memory.at(when) as (then, found, _):
-        entries = then.entries(Query(text=" ".join(words)))
+        entries = then.log.entries(Query(text=" ".join(words)))
         newest = sorted(entries, key=lambda entry: entry.timestamp)[-limit:]
         if as_json:
             emit(_head(found) | {"entries": [entry_json(then, entry) for entry in newest]})

@@ -11,7 +11,8 @@ import click
 from wakebook.cli.shared import console, emit, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import Account, Memory
+    from wakebook.learn.account import Account
+    from wakebook.memory import Memory
 
 
 @click.command()
@@ -23,7 +24,7 @@ def command(memory: Memory, paths: tuple[Path, ...], verbose: bool, as_json: boo
 
     Exit code 1 if anything is unaccounted for (behind, failed, lost or missing).
     """
-    from wakebook.memory import UNACCOUNTED
+    from wakebook.learn.account import UNACCOUNTED
 
     accounts = memory.audit(paths)
     bad = [account for account in accounts if account.status in UNACCOUNTED]

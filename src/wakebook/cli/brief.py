@@ -23,10 +23,10 @@ def command(memory: Memory, dry_run: bool, as_json: bool) -> None:
     """
     if dry_run:
         with memory.rehearsal() as copy:
-            copy.brief()
+            copy.notes.brief()
             show_planned(memory, copy.models, as_json)
         return
-    done = memory.brief()
+    done = memory.notes.brief()
     tell_troubles(memory)
     if as_json:
         emit(done)

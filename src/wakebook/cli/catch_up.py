@@ -14,7 +14,8 @@ from wakebook.cli.shared import Progress, console, emit, many, options, show_pla
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wakebook.memory import Memory, Sweep
+    from wakebook.learn.catch_up import Sweep
+    from wakebook.memory import Memory
 
 
 @click.command(name="catch-up")

@@ -22,9 +22,9 @@ def command(memory: Memory, message: str, dry_run: bool, as_json: bool) -> None:
     Without --message, a model in config.toml ([models] cheap) writes it from the changes.
     """
     if dry_run:
-        show_planned(memory, memory.plan_commit(message), as_json)
+        show_planned(memory, memory.history.plan_commit(message), as_json)
         return
-    done = memory.commit(message)
+    done = memory.history.commit(message)
     tell_troubles(memory)
     if as_json:
         emit({"commit": done})

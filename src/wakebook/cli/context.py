@@ -11,7 +11,8 @@ from wakebook.cli.shared import console, emit, json_in, many, messages_of, optio
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wakebook.memory import Context, Memory, Slot
+    from wakebook.memory import Memory
+    from wakebook.recall.slot import Context, Slot
 
 KINDS = click.Choice(["main", "group", "subagent", "cron", "hook"])
 BAR = 24  # characters
@@ -85,7 +86,7 @@ def command(
 def report(found: Context, message: str, out: Console | None = None) -> None:
     from rich.markup import escape
 
-    from wakebook.memory import printable
+    from wakebook.base.text import printable
 
     out = out or console()
     spent = sum(found.steps.values())

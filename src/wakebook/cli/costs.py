@@ -10,7 +10,8 @@ import click
 from wakebook.cli.shared import When, console, emit, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import Costs, Memory
+    from wakebook.memory import Memory
+    from wakebook.upkeep.costs import Costs
 
 
 @click.command()
@@ -40,7 +41,7 @@ def _show(found: Costs, since: datetime | None) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from wakebook.memory import dollars
+    from wakebook.models.prices import dollars
 
     out = console()
     if not found.groups:

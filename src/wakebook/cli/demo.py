@@ -68,7 +68,7 @@ def _story(folder: Path, target: Path, out: Console, keep: str | None = None) ->
 
     _heading(out, "3. wakebook catch-up again: it goes on where it was")
     from wakebook.cli.catch_up import report
-    from wakebook.memory import UNACCOUNTED
+    from wakebook.learn.account import UNACCOUNTED
 
     done = memory.catch_up()
     report(done, out)
@@ -110,13 +110,13 @@ def _story(folder: Path, target: Path, out: Console, keep: str | None = None) ->
     _heading(out, "8. wakebook why: every line of a note knows where it comes from")
     line = _first_decision(memory, journal)
     out.print(f"   $ wakebook why {journal}:{line}\n")
-    reason = memory.why(f"{journal}:{line}")
+    reason = memory.notes.why(f"{journal}:{line}")
     show(memory, memory.get(reason.entries[0].id), out)
 
     _heading(out, "9. Tick a task in the note, and it is done in the log: wakebook review accept")
     ticked = _tick(memory, progress)
     out.print(f"   edited: {escape(ticked)}")
-    for entry in memory.accept().entries:
+    for entry in memory.notes.accept().entries:
         out.print(
             f"   [bold]{entry.id}[/bold] {entry.type}, {entry.status}: {escape(entry.content)}"
         )
@@ -138,7 +138,7 @@ def _story(folder: Path, target: Path, out: Console, keep: str | None = None) ->
     out.print(f"\n   All of this ran offline, without a model, in {seconds:.1f} s.")
     return {
         "survived": survived,
-        "entries": len(memory.chains().by_id),
+        "entries": len(memory.log.chains().by_id),
         "unaccounted": len(behind),
         "wake": text,
         "shown": corrected,
@@ -213,7 +213,7 @@ def _kill_half_way(target: Path, samples: Path) -> tuple[int, Memory]:
 
 def _most_corrected(memory: Memory) -> str:
     """The entry with the longest history: the best one to ask about."""
-    chains = memory.chains()
+    chains = memory.log.chains()
     spoken = [entry for entry in chains.current() if entry.type in ("fact", "decision")]
     spoken = spoken or chains.current()
     best = max(spoken, key=lambda entry: (len(chains.history(entry.id)), entry.timestamp))

@@ -9,8 +9,8 @@ import click
 from wakebook.cli.shared import console, emit, entry_json, many, options, print_entries
 
 if TYPE_CHECKING:
+    from wakebook.history.past import Difference
     from wakebook.memory import Memory
-    from wakebook.memory.past import Difference
 
 BAR = 40
 
@@ -32,7 +32,7 @@ def command(
     wakebook diff --since 2026-02-01 --until 2026-02-14 --log
     wakebook diff --since memory/before/the-rewrite
     """
-    found = memory.diff(since, until, stat=stat)
+    found = memory.history.diff(since, until, stat=stat)
     if as_json:
         emit(
             {

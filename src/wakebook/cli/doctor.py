@@ -14,7 +14,8 @@ from wakebook.cli.shared import console, emit, many, options
 
 if TYPE_CHECKING:
     from wakebook.hosts.wiring import Where
-    from wakebook.memory import Check, Memory
+    from wakebook.memory import Memory
+    from wakebook.upkeep.doctor import Check
 
 HOSTS = {  # its command, the variable that says where its files are, and where they usually are
     "openclaw": ("openclaw", "OPENCLAW_STATE_DIR", ".openclaw"),
@@ -84,8 +85,8 @@ def _split(check: Check) -> tuple[str, str]:
 
 def _service(memory: Memory) -> list[Check]:
     from wakebook.cli.service import unit_of
-    from wakebook.memory import examine
     from wakebook.service import running
+    from wakebook.upkeep.doctor import examine
 
     if not memory.home.exists():
         return []
@@ -94,7 +95,7 @@ def _service(memory: Memory) -> list[Check]:
 
 
 def _host(memory: Memory, name: str) -> list[Check]:
-    from wakebook.memory import examine
+    from wakebook.upkeep.doctor import examine
 
     return examine([(f"{name} wiring", lambda: _wiring(memory, name))])
 
@@ -121,7 +122,7 @@ def _is_used(where: Where, name: str) -> bool:
 
 
 def _unused(name: str) -> Check:
-    from wakebook.memory import Check
+    from wakebook.upkeep.doctor import Check
 
     said = "is not used here: neither its command nor its folder was found"
     return Check(f"{name} wiring", "note", said, f"wakebook init --host {name}")
@@ -161,7 +162,7 @@ def _print(found: dict[str, list[Check]], bad: int) -> None:
 def _line(out: Any, group: str, check: Check) -> None:
     from rich.markup import escape
 
-    from wakebook.memory import printable
+    from wakebook.base.text import printable
 
     sign, colour = SIGNS[check.state]
     name = escape(_named(group, check))

@@ -9,8 +9,8 @@ import click
 from wakebook.cli.shared import console, emit, many, options
 
 if TYPE_CHECKING:
+    from wakebook.history.branches import Exploration
     from wakebook.memory import Memory
-    from wakebook.memory.past import Exploration
 
 
 @click.command()
@@ -43,7 +43,7 @@ def command(
 
 
 def _explore(memory: Memory, name: str, as_json: bool) -> None:
-    made = memory.explore(name)
+    made = memory.history.explore(name)
     if as_json:
         emit(made)
         return
@@ -61,7 +61,7 @@ def _explore(memory: Memory, name: str, as_json: bool) -> None:
 
 
 def _drop(memory: Memory, name: str, as_json: bool) -> None:
-    gone = memory.drop(name)
+    gone = memory.history.drop(name)
     if as_json:
         emit(gone)
         return
@@ -72,7 +72,7 @@ def _drop(memory: Memory, name: str, as_json: bool) -> None:
 
 
 def _list(memory: Memory, as_json: bool) -> None:
-    found = memory.explorations()
+    found = memory.history.explorations()
     if as_json:
         emit(found)
         return
@@ -86,6 +86,6 @@ def _list(memory: Memory, as_json: bool) -> None:
 def _described(memory: Memory, one: Exploration) -> str:
     from rich.markup import escape
 
-    at = one.at.astimezone(memory.now().tzinfo)
+    at = one.at.astimezone(memory.opened.now().tzinfo)
     where = escape(one.home) or "its folder is gone; calling it again makes one"
     return f"[dim]{at:%Y-%m-%d %H:%M}, {many(one.commits, 'commit')} of its own, {where}[/dim]"

@@ -10,7 +10,8 @@ import click
 from wakebook.cli.shared import console, emit, many, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import Flushed, Memory
+    from wakebook.learn.flush import Flushed
+    from wakebook.memory import Memory
 
 
 @click.command()

@@ -36,8 +36,8 @@ def command(context: click.Context, memory: Memory, topic: str, limit: int, as_j
         context.obj = str(memory.home.root)
         context.meta[AS_JSON] = as_json
         return
-    standings, decisions = memory.gates(topic)
-    judged = memory.judgements()
+    standings, decisions = memory.topics.decided(topic)
+    judged = memory.topics.judgements()
     if as_json:
         emit({"topics": standings, "decisions": decisions, "judged": judged})
         return
@@ -85,7 +85,7 @@ def useless(memory: Memory, decision: str, as_json: bool) -> None:
 
 
 def _judge(memory: Memory, decision: str, is_useful: bool, as_json: bool) -> None:
-    done = memory.judge(decision, useful=is_useful)
+    done = memory.topics.judge(decision, useful=is_useful)
     if as_json or click.get_current_context().meta.get(AS_JSON):
         emit({"useful": is_useful, "decision": done})
     else:

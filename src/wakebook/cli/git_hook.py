@@ -26,13 +26,13 @@ def command(memory: Memory, name: str, as_json: bool) -> None:
     if name == "pre-commit":
         _check(memory, as_json)
     elif name == "post-commit":
-        memory.refresh()
+        memory.opened.quietly("index", memory.index.sync)
     else:
-        memory.push()
+        memory.history.push()
 
 
 def _check(memory: Memory, as_json: bool) -> None:
-    problems = memory.check_staged()
+    problems = memory.history.check_staged()
     refused = [problem for problem in problems if problem.refused]
     if as_json:
         emit(problems)

@@ -13,7 +13,8 @@ from wakebook.cli.shared import Progress, console, emit, many, options
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wakebook.memory import Imported, Memory
+    from wakebook.imports.take import Imported
+    from wakebook.memory import Memory
 
 SOURCES = ("chatgpt", "claude", "markdown", "mem0", "openclaw-memory")
 SHOWN = 10  # of the things that could not be read
@@ -102,7 +103,7 @@ def _details(done: Imported, out: Console, thing: str) -> None:
         listed = ", ".join(f"{count} {reason}" for reason, count in sorted(done.skipped.items()))
         out.print(f"  [dim]skipped: {escape(listed)}[/dim]")
     if done.questions:
-        from wakebook.memory import dollars
+        from wakebook.models.prices import dollars
 
         cost = "price not known" if done.cost is None else f"about {dollars(done.cost)}"
         out.print(f"  [yellow]a model would be asked {done.questions:,} times, {cost}[/yellow]")

@@ -10,7 +10,8 @@ import click
 from wakebook.cli.shared import Progress, emit, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import IndexStatus, Memory
+    from wakebook.memory import Memory
+    from wakebook.store.index import IndexStatus
 
 
 @click.command()
@@ -30,8 +31,8 @@ def command(memory: Memory, full: bool, only_status: bool, as_json: bool) -> Non
     done = None
     if not only_status:
         with Progress(quiet=as_json) as progress:
-            done = memory.index(full=full, progress=progress)
-    found = memory.index_status()
+            done = memory.index.sync(full=full, progress=progress)
+    found = memory.index.status()
     if as_json:
         emit({"done": done, "status": found})
     else:

@@ -13,7 +13,8 @@ import click
 from wakebook.cli.shared import console, emit, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import Memory, Standing
+    from wakebook.memory import Memory
+    from wakebook.upkeep.jobs import Standing
 
 SERVICE = """\
 # ~/.config/systemd/user/wakebook.service
@@ -54,7 +55,7 @@ def command(memory: Memory, as_json: bool) -> None:
     Something has to call `wakebook tick` every few minutes, or `wakebook watch` has to run.
     Below the jobs stand the lines for your crontab and for a systemd timer.
     """
-    found, now = memory.jobs(), memory.now()
+    found, now = memory.jobs.listed(), memory.opened.now()
     crontab, systemd = _crontab(memory), SERVICE.format(command=_unit_command(memory))
     if as_json:
         zone = str(now.tzinfo)

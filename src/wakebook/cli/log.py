@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @options
 def command(memory: Memory, details: bool, limit: int, as_json: bool, **arguments: Any) -> None:
     """The newest entries, oldest first. Replaced ones are left out unless --all."""
-    found = sorted(memory.entries(query_of("", arguments)), key=lambda entry: entry.timestamp)[
+    found = sorted(memory.log.entries(query_of("", arguments)), key=lambda entry: entry.timestamp)[
         -limit:
     ]
     if as_json:

@@ -10,7 +10,8 @@ import click
 from wakebook.cli.shared import Progress, console, emit, many, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import Broken, Memory
+    from wakebook.memory import Memory
+    from wakebook.notes.page import Broken
 
 
 @click.command()
@@ -24,13 +25,13 @@ def command(memory: Memory, full: bool, check: bool, as_json: bool) -> None:
     note is written; everything outside is yours. A block that you have edited waits for
     `wakebook review`. Ask `wakebook why FILE:LINE` where a line comes from.
     """
-    broken = memory.missing_links() if check else []
+    broken = memory.notes.missing_links() if check else []
     if check:
         _show_broken(broken, as_json)
         return
     with Progress(as_json) as progress:
-        done = memory.notes(full=full, progress=progress)
-    broken = memory.missing_links()
+        done = memory.notes.update(full=full, progress=progress)
+    broken = memory.notes.missing_links()
     if as_json:
         emit({"updated": done, "broken_links": broken})
     else:

@@ -11,7 +11,8 @@ import click
 from wakebook.cli.shared import console, json_in, messages_of, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import Memory, PruneReport
+    from wakebook.memory import Memory
+    from wakebook.recall.prune import PruneReport
 
 
 @click.command()
@@ -45,7 +46,7 @@ def command(
     wakebook prune request.json --window 200000 --report
     """
     given = json_in(file)
-    done = memory.prune_messages(messages_of(given, file), window, idle_ms=idle_ms)
+    done = memory.window.prune(messages_of(given, file), window, idle_ms=idle_ms)
     smaller = {**given, "messages": done.messages} if isinstance(given, dict) else done.messages
     if as_json:
         found = {"messages": done.messages, "report": _plain(done.report)}

@@ -14,7 +14,8 @@ from wakebook.cli.shared import COLOURS, Progress, When, console, emit, many, op
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wakebook.memory import Entry, Memory
+    from wakebook.log.entry import Entry
+    from wakebook.memory import Memory
     from wakebook.rebuild.build import Built
     from wakebook.rebuild.report import Rebuild
 
@@ -80,7 +81,7 @@ def command(
     if listing:
         _list(memory, as_json)
     elif show:
-        _tell(memory.compare_rebuild(show, questions), as_json)
+        _tell(memory.rebuilds.compare(show, questions), as_json)
     elif merge:
         _merge(memory, merge, as_json)
     elif drop:
@@ -101,15 +102,15 @@ def _build(
     as_json: bool,
 ) -> None:
     if questions:
-        memory.check_questions(questions)  # before anything is read or paid for
+        memory.rebuilds.check_questions(questions)  # before anything is read or paid for
     with Progress(quiet=as_json) as shown:
-        built = memory.rebuild(
+        built = memory.rebuilds.build(
             extractor=extractor, model=model, branch=branch, since=since, progress=shown
         )
     if built.done is None:
         _stopped(built, as_json)
         sys.exit(1)
-    found = memory.compare_rebuild(built.name, questions)
+    found = memory.rebuilds.compare(built.name, questions)
     if not as_json:
         out = console()
         read = many(built.read, "conversation")
@@ -222,7 +223,7 @@ def _line(entry: Entry) -> str:
 def _rest(out: Console, found: Rebuild) -> None:
     from rich.markup import escape
 
-    from wakebook.memory import dollars
+    from wakebook.models.prices import dollars
 
     notes, done = found.notes, found.done
     out.print(
@@ -254,7 +255,7 @@ def _rehearse(
     memory: Memory, extractor: str, model: str, since: datetime | None, as_json: bool
 ) -> None:
     with Progress(quiet=as_json) as shown:
-        done, models = memory.plan_rebuild(
+        done, models = memory.rebuilds.plan(
             extractor=extractor, model=model, since=since, progress=shown
         )
     if models is not None:
@@ -271,7 +272,7 @@ def _rehearse(
 def _list(memory: Memory, as_json: bool) -> None:
     from rich.markup import escape
 
-    found = memory.rebuilds()
+    found = memory.rebuilds.listed()
     if as_json:
         emit(found)
         return
@@ -289,7 +290,7 @@ def _list(memory: Memory, as_json: bool) -> None:
 def _merge(memory: Memory, name: str, as_json: bool) -> None:
     from rich.markup import escape
 
-    done = memory.merge_rebuild(name)
+    done = memory.rebuilds.merge(name)
     if as_json:
         emit(done)
         return
@@ -322,7 +323,7 @@ def _merge(memory: Memory, name: str, as_json: bool) -> None:
 def _drop(memory: Memory, name: str, as_json: bool) -> None:
     from rich.markup import escape
 
-    done = memory.drop_rebuild(name)
+    done = memory.rebuilds.drop(name)
     if as_json:
         emit(done)
         return

@@ -23,7 +23,7 @@ def command(memory: Memory, path: str, as_json: bool) -> None:
       wakebook restore archive/projects/auth
       wakebook restore journal/2026-02-20.md
     """
-    old, new = memory.restore(path)
+    old, new = memory.notes.restore(path)
     if as_json:
         emit({"from": old, "to": new})
     else:

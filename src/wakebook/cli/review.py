@@ -9,7 +9,8 @@ import click
 from wakebook.cli.shared import console, emit, many, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import Memory, Proposal
+    from wakebook.memory import Memory
+    from wakebook.notes.review import Proposal
 
 _MARKS = {"changed": "~", "done": "✓", "removed": "-", "added": "+"}
 
@@ -29,7 +30,7 @@ def command(memory: Memory, as_json: bool) -> None:
     """
     if click.get_current_context().invoked_subcommand:
         return
-    found = memory.proposals()
+    found = memory.notes.proposals()
     if as_json:
         emit(found)
         return
@@ -65,9 +66,9 @@ def _show(number: int, proposal: Proposal) -> None:
 @options
 def accept(memory: Memory, names: tuple[str, ...], as_json: bool) -> None:
     """Put what was edited into the log, as correcting entries. Without a name: all of it."""
-    done = memory.accept(*names)
+    done = memory.notes.accept(*names)
     if as_json:
-        from wakebook.memory import as_dict
+        from wakebook.log.entry import as_dict
 
         entries = [as_dict(entry) for entry in done.entries]
         emit({"accepted": done.proposals, "entries": entries, "left": done.left})
@@ -89,7 +90,7 @@ def accept(memory: Memory, names: tuple[str, ...], as_json: bool) -> None:
 @options
 def reject(memory: Memory, names: tuple[str, ...], as_json: bool) -> None:
     """Write the blocks as the log has them. What you had written stays in git."""
-    found = memory.reject(*names)
+    found = memory.notes.reject(*names)
     if as_json:
         emit({"rejected": found})
     else:

@@ -10,7 +10,9 @@ import click
 from wakebook.cli.shared import COLOURS, Progress, emit, filters, options, query_of
 
 if TYPE_CHECKING:
-    from wakebook.memory import Found, Hit, Memory
+    from wakebook.memory import Memory
+    from wakebook.store.hits import Hit
+    from wakebook.store.search import Found
 
 CATEGORIES = "identity memory journal project person procedure reference conversation topic".split()
 

@@ -237,7 +237,7 @@ def _said(memory: Memory, unit: Unit, found: Running, installed: bool) -> str:
         return "runs"
     if found.state == "silent":
         return "runs, and does not answer"
-    from wakebook.memory import to_run
+    from wakebook.upkeep.doctor import to_run
 
     start = shlex.join(unit.restart) if installed else to_run(memory.home, "serve")
     if found.state == "dead":

@@ -16,7 +16,9 @@ from wakebook.base import clock
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wakebook.memory import Entry, Memory, Models, Planned
+    from wakebook.log.entry import Entry
+    from wakebook.memory import Memory
+    from wakebook.models.chat import Models, Planned
 
 COLOURS = {
     "task": "yellow",
@@ -95,11 +97,11 @@ def _plain(value: Any) -> Any:
 
 def entry_json(memory: Memory, entry: Entry) -> dict[str, Any]:
     """An entry as it stands in the log, with what the chains say about it."""
-    from wakebook.memory import as_dict
+    from wakebook.log.entry import as_dict
 
-    chains = memory.chains()
+    chains = memory.log.chains()
     extra: dict[str, Any] = {}
-    if status := memory.status_of(entry):
+    if status := memory.log.status_of(entry):
         extra["state"] = status
     if entry.id in chains.replaced_by:
         extra["replaced_by"] = chains.replaced_by[entry.id]
@@ -155,8 +157,8 @@ def print_entries(
 def _described(memory: Memory, entry: Entry, details: bool) -> str:
     from rich.markup import escape
 
-    status = memory.status_of(entry)
-    replaced = memory.chains().replaced_by.get(entry.id)
+    status = memory.log.status_of(entry)
+    replaced = memory.log.chains().replaced_by.get(entry.id)
     text = "📌 " if entry.pinned else ""
     text += f"[bold]{escape(entry.subject)}[/bold] " if entry.subject else ""
     text += escape(entry.content)
@@ -264,7 +266,7 @@ def _print_planned(
 ) -> None:
     from rich.markup import escape
 
-    from wakebook.memory import dollars
+    from wakebook.models.prices import dollars
 
     out = console()
     for one in planned:
@@ -310,7 +312,7 @@ def filters(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def query_of(text: str, arguments: dict[str, Any]) -> Any:
-    from wakebook.memory import Query
+    from wakebook.log.query import Query
 
     return Query(
         text=text,

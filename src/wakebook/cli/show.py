@@ -11,7 +11,8 @@ from wakebook.cli.shared import COLOURS, console, emit, entry_json, options, pri
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wakebook.memory import Memory, Shown
+    from wakebook.memory import Memory
+    from wakebook.recall.show import Shown
 
 
 @click.command(context_settings={"ignore_unknown_options": True})  # an id may begin with -

@@ -26,7 +26,7 @@ def command(memory: Memory, name: tuple[str, ...], before: bool, as_json: bool) 
     Later, `wakebook at NAME …` shows the memory of that moment, and `wakebook diff --since NAME`
     what has changed since. A tag is never moved.
     """
-    done = memory.snapshot(" ".join(name), before=before)
+    done = memory.history.snapshot(" ".join(name), before=before)
     if as_json:
         emit(done)
         return

@@ -10,7 +10,9 @@ import click
 from wakebook.cli.shared import console, emit, many, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import IndexStatus, Memory, Status
+    from wakebook.memory import Memory
+    from wakebook.store.index import IndexStatus
+    from wakebook.upkeep.status import Status
 
 
 @click.command()
@@ -67,7 +69,7 @@ def _knowledge(found: Status) -> str:
 
 def _reads(found: Status) -> str:
     """Who reads the conversations, and what that costs."""
-    from wakebook.memory import dollars
+    from wakebook.models.prices import dollars
 
     if not found.models:
         return "rules, on this machine (no model is configured)"

@@ -23,7 +23,7 @@ def command() -> None:
 @options
 def list_(memory: Memory, as_json: bool) -> None:
     """Every subject, with the number of its current entries."""
-    found = memory.subjects()
+    found = memory.log.subjects()
     if as_json:
         emit([{"subject": item, "entries": count} for item, count in found])
         return
@@ -45,7 +45,7 @@ def list_(memory: Memory, as_json: bool) -> None:
 @options
 def add(memory: Memory, name: str, type_: str, display: str, as_json: bool) -> None:
     """Add a subject. NAME becomes a slug: "Auth Migration" -> auth-migration."""
-    item = memory.add_subject(name, type_, display)
+    item = memory.log.add_subject(name, type_, display)
     if as_json:
         emit(item)
     else:
@@ -58,7 +58,7 @@ def add(memory: Memory, name: str, type_: str, display: str, as_json: bool) -> N
 @options
 def retype(memory: Memory, name: str, type_: str, as_json: bool) -> None:
     """Say what a subject is, like: wakebook subjects type jane-doe person. Its notes move along."""
-    item = memory.retype_subject(name, type_)
+    item = memory.log.retype_subject(name, type_)
     if as_json:
         emit(item)
     else:
@@ -71,7 +71,7 @@ def retype(memory: Memory, name: str, type_: str, as_json: bool) -> None:
 @options
 def rename(memory: Memory, old: str, new: str, as_json: bool) -> None:
     """Rename a subject here and in the log. The old slug stays as an alias."""
-    _changed(*memory.rename_subject(old, new), old, as_json)
+    _changed(*memory.log.rename_subject(old, new), old, as_json)
 
 
 @command.command()
@@ -80,7 +80,7 @@ def rename(memory: Memory, old: str, new: str, as_json: bool) -> None:
 @options
 def merge(memory: Memory, duplicate: str, into: str, as_json: bool) -> None:
     """Put the entries of DUPLICATE under INTO. DUPLICATE stays as an alias."""
-    _changed(*memory.rename_subject(duplicate, into, merge=True), duplicate, as_json)
+    _changed(*memory.log.rename_subject(duplicate, into, merge=True), duplicate, as_json)
 
 
 def _changed(slug: str, count: int, old: str, as_json: bool) -> None:
@@ -95,7 +95,7 @@ def _changed(slug: str, count: int, old: str, as_json: bool) -> None:
 @options
 def delete(memory: Memory, name: str, as_json: bool) -> None:
     """Take a subject out of use. Its entries keep it; new ones do not get it."""
-    gone = memory.delete_subject(name)
+    gone = memory.log.delete_subject(name)
     if as_json:
         emit({"deleted": gone.slug})
     else:

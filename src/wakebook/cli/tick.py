@@ -10,7 +10,8 @@ import click
 from wakebook.cli.shared import console, emit, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import Memory, Ran
+    from wakebook.memory import Memory
+    from wakebook.upkeep.jobs import Ran
 
 
 @click.command()
@@ -51,7 +52,7 @@ def show(ran: Ran) -> None:
 
 def _idle(memory: Memory) -> None:
     """The usual case: said without loading what draws tables."""
-    coming = [(standing.next, standing.job) for standing in memory.jobs() if standing.next]
+    coming = [(standing.next, standing.job) for standing in memory.jobs.listed() if standing.next]
     text = "Every job is switched off: see [schedule] in config.toml."
     if coming:
         at, job = min(coming)

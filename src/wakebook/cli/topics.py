@@ -13,7 +13,9 @@ from wakebook.cli.shared import console, emit, many, options, spoken
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from wakebook.memory import Activation, Memory, Topic
+    from wakebook.memory import Memory
+    from wakebook.recall.topics.activation import Activation
+    from wakebook.recall.topics.topic import Topic
 
 ABOUT = 70  # characters
 
@@ -33,7 +35,7 @@ def command() -> None:
 @options
 def list_(memory: Memory, as_json: bool) -> None:
     """Every topic, what triggers it, and what waits for the next turn."""
-    read, waiting = memory.topics(), memory.waiting_topics()
+    read, waiting = memory.topics.read(), memory.topics.waiting()
     if as_json:
         emit({"topics": read.topics, "bad": read.bad, "waiting": waiting})
         return
@@ -60,7 +62,7 @@ def list_(memory: Memory, as_json: bool) -> None:
 @options
 def check(memory: Memory, as_json: bool) -> None:
     """Look for mistakes. Exit code 1 if a file cannot be used."""
-    read = memory.topics()
+    read = memory.topics.read()
     loose = [
         (topic, name)
         for topic in read.topics
@@ -99,7 +101,7 @@ def check(memory: Memory, as_json: bool) -> None:
 @options
 def new(memory: Memory, name: str, about: str, as_json: bool) -> None:
     """Begin a topic: a file with every key that it may have."""
-    path = memory.new_topic(name, about)
+    path = memory.topics.new(name, about)
     if as_json:
         emit({"path": path})
     else:
@@ -117,7 +119,7 @@ def test(
     """What MESSAGE would activate, and why. Nothing is written down."""
     text = spoken(message)
     direction = "output" if output else "input"
-    found = memory.test_topics(text, direction=direction, paths=paths)
+    found = memory.topics.test(text, direction=direction, paths=paths)
     if as_json:
         emit([one.decision for one in found])
         return
@@ -159,9 +161,9 @@ def fire(
         raise click.UsageError("Give the SOURCE of a webhook, or --topic NAME.")
     text = payload.read() if payload else ""
     if name:
-        fired = [memory.fire_topic(name, payload=text, session=session)]
+        fired = [memory.topics.fire_topic(name, payload=text, session=session)]
     else:
-        fired = memory.fire(source, event, payload=text, session=session)
+        fired = memory.topics.fire(source, event, payload=text, session=session)
     if as_json:
         emit(fired)
     for one in () if as_json else fired:
@@ -169,7 +171,7 @@ def fire(
     if not fired and as_json:
         sys.exit(1)
     if not fired:
-        topics = memory.topics().topics
+        topics = memory.topics.read().topics
         known = {one.source for topic in topics for one in topic.triggers if one.source}
         waits = f" There are {', '.join(sorted(known))}." if known else ""
         click.echo(f"No topic has a webhook trigger for that.{waits}")
@@ -221,6 +223,6 @@ def _activation(one: Activation, out: Console) -> None:
 def _bad(memory: Memory, out: Console) -> None:
     from rich.markup import escape
 
-    for one in memory.topics().bad:
+    for one in memory.topics.read().bad:
         where = escape(f"{Path(one.path)}:{one.line}")
         out.print(f"[red]●[/red] {where}: {escape(one.problem)}")

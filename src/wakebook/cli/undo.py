@@ -35,7 +35,7 @@ def command(memory: Memory, listing: bool, as_json: bool) -> None:
     from rich.markup import escape
 
     out = console()
-    at = done.rewrite.at.astimezone(memory.now().tzinfo)
+    at = done.rewrite.at.astimezone(memory.opened.now().tzinfo)
     out.print(
         f"[green]●[/green] Took back [bold]{escape(done.rewrite.name)}[/bold] of "
         f"{at:%Y-%m-%d %H:%M} ({done.rewrite.commit[:7]}, undone by {done.commit})"
@@ -56,7 +56,7 @@ def _list(memory: Memory, as_json: bool) -> None:
 
     out = console()
     for one in found:
-        at = one.at.astimezone(memory.now().tzinfo)
+        at = one.at.astimezone(memory.opened.now().tzinfo)
         state = " [dim](taken back)[/dim]" if one.undone else ""
         out.print(
             f"[dim]{one.commit[:7]}  {at:%Y-%m-%d %H:%M}[/dim]  {escape(one.name)}  "

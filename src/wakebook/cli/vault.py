@@ -11,7 +11,8 @@ import click
 from wakebook.cli.shared import Progress, console, emit, many, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import Built, Memory
+    from wakebook.memory import Memory
+    from wakebook.notes.vault import Built
 
 SHOWN = 20
 
@@ -37,7 +38,7 @@ def build(memory: Memory, path: Path, dry_run: bool, as_json: bool) -> None:
     another one. `wakebook subjects` gives the names.
     """
     with Progress(quiet=as_json) as shown:
-        built = memory.vault(path, dry_run, shown)
+        built = memory.notes.obsidian(path, dry_run, shown)
     if as_json:
         emit(built)
     else:

@@ -11,7 +11,9 @@ import click
 from wakebook.cli.shared import console, emit_line, options
 
 if TYPE_CHECKING:
-    from wakebook.memory import Memory, Ran, Sweep
+    from wakebook.learn.catch_up import Sweep
+    from wakebook.memory import Memory
+    from wakebook.upkeep.jobs import Ran
 
 
 @click.command()
@@ -31,9 +33,9 @@ def command(memory: Memory, as_json: bool) -> None:
     if not as_json:
         console().print("Watching your agents' sessions. Ctrl-C ends it; nothing is lost.")
     if as_json:
-        memory.watch(stop, _told_json, lambda error: emit_line({"error": error}), _ran_json)
+        memory.jobs.watch(stop, _told_json, lambda error: emit_line({"error": error}), _ran_json)
     else:
-        memory.watch(stop, _told, _failed, _ran)
+        memory.jobs.watch(stop, _told, _failed, _ran)
 
 
 def _told(done: Sweep) -> None:

@@ -12,8 +12,9 @@ from wakebook.cli.shared import console, emit, entry_json, many, options, print_
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from wakebook.history.past import Learned
+    from wakebook.history.revisions import Commit
     from wakebook.memory import Memory
-    from wakebook.memory.past import Commit, Learned
 
 LINES = 3  # of a commit that are shown
 
@@ -31,7 +32,7 @@ def command(memory: Memory, text: tuple[str, ...], as_json: bool) -> None:
     wakebook when Postgres
     wakebook when "file-based memory"
     """
-    found = memory.when(" ".join(text))
+    found = memory.history.when(" ".join(text))
     if as_json:
         emit(
             {
@@ -69,7 +70,7 @@ def _commit(memory: Memory, commit: Commit, first: bool, out: Console) -> None:
 
     word = "first" if first else "also" if commit.added and not commit.removed else "then"
     word = "gone" if commit.removed and not commit.added else word
-    at = commit.at.astimezone(memory.now().tzinfo)
+    at = commit.at.astimezone(memory.opened.now().tzinfo)
     out.print(f"{word:5}  [dim]{at:%Y-%m-%d %H:%M}  {commit.short}[/dim]  {escape(commit.summary)}")
     lines = [("+", *line) for line in commit.added] + [("-", *line) for line in commit.removed]
     for sign, file, line in lines[:LINES]:

@@ -29,7 +29,7 @@ def command(memory: Memory, place: str, as_json: bool) -> None:
     """
     if not re.search(r"(?::|#L?)\d+$", place.strip()):
         raise click.UsageError(f"{place!r} is no line of a file. Write it like notes.md:12.")
-    found = memory.why(place)
+    found = memory.notes.why(place)
     whole = found.entries if as_json or len(found.entries) <= WHOLE else ()
     shown = [memory.get(entry.id) for entry in whole]
     if as_json:

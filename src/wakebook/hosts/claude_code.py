@@ -28,7 +28,8 @@ from wakebook.version import __version__
 
 if TYPE_CHECKING:
     from wakebook.hosts.wiring import Where
-    from wakebook.memory import Check, Memory
+    from wakebook.memory import Memory
+    from wakebook.upkeep.doctor import Check
 
 NAME = "claude-code"
 LABEL = "Claude Code"
@@ -251,7 +252,7 @@ def checks(where: Where, memory: Memory) -> list[Check]:
 
 
 def _check(what: str, state: Any, said: str, run: str = "") -> Check:
-    from wakebook.memory import Check
+    from wakebook.upkeep.doctor import Check
 
     return Check(name=f"{NAME} {what}", state=state, said=said, run=run)
 

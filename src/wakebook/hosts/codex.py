@@ -23,7 +23,7 @@ from wakebook.base import clock, config
 from wakebook.base.errors import WakebookError
 from wakebook.hosts import codex_config, codex_hooks
 from wakebook.hosts.wiring import Change, Plan, Where, behind, read
-from wakebook.memory import Check
+from wakebook.upkeep.doctor import Check
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory

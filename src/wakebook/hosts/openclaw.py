@@ -20,7 +20,8 @@ from wakebook.hosts.wiring import Change, Plan, Where, behind
 
 if TYPE_CHECKING:
     from wakebook.hosts.wiring import Where
-    from wakebook.memory import Check, Memory
+    from wakebook.memory import Memory
+    from wakebook.upkeep.doctor import Check
 
 
 def state_folder(where: Where) -> Path:
@@ -239,7 +240,7 @@ def checks(where: Where, memory: Memory) -> list[Check]:
 
 
 def _check(what: str, state: Any, said: str, run: str = "") -> Check:
-    from wakebook.memory import Check
+    from wakebook.upkeep.doctor import Check
 
     return Check(name=f"{NAME} {what}", state=state, said=said, run=run)
 

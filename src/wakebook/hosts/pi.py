@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from wakebook.base import config
 from wakebook.base.errors import WakebookError
 from wakebook.hosts.wiring import Change, Plan, Where, behind, read
-from wakebook.memory import Check
 from wakebook.service import tools
+from wakebook.upkeep.doctor import Check
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory

@@ -22,7 +22,9 @@ import msgspec
 
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.hosts import settings
-from wakebook.memory import UNACCOUNTED, Check, Memory
+from wakebook.learn.account import UNACCOUNTED
+from wakebook.memory import Memory
+from wakebook.upkeep.doctor import Check
 
 HOSTS = ("openclaw", "claude-code", "codex", "pi")
 LIST = "wired.json"

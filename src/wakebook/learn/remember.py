@@ -10,6 +10,7 @@ from wakebook.base.home import Home
 from wakebook.capture import clean
 from wakebook.log import log, subjects
 from wakebook.log.entry import TYPES, Entry, new_id, validate
+from wakebook.log.subjects import Registry
 
 
 def remember(
@@ -53,3 +54,9 @@ def remember(
         subjects.save(home, registry)
     log.append(home, [entry])
     return entry
+
+
+def subject_of(entries: Sequence[Entry], registry: Registry) -> str:
+    """What entries are about, if that is still a subject."""
+    found = (registry.for_entry(one.subject) for one in entries if one.subject)
+    return next((slug for slug in found if slug), "")

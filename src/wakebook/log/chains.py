@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from wakebook.base.errors import NotFound
 from wakebook.log.entry import Entry
 
 
@@ -166,3 +167,14 @@ def _break_cycles(replaced_by: dict[str, str], order: Sequence[str]) -> list[tup
             cycles.append(tuple(circle))
         settled.update(path)
     return cycles
+
+
+def find_entry(chains: Chains, name: str) -> Entry:
+    """An entry by its id, or a unique beginning of it."""
+    if name in chains.by_id:
+        return chains.by_id[name]
+    fitting = [entry for key, entry in chains.by_id.items() if key.startswith(name)]
+    if len(name) >= 4 and len(fitting) == 1:
+        return fitting[0]
+    several = f" {len(fitting)} entries begin with it; give more of it." if fitting else ""
+    raise NotFound(f"There is no entry {name!r}.{several} `wakebook log` shows the ids.")

@@ -14,7 +14,7 @@ from wakebook.base.home import TRACKED, Home
 from wakebook.capture import archive
 from wakebook.capture.state import State
 from wakebook.log import query
-from wakebook.log.chains import Chains
+from wakebook.log.chains import Chains, find_entry
 from wakebook.log.entry import Entry
 
 SHOWN = tuple((name,) for name in TRACKED)
@@ -33,17 +33,6 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     transcripts: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
     note: str = ""
-
-
-def find_entry(chains: Chains, name: str) -> Entry:
-    """An entry by its id, or a unique beginning of it."""
-    if name in chains.by_id:
-        return chains.by_id[name]
-    fitting = [entry for key, entry in chains.by_id.items() if key.startswith(name)]
-    if len(name) >= 4 and len(fitting) == 1:
-        return fitting[0]
-    several = f" {len(fitting)} entries begin with it; give more of it." if fitting else ""
-    raise NotFound(f"There is no entry {name!r}.{several} `wakebook log` shows the ids.")
 
 
 def show(

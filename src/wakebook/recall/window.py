@@ -10,13 +10,24 @@ message of a user, and the last message with its call. Pure: the given list stay
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from wakebook.base.errors import ConfigError, NotFound, TranscriptError, WakebookError
 from wakebook.capture.transcript import one_line
 from wakebook.recall import messages as view
 from wakebook.recall.messages import Message, Result
+
+if TYPE_CHECKING:
+    from wakebook.capture.state import Session
+    from wakebook.learn.catch_up import Sweep
+    from wakebook.learn.flush import Flushed
+    from wakebook.opened import Opened
+    from wakebook.recall.prune import Pruned
+
 
 FIRST_WORDS = 80  # characters of a shrunk result's text
 _SHRUNK = re.compile(r"\[[^\n]{1,300}, shortened\)\]")
@@ -162,3 +173,118 @@ def _line(result: Result) -> str:
     pictures = f", {result.media} pictures" if result.media > 1 else ", 1 picture"
     size = f"{len(result.text):,} characters{pictures if result.media else ''}, shortened"
     return f"[{tool}: {one_line(result.text, FIRST_WORDS) or 'no text'} ({size})]"
+
+
+class Windows:
+    """What a model is sent: pruned, slid, and saved before any of it goes."""
+
+    def __init__(self, opened: Opened, catch_up: Callable[[list[Session]], Sweep]) -> None:
+        self._opened = opened
+        self._home = opened.home
+        self._catch_up = catch_up
+
+    def prune(
+        self, messages: Sequence[Message], window: int, *, idle_ms: int | None = None
+    ) -> Pruned:
+        """A message list with smaller old tool results, by [pruning] in config.toml.
+
+        `window`: tokens; `idle_ms`: since the model was last called, if that is known.
+        """
+        from wakebook.recall import prune
+
+        try:
+            return prune.prune(messages, window, self._opened.config.pruning, idle_ms=idle_ms)
+        except ConfigError as error:
+            raise ConfigError(f"{self._home.config}: {error}") from error
+
+    def slide(
+        self,
+        messages: Sequence[Message],
+        budget: int,
+        session: str = "",
+        *,
+        anyway: bool = False,
+    ) -> Slid:
+        """A message list that fits a budget of tokens: its oldest messages drop.
+
+        With a session, it is first caught up on and checked. If it is not safely in the
+        memory, nothing drops, unless `anyway`.
+        """
+        from msgspec.structs import replace
+
+        from wakebook.learn.flush import Flushed
+
+        slid = slide(messages, budget)
+        if not slid.dropped or not session:
+            return slid
+        found = self._found(session)
+        done = found if isinstance(found, Flushed) else self._saved(found)
+        if done.ok:
+            return replace(slid, saved=True)
+        if not anyway:
+            slid = slide(messages, budget, drop=False)
+        why = "; ".join(filter(None, (f"{done.session} is not saved: {done.why}", slid.why)))
+        return replace(slid, saved=False, why=why)
+
+    def flush(
+        self,
+        session: str,
+        *,
+        tokens: int | None = None,
+        window: int | None = None,
+        compactions: int | None = None,
+        paths: Sequence[Path] = (),
+    ) -> Flushed:
+        """Save a session before its host compacts it, and check that it is saved.
+
+        With `tokens` (used so far) and `window` (the context window) only if that is due, and
+        once in each round. `compactions`: how often the host has compacted it; without it,
+        what the session's file tells, and where that tells nothing each call is a round.
+        `paths`: where the session is, if that is known.
+        """
+        from msgspec.structs import replace
+
+        from wakebook.learn.flush import Flushed, flush_due, flushed_at, mark, rounds
+
+        self._home.require()
+        if (tokens is None) != (window is None):
+            raise WakebookError("A flush needs both or neither: the tokens used, and the window.")
+        full = (tokens, window) if tokens is not None and window is not None else None
+        settings = self._opened.config.flush
+        if full and not (due := flush_due(*full, settings)):  # before anything is read
+            return Flushed(session=session, due=False, why=due.reason)
+        found = self._found(session, paths)
+        if isinstance(found, Flushed):
+            return found
+        turn = rounds(found, self._opened.config) if compactions is None else compactions
+        last = flushed_at(self._opened.state(), found)
+        if full and not (due := flush_due(*full, settings, compactions=turn, flushed_at=last)):
+            return Flushed(session=found[0].ref, due=False, round=turn, why=due.reason)
+        done = self._saved(found)
+        if done.ok and turn is not None:
+            mark(self._home, found, turn)
+        return replace(done, round=turn)
+
+    def _found(self, name: str, paths: Sequence[Path] = ()) -> list[Session] | Flushed:
+        """The sources of a session, or what to say if there is none."""
+        from wakebook.capture.discover import named
+        from wakebook.learn.flush import unknown
+
+        if not name:
+            return unknown(self._home, name, "no session was named")
+        try:
+            return named(self._opened.sessions(paths), name)
+        except (NotFound, TranscriptError) as error:
+            return unknown(self._home, name, str(error))
+
+    def _saved(self, found: list[Session]) -> Flushed:
+        from wakebook.learn.flush import save
+
+        self._opened.models.insist = False
+        return save(
+            self._home,
+            self._opened.config,
+            found,
+            lambda: self._catch_up(found),
+            self._opened.chains,
+        )

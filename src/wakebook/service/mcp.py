@@ -18,7 +18,8 @@ from wakebook.base.errors import NotFound, WakebookError
 from wakebook.version import __version__
 
 if TYPE_CHECKING:
-    from wakebook.memory import Entry, Memory
+    from wakebook.log.entry import Entry
+    from wakebook.memory import Memory
 
 NAME = "wakebook"
 TITLE = "Wakebook memory"
@@ -116,7 +117,7 @@ def _call(memory: Memory, params: Mapping[str, Any]) -> dict[str, Any]:
 def _resources(memory: Memory, params: Mapping[str, Any]) -> dict[str, Any]:
     """MEMORY.md, the newest entries, and the newest transcripts; a page at a time."""
     after = _after(params.get("cursor"))
-    entries = [_entry(one) for one in islice(reversed(memory.chains().current()), MOST)]
+    entries = [_entry(one) for one in islice(reversed(memory.log.chains().current()), MOST)]
     rows = [_memory_file(), *entries, *_transcripts(memory)]
     names = [row["uri"] for row in rows]
     begin = names.index(after) + 1 if after in names else 0
@@ -160,7 +161,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
 def _transcripts(memory: Memory) -> list[dict[str, Any]]:
     """Sessions of which something is archived, the newest first."""
     last: dict[str, tuple[str, str]] = {}
-    for one in memory.state().sessions.values():
+    for one in memory.opened.state().sessions.values():
         if one.messages:
             when = f"{one.last_at:%Y-%m-%d %H:%M}" if one.last_at else ""
             last[one.id] = max(last.get(one.id, ("", "")), (when, one.host))
@@ -208,7 +209,7 @@ def _read(memory: Memory, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _content(memory: Memory, uri: str) -> tuple[str, str]:
     if uri == MEMORY:
-        path = memory.home.root / memory.memory_file()
+        path = memory.home.root / memory.opened.memory_file()
         try:
             return "text/markdown", path.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -223,7 +224,7 @@ def _content(memory: Memory, uri: str) -> tuple[str, str]:
 def _entry_text(memory: Memory, name: str) -> str:
     from wakebook.service import tools
 
-    entry = memory.entry(name)  # an id, and never a path
+    entry = memory.log.entry(name)  # an id, and never a path
     done = tools.call(memory, "memory_get", {"path": entry.id})
     if done.failed:
         raise NotFound(done.text)
@@ -279,9 +280,9 @@ def _prompt(memory: Memory, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _handoff(memory: Memory, session: str) -> str:
-    from wakebook.memory import Query
+    from wakebook.log.query import Query
 
-    found = memory.entries(Query(types=("handoff",), session=session, all=bool(session)))
+    found = memory.log.entries(Query(types=("handoff",), session=session, all=bool(session)))
     if not found:
         where = f"session {session!r:.100}" if session else "any session"
         return f"There is no handoff of {where}."

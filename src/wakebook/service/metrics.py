@@ -70,7 +70,7 @@ class Metrics:
             return
         accounts = memory.audit()
         self._home = {
-            "entries": len(list(memory.chains().current())),
+            "entries": len(list(memory.log.chains().current())),
             "transcripts": sum(1 for _ in memory.home.conversations.glob("*/*/*/*.md")),
             "sessions_behind": sum(one.status in ("behind", "failed") for one in accounts),
         }

@@ -13,7 +13,7 @@ import msgspec
 
 from wakebook.service import tools
 from wakebook.service.asks import Call
-from wakebook.service.verbs import SESSIONS, TABLE, Verb
+from wakebook.service.verbs import SESSIONS, TABLE, Verb, answer_type
 from wakebook.version import __version__
 
 SCHEMAS = "#/components/schemas/{name}"
@@ -132,11 +132,9 @@ def _hook(events: Mapping[str, Iterable[str]]) -> Other:
 
 def _kind(verb: Verb) -> Any:
     """The type of what a verb answers."""
-    from wakebook import memory
-
     key, _, name = verb.answers.partition(": ")
     inner = (name or key).strip("[]")
-    type_: Any = str if inner == "str" else getattr(memory, inner)
+    type_: Any = str if inner == "str" else answer_type(inner)
     return list[type_] if name.startswith("[") else type_
 
 

@@ -77,7 +77,7 @@ class Opened:
 
         memory = Memory(self.home.root)
         if self._brisk:
-            memory.home = Brisk(self.home.root)
+            memory.opened.home = Brisk(self.home.root)
         return memory
 
 
@@ -109,5 +109,5 @@ def _warm(opened: Opened) -> None:
     """Nothing of this is told to anybody, or written down."""
     with suppress(WakebookError, OSError):  # the first question meets it again, and tells
         memory = opened()
-        memory.test_topics("wakebook")
+        memory.topics.test("wakebook")
         memory.context("wakebook", have=("topics",))

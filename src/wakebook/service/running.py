@@ -19,9 +19,9 @@ import msgspec
 
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
-from wakebook.memory import Check, to_run
 from wakebook.service.call import FILE, call
 from wakebook.service.unit import Unit, is_ours
+from wakebook.upkeep.doctor import Check, to_run
 from wakebook.version import __version__
 
 SECONDS = 2.0

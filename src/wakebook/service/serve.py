@@ -31,7 +31,9 @@ from wakebook.service.pool import Opened, Pool
 
 if TYPE_CHECKING:
     from wakebook.base.home import Home
-    from wakebook.memory import Memory, Ran, Sweep
+    from wakebook.learn.catch_up import Sweep
+    from wakebook.memory import Memory
+    from wakebook.upkeep.jobs import Ran
 
 REST_SECONDS = 60.0  # after the watcher has failed
 LOOK_SECONDS = 2.0  # whether config.toml has changed
@@ -113,7 +115,7 @@ class Watching:
                 return
             seen = self._opened.mark()
             try:
-                self._opened().watch(self._turn, self._swept, self._failed, self._ran)
+                self._opened().jobs.watch(self._turn, self._swept, self._failed, self._ran)
             except Exception as error:  # noqa: BLE001 - config.toml is wrong; or anything passing
                 said = str(error) if isinstance(error, WakebookError) else repr(error)
                 self._failed(said)

@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from wakebook.base import clock, errors
 from wakebook.base.errors import WakebookError
-from wakebook.memory import Memory, Query
+from wakebook.log.query import Query
+from wakebook.memory import Memory
 from wakebook.service.call import call
 
 if TYPE_CHECKING:
-    from wakebook.memory import Context, Entry, Found, Shown
+    from wakebook.log.entry import Entry
+    from wakebook.recall.show import Shown
+    from wakebook.recall.slot import Context
+    from wakebook.store.search import Found
 
 SECONDS = 20.0
 BUSY = 423  # another process is writing
@@ -73,10 +77,10 @@ class Served(Memory):
 def _decoded(body: bytes, answers: str) -> Any:
     import msgspec
 
-    from wakebook import memory
+    from wakebook.service.verbs import answer_type
 
     try:
-        return msgspec.json.decode(body, type=getattr(memory, answers))
+        return msgspec.json.decode(body, type=answer_type(answers))
     except msgspec.MsgspecError:  # a service of another version
         return None
 

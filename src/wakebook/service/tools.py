@@ -17,7 +17,10 @@ from wakebook.base.errors import NotFound, WakebookError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wakebook.memory import Entry, Hit, Memory, Shown
+    from wakebook.log.entry import Entry
+    from wakebook.memory import Memory
+    from wakebook.recall.show import Shown
+    from wakebook.store.hits import Hit
 
 FILE = Path(__file__).with_name("tools.json")
 LIST: list[dict[str, Any]] = json.loads(FILE.read_bytes())
@@ -49,7 +52,7 @@ def call(memory: Memory, name: str, arguments: object, session: str = "") -> Ans
     assert isinstance(arguments, dict)
     given = {key: _whole(value) for key, value in arguments.items() if value is not None}
     try:
-        if name != "context" and memory.kind_of(session) == "group":
+        if name != "context" and memory.turns.kind_of(session) == "group":
             return _failed("This is a group chat: the user's private memory stays closed here.")
         return _DOERS[name](memory, given, session)
     except WakebookError as error:
@@ -117,7 +120,7 @@ def _brief(value: Any) -> str:
 
 
 def _search(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
-    from wakebook.memory import Query
+    from wakebook.log.query import Query
 
     query = Query(
         text=given.get("query", ""),
@@ -139,7 +142,7 @@ def _search(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
 
 def _subject(memory: Memory, name: str) -> str:
     """A subject's slug, by any name that it has."""
-    return memory.registry().names().get(name.strip().casefold(), name)
+    return memory.log.registry().names().get(name.strip().casefold(), name)
 
 
 def _result(hit: Hit) -> dict[str, Any]:
@@ -183,20 +186,20 @@ def _file(memory: Memory, path: str) -> str:
         return ""
     name = wanted.name
     if name in ("MEMORY.md", "memory.md"):
-        return f"{memory.memory_file()}{path.removeprefix(name)}"
+        return f"{memory.opened.memory_file()}{path.removeprefix(name)}"
     root = memory.home.root.resolve()
     try:
         inside = (root / name).resolve().relative_to(root).parts
     except (ValueError, OSError):
         inside = ()
     allowed = bool(inside) and inside[0] in READABLE
-    if "\0" in name or not (allowed or Path(name).resolve() in memory.elsewhere()):
+    if "\0" in name or not (allowed or Path(name).resolve() in memory.opened.elsewhere()):
         raise NotFound(f"There is no file {name!r} in the memory. memory_search tells paths.")
     return path
 
 
 def _entry(memory: Memory, shown: Shown) -> dict[str, Any]:
-    from wakebook.memory import as_dict
+    from wakebook.log.entry import as_dict
 
     assert shown.entry is not None
     data: dict[str, Any] = {"entry": as_dict(shown.entry)}

@@ -24,7 +24,7 @@ class Verb(NamedTuple):
     about: str
     asks: type[asks.Ask]
     does: Callable[[Any, Any], Any]  # with the memory, or a conversation, and what is asked
-    answers: str  # a name of wakebook.memory; or "key: name", or "key: [name]" for a list of them
+    answers: str  # a name of ANSWERS; or "key: name", or "key: [name]" for a list of them
     long: bool = False  # it may read whole conversations, or ask a model
 
 
@@ -39,12 +39,12 @@ def _search(memory: Memory, ask: asks.Search) -> Any:
 
 
 def _log(memory: Memory, ask: asks.Log) -> Any:
-    found = memory.entries(_query(ask))
+    found = memory.log.entries(_query(ask))
     return found[-ask.limit :] if ask.limit else found
 
 
 def _query(ask: asks.Filters, **more: Any) -> Any:
-    from wakebook.memory import Query
+    from wakebook.log.query import Query
 
     names = ("text", "types", "subjects", "kinds", "status", "session", "since", "until", "all")
     return Query(**{name: getattr(ask, name) for name in names}, **more)
@@ -92,7 +92,7 @@ def _flush(memory: Memory, ask: asks.Flush) -> Any:
 
 
 def _fire(memory: Memory, ask: asks.Fire) -> Any:
-    return memory.fire(ask.source, ask.event, payload=ask.payload, session=ask.session)
+    return memory.topics.fire(ask.source, ask.event, payload=ask.payload, session=ask.session)
 
 
 TABLE: tuple[Verb, ...] = (
@@ -153,7 +153,13 @@ TABLE: tuple[Verb, ...] = (
         _fire,
         "fired: [Fired]",
     ),
-    Verb("topics", "The topics.", asks.Nothing, lambda m, a: m.topics().topics, "topics: [Topic]"),
+    Verb(
+        "topics",
+        "The topics.",
+        asks.Nothing,
+        lambda m, a: m.topics.read().topics,
+        "topics: [Topic]",
+    ),
     Verb("status", "How the memory is doing.", asks.Nothing, lambda m, a: m.status(), "Status"),
     Verb(
         "doctor",
@@ -174,7 +180,7 @@ TABLE: tuple[Verb, ...] = (
         "brief",
         "Write the briefing into MEMORY.md.",
         asks.Brief,
-        lambda m, a: m.brief(ask=a.ask),
+        lambda m, a: m.notes.brief(ask=a.ask),
         "Brief",
         long=True,
     ),
@@ -182,7 +188,7 @@ TABLE: tuple[Verb, ...] = (
         "notes",
         "Bring the notes up to date.",
         asks.Full,
-        lambda m, a: m.notes(full=a.full),
+        lambda m, a: m.notes.update(full=a.full),
         "Updated",
         long=True,
     ),
@@ -190,7 +196,7 @@ TABLE: tuple[Verb, ...] = (
         "index",
         "Bring the search index up to date.",
         asks.Full,
-        lambda m, a: m.index(full=a.full),
+        lambda m, a: m.index.sync(full=a.full),
         "Synced",
         long=True,
     ),
@@ -198,7 +204,7 @@ TABLE: tuple[Verb, ...] = (
         "jobs",
         "The jobs, when they ran and when they run next.",
         asks.Nothing,
-        lambda m, a: m.jobs(),
+        lambda m, a: m.jobs.listed(),
         "jobs: [Standing]",
     ),
     Verb(
@@ -213,12 +219,24 @@ TABLE: tuple[Verb, ...] = (
         "commit",
         "Commit what is waiting to git, now.",
         asks.Commit,
-        lambda m, a: m.commit(a.summary) or "",
+        lambda m, a: m.history.commit(a.summary) or "",
         "commit: str",
         long=True,
     ),
-    Verb("why", "Where a line of a note comes from.", asks.Why, lambda m, a: m.why(a.place), "Why"),
-    Verb("when", "When something was learned.", asks.When, lambda m, a: m.when(a.text), "Learned"),
+    Verb(
+        "why",
+        "Where a line of a note comes from.",
+        asks.Why,
+        lambda m, a: m.notes.why(a.place),
+        "Why",
+    ),
+    Verb(
+        "when",
+        "When something was learned.",
+        asks.When,
+        lambda m, a: m.history.when(a.text),
+        "Learned",
+    ),
     Verb(
         "costs",
         "What the models have cost.",
@@ -230,14 +248,14 @@ TABLE: tuple[Verb, ...] = (
         "prune",
         "Make the old tool results of a message list smaller.",
         asks.Prune,
-        lambda m, a: m.prune_messages(a.messages, a.window, idle_ms=a.idle_ms),
+        lambda m, a: m.window.prune(a.messages, a.window, idle_ms=a.idle_ms),
         "Pruned",
     ),
     Verb(
         "slide",
         "A message list that fits a budget: its oldest messages drop.",
         asks.Slide,
-        lambda m, a: m.slide(a.messages, a.budget, a.session, anyway=a.anyway),
+        lambda m, a: m.window.slide(a.messages, a.budget, a.session, anyway=a.anyway),
         "Slid",
         long=True,
     ),
@@ -307,3 +325,36 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     raise NotImplementedError(f"{type(value).__name__} is not for JSON")
+
+
+ANSWERS = {  # the types of answers -> where they are defined
+    "Account": "learn.account",
+    "Brief": "notes.brief",
+    "Check": "upkeep.doctor",
+    "Context": "recall.slot",
+    "Costs": "upkeep.costs",
+    "Decision": "recall.topics.activation",
+    "Entry": "log.entry",
+    "Fired": "recall.topics.fired",
+    "Flushed": "learn.flush",
+    "Forgetting": "upkeep.forget",
+    "Found": "store.search",
+    "Learned": "history.past",
+    "Pruned": "recall.prune",
+    "Ran": "upkeep.jobs",
+    "Shown": "recall.show",
+    "Slid": "recall.window",
+    "Standing": "upkeep.jobs",
+    "Status": "upkeep.status",
+    "Sweep": "learn.catch_up",
+    "Synced": "store.sync",
+    "Topic": "recall.topics.topic",
+    "Updated": "notes.write",
+    "Why": "notes.why",
+}
+
+
+def answer_type(name: str) -> Any:
+    from importlib import import_module
+
+    return getattr(import_module(f"wakebook.{ANSWERS[name]}"), name)

@@ -63,6 +63,11 @@ class Index:
         """Something was written by this process: look at the next search, not some time."""
         self._looked = -LOOK_SECONDS
 
+    def close(self) -> None:
+        """Let go of the database; it is opened again when it is needed."""
+        with self._lock:
+            self.store.close()
+
     # --- sync ------------------------------------------------------------------------
 
     def sync(self, *, full: bool = False, progress: Progress | None = None) -> Synced:

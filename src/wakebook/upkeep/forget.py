@@ -10,6 +10,7 @@ still hold the words.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
@@ -186,3 +187,8 @@ def _commit(home: Home, history: History, count: int) -> None:
         history.repository.commit("maintenance", summary, paths)
     except GitError as error:
         home.trace("failure", where="git", error=str(error))
+
+
+def untold(home: Home) -> None:
+    """Sessions that go on may have been told what is gone: they are told everything again."""
+    shutil.rmtree(home.cache / "told", ignore_errors=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from cronsim import CronSim, CronSimError
@@ -22,6 +23,16 @@ from wakebook.base.errors import ConfigError, NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import state as states
 from wakebook.capture.state import JobRun
+
+if TYPE_CHECKING:
+    from threading import Event
+
+    from wakebook.capture.state import Session
+    from wakebook.history.timeline import Timeline
+    from wakebook.learn.catch_up import Sweep
+    from wakebook.notes.brief import Brief
+    from wakebook.opened import Opened
+    from wakebook.recall.topics.book import Book
 
 # The order of one tick: first what brings news, then what is made of it, then what keeps it.
 ORDER = (
@@ -38,6 +49,7 @@ ORDER = (
 RETRY = timedelta(minutes=15)  # after a first failure; twice as long after every further one
 DOUBLINGS = 12
 REPEATED = timedelta(hours=2, seconds=1)  # no clock is set back further
+UNKNOWN = timedelta(minutes=15)  # how far a first look for due topics goes back
 SOME_DAY = datetime(2001, 1, 1, tzinfo=UTC)
 
 
@@ -299,3 +311,170 @@ def _origin(error: Exception) -> dict[str, str]:
 
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     return {"origin": " > ".join(f"{frame.name}:{frame.lineno}" for frame in frames)}
+
+
+class Observe(Protocol):
+    """Catches up on sessions; with `absent`, also on those whose source is gone."""
+
+    def __call__(
+        self, found: Sequence[Session], *, absent: bool, stopped: Callable[[], bool]
+    ) -> Sweep: ...
+
+
+class Jobs:
+    """The jobs of a home: which there are, those that are due, and watching."""
+
+    def __init__(
+        self,
+        opened: Opened,
+        observe: Observe,
+        bodies: Mapping[str, Body],
+        afterwards: Callable[[], None],
+    ) -> None:
+        """`observe` catches up on sessions; `bodies`: what every other job does. `afterwards`
+        hears that one has run."""
+        self._opened = opened
+        self._home = opened.home
+        self._observe = observe
+        self._bodies = bodies
+        self._afterwards = afterwards
+
+    def listed(self) -> list[Standing]:
+        """Every job: what it does, how its last run went, and when it runs next."""
+        runs, now = self._opened.state().jobs, self._opened.now()
+        return [standing(job, runs.get(job.name), now) for job in self._table()]
+
+    def tick(
+        self, names: Iterable[str] = (), *, told: Callable[[Ran], None] = lambda ran: None
+    ) -> list[Ran]:
+        """Run the jobs that are due; or those with these names, due or not."""
+        wanted = tuple(names)
+        table = self._table()
+        return self._tick(named(table, wanted) if wanted else table, bool(wanted), told)
+
+    def watch(
+        self,
+        stop: Event,
+        told: Callable[[Sweep], None] = lambda done: None,
+        failed: Callable[[str], None] = lambda error: None,
+        ran: Callable[[Ran], None] = lambda ran: None,
+    ) -> None:
+        """Catch up as things are said, and run the jobs, until `stop` is set.
+
+        `told` hears of every catch-up, `ran` of every job, `failed` of a passing error.
+        """
+        from wakebook.upkeep.watch import watch
+
+        table = self._table()
+        self._opened.now()  # what is wrong with config.toml is told at once, not once a minute
+
+        def safely(work: Callable[[], object]) -> None:
+            try:
+                work()
+            except (WakebookError, OSError) as error:
+                failed(str(error))
+                with suppress(OSError):
+                    self._home.trace("failure", where="watch", error=str(error))
+
+        def catch_up(found: list[Session]) -> None:
+            safely(lambda: told(self._observe(found, absent=False, stopped=stop.is_set)))
+
+        def tick(jobs: tuple[Job, ...], asked: bool = False) -> None:
+            safely(lambda: self._tick(jobs, asked, ran, told, stop.is_set))
+
+        recovery = tuple(job for job in table if job.name == "observe" and job.expression)
+        tick(recovery, asked=True)
+
+        def due() -> None:  # with the topics that there are by then
+            safely(lambda: self._tick(self._table(), False, ran, told, stop.is_set))
+
+        watch(self._opened.config, self._opened.state, catch_up, stop, due)
+
+    def _table(self) -> tuple[Job, ...]:
+        self._home.require()
+        jobs = table(self._opened.config.schedule, self._home.config)
+        if self._any_cron():
+            return jobs
+        # nobody waits for it: then it need not run every five minutes
+        why = "when a topic has a cron trigger"
+        return tuple(
+            msgspec.structs.replace(job, expression="", idle=why)
+            if job.name == "topics" and job.expression
+            else job
+            for job in jobs
+        )
+
+    def _any_cron(self) -> bool:
+        """Whether a topic may have a cron trigger. Reading them all takes longer than this."""
+        files = (self._home.root / "topics").rglob("*.md")
+        return any(map(_mentions_cron, files))
+
+    def _tick(
+        self,
+        jobs: tuple[Job, ...],
+        asked: bool,
+        told: Callable[[Ran], None],
+        caught_up: Callable[[Sweep], None] = lambda done: None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> list[Ran]:
+        bodies = self._with_observe(caught_up, stopped)
+        now = self._opened.now
+        done = tick(self._home, jobs, bodies, now, asked=asked, told=told, stopped=stopped)
+        if any(ran.outcome != "busy" for ran in done):
+            self._afterwards()
+        return done
+
+    def _with_observe(
+        self, caught_up: Callable[[Sweep], None], stopped: Callable[[], bool]
+    ) -> dict[str, Body]:
+        def observe(slot: Slot) -> str:
+            done = self._observe(self._opened.sessions(), absent=True, stopped=stopped)
+            caught_up(done)
+            return _swept(done)
+
+        return {"observe": observe, **self._bodies}
+
+
+def _mentions_cron(path: Path) -> bool:
+    try:
+        return b"cron" in path.read_bytes()
+    except OSError:
+        return path.is_file()  # it may, for all we know
+
+
+def _swept(done: Sweep) -> str:
+    said = f"messages read: {done.messages}, entries remembered: {done.entries}"
+    if not (done.messages or done.entries or done.closed):
+        said = "nothing new"
+    troubled = len(done.failed) + len(done.held)
+    return f"{said}, sessions that failed: {troubled} (`wakebook audit`)" if troubled else said
+
+
+# --- what some jobs do -----------------------------------------------------------------------
+
+
+def fired(opened: Opened, topics: Book) -> str:
+    """Fire the topics whose cron trigger is due since the last time that this job ran."""
+    now, last = opened.now(), opened.state().jobs.get("topics")
+    since = last.well if last and last.well and last.well <= now else now - UNKNOWN
+
+    def due(schedule: str) -> bool:
+        slot = Job(name="topic", expression=schedule).previous(now)
+        return slot is not None and slot > since
+
+    found = topics.fire_due(due)
+    names = dict.fromkeys(one.topic for one in found)
+    return f"fired: {', '.join(names)}" if found else "nothing is due"
+
+
+def briefed(done: Brief) -> str:
+    lines = "1 line" if len(done.lines) == 1 else f"{len(done.lines)} lines"
+    return f"{lines} {'written to' if done.changed else 'unchanged in'} {done.path.name}"
+
+
+def committed(history: Timeline) -> str:
+    git = history.git()
+    if git.repository is None:  # which `status` shows; it is no failure every half hour
+        return f"nothing committed: {git.note()}"
+    done = history.commit()
+    return f"committed {done}" if done else "nothing to commit"

@@ -84,9 +84,9 @@ def write(folder: Path, name: str, whole: str) -> Path:
 
 
 def names(memory: Memory) -> list[str]:
-    return [one.name for one in memory.topics().topics]
+    return [one.name for one in memory.topics.read().topics]
 
 
 def problems(memory: Memory) -> dict[str, tuple[int, str]]:
     """What is wrong, by file: line and words."""
-    return {one.path: (one.line, one.problem) for one in memory.topics().bad}
+    return {one.path: (one.line, one.problem) for one in memory.topics.read().bad}

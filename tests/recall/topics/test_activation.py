@@ -300,7 +300,7 @@ def test_a_manual_topic_comes_by_name_only(home: Memory) -> None:
 
 def test_a_test_writes_nothing_down(home: Memory) -> None:
     before = sorted(path.name for path in home.home.root.rglob("*"))
-    found = home.test_topics("hm", paths=("a.py",))
+    found = home.topics.test("hm", paths=("a.py",))
     assert [(one.topic.name, one.decision.activated) for one in found] == [("style", True)]
     assert sorted(path.name for path in home.home.root.rglob("*")) == before
 

@@ -39,7 +39,7 @@ def decided(memory: Memory, said: str = MESSAGE) -> dict[str, Decision]:
 def test_every_decision_is_traced_with_its_scores(memory: Memory) -> None:
     told = decided(memory)
     assert set(told) == {"boats", "taxes"}
-    assert memory.gates()[1] == list(told.values())
+    assert memory.topics.decided()[1] == list(told.values())
     boats = told["boats"]
     assert boats.id and boats.id != told["taxes"].id
     assert boats.message == MESSAGE
@@ -55,14 +55,16 @@ def test_every_decision_is_traced_with_its_scores(memory: Memory) -> None:
 def test_the_session_is_traced(memory: Memory) -> None:
     memory.context(MESSAGE, session="claude-code/s1")
     memory.observe(MESSAGE, session="s2")
-    assert {one.session for one in memory.gates()[1]} == {"s1"}  # no trigger looks at output
+    assert {one.session for one in memory.topics.decided()[1]} == {
+        "s1"
+    }  # no trigger looks at output
 
 
 def test_the_agents_words_are_traced_as_such(tmp_path: Path) -> None:
     front = FRONT.format("auto", "otter") + "    scope: output\n"
     memory = equip(tmp_path / "h", {"boats": text(front)})
     (one,) = memory.observe("I took the otter", session="s2")
-    (known,) = memory.gates()[1]
+    (known,) = memory.topics.decided()[1]
     assert known == one
     assert (one.direction, one.session, one.message) == ("output", "s2", "I took the otter")
 
@@ -101,12 +103,12 @@ def test_no_secret_is_written_down(memory: Memory, secret: str) -> None:
 
 def test_a_message_of_nothing_is_no_decision(memory: Memory) -> None:
     assert decided(memory, "") == decided(memory, "  \n") == {}
-    assert memory.gates()[1] == []
+    assert memory.topics.decided()[1] == []
 
 
 def test_of_one_topic(memory: Memory) -> None:
     decided(memory)
-    rows, found = memory.gates("boats")
+    rows, found = memory.topics.decided("boats")
     assert [row.topic for row in rows] == ["boats"]
     assert [one.topic for one in found] == ["boats"]
 
@@ -116,7 +118,7 @@ def test_what_is_broken_in_the_trace_is_passed_over(memory: Memory) -> None:
     with memory.home.trace_file.open("a") as stream:
         stream.write('{"event": "gate", "topic": 3}\n{"event": "gate"}\nnot json\n[1]\n')
     decided(memory)
-    assert len(memory.gates()[1]) == 4
+    assert len(memory.topics.decided()[1]) == 4
 
 
 # --- judged ------------------------------------------------------------------------------
@@ -124,34 +126,34 @@ def test_what_is_broken_in_the_trace_is_passed_over(memory: Memory) -> None:
 
 def test_feedback_survives_the_trace(memory: Memory) -> None:
     told = decided(memory)
-    assert memory.judge(told["boats"].id, useful=True) == told["boats"]
+    assert memory.topics.judge(told["boats"].id, useful=True) == told["boats"]
     memory.home.trace_file.unlink()
-    (row,) = memory.gates("boats")[0]
+    (row,) = memory.topics.decided("boats")[0]
     assert (row.decided, row.useful, row.useless, row.precision) == (0, 1, 0, 1.0)
-    assert memory.judge(told["boats"].id, useful=False) == told["boats"]
-    (row,) = memory.gates("boats")[0]
+    assert memory.topics.judge(told["boats"].id, useful=False) == told["boats"]
+    (row,) = memory.topics.decided("boats")[0]
     assert (row.useful, row.useless, row.precision) == (0, 1, 0.0)
 
 
 def test_the_last_word_counts(memory: Memory) -> None:
     one = decided(memory)["boats"].id
     for useful in (True, False, False, True, False):
-        memory.judge(one, useful=useful)
-    (row,) = memory.gates("boats")[0]
+        memory.topics.judge(one, useful=useful)
+    (row,) = memory.topics.decided("boats")[0]
     assert (row.useful, row.useless) == (0, 1)
     assert len((memory.home.root / "feedback.jsonl").read_bytes().splitlines()) == 5
 
 
 def test_a_beginning_is_enough_if_it_is_one(memory: Memory) -> None:
     told = decided(memory)
-    assert memory.judge(told["boats"].id[:8], useful=True).topic == "boats"
+    assert memory.topics.judge(told["boats"].id[:8], useful=True).topic == "boats"
 
 
 @pytest.mark.parametrize("name", ["nobody", "", "a", "*", "-"])
 def test_an_unknown_decision(memory: Memory, name: str) -> None:
     decided(memory)
     with pytest.raises(NotFound, match=r"There is no decision .*`wakebook gates` shows the ids"):
-        memory.judge(name, useful=True)
+        memory.topics.judge(name, useful=True)
     assert not (memory.home.root / "feedback.jsonl").exists()
 
 
@@ -163,21 +165,21 @@ def test_a_beginning_of_several(memory: Memory) -> None:
     ]  # fmt: skip
     memory.home.trace_file.write_text("\n".join(lines) + "\n")
     with pytest.raises(NotFound, match="2 begin with it"):
-        memory.judge("abcd", useful=True)
+        memory.topics.judge("abcd", useful=True)
     with pytest.raises(NotFound):
-        memory.judge("abc", useful=True)
-    assert memory.judge("abcd1", useful=True).id == "abcd1"
+        memory.topics.judge("abc", useful=True)
+    assert memory.topics.judge("abcd1", useful=True).id == "abcd1"
 
 
 def test_broken_feedback_is_passed_over(memory: Memory) -> None:
     one = decided(memory)["boats"].id
-    memory.judge(one, useful=True)
+    memory.topics.judge(one, useful=True)
     path = memory.home.root / "feedback.jsonl"
     path.write_bytes(b'{"at": 1}\nhalf a li\n\xff\n' + path.read_bytes() + b'{"useful": tr')
-    (row,) = memory.gates("boats")[0]
+    (row,) = memory.topics.decided("boats")[0]
     assert row.useful == 1
-    memory.judge(one, useful=False)  # behind half a line
-    (row,) = memory.gates("boats")[0]
+    memory.topics.judge(one, useful=False)  # behind half a line
+    (row,) = memory.topics.decided("boats")[0]
     assert (row.useful, row.useless) == (0, 1)
 
 
@@ -341,8 +343,8 @@ def test_what_is_set_is_not_proposed_again() -> None:
 def test_proposals_through_the_whole_home(memory: Memory) -> None:
     for number in range(FEW):
         told = decided(memory, f"otter number {number}")
-        memory.judge(told["boats"].id, useful=False)
-    (row,) = memory.gates("boats")[0]
+        memory.topics.judge(told["boats"].id, useful=False)
+    (row,) = memory.topics.decided("boats")[0]
     assert (row.decided, row.useless, row.precision) == (FEW, FEW, 0.0)
     assert row.proposed is not None
     path = memory.home.root / "topics" / "boats.md"

@@ -185,8 +185,8 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
 def test_a_home_without_topics(tmp_path: Path) -> None:
     memory = equip(tmp_path / "h", {})
     (memory.home.root / "topics").rmdir()
-    assert (memory.topics().topics, memory.topics().bad) == ((), ())
-    assert memory.test_topics("tag the version") == []
+    assert (memory.topics.read().topics, memory.topics.read().bad) == ((), ())
+    assert memory.topics.test("tag the version") == []
     assert memory.context("tag the version").decisions == ()
 
 
@@ -219,17 +219,17 @@ def test_folders(tmp_path: Path) -> None:
     write(memory.home.root, "a/b/f", text("priority: 1\n"))
     assert names(memory) == ["a/b/d", "a/c", "b"]
     assert list(problems(memory)) == ["topics/a/b/f.md"]
-    found = memory.topics().get("a/b/d")
+    found = memory.topics.read().get("a/b/d")
     assert found is not None and found.path == "topics/a/b/d.md"
-    assert memory.topics().get("a/b/f") is None
+    assert memory.topics.read().get("a/b/f") is None
 
 
 def test_changes_are_seen(tmp_path: Path) -> None:
     memory = equip(tmp_path / "h", {"x": text(), "y": text()})
-    first = memory.topics()
-    assert memory.topics() is first  # nothing has changed
+    first = memory.topics.read()
+    assert memory.topics.read() is first  # nothing has changed
     write(memory.home.root, "x", text("priority: high\n"))
-    second = memory.topics()
+    second = memory.topics.read()
     assert [one.priority for one in second.topics] == ["high", "medium"]
     assert second.topics[1] is first.topics[1]  # and was not read again
     assert second is not first
@@ -245,7 +245,7 @@ def test_changes_are_seen(tmp_path: Path) -> None:
 
 def test_a_change_of_the_same_size_is_seen(tmp_path: Path) -> None:
     memory = equip(tmp_path / "h", {"x": text("priority: low\n")})
-    assert memory.topics().topics[0].priority == "low"
+    assert memory.topics.read().topics[0].priority == "low"
     path = write(memory.home.root, "x", text("priority: lox\n"))
     os.utime(path, ns=(1, 1))
     assert names(memory) == []
@@ -256,7 +256,7 @@ def test_what_is_matched_changes_with_the_files(tmp_path: Path) -> None:
     memory = equip(tmp_path / "h", {"x": text(front.format("otter"))})
 
     def told(message: str) -> list[str]:
-        return [one.topic.name for one in memory.test_topics(message) if one.decision.activated]
+        return [one.topic.name for one in memory.topics.test(message) if one.decision.activated]
 
     assert (told("an otter"), told("a badger")) == (["x"], [])
     write(memory.home.root, "x", text(front.format("badger")))

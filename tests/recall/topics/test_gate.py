@@ -332,7 +332,7 @@ def test_the_gate_opens_and_closes(server: ModelServer, tmp_path: Path) -> None:
     server.script(Say("YES"), Say("NO"))
     assert activated(memory, "zorb plinth one")
     assert not activated(memory, "zorb plinth two")
-    first, second = memory.gates()[1]
+    first, second = memory.topics.decided()[1]
     assert (first.gate, first.reason) == ("YES", "the gate says YES")
     assert (second.gate, second.reason) == ("NO", "the gate says NO")
     assert first.threshold == second.threshold == 0.0
@@ -346,7 +346,7 @@ def test_nobody_is_asked_who_need_not_be(server: ModelServer, tmp_path: Path) ->
     assert activated(home(server, tmp_path / "c", "critical"), "zorb plinth")
     assert not activated(home(server, tmp_path / "l", "low"), "zorb plinth")
     memory.observe("zorb plinth")
-    memory.test_topics("zorb plinth", direction="output")
+    memory.topics.test("zorb plinth", direction="output")
     assert server.chats == []
 
 

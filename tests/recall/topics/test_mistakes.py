@@ -130,7 +130,7 @@ def test_line_ends_and_byte_order_marks(tmp_path: Path, end: str, mark: str) -> 
     whole = mark + text(front).replace("\n", end)
     wrong = mark + text(front + "    scope: all\n").replace("\n", end)
     memory = equip(tmp_path / "h", {"a": whole, "b": wrong})
-    (found,) = memory.topics().topics
+    (found,) = memory.topics.read().topics
     assert (found.title, found.triggers[0].match) == ("Release", ("tag",))
     assert found.body == "Tag the version, then publish the changelog."
     assert problems(memory)["topics/b.md"][0] == 6

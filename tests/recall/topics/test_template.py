@@ -24,10 +24,10 @@ from wakebook.base.errors import WakebookError
 )
 def test_a_new_topic_is_one(tmp_path: Path, about: str) -> None:
     memory = equip(tmp_path / "h", {})
-    path = memory.new_topic("harbour/boat-day", about)
+    path = memory.topics.new("harbour/boat-day", about)
     assert path == memory.home.root / "topics" / "harbour" / "boat-day.md"
     assert problems(memory) == {}
-    found = memory.topics().get("harbour/boat-day")
+    found = memory.topics.read().get("harbour/boat-day")
     assert found is not None
     assert (found.title, found.activation, found.priority) == ("Boat day", "gated", "medium")
     if about.isprintable():
@@ -39,12 +39,12 @@ def test_a_new_topic_is_one(tmp_path: Path, about: str) -> None:
 def test_names_that_are_none(tmp_path: Path, name: str) -> None:
     memory = equip(tmp_path / "h", {})
     with pytest.raises(WakebookError, match="is no name for a topic"):
-        memory.new_topic(name)
+        memory.topics.new(name)
     assert list((memory.home.root / "topics").iterdir()) == []
 
 
 def test_a_new_topic_replaces_none(tmp_path: Path) -> None:
     memory = equip(tmp_path / "h", {"x": text()})
     with pytest.raises(WakebookError, match=r"topics/x\.md is there already"):
-        memory.new_topic("x")
+        memory.topics.new("x")
     assert (memory.home.root / "topics" / "x.md").read_text() == text()

@@ -23,11 +23,14 @@ from wakebook.recall.topics.triggers import Said
 
 
 class Book:
-    def __init__(self, home: Home, settings: Settings, gate: Callable[[], Gate]) -> None:
-        """`gate` is made when the first message comes."""
+    def __init__(
+        self, home: Home, settings: Settings, gate: Callable[[], Gate], own: Callable[[str], str]
+    ) -> None:
+        """`gate` is made when the first message comes; `own` gives a session's own id."""
         self._home = home
         self._settings = settings
         self._make_gate = gate
+        self._own = own
         self._files = TopicFiles(home)
         self._activator: Activator | None = None
 
@@ -36,7 +39,15 @@ class Book:
         return self._make_gate()
 
     def read(self) -> Read:
+        """The topics, and the files that are none, with what is wrong with them."""
+        self._home.require()
         return self._files.read()
+
+    def new(self, name: str, about: str = "") -> Path:
+        """A topic file to fill in, with every key that it may have."""
+        self._home.require()
+        with self._home.locked():
+            return create(self._home, name, about)
 
     def get(self, name: str) -> Topic:
         topic = self.read().get(name)
@@ -46,8 +57,14 @@ class Book:
 
     # --- messages ------------------------------------------------------------------------
 
-    def test(self, said: Said, session: str = "") -> list[Activation]:
-        """What would be activated, and why. Nothing is written down."""
+    def test(
+        self, message: str, *, direction: str = "input", paths: Sequence[str] = ()
+    ) -> list[Activation]:
+        """What a message would activate, and why. Nothing is traced."""
+        self._home.require()
+        return self._activated(Said(message, direction, tuple(paths)))
+
+    def _activated(self, said: Said, session: str = "") -> list[Activation]:
         if not said.text.strip() and not said.paths:
             return []
         read = self.read()
@@ -58,12 +75,16 @@ class Book:
 
     def activate(self, said: Said, session: str = "") -> list[Activation]:
         """What is activated, and why, written down."""
-        return decisions.trace(self._home, self.test(said, session), said.text)
+        return decisions.trace(self._home, self._activated(said, session), said.text)
 
-    def observe(self, said: Said, session: str = "") -> list[Decision]:
-        """What the agent itself has said: a topic that corrects it waits for its next turn, if
-        its session is known."""
-        found = self.activate(said, session)
+    def observe(
+        self, output: str, *, session: str = "", paths: Sequence[str] = ()
+    ) -> list[Decision]:
+        """Look at what the agent itself has said: a topic that corrects it waits for its next
+        turn, if its session is known."""
+        self._home.require()
+        session = self._own(session)
+        found = self.activate(Said(output, "output", tuple(paths)), session)
         if not session:  # whose next turn would it be?
             return [one.decision for one in found]
         self._add(
@@ -81,8 +102,12 @@ class Book:
 
     # --- from outside --------------------------------------------------------------------
 
-    def fire(self, source: str, event: str, payload: str, session: str) -> list[Fired]:
-        """A webhook has sent something."""
+    def fire(
+        self, source: str, event: str = "", *, payload: str = "", session: str = ""
+    ) -> list[Fired]:
+        """A webhook has sent something: topics that wait for it come with the next turn."""
+        self._home.require()
+        own = self._own(session)
 
         def meant(trigger: Trigger) -> bool:
             return (
@@ -98,22 +123,23 @@ class Book:
                 topic=topic.name,
                 why=f"webhook {label}",
                 at=clock.now(),
-                session=session,
+                session=own,
                 payload=said,
             )
             for topic in self.read().topics
             if any(map(meant, topic.triggers))
         )
 
-    def fire_topic(self, name: str, payload: str, session: str) -> Fired:
-        """By hand."""
+    def fire_topic(self, name: str, *, payload: str = "", session: str = "") -> Fired:
+        """Activate a topic by hand, for the next turn."""
+        self._home.require()
         return self._add(
             [
                 Fired(
                     topic=self.get(name).name,
                     why="fired by hand",
                     at=clock.now(),
-                    session=session,
+                    session=self._own(session),
                     payload=_kept(payload),
                 )
             ]
@@ -136,6 +162,8 @@ class Book:
     # --- waiting -------------------------------------------------------------------------
 
     def waiting(self) -> list[Fired]:
+        """Topics that were fired and wait for a turn."""
+        self._home.require()
         return fired.waiting(self._home, clock.now(), self._settings.fired_hours)
 
     def peek(self, session: str, kind: str) -> list[Fired]:
@@ -149,6 +177,29 @@ class Book:
 
     def settle(self, claimed: Sequence[Fired], told: Sequence[Fired]) -> None:
         fired.settle(self._home, claimed, told, clock.now(), self._settings.fired_hours)
+
+    # --- decisions -----------------------------------------------------------------------
+
+    def judgements(self) -> dict[str, bool]:
+        """Which decisions were judged, and whether they were useful."""
+        return {one.decision.id: one.useful for one in decisions.feedback(self._home)}
+
+    def decided(self, topic: str = "") -> tuple[list[decisions.Standing], list[Decision]]:
+        """How every topic has done, with thresholds that would do better; the newest decisions."""
+        self._home.require()
+        found = decisions.decisions(self._home, topic)
+        judged = [
+            one for one in decisions.feedback(self._home) if topic in ("", one.decision.topic)
+        ]
+        topics = [one for one in self.read().topics if topic in ("", one.name)]
+        if topic and not (found or judged or topics):
+            self.get(topic)  # which says that there is none
+        return decisions.standings(found, judged, topics), found
+
+    def judge(self, decision: str, *, useful: bool) -> Decision:
+        """Say whether a topic helped (or, if it was not activated, would have)."""
+        self._home.require()
+        return decisions.judge(self._home, decision, useful, clock.now())
 
 
 def _meets(one: Fired, session: str, kind: str) -> bool:

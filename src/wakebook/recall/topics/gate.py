@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.base.errors import ModelError
 from wakebook.base.home import Home
@@ -19,6 +19,10 @@ from wakebook.capture.clean import redact
 from wakebook.models import prompt
 from wakebook.models.chat import Models
 from wakebook.recall.topics.topic import Topic
+
+if TYPE_CHECKING:
+    from wakebook.opened import Opened
+
 
 MESSAGE = 500  # characters of a message
 DESCRIPTION = 200
@@ -134,3 +138,11 @@ def _word(yes: bool) -> str:
 def _shown(message: str) -> str:
     """What the model gets of a message: its beginning, without secrets."""
     return redact(message[: 20 * MESSAGE])[0][:MESSAGE]
+
+
+def quick_gate(opened: Opened) -> Gate:
+    """Asks the cheap model, and not for long: an agent waits."""
+    config = opened.config
+    seconds = config.topics.gate_seconds
+    settings = config.models.with_(timeout_seconds=seconds, attempts=1)
+    return Gate(opened.home, opened.models_with(config.with_(models=settings)), seconds)

@@ -1,5 +1,8 @@
-"""Parts: one home, opened, with everything that its verbs are made of. Nothing is read before
-it is needed."""
+"""Opened: one home with its settings, log, state, index and models, each read when first used.
+
+The façade makes one and hands it to every room. Whatever writes takes the home's lock through
+`writing`, which first finishes what a crash may have left half done.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,6 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from wakebook.capture.state import Session, State
-    from wakebook.history.history import History
-    from wakebook.history.repository import Repository
     from wakebook.learn.extract import Extractor
     from wakebook.learn.reading import Work
     from wakebook.log.chains import Chains
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
     from wakebook.models.model import Lend
     from wakebook.store.index import Index
 
-# Of the home: chats of your own agents, and what was imported. Known without any configuration.
+# Folders of the home that hold sessions: chats of your own agents, and imports.
 SESSIONS, IMPORTS = "sessions", "imports"
 
 
-class Parts:
+class Opened:
     def __init__(
         self,
         home: str | os.PathLike[str] | None = None,
@@ -44,15 +45,17 @@ class Parts:
         lend: Lend | None = None,
         config: Config | None = None,
         dry: bool = False,
+        verbatim: Callable[[Home], Extractor] | None = None,
     ) -> None:
         """`lend`: the host's own model, as a function of (system, prompt, most tokens).
-        `config`: instead of config.toml. `dry`: ask no model, note what would be asked."""
+        `config`: instead of config.toml. `dry`: ask no model, note what would be asked.
+        `verbatim`: makes the reader of imported memories."""
         self.home = Home(locate(home))
+        self.lend = lend
+        self.dry = dry
         self._extractor = extractor
-        self._lend = lend
         self._config = config
-        self._dry = dry
-        self._repository: Repository | None = None
+        self._verbatim = verbatim
 
     @cached_property
     def config(self) -> Config:
@@ -84,20 +87,26 @@ class Parts:
             where = f"{self.home.config}: [schedule] time_zone"
             raise ConfigError(f"{where}: {error}. Write one like Europe/Lisbon.") from error
 
+    # --- what there is -----------------------------------------------------------------------
+
     @cached_property
     def models(self) -> Models:
+        return self.models_with(self.config)
+
+    def models_with(self, config: Config, *, dry: bool = False) -> Models:
+        """Models by other settings than the home's."""
         from wakebook.models.chat import Models
 
-        return Models(self.home, self.config, os.environ, lend=self._lend, dry=self._dry)
+        return Models(self.home, config, os.environ, lend=self.lend, dry=dry or self.dry)
 
     @cached_property
-    def _ledger(self) -> Ledger:
+    def ledger(self) -> Ledger:
         from wakebook.log.log import Ledger
 
         return Ledger(self.home)
 
     @cached_property
-    def _index(self) -> Index:
+    def index(self) -> Index:
         from wakebook.store.index import Index
 
         return Index(self.home, self.config)
@@ -110,22 +119,22 @@ class Parts:
             self._extractor = choose(self.models, self.home, self.config)
         return self._extractor
 
-    def _work(self, sparing: bool = False) -> Work:
-        from wakebook.imports.extractor import ImportExtractor
+    def work(self, verbatim: Extractor | None = None, *, sparing: bool = False) -> Work:
+        """What reading a conversation takes. `verbatim`: another reader of imported memories."""
         from wakebook.learn.reading import Work
 
         return Work(
             self.home,
             self.config,
-            self._ledger,
+            self.ledger,
             self.extractor,
             sparing=sparing,
-            verbatim=ImportExtractor(self.home),
+            verbatim=verbatim or (self._verbatim(self.home) if self._verbatim else None),
         )
 
     def chains(self) -> Chains:
         self.home.require()
-        return self._ledger.chains()
+        return self.ledger.chains()
 
     def registry(self) -> Registry:
         from wakebook.log import subjects
@@ -138,29 +147,45 @@ class Parts:
         return states.load(self.home)
 
     def sessions(self, paths: Sequence[Path] = ()) -> list[Session]:
-        """Every session that can be found: the hosts' folders, or the given paths."""
+        """Every session that can be found: in the hosts' folders, or at the given paths."""
         from wakebook.capture.discover import sessions
 
         return sessions(self.config.hosts, self.state(), paths)
 
+    def memory_file(self) -> Path:
+        """MEMORY.md: in the home, or wherever config.toml says."""
+        chosen = self.config.briefing.memory_file
+        return self.home.root / configs.expand(chosen) if chosen else self.home.memory
+
+    def elsewhere(self) -> list[Path]:
+        """Files outside of the home that belong to the memory: MEMORY.md, mounted notes."""
+        found: list[Path] = []
+        if self.config.briefing.memory_file:
+            found.append(self.memory_file().resolve())
+        if self.config.mounts.homes:
+            from wakebook.store.index import notes
+
+            found += notes(self.home, self.config)
+        return found
+
+    # --- writing -----------------------------------------------------------------------------
+
     @contextmanager
-    def _writing(self) -> Iterator[State]:
+    def writing(self) -> Iterator[State]:
         from wakebook.learn.entries import settle
 
         self.home.require()
         with self.home.locked():
             yield settle(self.home)
-        self._index.changed()
+        self.index.changed()
 
-    def history(self, models: Models | None = None) -> History:
-        from wakebook.history.history import History
+    def settle(self) -> None:
+        """Finish what a crash may have left half done."""
+        with self.writing():
+            pass
 
-        found = History(self.home, self.config, models or self.models, self._repository)
-        self._repository = found.repository  # looking for it takes a process
-        return found
-
-    def _quietly(self, where: str, work: Callable[[], object]) -> None:
-        """What went wrong is in `status`; nothing else depends on it."""
+    def quietly(self, where: str, work: Callable[[], object]) -> None:
+        """A step that nothing else depends on: if it fails, `status` shows why."""
         try:
             work()
         except (WakebookError, OSError) as error:

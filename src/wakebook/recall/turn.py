@@ -1,44 +1,39 @@
-"""The verbs for a turn: the context of a message, the topics behind it, and what they led to."""
+"""Turns: for a message of a session, what an agent needs to know."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import timedelta
 from functools import cached_property
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from wakebook.base import cache, clock
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.log.query import Query
-from wakebook.memory.learning import Learning
 
 if TYPE_CHECKING:
     from wakebook.capture.state import Progress
+    from wakebook.opened import Opened
     from wakebook.recall.context import Sources
     from wakebook.recall.messages import Spoke, Transcripts
     from wakebook.recall.slot import Context
     from wakebook.recall.texts import Texts
-    from wakebook.recall.topics.activation import Activation, Decision
     from wakebook.recall.topics.book import Book
-    from wakebook.recall.topics.decisions import Standing
     from wakebook.recall.topics.fired import Fired
-    from wakebook.recall.topics.gate import Gate
-    from wakebook.recall.topics.topic import Read
     from wakebook.recall.wake import Handoff
     from wakebook.store.search import Passages
 
-UNKNOWN = timedelta(minutes=15)  # how far a first look for due topics goes back
 HANDOFFS = "handoffs.json"
 SHORT, LONG = 4, 20  # characters of an id that may be shortened, and of how much of it
 
 
-class Turns(Learning):
-    # --- context -------------------------------------------------------------------------
+class Turns:
+    def __init__(self, opened: Opened, topics: Book) -> None:
+        self._opened = opened
+        self._home = opened.home
+        self._topics = topics
 
     def context(
         self,
@@ -71,12 +66,12 @@ class Turns(Learning):
         from wakebook.recall.context import Request, check, compile_context
         from wakebook.recall.topics.triggers import Said
 
-        self.home.require()
-        budget = budget or self.config.context.budget
+        self._home.require()
+        budget = budget or self._opened.config.context.budget
         check(budget)  # before anything is decided and written down
-        slots = _slots((*have, *self.config.context.have))
-        own, kind, transcript = self._session(session, kind)
-        begun, book = perf_counter(), self._book
+        slots = _slots((*have, *self._opened.config.context.have))
+        own, kind, transcript = self.resolved(session, kind)
+        begun, book = perf_counter(), self._topics
         asked = [book.get(name) for name in topics]
         wants = kind != "subagent" and "topics" not in slots
         found = book.activate(Said(message, "input", tuple(paths)), own) if wants else []
@@ -98,10 +93,10 @@ class Turns(Learning):
         try:
             request = request._replace(topics=playbooks.active(found, waits, asked, read.topics))
             sources = self._sources(message, kind)
-            done, fired = compile_context(request, sources, self.config.context)
+            done, fired = compile_context(request, sources, self._opened.config.context)
             while characters and len(done.text) > characters:
                 request = request._replace(budget=_smaller(done, request.budget, characters))
-                done, fired = compile_context(request, sources, self.config.context)
+                done, fired = compile_context(request, sources, self._opened.config.context)
         finally:
             if session:
                 book.settle(waits, fired)
@@ -112,7 +107,7 @@ class Turns(Learning):
             steps={"activate": spent, **done.steps},
         )
 
-    def _session(self, name: str, kind: str = "main") -> tuple[str, str, str]:
+    def resolved(self, name: str, kind: str = "main") -> tuple[str, str, str]:
         """A session's own id, its kind, and the transcript of its open window.
 
         The kind is as it was given, as state.json knows it, or as OpenClaw's key tells. It may
@@ -122,7 +117,7 @@ class Turns(Learning):
         from wakebook.recall.slot import KINDS
 
         host, _, rest = name.partition("/")
-        bare = rest if host.replace("-", "_") in self.config.hosts.settings else name
+        bare = rest if host.replace("-", "_") in self._opened.config.hosts.settings else name
         known = self._known_session(bare, exactly=host == "plain") if bare else None
         chosen = kind or (known.kind if known else kind_of_key(bare) if ":" in bare else "main")
         if chosen not in KINDS:
@@ -131,12 +126,16 @@ class Turns(Learning):
             return known.id, chosen, known.window.path if known.window else ""
         return bare, chosen, self._transcripts.path(bare)
 
+    def id_of(self, session: str) -> str:
+        """A session's own id."""
+        return self.resolved(session)[0]
+
     def kind_of(self, session: str) -> str:
         """main, group, subagent, cron or hook: by its id, its key, or what is known of it."""
-        return self._session(session, "")[1] if session else "main"
+        return self.resolved(session, "")[1] if session else "main"
 
     def _known_session(self, name: str, exactly: bool = False) -> Progress | None:
-        sessions = list(self.state().sessions.values())
+        sessions = list(self._opened.state().sessions.values())
         exact = [one for one in sessions if name in (one.id, one.key, f"{one.id}@{one.part}")]
         fitting = exact or [  # of an id that nobody would type; "work" is not "work-monday"
             one
@@ -165,18 +164,18 @@ class Turns(Learning):
     def _transcripts(self) -> Transcripts:
         from wakebook.recall.messages import Transcripts
 
-        return Transcripts(self.home)
+        return Transcripts(self._home)
 
     def _sources(self, message: str, kind: str) -> Sources:
         from wakebook.recall.context import Sources
 
         return Sources(
-            home=self.home,
+            home=self._home,
             texts=self._texts,
-            memory_file=self.memory_file(),
+            memory_file=self._opened.memory_file(),
             handoffs=self._handoffs() if kind == "main" else (),
             search=lambda: self._passages(message, kind),
-            now=self.now(),
+            now=self._opened.now(),
         )
 
     @cached_property
@@ -190,14 +189,14 @@ class Turns(Learning):
         from wakebook.recall.slot import PUBLIC
 
         query = Query(text=message, categories=PUBLIC if kind == "group" else ())
-        found = self._index.passages(query, clock.now(), MOST)
+        found = self._opened.index.passages(query, clock.now(), MOST)
         if kind == "main":
             return found
         # MEMORY.md may live elsewhere, mounted homes have notes of every kind, and a handoff is
         # from one main session to the next
-        memory = self.memory_file()
-        inside = memory.is_relative_to(self.home.root)
-        own = self.home.relative(memory) if inside else "/"
+        memory = self._opened.memory_file()
+        inside = memory.is_relative_to(self._home.root)
+        own = self._home.relative(memory) if inside else "/"
         private = ("/", "knowledge/memory/", own)
         return found._replace(
             found=[
@@ -211,125 +210,16 @@ class Turns(Learning):
         """What sessions have left behind. Cached until something changes, as `wake` is."""
         from wakebook.recall.wake import Handoff, handoffs
 
-        root = str(self.home.root)
+        root = str(self._home.root)
         kept = cache.read(root, HANDOFFS)
         if kept is not None:
             with suppress(ValueError, TypeError):
                 return [Handoff(*one) for one in json.loads(kept)]
         key = cache.key(root)
-        found = handoffs(self.chains(), self.state().sessions.values())
+        found = handoffs(self._opened.chains(), self._opened.state().sessions.values())
         with suppress(OSError):  # a read-only home still answers, only slower
-            self.home.replace(self.home.cache / HANDOFFS, f"{key}\n{json.dumps(found)}")
+            self._home.replace(self._home.cache / HANDOFFS, f"{key}\n{json.dumps(found)}")
         return found
-
-    # --- topics --------------------------------------------------------------------------
-
-    @cached_property
-    def _book(self) -> Book:
-        from wakebook.recall.topics.book import Book
-
-        return Book(self.home, self.config.topics, self._gate)
-
-    def _gate(self) -> Gate:
-        """Asks the cheap model, and not for long: somebody waits."""
-        from wakebook.models.chat import Models
-        from wakebook.recall.topics.gate import Gate
-
-        settings = self.config.models.with_(
-            timeout_seconds=self.config.topics.gate_seconds, attempts=1
-        )
-        quick = self.config.with_(models=settings)
-        models = Models(self.home, quick, os.environ, lend=self._lend, dry=self._dry)
-        return Gate(self.home, models, self.config.topics.gate_seconds)
-
-    def topics(self) -> Read:
-        """The topics, and the files that are none, with what is wrong with them."""
-        self.home.require()
-        return self._book.read()
-
-    def test_topics(
-        self, message: str, *, direction: str = "input", paths: Sequence[str] = ()
-    ) -> list[Activation]:
-        """What a message would activate, and why. Nothing is traced."""
-        from wakebook.recall.topics.triggers import Said
-
-        self.home.require()
-        return self._book.test(Said(message, direction, tuple(paths)))
-
-    def observe(
-        self, output: str, *, session: str = "", paths: Sequence[str] = ()
-    ) -> list[Decision]:
-        """Look at what the agent itself has said: a topic that corrects it waits for its next
-        turn."""
-        from wakebook.recall.topics.triggers import Said
-
-        self.home.require()
-        return self._book.observe(Said(output, "output", tuple(paths)), self._session(session)[0])
-
-    def fire(
-        self, source: str, event: str = "", *, payload: str = "", session: str = ""
-    ) -> list[Fired]:
-        """A webhook: topics that wait for it come with the next turn."""
-        self.home.require()
-        return self._book.fire(source, event, payload, self._session(session)[0])
-
-    def fire_topic(self, name: str, *, payload: str = "", session: str = "") -> Fired:
-        """Activate a topic by hand, for the next turn."""
-        self.home.require()
-        return self._book.fire_topic(name, payload, self._session(session)[0])
-
-    def fire_due(self) -> list[Fired]:
-        """Topics whose cron trigger is due since the last time that somebody looked."""
-        from wakebook.upkeep.jobs import Job
-
-        now, last = self.now(), self.state().jobs.get("topics")
-        since = last.well if last and last.well and last.well <= now else now - UNKNOWN
-
-        def due(schedule: str) -> bool:
-            slot = Job(name="topic", expression=schedule).previous(now)
-            return slot is not None and slot > since
-
-        return self._book.fire_due(due)
-
-    def waiting_topics(self) -> list[Fired]:
-        """Topics that were fired and wait for a turn."""
-        self.home.require()
-        return self._book.waiting()
-
-    def new_topic(self, name: str, about: str = "") -> Path:
-        """A topic file to fill in, with every key that it may have."""
-        from wakebook.recall.topics.book import create
-
-        self.home.require()
-        with self.home.locked():
-            return create(self.home, name, about)
-
-    # --- gates ---------------------------------------------------------------------------
-
-    def judgements(self) -> dict[str, bool]:
-        """Which decisions were judged, and whether they were useful."""
-        from wakebook.recall.topics import decisions
-
-        return {one.decision.id: one.useful for one in decisions.feedback(self.home)}
-
-    def gates(self, topic: str = "") -> tuple[list[Standing], list[Decision]]:
-        """How every topic has done, with thresholds that would do better; the newest decisions."""
-        from wakebook.recall.topics import decisions
-
-        self.home.require()
-        found = decisions.decisions(self.home, topic)
-        judged = [one for one in decisions.feedback(self.home) if topic in ("", one.decision.topic)]
-        topics = [one for one in self.topics().topics if topic in ("", one.name)]
-        if topic and not (found or judged or topics):
-            self._book.get(topic)  # which says that there is none
-        return decisions.standings(found, judged, topics), found
-
-    def judge(self, decision: str, *, useful: bool) -> Decision:
-        """Say whether a topic helped (or, if it was not activated, would have)."""
-        from wakebook.recall.topics import decisions
-
-        self.home.require()
-        return decisions.judge(self.home, decision, useful, clock.now())
 
 
 def _smaller(done: Context, budget: int, characters: int) -> int:

@@ -16,32 +16,46 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from wakebook.base import clock
 from wakebook.base.errors import WakebookError
-from wakebook.memory.context import Turns
-from wakebook.memory.parts import SESSIONS
+from wakebook.opened import SESSIONS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from wakebook.capture.hosts.plain_file import Line
     from wakebook.learn.catch_up import Sweep
+    from wakebook.opened import Opened
     from wakebook.recall.slot import Context
 
 LONGEST = 200  # characters of an id
 RESERVED = (".", "..", "manual")  # the last one: what was told by hand
 
 
-class Talking(Turns):
-    def session(
-        self, id: str = "", *, channel: str = "", model: str = "", cwd: str = ""
-    ) -> Conversation:
-        """A conversation of your own agent; the same id again goes on with it.
+class Remembering(Protocol):
+    """What a conversation needs of the memory."""
 
-        Without an id it gets a new one. `channel`: where it takes place; `model`: who answers;
-        `cwd`: the folder that it is about. Nothing is written before something is said.
-        """
-        return Conversation(self, id, channel=channel, model=model, cwd=cwd)
+    opened: Opened
+
+    def context(
+        self,
+        message: str = "",
+        *,
+        session: str = "",
+        kind: str = "",
+        budget: int = 0,
+        have: Sequence[str] = (),
+    ) -> Context: ...
+    def catch_up(
+        self,
+        paths: Sequence[Path] = (),
+        session: str = "",
+        *,
+        closing: bool = False,
+        sparing: bool = False,
+    ) -> Sweep: ...
 
 
 class Conversation:
@@ -49,11 +63,18 @@ class Conversation:
     its message, and a message whose id was written before is not written again."""
 
     def __init__(
-        self, memory: Talking, id: str = "", *, channel: str = "", model: str = "", cwd: str = ""
+        self,
+        memory: Remembering,
+        id: str = "",
+        *,
+        channel: str = "",
+        model: str = "",
+        cwd: str = "",
     ) -> None:
         from wakebook.capture.hosts.plain_file import PlainFile
 
-        memory.home.require()
+        opened = memory.opened
+        opened.home.require()
         self.id = _checked(id) if id != "" else f"{clock.now():%Y-%m-%d}-{os.urandom(4).hex()}"
         self.model = _text(model, "The model")
         about = {
@@ -62,9 +83,9 @@ class Conversation:
             "model": self.model,
             "cwd": _text(cwd, "The folder"),
         }
-        self.path = memory.home.root / SESSIONS / f"{_file_name(self.id)}.jsonl"
-        self._file = PlainFile(memory.home, self.path, about)
-        self._memory = memory
+        self.path = opened.home.root / SESSIONS / f"{_file_name(self.id)}.jsonl"
+        self._file = PlainFile(opened.home, self.path, about)
+        self._memory, self._opened = memory, opened
 
     def __repr__(self) -> str:
         return f"Conversation({self.id!r})"
@@ -142,7 +163,7 @@ class Conversation:
         if error is None:
             self.end()
         else:  # which must reach the caller, whatever `end` meets
-            self._memory._quietly(f"session {self.id}", self.end)
+            self._opened.quietly(f"session {self.id}", self.end)
 
     def _catch_up(self, *, closing: bool = False, sparing: bool = False) -> Sweep:
         from wakebook.learn.catch_up import Sweep
@@ -150,9 +171,9 @@ class Conversation:
         if not self._file.begun():
             return Sweep()
         paths, name = [self.path], ""
-        known = self._memory.state().sessions.get(f"plain/{self.id}")
+        known = self._opened.state().sessions.get(f"plain/{self.id}")
         if known and known.path != str(self.path):  # another file has, or had, the same id
-            every = self._memory.sessions()
+            every = self._opened.sessions()
             paths, name = [], next(one.ref for one in every if one.path == self.path)
         return self._memory.catch_up(paths, name, closing=closing, sparing=sparing)
 
@@ -160,7 +181,7 @@ class Conversation:
 
     @property
     def _limit(self) -> int:
-        return self._memory.config.capture.max_record_megabytes << 20
+        return self._opened.config.capture.max_record_megabytes << 20
 
     def _write(self, lines: Sequence[Line], id: str, again: bool, at: object = None) -> str:
         """`again`: it may be there already."""

@@ -1,0 +1,607 @@
+"""Memory: the façade. It composes the rooms of one home, and decides nothing itself.
+
+Verbs are the commands of the command line, the paths of the service and the tools of agents.
+A room that has more to offer has a handle: `log`, `notes`, `topics`, `history`, `rebuilds`,
+`index`, `jobs`, `window`. Rooms are imported when they are first used: a search does not need
+what a catch-up needs, and a host waits for both.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from wakebook.base import clock
+from wakebook.base.errors import NotFound
+from wakebook.log.query import Query
+from wakebook.opened import Opened
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from wakebook.base.config import Config
+    from wakebook.base.home import Home
+    from wakebook.capture.state import Session
+    from wakebook.conversation import Conversation
+    from wakebook.history.past import Moment
+    from wakebook.history.timeline import Bring, Timeline
+    from wakebook.imports.take import Imported
+    from wakebook.learn.account import Account
+    from wakebook.learn.catch_up import Sweep
+    from wakebook.learn.extract import Extractor
+    from wakebook.learn.flush import Flushed
+    from wakebook.learn.reading import Report
+    from wakebook.learn.reread import Upgraded
+    from wakebook.log.entry import Entry
+    from wakebook.log.logbook import Logbook
+    from wakebook.models.chat import Models
+    from wakebook.models.model import Lend
+    from wakebook.notes.notes import Notes
+    from wakebook.rebuild.rebuilds import Rebuilds
+    from wakebook.recall.show import Shown
+    from wakebook.recall.slot import Context
+    from wakebook.recall.topics.activation import Decision
+    from wakebook.recall.topics.book import Book
+    from wakebook.recall.topics.gate import Gate
+    from wakebook.recall.turn import Turns
+    from wakebook.recall.window import Windows
+    from wakebook.store.index import Index
+    from wakebook.store.search import Found
+    from wakebook.store.sync import Progress
+    from wakebook.upkeep.costs import Costs
+    from wakebook.upkeep.doctor import Check
+    from wakebook.upkeep.doctor.examination import Examination
+    from wakebook.upkeep.forget import Forgetting
+    from wakebook.upkeep.init import Made
+    from wakebook.upkeep.jobs import Body, Jobs, Ran
+    from wakebook.upkeep.status import Status
+    from wakebook.upkeep.undo import Rewrite, Undone
+
+
+def _quiet(what: str, done: int, total: int) -> None:
+    pass
+
+
+def _verbatim(home: Home) -> Extractor:
+    from wakebook.imports.extractor import ImportExtractor
+
+    return ImportExtractor(home)
+
+
+class Memory:
+    """One home, opened. Nothing is read before it is needed."""
+
+    def __init__(
+        self,
+        home: str | os.PathLike[str] | None = None,
+        extractor: Extractor | None = None,
+        *,
+        lend: Lend | None = None,
+        config: Config | None = None,
+        dry: bool = False,
+    ) -> None:
+        """`lend`: the host's own model, as a function of (system, prompt, most tokens).
+        `config`: instead of config.toml. `dry`: ask no model, note what would be asked."""
+        self.opened = Opened(home, extractor, lend=lend, config=config, dry=dry, verbatim=_verbatim)
+
+    # --- the rooms -----------------------------------------------------------------------------
+
+    @property
+    def home(self) -> Home:
+        return self.opened.home
+
+    @property
+    def config(self) -> Config:
+        return self.opened.config
+
+    @property
+    def models(self) -> Models:
+        return self.opened.models
+
+    @property
+    def index(self) -> Index:
+        self.home.require()
+        return self.opened.index
+
+    @cached_property
+    def log(self) -> Logbook:
+        from wakebook.log.logbook import Logbook
+
+        opened = self.opened
+        return Logbook(
+            opened.home,
+            opened.ledger,
+            opened.writing,
+            lambda: self.notes.refresh(),
+            lambda old, new, merge: self.notes.rename(old, new, merge=merge),
+        )
+
+    @cached_property
+    def history(self) -> Timeline:
+        from wakebook.history.timeline import Timeline
+
+        return Timeline(self.opened)
+
+    @cached_property
+    def notes(self) -> Notes:
+        from wakebook.notes.notes import Notes
+
+        return Notes(self.opened, self.history)
+
+    @cached_property
+    def topics(self) -> Book:
+        from wakebook.recall.topics.book import Book
+
+        return Book(self.home, self.config.topics, self._gate, lambda name: self.turns.id_of(name))
+
+    def _gate(self) -> Gate:
+        from wakebook.recall.topics.gate import quick_gate
+
+        return quick_gate(self.opened)
+
+    @cached_property
+    def turns(self) -> Turns:
+        from wakebook.recall.turn import Turns
+
+        return Turns(self.opened, self.topics)
+
+    @cached_property
+    def window(self) -> Windows:
+        from wakebook.recall.window import Windows
+
+        return Windows(self.opened, self._caught_up)
+
+    @cached_property
+    def rebuilds(self) -> Rebuilds:
+        from wakebook.rebuild.rebuilds import Rebuilds
+
+        return Rebuilds(self.opened, self.history, self._followed)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        from wakebook.upkeep.jobs import Jobs
+
+        return Jobs(
+            self.opened,
+            self._caught_up,
+            self._bodies(),
+            lambda: self.opened.quietly("wake", self.wake),  # it depends on state.json
+        )
+
+    def _bodies(self) -> dict[str, Body]:
+        """What every job but `observe` does, and says that it did."""
+        from wakebook.upkeep import jobs
+
+        return {
+            "topics": lambda slot: jobs.fired(self.opened, self.topics),
+            "briefing": lambda slot: jobs.briefed(self.notes.brief()),
+            "daily": lambda slot: self.notes.daily(slot.at),
+            "weekly": lambda slot: self.notes.weekly(slot.at),
+            "monthly": lambda slot: self.notes.monthly(slot.at),
+            "prune": lambda slot: self.notes.prune(slot.at),
+            "commit": lambda slot: jobs.committed(self.history),
+            "tags": lambda slot: self.history.tag(slot.at),
+        }
+
+    # --- learning ------------------------------------------------------------------------------
+
+    def init(self) -> Made:
+        from wakebook.upkeep.init import init
+
+        return init(self.home)
+
+    def catch_up(
+        self,
+        paths: Sequence[Path] = (),
+        session: str = "",
+        *,
+        closing: bool = False,
+        retry_failed: bool = False,
+        sparing: bool = False,
+        progress: Progress = _quiet,
+    ) -> Sweep:
+        """Bring sessions up to date: all, those at some paths, or the one with this id.
+
+        `sparing`: what was said is archived at once, but a model reads an open window only when
+        [watch] writes messages of it are new. For who calls after every turn.
+        """
+        from wakebook.capture.discover import named
+
+        self.home.require()
+        self.models.insist = retry_failed
+        found, done = named(self.opened.sessions(paths), session), 0
+
+        def finished(session: Session) -> None:
+            nonlocal done
+            done += 1
+            progress(session.ref, done, len(found))
+
+        return self._caught_up(
+            found,
+            closing=closing,
+            retry_failed=retry_failed,
+            absent=not (paths or session),
+            finished=finished,
+            sparing=sparing,
+        )
+
+    def _caught_up(
+        self,
+        found: Sequence[Session],
+        *,
+        reader: Extractor | None = None,
+        sparing: bool = False,
+        **options: Any,
+    ) -> Sweep:
+        from wakebook.learn.catch_up import sweep
+
+        git = self.history.git()
+
+        def told(session: Session, report: Report) -> None:
+            for path in report.closed:
+                git.conversation(path)
+
+        done = sweep(self.opened.work(reader, sparing=sparing), found, told=told, **options)
+        self._afterwards(bool(done.entries))
+        return done
+
+    def _afterwards(self, learned: bool) -> None:
+        """The steps after catching up, so that nobody has to wait for them later."""
+        if self.opened.dry:
+            return
+        git, quietly = self.history.git(), self.opened.quietly
+        if learned:
+            quietly("brief", lambda: self.notes.brief(ask=False))
+        self.notes.refresh()
+        quietly("git", git.leftovers)
+        quietly("git", lambda: git.batch(clock.now()))
+        quietly("wake", self.wake)
+        quietly("index", self.opened.index.sync)
+
+    def upgrade(self, session: str = "", progress: Progress = _quiet) -> Upgraded:
+        """Have the model read again what rules have read. New entries replace the old ones."""
+        from wakebook.learn.reread import upgrade
+
+        self.home.require()
+        done = upgrade(self.opened.work(), session, progress)
+        self._afterwards(bool(done.entries))
+        return done
+
+    def flush(
+        self,
+        session: str,
+        *,
+        tokens: int | None = None,
+        window: int | None = None,
+        compactions: int | None = None,
+        paths: Sequence[Path] = (),
+    ) -> Flushed:
+        """Save a session before its host compacts it, and check that it is saved.
+
+        With `tokens` (used so far) and `window` (the context window) only if that is due, and
+        once in each round. `compactions`: how often the host has compacted it; without it,
+        what the session's file tells, and where that tells nothing each call is a round.
+        `paths`: where the session is, if that is known.
+        """
+        return self.window.flush(
+            session, tokens=tokens, window=window, compactions=compactions, paths=paths
+        )
+
+    def import_(
+        self,
+        source: str,
+        path: str | os.PathLike[str],
+        *,
+        dry: bool = False,
+        progress: Progress = _quiet,
+    ) -> Imported:
+        """Take over an export or an old memory: chatgpt, claude, markdown, mem0, openclaw-memory.
+
+        The same one twice adds nothing. With `dry` it happens to a copy of this home, which is
+        thrown away, and no model is asked.
+        """
+        from wakebook.imports.imports import lend_shelf, priced, take_over
+
+        self.home.require()
+        place = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111
+        if dry:
+            with self.rehearsal() as copy:
+                lend_shelf(self.home.root, copy.home.root)
+                return priced(copy.import_(source, place, progress=progress), copy.models.planned)
+
+        def catch_up(
+            found: list[Session], reader: Extractor | None, finished: Callable[[Session], None]
+        ) -> Sweep:
+            return self._caught_up(found, reader=reader, closing=True, finished=finished)
+
+        return take_over(self.opened, source, place, catch_up, progress)
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[Self]:
+        """A copy of this memory. No model is asked: its `models.planned` says what would be."""
+        from wakebook.upkeep.init import rehearsal
+
+        self.home.require()
+        with rehearsal(self.home, self.config) as (home, config):
+            yield type(self)(home.root, lend=self.opened.lend, config=config, dry=True)
+
+    def remember(
+        self,
+        text: str,
+        *,
+        type_: str = "fact",
+        subject: str = "",
+        detail: str = "",
+        replaces: Sequence[str] = (),
+        status: str = "",
+        pinned: bool = False,
+    ) -> Entry:
+        """Keep something that was not said in a conversation.
+
+        A correction is about what it corrects, unless it says otherwise.
+        """
+        from wakebook.learn.remember import remember, subject_of
+
+        with self.opened.writing():
+            old = [self.log.entry(name) for name in replaces]
+            entry = remember(
+                self.home,
+                text,
+                type_=type_,
+                subject=subject or subject_of(old, self.log.registry()),
+                detail=detail,
+                replaces=[one.id for one in old],
+                status=status,
+                pinned=pinned,
+            )
+        self.notes.refresh()
+        self.opened.quietly("git", lambda: self.history.git().batch(clock.now(), ask=False))
+        return entry
+
+    def plan_forget(self, names: Sequence[str], *, chain: bool = False) -> Forgetting:
+        """What would go, and what would follow from it."""
+        from wakebook.upkeep.forget import plan
+
+        return plan(self.log.chains(), [self.log.entry(name).id for name in names], chain)
+
+    def forget(self, names: Sequence[str], *, chain: bool = False) -> Forgetting:
+        """Take entries out of the log for good: they leave the notes and the index, too."""
+        from wakebook.upkeep.forget import forget, still_there, untold
+
+        with self.opened.writing():
+            going = self.plan_forget(names, chain=chain)
+            forget(self.home, self.history.git(), going, clock.now())
+        untold(self.home)
+        self.opened.quietly("notes", lambda: self.notes.update(full=True))
+        self._followed()
+        return still_there(self.home, going)
+
+    def _followed(self) -> None:
+        """What follows from another log, so that nothing shows the old one."""
+        self.opened.quietly("brief", lambda: self.notes.brief(ask=False))
+        self.history.git().batch(clock.now(), ask=False)
+        self.opened.index.changed()
+        self.opened.quietly("index", self.opened.index.sync)
+
+    def undo(self) -> Undone:
+        """Take the last rewrite back."""
+        from wakebook.upkeep.undo import undo
+
+        with self.opened.writing():
+            git, quietly = self.history.git(), self.opened.quietly
+            done = undo(git, clock.now())
+            self.notes.wanted_back(done.restored, done.removed)
+            quietly("notes", lambda: self.notes.update(full=True))
+            quietly("brief", lambda: self.notes.brief(ask=False))
+            git.backup(f"notes after undo {done.rewrite.name}", git.waiting())
+        return done
+
+    def rewrites(self) -> list[Rewrite]:
+        """What `undo` could take back, and has taken back; newest first."""
+        from wakebook.upkeep.undo import rewrites
+
+        self.home.require()
+        return rewrites(self.history.git())
+
+    # --- recalling -----------------------------------------------------------------------------
+
+    def session(
+        self, id: str = "", *, channel: str = "", model: str = "", cwd: str = ""
+    ) -> Conversation:
+        """A conversation of your own agent; the same id again goes on with it.
+
+        Without an id it gets a new one. `channel`: where it takes place; `model`: who answers;
+        `cwd`: the folder that it is about. Nothing is written before something is said.
+        """
+        from wakebook.conversation import Conversation
+
+        return Conversation(self, id, channel=channel, model=model, cwd=cwd)
+
+    def wake(self) -> str:
+        """What a new session should be told. Cached until something changes."""
+        from wakebook.base import cache
+
+        self.home.require()
+        kept = cache.read(str(self.home.root), "wake.md")
+        if kept is not None:
+            return kept
+        key = cache.key(str(self.home.root))
+        text = self._told(clock.now())
+        with suppress(OSError):  # a read-only home still wakes, only slower
+            self.home.replace(self.home.cache / "wake.md", f"{key}\n{text}")
+        return text
+
+    def _told(self, now: datetime) -> str:
+        from wakebook.recall.wake import wake
+
+        sessions = self.opened.state().sessions.values()
+        return wake(self.log.chains(), sessions, self.notes.briefing(now))
+
+    def context(
+        self,
+        message: str = "",
+        *,
+        session: str = "",
+        kind: str = "",
+        budget: int = 0,
+        characters: int = 0,
+        have: Sequence[str] = (),
+        skip: Sequence[str] = (),
+        told: str = "",
+        history: Sequence[Any] = (),
+        topics: Sequence[str] = (),
+        paths: Sequence[str] = (),
+    ) -> Context:
+        """What an agent needs to know for a message, within a budget of tokens.
+
+        `session`: the one that the message belongs to; what waits for its next turn is told and
+        then waits no longer. `kind`: main, group, subagent, cron or hook. `have`: slots that the
+        host loads by itself, as they are now. `skip`: slots that are not wanted. `told`: what the
+        session was told before and still sees, which is not told again. `history`: the messages
+        so far, in the shape of any host; without them, the session's transcript. `topics`:
+        activated by name. `paths`: files of the turn's tool calls. `characters`: of the text, at
+        most; 0: as many as the budget allows.
+        """
+        return self.turns.context(
+            message,
+            session=session,
+            kind=kind,
+            budget=budget,
+            characters=characters,
+            have=have,
+            skip=skip,
+            told=told,
+            history=history,
+            topics=topics,
+            paths=paths,
+        )
+
+    def observe(
+        self, output: str, *, session: str = "", paths: Sequence[str] = ()
+    ) -> list[Decision]:
+        """Look at what the agent itself has said: a topic that corrects it waits for its next
+        turn."""
+        return self.topics.observe(output, session=session, paths=paths)
+
+    def search(
+        self,
+        wanted: Query | str,
+        *,
+        limit: int = 0,
+        min_score: float | None = None,
+        sessions: bool = False,
+        explain: bool = False,
+        progress: Progress | None = None,
+    ) -> Found:
+        """What fits best, of everything that is remembered. Filters alone need no words.
+
+        `limit` and `min_score` default to [search] in config.toml. With `sessions`, the hits
+        are whole conversations; with `explain`, each says what its score is made of.
+        """
+        from wakebook.store.search import Options
+
+        query = Query(text=wanted) if isinstance(wanted, str) else wanted
+        options = Options(limit, min_score, sessions, explain)
+        return self.index.search(query, clock.now(), options, progress)
+
+    def get(self, ref: str, first: int = 0, lines: int = 0) -> Shown:
+        """An entry, a session or lines of a file, by reference (see `wakebook.base.ref`).
+
+        `first` and `lines` narrow a file, or a session's conversation.
+        """
+        from wakebook.recall.show import show
+
+        opened = self.opened
+        elsewhere = opened.elsewhere()
+        return show(opened.home, opened.chains(), opened.state(), ref, first, lines, elsewhere)
+
+    @contextmanager
+    def at(self, when: str) -> Iterator[tuple[Self, Moment, Bring]]:
+        """This memory as it was at a moment, to be read and thrown away.
+
+        With it come the moment, and a function that brings conversations into it.
+        """
+        with self.history.then(when) as (home, config, moment, bring):
+            yield type(self)(home.root, config=config, dry=True), moment, bring
+
+    def at_show(self, when: str, ref: str, first: int = 0, lines: int = 0) -> tuple[Moment, Shown]:
+        """What a reference pointed at then."""
+        from wakebook.history.past import needed
+
+        with self.at(when) as (then, moment, bring):
+            try:
+                bring(needed(ref, then.log.entry))
+                return moment, then.get(ref, first, lines)
+            except NotFound as error:
+                said = str(error).replace(str(then.home.root), str(self.home.root))
+                raise NotFound(f"At {moment.name}: {said}") from error
+
+    def at_wake(self, when: str) -> tuple[Moment, str]:
+        """What a new session would have been told then."""
+        from wakebook.recall.wake import wake
+
+        with self.at(when) as (then, moment, _):
+            lines = then.notes.briefing(moment.at, prose=False)
+            return moment, wake(then.log.chains(), (), lines)
+
+    # --- upkeep --------------------------------------------------------------------------------
+
+    def tick(
+        self, names: Iterable[str] = (), *, told: Callable[[Ran], None] = lambda ran: None
+    ) -> list[Ran]:
+        """Run the jobs that are due; or those with these names, due or not."""
+        return self.jobs.tick(names, told=told)
+
+    def audit(self, paths: Sequence[Path] = ()) -> list[Account]:
+        """An account of every source that exists or was ever read. Writes nothing."""
+        from wakebook.learn.account import audit
+
+        self.home.require()
+        opened = self.opened
+        found = opened.sessions(paths)
+        return audit(opened.home, opened.chains(), opened.state(), found, opened.config)
+
+    def _examination(self) -> Examination:
+        from wakebook.upkeep.doctor.examination import Examination
+
+        return Examination(
+            self.opened,
+            self.history,
+            self.notes,
+            topics=lambda: self.topics.read(),
+            jobs=lambda: self.jobs.listed(),
+            accounts=self.audit,
+        )
+
+    def status(self) -> Status:
+        """How the memory is doing, with every failure of the last days."""
+        return self._examination().status()
+
+    def doctor(self, *, quick: bool = False, ask: bool = False) -> list[Check]:
+        """What is well, what is not, and what to run for it. Never raises.
+
+        `quick`: without writing and finding something in a temporary home. `ask`: ask the
+        models, which may cost a little.
+        """
+        from wakebook.upkeep.doctor.round_trip import tried
+
+        found = self._examination().checks(ask=ask)
+        if not quick:
+            found += tried(lambda root, config: Memory(root, config=config), found)
+        return found
+
+    def costs(self, by: str = "operation", since: datetime | None = None) -> Costs:
+        """What the models have cost, by operation, model or day."""
+        from wakebook.upkeep.costs import costs
+
+        self.home.require()
+        return costs(self.home, self.models, by, since, clock.now())
+
+    def close(self) -> None:
+        """Close the index. The memory can be used again: it opens by itself."""
+        if "index" in vars(self.opened):
+            self.opened.index.close()
