@@ -38,7 +38,7 @@ from wakebook.learn.extract import Draft, Extractor, Scene, after
 from wakebook.learn.select.extractor import RuleExtractor
 from wakebook.log.entry import Entry
 from wakebook.models import model as makes
-from wakebook.models.wire import FORMATS
+from wakebook.models.wire import PROVIDERS
 from wakebook.upkeep.costs import Sum
 
 DEFAULT = Path(__file__).parent / "extraction" / "dev.jsonl"
@@ -171,7 +171,7 @@ def configured(model: str, base_url: str, home: Path | None) -> Config | None:
 def _at(config: Config, name: str, base_url: str) -> Config:
     """The model's provider at another address."""
     provider = name.partition("/")[0]
-    if provider not in FORMATS:
+    if provider not in PROVIDERS:
         raise SystemExit(f"{name!r} has no address: write provider/model.")
     return config.with_(**{provider: getattr(config, provider).with_(base_url=base_url)})
 

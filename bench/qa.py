@@ -656,7 +656,7 @@ def addresses(config: Config) -> Iterator[str]:
     """Where the two models are."""
     for name in (config.models.main, config.models.cheap):
         provider = name.partition("/")[0]
-        yield getattr(config, provider).base_url or wire.FORMATS[provider].base
+        yield getattr(config, provider).base_url or wire.PROVIDERS[provider].base
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -116,7 +116,7 @@ def twice(memory: Memory) -> list[tuple[str, str, str | None]]:
 def held(home: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Another process writes to the home all the while."""
     code = (
-        "import sys; from wakebook.home import Home\n"
+        "import sys; from wakebook.base.home import Home\n"
         "with Home(sys.argv[1]).locked(): print(flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(

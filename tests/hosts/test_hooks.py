@@ -271,8 +271,8 @@ def service(knowing: Memory) -> Iterator[Service]:
 def test_with_the_service_up_next_to_nothing_is_imported(service: Service, claude: Claude) -> None:
     heavy = {
         "json", "click", "msgspec", "datetime", "socket", "rich", "sqlite3", "asyncio", "typing",
-        "re", "subprocess", "threading", "logging", "pathlib", "wakebook.memory", "wakebook.home",
-        "wakebook.errors",
+        "re", "subprocess", "threading", "logging", "pathlib", "wakebook.memory",
+        "wakebook.base.home", "wakebook.base.errors",
     }  # fmt: skip
     payload = event("UserPromptSubmit", claude, prompt="Which database for the bookings?")
     line = command(service.home, HOST, "UserPromptSubmit")

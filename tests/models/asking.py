@@ -9,7 +9,7 @@ import pytest
 
 from tests.server import ModelServer, unit, vector
 from wakebook.base.config import Embedding
-from wakebook.models import remote
+from wakebook.models.model import Remote
 from wakebook.models.transport import Patience
 
 KEY = "sk-very-secret-0123456789"
@@ -24,10 +24,10 @@ def asking(
     environ: Mapping[str, str] | None = None,
     patience: Patience = QUICK,
     **settings: Any,
-) -> remote.Remote:
+) -> Remote:
     settings = {"model": "m", "base_url": server.url + PATHS[provider]} | settings
     environ = {"OPENAI_API_KEY": KEY, "GEMINI_API_KEY": KEY} if environ is None else environ
-    return remote.make(provider, Embedding(provider=provider, **settings), environ, patience)
+    return Remote(provider, Embedding(provider=provider, **settings), environ, patience)
 
 
 def expected(*texts: str) -> list[Any]:

@@ -140,8 +140,8 @@ def test_a_missing_library_is_named(tmp_path: Path) -> None:
     """In an interpreter without the optional libraries, whatever this one has."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from wakebook.config import Embedding\n"
-        "from wakebook.errors import ModelUnavailable\n"
+        "from wakebook.base.config import Embedding\n"
+        "from wakebook.base.errors import ModelUnavailable\n"
         "from wakebook.models.embedder import choose\n"
         "for provider in ('onnx', 'sentence-transformers'):\n"
         "    try: choose(Embedding(provider=provider, model='m'), {}).embedder.embed(['a'])\n"
@@ -157,7 +157,7 @@ def test_a_missing_library_is_named(tmp_path: Path) -> None:
 def test_choosing_loads_nothing_heavy() -> None:
     code = (
         "import sys\n"
-        "from wakebook.config import Embedding\n"
+        "from wakebook.base.config import Embedding\n"
         "from wakebook.models.embedder import choose\n"
         "choose(Embedding(), {}); choose(Embedding(provider='ollama'), {})\n"
         "print([m for m in ('numpy', 'sqlite3', 'http.client', 'ssl') if m in sys.modules])"

@@ -111,8 +111,8 @@ ANY = st.text(st.characters(exclude_categories=()), max_size=60)
 MADE = st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
 _LAZY = """
 import wakebook.models.tokenizer
-from wakebook.models.tokenizer import merges, words
-tables = merges._ranks, words._classes, words._pattern
+from wakebook.models.tokenizer import _classes, _pattern, _ranks
+tables = _ranks, _classes, _pattern
 print([table.cache_info().currsize for table in tables])
 wakebook.models.tokenizer.count("one")
 print([table.cache_info().currsize for table in tables])

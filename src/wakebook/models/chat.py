@@ -35,12 +35,10 @@ from wakebook.base.errors import (
     TooLong,
 )
 from wakebook.base.home import Home
-from wakebook.models import model as makes
 from wakebook.models import prices, prompt
-from wakebook.models import prompt as parse
 from wakebook.models.calls import HURRIED, Call, Calls
-from wakebook.models.model import HOST, Lend, Model
-from wakebook.models.prompt import Lines
+from wakebook.models.model import HOST, Lend, Model, make
+from wakebook.models.prompt import Lines, Prompt
 from wakebook.models.transport import Patience, TooLarge, on_this_machine
 from wakebook.models.wire import Question, Reply
 
@@ -97,8 +95,6 @@ class Models:
         """The same models, for a dry run."""
         return Models(self._home, self._config, self._environ, lend=self._lend, dry=True)
 
-    # --- which -----------------------------------------------------------------------
-
     def name(self, role: str) -> str:
         """provider/model of a role; "" if there is none. One stands in for the other."""
         settings = self._config.models
@@ -122,25 +118,21 @@ class Models:
         """Questions that are asked at the same time, at most."""
         return self._config.models.concurrency
 
-    # --- asking ----------------------------------------------------------------------
-
     def ask(self, operation: str, /, **inputs: str) -> str:
         """The answer to prompts/<operation>.md. Raises ModelError; NotAsked on purpose."""
         with self._told(operation):
-            asked = self._prompt(operation, inputs)
-            reply = self._call(asked, _question(asked, inputs))
+            asked, _, reply = self._begun(operation, inputs)
             if reply.cut:
-                name = self.name(asked.role)
                 raise BadModelOutput(
-                    f"{name} was cut off at {asked.max_tokens} tokens ({asked.label})."
+                    f"{self.name(asked.role)} was cut off at {asked.max_tokens} tokens "
+                    f"({asked.label})."
                 )
             return reply.text.strip()
 
     def begin(self, operation: str, /, **inputs: str) -> str:
         """The beginning of an answer of which no more is needed. Raises ModelError."""
         with self._told(operation):
-            asked = self._prompt(operation, inputs)
-            return self._call(asked, _question(asked, inputs)).text.strip()
+            return self._begun(operation, inputs)[2].text.strip()
 
     def lines(
         self,
@@ -158,34 +150,29 @@ class Models:
         BadModelOutput if nothing is left.
         """
         with self._told(operation):
-            return self._lines(operation, check, most, missing, inputs)
+            asked, question, reply = self._begun(operation, inputs)
+            found = prompt.sort(reply.text, check, most)
+            if found.kept and not found.rejected and (lack := missing(found.kept)):
+                found.rejected.append(prompt.Rejected("", lack))
+            if found.rejected and not reply.cut:
+                found = self._repaired(asked, question, reply, found, check, most)
+            for bad in [] if reply.cut else found.rejected:  # half a line at the end is no entry
+                self._home.trace("rejected", where=operation, reason=bad.reason, content=bad.line)
+            name = self.name(asked.role)
+            if not found.kept and not reply.cut:
+                reason = found.rejected[0].reason
+                raise BadModelOutput(
+                    f"{name} gave nothing that can be used ({asked.label}): {reason}."
+                )
+            return replace(found, by=f"{name} {asked.label}", cut=reply.cut)
 
-    def _lines(
-        self,
-        operation: str,
-        check: Callable[[dict[str, Any]], T],
-        most: int,
-        missing: Callable[[list[T]], str],
-        inputs: dict[str, str],
-    ) -> Lines[T]:
+    def _begun(self, operation: str, inputs: dict[str, str]) -> tuple[Prompt, Question, Reply]:
         asked = self._prompt(operation, inputs)
-        question = _question(asked, inputs)
-        reply = self._call(asked, question)
-        found = parse.sort(reply.text, check, most)
-        if found.kept and not found.rejected and (lack := missing(found.kept)):
-            found.rejected.append(parse.Rejected("", lack))
-        if found.rejected and not reply.cut:
-            found = self._repaired(asked, question, reply, found, check, most)
-        for bad in [] if reply.cut else found.rejected:  # half a line at the end is no entry
-            self._home.trace("rejected", where=operation, reason=bad.reason, content=bad.line)
-        if not found.kept and not reply.cut:
-            reason = found.rejected[0].reason
-            raise BadModelOutput(
-                f"{self.name(asked.role)} gave nothing that can be used ({asked.label}): {reason}."
-            )
-        return replace(found, by=f"{self.name(asked.role)} {asked.label}", cut=reply.cut)
+        system, message = asked.fill({name: text.clean(value) for name, value in inputs.items()})
+        question = Question("", system, (message,), asked.max_tokens, asked.temperature)
+        return asked, question, self._call(asked, question)
 
-    def _prompt(self, operation: str, inputs: Mapping[str, str]) -> prompt.Prompt:
+    def _prompt(self, operation: str, inputs: Mapping[str, str]) -> Prompt:
         if operation in self._config.models.off:
             raise NotAsked(f"No model is asked for {operation}: it is in off of [models].")
         if not self.has(operation):
@@ -212,7 +199,7 @@ class Models:
 
     def _repaired(
         self,
-        asked: prompt.Prompt,
+        asked: Prompt,
         question: Question,
         reply: Reply,
         found: Lines[T],
@@ -224,7 +211,7 @@ class Models:
         again = replace(question, turns=(*turns, REPAIR.format(errors=errors)))
         room = most - len(found.kept)
         try:
-            second = parse.sort(self._call(asked, again, repair=True).text, check, room)
+            second = prompt.sort(self._call(asked, again, repair=True).text, check, room)
         except ModelError as error:
             if found.kept or isinstance(error, LeftAlone):
                 return found
@@ -236,7 +223,7 @@ class Models:
             second.rejected.extend(found.rejected)
         return replace(second, kept=found.kept + better)
 
-    def _call(self, asked: prompt.Prompt, question: Question, repair: bool = False) -> Reply:
+    def _call(self, asked: Prompt, question: Question, repair: bool = False) -> Reply:
         """One question, allowed, asked and written down."""
         name = self.name(asked.role)
         if self.dry:
@@ -254,38 +241,34 @@ class Models:
         )
         with self._slots:
             self._allow(name, question, asked.operation)
-            reply = self._answer(model, question, call, asked.output)
+            began = clock.monotonic()
+            try:
+                reply = model.ask(question)
+            except TooLarge as error:
+                self._note(call, began, outcome="too large", error=str(error))
+                raise TooLong(f"{error}. Set request_tokens in [models] lower.") from None
+            except ModelError as error:
+                bad = "bad" if isinstance(error, BadModelOutput) else "unavailable"
+                self._note(call, began, outcome=bad, error=str(error))
+                raise
+            worth = _worth(reply, asked.output)
+            counted = self._counted(name, question, reply)
+            self._note(call, began, outcome=worth, error=reply.refused, **counted)
         if reply.refused:
             raise BadModelOutput(f"{name} refuses to answer ({asked.label}): {reply.refused[:200]}")
         if not reply.text.strip() and asked.output == "text":
             raise BadModelOutput(f"{name} gave an empty answer ({asked.label}).")
         return reply
 
-    def _answer(self, model: Model, question: Question, call: Call, output: str) -> Reply:
-        began = clock.monotonic()
-        try:
-            reply = model.ask(question)
-        except (ModelError, TooLarge) as error:
-            self._note(call, began, outcome=_outcome(error), error=str(error))
-            if isinstance(error, TooLarge):
-                raise TooLong(f"{error}. Set request_tokens in [models] lower.") from None
-            raise
-        counted = self._counted(model.name, question, reply)
-        outcome = _worth(reply, output)
-        self._note(call, began, outcome=outcome, error=reply.refused, **counted)
-        return reply
-
     def _model(self, name: str) -> Model:
         if name not in self._made:
-            self._made[name] = makes.make(
-                name, self._config, self._environ, self._lend, self._patience
-            )
+            self._made[name] = make(name, self._config, self._environ, self._lend, self._patience)
         return self._made[name]
 
     def _allow(self, name: str, question: Question, operation: str) -> None:
         """Raises if the budget is spent, or the model is being left alone."""
         now = clock.now()
-        price = self.price(name)
+        self.price(name)  # raises ConfigError before anything is paid for
         try:
             self.calls.ready(now)
         except OSError as error:
@@ -295,9 +278,8 @@ class Models:
                 self._home.trace("failure", where="costs", error=message)
             raise LeftAlone(message) from None
         if self.limit:
-            ahead = price.cost(question.size(), 0) if price else 0.0
             spent = self.calls.spent(now)
-            if spent + ahead > self.limit:
+            if spent + (self._cost(name, question.size(), 0) or 0.0) > self.limit:
                 message = _used_up(self.limit, spent)
                 self._home.trace("failure", where="budget", error=message)
                 self.troubles.append(message)
@@ -327,8 +309,7 @@ class Models:
         estimated = not (reply.tokens_in or reply.tokens_out)
         tokens_in = question.size() if estimated else reply.tokens_in
         tokens_out = text.tokens(reply.text) if estimated else reply.tokens_out
-        price = self.price(name)
-        cost = price.cost(tokens_in, tokens_out, reply.cached, reply.written) if price else None
+        cost = self._cost(name, tokens_in, tokens_out, reply.cached, reply.written)
         return {
             "tokens_in": tokens_in,
             "tokens_out": tokens_out,
@@ -336,6 +317,11 @@ class Models:
             "estimated": estimated,
             "cost": None if cost is None else round(cost, 8),
         }
+
+    def _cost(self, name: str, *tokens: int) -> float | None:
+        """Dollars, for tokens as `Price.cost` takes them; None if the price is not known."""
+        price = self.price(name)
+        return price.cost(*tokens) if price else None
 
     def _note(self, call: Call, began: float, **known: Any) -> None:
         import msgspec
@@ -346,17 +332,13 @@ class Models:
         except OSError as error:  # the answer is there and paid for: it is used
             self.troubles.append(f"What a call cost could not be written down: {error}")
 
-    def _plan(self, asked: prompt.Prompt, name: str, question: Question) -> Planned:
-        price = self.price(name)
+    def _plan(self, asked: Prompt, name: str, question: Question) -> Planned:
         size = question.size()
         answer = min(asked.max_tokens, max(60, size // 8))
-        cost = price.cost(size, answer) if price else None
-        message = "\n\n".join(question.turns)
+        cost, message = self._cost(name, size, answer), "\n\n".join(question.turns)
         return Planned(
             asked.operation, name, asked.label, question.system, message, size, answer, cost
         )
-
-    # --- how it goes -----------------------------------------------------------------
 
     def prompts(self) -> list[prompt.Known]:
         """What models are asked, with the user's own texts where there are any."""
@@ -407,11 +389,6 @@ class Models:
         return found + ([warning] if warning else [])
 
 
-def _question(asked: prompt.Prompt, inputs: dict[str, str]) -> Question:
-    system, message = asked.fill({name: text.clean(value) for name, value in inputs.items()})
-    return Question("", system, (message,), asked.max_tokens, asked.temperature)
-
-
 def _used_up(limit: float, spent: float) -> str:
     state = "is used up" if spent >= limit else "does not reach for the next question"
     return (
@@ -428,12 +405,6 @@ def _worth(reply: Reply, output: str) -> str:
         return "cut"
     if not reply.text.strip():
         return "empty"
-    if output == "lines" and not any(isinstance(one, dict) for one in parse.objects(reply.text)):
+    if output == "lines" and not any(isinstance(one, dict) for one in prompt.objects(reply.text)):
         return "unusable"
     return "ok"
-
-
-def _outcome(error: ModelError | TooLarge) -> str:
-    if isinstance(error, TooLarge):
-        return "too large"
-    return "bad" if isinstance(error, BadModelOutput) else "unavailable"

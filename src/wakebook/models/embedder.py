@@ -13,24 +13,25 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sqlite3
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from wakebook.base import config
 from wakebook.base.errors import BadModelOutput, ConfigError, ModelUnavailable
-from wakebook.models import model as keys
 
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+T = TypeVar("T")
 Rows = Sequence[Sequence[float]]  # lists, or the rows of a numpy array
 
 LOCAL = ("onnx", "sentence-transformers")
-SERVED = ("openai", "gemini", "ollama", "compatible")
-PROVIDERS = ("auto", "builtin", "none", *SERVED, *LOCAL)
+PROVIDERS = ("auto", "builtin", "none", "openai", "gemini", "ollama", "compatible", *LOCAL)
 OWN_KEYS = {"openai": "WAKEBOOK_OPENAI_API_KEY", "gemini": "WAKEBOOK_GEMINI_API_KEY"}
 
 
@@ -63,26 +64,41 @@ def choose(settings: config.Embedding, environ: Mapping[str, str]) -> Choice:
     provider, why = _provider(settings, environ)
     if provider == "none":
         return Choice(None, "none", f"none: {why}")
-    embedder = _make(provider, settings, environ)
-    if provider in SERVED:
-        why += _about_the_key(provider, settings, environ)
+    embedder: Embedder
+    if provider == "builtin":
+        from wakebook.models.builtin import Builtin
+
+        embedder = Builtin()
+    elif provider in LOCAL:
+        from wakebook.models import local
+
+        embedder = local.make(provider, settings)
+    else:
+        from wakebook.models.model import Remote
+
+        embedder = remote = Remote(provider, settings, environ)
+        try:
+            remote.endpoint.key()
+        except ModelUnavailable as error:
+            why += f", but it cannot be asked: {error}"
     return Choice(embedder, embedder.name, f"{embedder.name}: {why}")
 
 
 def _provider(settings: config.Embedding, environ: Mapping[str, str]) -> tuple[str, str]:
     """The provider's name, and why it is this one."""
     if settings.provider not in PROVIDERS:
-        import difflib
-
-        close = difflib.get_close_matches(settings.provider, PROVIDERS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(PROVIDERS)}."
+        hint = config.nearest(settings.provider, PROVIDERS)
         raise ConfigError(f"[embedding] provider is {settings.provider!r}; {hint}")
     if settings.provider != "auto":
         return settings.provider, "[embedding] provider names it"
     if settings.base_url:
         return "compatible", "[embedding] base_url names its server"
-    if settings.model and config.expand(settings.model).is_dir():
-        return _kind_of_folder(config.expand(settings.model)), "[embedding] model is its folder"
+    folder = config.expand(settings.model)
+    if settings.model and folder.is_dir():
+        from wakebook.models import local
+
+        kind = "onnx" if local.onnx_file(folder) else "sentence-transformers"
+        return kind, "[embedding] model is its folder"
     for provider, variable in OWN_KEYS.items():
         if environ.get(variable):
             return provider, f"{variable} is set"
@@ -95,58 +111,23 @@ def _provider(settings: config.Embedding, environ: Mapping[str, str]) -> tuple[s
     return "builtin", "nothing else is configured"
 
 
-def _kind_of_folder(folder: Path) -> str:
-    from wakebook.models import local
-
-    return "onnx" if local.onnx_file(folder) else "sentence-transformers"
-
-
-def _make(provider: str, settings: config.Embedding, environ: Mapping[str, str]) -> Embedder:
-    if provider == "builtin":
-        from wakebook.models.builtin import Builtin
-
-        return Builtin()
-    if provider in LOCAL:
-        from wakebook.models import local
-
-        return local.make(provider, settings)
-    from wakebook.models import remote
-
-    return remote.make(provider, settings, environ)
-
-
-def _about_the_key(provider: str, settings: config.Embedding, environ: Mapping[str, str]) -> str:
-    find: Callable[[], str] = keys.finder(provider, "[embedding]", settings, environ)
-    try:
-        find()
-    except ModelUnavailable as error:
-        return f", but it cannot be asked: {error}"
-    return ""
-
-
-# -----------------------------------------------------------------------------
-# Kept: an embedder whose vectors are kept, so that no text is paid for twice.
-#
-# A SQLite file beside the other things that can be deleted. The key is the hash of the model's
-# name (with all that its vectors depend on), of the text, and of whether it is a question; the
-# value is the row as 32-bit numbers. Every batch is stored as soon as it is there. A file that is
-# damaged is set aside, one that cannot be written or stays locked is done without: `problem` says
-# so, and the vectors come anyway.
-
 BATCH = 64
 BUSY_SECONDS = 5.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors_1 (key BLOB PRIMARY KEY, row BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS models_1 (name TEXT PRIMARY KEY, dimensions INTEGER NOT NULL);
 """
-_SELECT = "SELECT row FROM vectors_1 WHERE key = ?"
-
-
-def _silent(done: int, total: int) -> None:
-    pass
 
 
 class Kept:
+    """An embedder whose vectors are kept in a SQLite file, so that no text is paid for twice.
+
+    The key is the hash of the model's name (with all that its vectors depend on), of the text,
+    and of whether it is a question; the value is the row as 32-bit numbers. Every batch is
+    stored as soon as it is there. A damaged file is set aside, one that cannot be written or
+    stays locked is done without: `problem` says so, and the vectors come anyway.
+    """
+
     def __init__(
         self, embedder: Embedder, path: Path, batch: int = BATCH, busy: float = BUSY_SECONDS
     ) -> None:
@@ -167,7 +148,7 @@ class Kept:
         texts: Sequence[str],
         *,
         query: bool = False,
-        progress: Callable[[int, int], None] = _silent,
+        progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> list[array[float]]:
         """Rows from the file; only what is not there is asked for.
 
@@ -202,95 +183,71 @@ class Kept:
                 f"delete {self._path} so that all are made anew, or set another model."
             )
 
-    # --- the file ------------------------------------------------------------------
-
     def _read(self, keys: set[bytes]) -> dict[bytes, array[float]]:
-        rows: dict[bytes, array[float]] = {}
-        with self._opened() as database:
-            found: dict[bytes, array[float]] = {}
-            for key in keys:
-                for (blob,) in database.execute(_SELECT, (key,)) if database else ():
-                    if isinstance(blob, bytes) and blob and len(blob) % 4 == 0:
-                        found[key] = _unpacked(blob)
-            rows |= found  # all or none: a damaged file is not trusted even where it can be read
-        return rows
+        """All or none: a damaged file is not trusted even where it can be read."""
+
+        def rows(database: Connection) -> dict[bytes, array[float]]:
+            query = "SELECT row FROM vectors_1 WHERE key = ?"
+            found = {key: database.execute(query, (key,)).fetchone() for key in keys}
+            return {
+                key: _little(array("f", row[0]))
+                for key, row in found.items()
+                if row and isinstance(row[0], bytes) and row[0] and len(row[0]) % 4 == 0
+            }
+
+        return self._used(rows) or {}
 
     def _write(self, fresh: dict[bytes, array[float]]) -> None:
         dimensions = {len(row) for row in fresh.values()}
         self._agree(dimensions)
-        known: set[int] = set()
-        with self._opened() as database:
-            if database:
-                query = "SELECT dimensions FROM models_1 WHERE name = ?"
-                known = {number for (number,) in database.execute(query, (self.name,))}
-                if known <= dimensions:
-                    with database:
-                        database.execute(
-                            "INSERT OR IGNORE INTO models_1 VALUES (?, ?)",
-                            (self.name, *dimensions),
-                        )
-                        database.executemany(
-                            "INSERT OR REPLACE INTO vectors_1 VALUES (?, ?)",
-                            ((key, _packed(row)) for key, row in fresh.items()),
-                        )
-        self._agree(dimensions | known)
 
-    @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection | None]:
-        """The file for one use; None if there is none to be had. What fails in it is noted."""
+        def write(database: Connection) -> set[int]:
+            query = "SELECT dimensions FROM models_1 WHERE name = ?"
+            known = {number for (number,) in database.execute(query, (self.name,))}
+            if known <= dimensions:
+                rows = ((key, _little(row).tobytes()) for key, row in fresh.items())
+                with database:
+                    row = (self.name, *dimensions)
+                    database.execute("INSERT OR IGNORE INTO models_1 VALUES (?, ?)", row)
+                    database.executemany("INSERT OR REPLACE INTO vectors_1 VALUES (?, ?)", rows)
+            return known
+
+        self._agree(dimensions | (self._used(write) or set()))
+
+    def _used(self, act: Callable[[Connection], T]) -> T | None:
+        """What `act` makes of the file; None if it cannot be had, and `problem` says why."""
+        import sqlite3
+
         if not self._usable:
-            yield None
-            return
+            return None
         try:
-            database = self._connect()
-        except (sqlite3.Error, OSError) as error:
-            self._note(error)
-            yield None
-            return
-        with closing(database):
-            try:
-                yield database
-            except sqlite3.Error as error:
-                self._note(error)
-
-    def _connect(self) -> sqlite3.Connection:
-        if not self._path.exists():
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        database = sqlite3.connect(self._path, timeout=self._busy)
-        try:
-            database.executescript(_SCHEMA)  # which writes only if something is missing
-        except BaseException:
-            database.close()
-            raise
-        return database
-
-    def _note(self, error: Exception) -> None:
-        self.problem = (
-            f"Vectors cannot be kept in {self._path} ({error}), so they are made anew each time."
-        )
-        if isinstance(error, sqlite3.OperationalError | OSError):  # locked, read-only, full
+            if not self._path.exists():
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            with closing(sqlite3.connect(self._path, timeout=self._busy)) as database:
+                database.executescript(_SCHEMA)  # which writes only if something is missing
+                return act(database)
+        except (sqlite3.OperationalError, OSError) as error:  # locked, read-only, full
             self._usable = False
-            return
-        aside = self._path.with_name(self._path.name + ".damaged")
-        with suppress(OSError):
-            self._path.replace(aside)
-            self.problem = (
-                f"The kept vectors in {self._path} were damaged ({error}). They were renamed to "
-                f"{aside.name}, and are made anew."
-            )
+            self.problem = self._unkept(error)
+        except sqlite3.Error as error:
+            aside = self._path.with_name(self._path.name + ".damaged")
+            self.problem = self._unkept(error)
+            with suppress(OSError):
+                self._path.replace(aside)
+                self.problem = (
+                    f"The kept vectors in {self._path} were damaged ({error}). They were renamed "
+                    f"to {aside.name}, and are made anew."
+                )
+        return None
+
+    def _unkept(self, error: Exception) -> str:
+        return f"Vectors cannot be kept in {self._path} ({error}), so they are made anew each time."
 
 
-def _packed(row: array[float]) -> bytes:
+def _little(row: array[float]) -> array[float]:
+    """A row with the lowest byte of each number first, on every machine."""
     if sys.byteorder == "big":
-        row = array("f", row)
-        row.byteswap()
-    return row.tobytes()
-
-
-def _unpacked(blob: bytes) -> array[float]:
-    row = array("f")
-    row.frombytes(blob)
-    if sys.byteorder == "big":
+        row = row[:]
         row.byteswap()
     return row

@@ -1,12 +1,18 @@
-"""Model: a question in, a reply out. Over HTTP, or lent by the host that Wakebook runs in."""
+"""Models over HTTP, chat and embedding alike, and the model that a host lends.
+
+What differs between providers stands in `wire.PROVIDERS`; `Endpoint` finds the address and the
+key of one, asks it and reads its answers. A key is never shown, kept or logged.
+"""
 
 from __future__ import annotations
 
+import math
+import operator
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from wakebook.base import config, text
 from wakebook.base.errors import (
@@ -16,18 +22,123 @@ from wakebook.base.errors import (
     ModelError,
     ModelUnavailable,
 )
-from wakebook.models import transport as address
-from wakebook.models.transport import Patience, Server, allow, post, quoted
-from wakebook.models.wire import FORMATS, Format, Question, Reply
+from wakebook.models import transport
+from wakebook.models.transport import Patience, Server, TooLarge
+from wakebook.models.wire import PROVIDERS, Body, Question, Reply
 
+T = TypeVar("T")
 HOST = "host"
 EXAMPLE = 'like "anthropic/claude-sonnet-5-5", "ollama/qwen3:8b" or "host"'
+QUERY_SECONDS = 8.0
+SHORTEST = 100  # characters: a text that is refused as too long is halved down to this
+ADVICE = 'Set [embedding] model or provider to another one; provider = "builtin" always works.'
+
+
+class Endpoint:
+    """Where a provider's model is asked. `section`: of config.toml, with its settings."""
+
+    def __init__(
+        self,
+        provider: str,
+        model: str,
+        path: str,
+        section: str,
+        settings: config.Embedding | config.Provider,
+        environ: Mapping[str, str],
+    ) -> None:
+        """Raises ConfigError for an address that is none."""
+        from urllib.parse import quote
+
+        self.model = model.removeprefix("models/") if provider == "gemini" else model
+        self._provider, self._section = provider, section
+        self._settings, self._environ = settings, environ
+        base, written = settings.base_url or PROVIDERS[provider].base, f"{section} base_url"
+        if provider == "ollama" and not settings.base_url and environ.get("OLLAMA_HOST"):
+            base, written = transport.ollama(environ["OLLAMA_HOST"]), "OLLAMA_HOST"
+        if not base:
+            raise ConfigError(f"{written} is needed, like http://127.0.0.1:8080/v1.")
+        self.host = transport.host(base, written)
+        self._who = f"{provider} ({self.host})"
+        self._url = base.rstrip("/") + path.format(model=quote(self.model, safe=""))
+
+    def ready(self) -> None:
+        """Raises ModelUnavailable if it cannot be asked at all."""
+        transport.allow(self._who, self._url)
+        self.key()
+
+    def ask(self, body: Body, reads: Callable[[Any], T], patience: Patience) -> T:
+        """The answer, as `reads` reads it. Raises TooLarge, ModelUnavailable, BadModelOutput."""
+        key, place = self.key()
+        headers = {"Content-Type": "application/json", "User-Agent": "wakebook"}
+        headers |= PROVIDERS[self._provider].header(key)
+        server = Server(self._who, self._url, headers, key, self._section, place)
+        answer = transport.post(server, body, patience)
+        try:
+            return reads(answer)
+        except (KeyError, TypeError, AttributeError, IndexError):
+            raise BadModelOutput(
+                f"{self._who} answers in a form that we do not know"
+                f"{transport.quoted(answer, key)}. Is base_url in {self._section} right?"
+            ) from None
+
+    def key(self) -> tuple[str, str]:
+        """The key ("" where none is needed), and where it was found. Raises ModelUnavailable.
+
+        In this order: the variable that `key_variable` names, the file that `key_file` names,
+        Wakebook's own variable, the provider's usual one. The last two only go to the provider
+        that they belong to.
+        """
+        named, usual = self._settings.key_variable, PROVIDERS[self._provider].variables
+        if self._settings.key_file and not named:
+            return self._from_file(self._settings.key_file)
+        for variable in (named,) if named else usual:
+            if self._environ.get(variable, "").strip():
+                return _sound(self._environ[variable], variable), variable
+        if named:
+            raise self._keyless(
+                f"the variable {named}, which key_variable in {self._section} names, is not set. "
+                "Set it to the key."
+            )
+        if usual:
+            raise self._keyless(
+                f"there is no key. Set {usual[0]}, or name a variable or a file in "
+                f"{self._section}, as key_variable or key_file."
+            )
+        return "", ""
+
+    def _from_file(self, name: str) -> tuple[str, str]:
+        path = config.expand(name)
+        try:
+            with path.open("rb") as stream:
+                if stat.S_IMODE(os.fstat(stream.fileno()).st_mode) & 0o077:
+                    raise self._keyless(
+                        f"others can read the key in {path}. Run `chmod 600 {path}`."
+                    )
+                key = stream.read(10_000).decode("utf-8", "replace")
+        except OSError as error:
+            why = f"cannot read the key in {path}: {error.strerror}."
+            raise self._keyless(f"{why} Correct key_file in {self._section}.") from None
+        if not key.strip():
+            raise self._keyless(f"{path} is empty. Write the key into it.")
+        return _sound(key, str(path)), str(path)
+
+    def _keyless(self, why: str) -> ModelUnavailable:
+        return ModelUnavailable(f"{self._provider}: {why}")
+
+
+def _sound(key: str, where: str) -> str:
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise ModelUnavailable(
+            f"What {where} holds is no key: it has blanks, line breaks or special characters."
+        )
+    return key
+
+
+# --- chat --------------------------------------------------------------------------------
 
 
 class Model(Protocol):
-    @property
-    def provider(self) -> str: ...
-
     @property
     def name(self) -> str:
         """provider/model, as in config.toml."""
@@ -47,16 +158,16 @@ class Lent:
     """The model of the host, through a function that its adapter gives us."""
 
     lend: Lend
-    provider = HOST
     name = HOST
 
     def ready(self) -> None:
         pass
 
     def ask(self, question: Question) -> Reply:
-        prompt = "\n\n".join(question.turns)
         try:
-            answer: object = self.lend(question.system, prompt, question.max_tokens)
+            answer: object = self.lend(
+                question.system, "\n\n".join(question.turns), question.max_tokens
+            )
         except ModelError:
             raise
         except Exception as error:  # a host may raise anything
@@ -72,24 +183,10 @@ class Lent:
 class Served:
     """A model that is asked over HTTP."""
 
-    def __init__(
-        self,
-        name: str,
-        who: str,
-        url: str,
-        form: Format,
-        key: Callable[[], str],
-        place: str,
-        patience: Patience,
-    ) -> None:
+    def __init__(self, name: str, endpoint: Endpoint, patience: Patience) -> None:
         self.name = name
-        self.provider, _, self._model = name.partition("/")
-        self._section = f"[{self.provider}]"
-        self._who = who
-        self._url = url
-        self._form = form
-        self._key = key
-        self._place = place
+        self._chat = PROVIDERS[name.partition("/")[0]].chat
+        self._endpoint = endpoint
         self._patience = patience
         self._cold = False  # it takes no temperature
 
@@ -97,38 +194,24 @@ class Served:
         return f"Served({self.name!r})"
 
     def ready(self) -> None:
-        allow(self._who, self._url)
-        self._key()
+        self._endpoint.ready()
 
     def ask(self, question: Question) -> Reply:
-        key = self._key()
-        headers = {"Content-Type": "application/json", "User-Agent": "wakebook"}
-        headers |= self._form.header(key)
-        server = Server(self._who, self._url, headers, key, self._section, self._place)
-        model = self._model.removeprefix("models/") if self.provider == "gemini" else self._model
-        question = replace(question, model=model)
-        if self._cold:
-            question = replace(question, temperature=None)
+        warmth = None if self._cold else question.temperature
+        question = replace(question, model=self._endpoint.model, temperature=warmth)
         try:
-            answer = post(server, self._form.asks(question), self._patience)
+            return self._endpoint.ask(self._chat.asks(question), self._read, self._patience)
         except ModelUnavailable as error:
             # some models think at a temperature of their own, and refuse any other
-            if question.temperature is None or "temperature" not in str(error):
+            if warmth is None or "temperature" not in str(error):
                 raise
             self._cold = True
             return self.ask(question)
-        return self._read(answer, key)
 
-    def _read(self, answer: Any, key: str) -> Reply:
-        try:
-            reply = self._form.reads(answer)
-            refused = text.printable(text.whole(reply.refused))
-            reply = replace(reply, text=text.whole(reply.text), refused=refused)
-        except (KeyError, TypeError, AttributeError, IndexError):
-            raise BadModelOutput(
-                f"{self._who} answers in a form that we do not know{quoted(answer, key)}. "
-                f"Is base_url in {self._section} right?"
-            ) from None
+    def _read(self, answer: Any) -> Reply:
+        reply = self._chat.reads(answer)
+        refused = text.printable(text.whole(reply.refused))
+        reply = replace(reply, text=text.whole(reply.text), refused=refused)
         counted = (reply.tokens_in, reply.tokens_out, reply.cached)
         if not all(isinstance(number, int) and number >= 0 for number in counted):
             reply = replace(reply, tokens_in=0, tokens_out=0, cached=0, written=0)
@@ -143,8 +226,6 @@ def make(
     patience: Patience | None = None,
 ) -> Model:
     """The model that a setting names. Raises ConfigError for what names none."""
-    from urllib.parse import quote
-
     if name == HOST:
         if lend is None:
             raise LeftAlone(
@@ -153,109 +234,118 @@ def make(
             )
         return Lent(lend)
     provider, slash, model = name.partition("/")
-    if provider not in FORMATS or not slash or not model.strip():
-        known = ", ".join(FORMATS)
+    if provider not in PROVIDERS or not slash or not model.strip():
+        known = ", ".join(PROVIDERS)
         raise ConfigError(
             f"[models] {name!r} is no model. Write provider/model, {EXAMPLE}; providers: {known}."
         )
-    form = FORMATS[provider]
-    own: config.Provider = getattr(settings, provider)
-    base, written = own.base_url or form.base, f"[{provider}] base_url"
-    if provider == "ollama" and not own.base_url and environ.get("OLLAMA_HOST"):
-        base, written = address.ollama(environ["OLLAMA_HOST"]), "OLLAMA_HOST"
-    if not base:
-        raise ConfigError(f"[{provider}] base_url is needed, like http://127.0.0.1:8080/v1.")
-    who = f"{provider} ({address.host(base, written)})"
-    path = form.path.format(model=quote(model.removeprefix("models/"), safe=""))
-    find = finder(provider, f"[{provider}]", own, environ)
+    own, path = getattr(settings, provider), PROVIDERS[provider].chat.path
+    endpoint = Endpoint(provider, model, path, f"[{provider}]", own, environ)
     limits = settings.models
     patience = patience or Patience(
         limits.attempts, limits.timeout_seconds, delay=1.0, total=3.0 * limits.timeout_seconds
     )
-    place = key_place(provider, own, environ)
-    return Served(name, who, base.rstrip("/") + path, form, find, place, patience)
+    return Served(name, endpoint, patience)
 
 
-# -----------------------------------------------------------------------------
-# Keys: where a provider's key is found. It is never shown, kept or logged.
-#
-# In this order: the variable that `key_variable` names, the file that `key_file` names,
-# Wakebook's own variable, the provider's usual one. The last two only go to the provider that
-# they belong to.
-
-USUAL = {
-    "anthropic": ("WAKEBOOK_ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"),
-    "openai": ("WAKEBOOK_OPENAI_API_KEY", "OPENAI_API_KEY"),
-    "gemini": ("WAKEBOOK_GEMINI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
-}
+# --- embedding ---------------------------------------------------------------------------
 
 
-def finder(
-    provider: str,
-    section: str,
-    settings: config.Embedding | config.Provider,
-    environ: Mapping[str, str],
-) -> Callable[[], str]:
-    """What returns the key ("" where none is needed) or raises ModelUnavailable."""
+class Remote:
+    """An embedder that is asked over HTTP.
 
-    def find() -> str:
-        if settings.key_variable:
-            key = environ.get(settings.key_variable, "")
-            if not key.strip():
-                raise ModelUnavailable(
-                    f"{provider}: the variable {settings.key_variable}, which key_variable "
-                    f"in {section} names, is not set. Set it to the key."
-                )
-            return _sound(key, settings.key_variable)
-        if settings.key_file:
-            return _from_file(settings.key_file, provider, section)
-        for variable in USUAL.get(provider, ()):
-            if environ.get(variable, "").strip():
-                return _sound(environ[variable], variable)
-        if provider in USUAL:
-            raise ModelUnavailable(
-                f"{provider}: there is no key. Set {USUAL[provider][0]}, or name a variable or "
-                f"a file in {section}, as key_variable or key_file."
+    Texts go in batches by number and tokens, halved when the server finds them too large; with
+    patience for documents and little of it for a question, because a person waits; and every
+    number that comes back is checked. After a failure that patience did not cure, this object
+    asks no more: a dead provider costs its time-out once, not once a text.
+    """
+
+    remote = True
+
+    def __init__(
+        self,
+        provider: str,
+        settings: config.Embedding,
+        environ: Mapping[str, str],
+        patience: Patience | None = None,
+    ) -> None:
+        """`patience`: with documents, if not as the settings say. Raises ConfigError."""
+        form = PROVIDERS[provider].embeds
+        assert form
+        model = settings.model or form.model
+        if not model or not (settings.base_url or PROVIDERS[provider].base):
+            raise ConfigError(
+                f"[embedding] a {provider} provider needs both base_url, like "
+                "http://127.0.0.1:8080/v1, and model, as the server calls it."
             )
-        return ""
+        self.endpoint = Endpoint(provider, model, form.path, "[embedding]", settings, environ)
+        whose = f"@{self.endpoint.host}" if settings.base_url and provider != "ollama" else ""
+        self.name = text.identity(f"{provider}/{self.endpoint.model}{whose}", settings)
+        self._form, self._settings = form, settings
+        self._patient = patience or Patience(settings.attempts, settings.timeout_seconds)
+        self._hasty = Patience(1, min(QUERY_SECONDS, self._patient.seconds))
+        self._size = min(settings.batch_size, form.most)
+        self._dimensions = settings.dimensions
+        self._dead = ""
 
-    return find
+    def __repr__(self) -> str:
+        return f"Remote({self.name!r})"
 
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
+        if self._dead:
+            raise ModelUnavailable(self._dead)
+        try:
+            return self._embed(texts, query)
+        except ModelUnavailable as error:
+            self._dead = str(error)
+            raise
 
-def key_place(
-    provider: str, settings: config.Embedding | config.Provider, environ: Mapping[str, str]
-) -> str:
-    """Where the key was found, for a message that it was refused."""
-    if settings.key_variable:
-        return settings.key_variable
-    if settings.key_file:
-        return str(config.expand(settings.key_file))
-    return next((name for name in USUAL.get(provider, ()) if environ.get(name, "").strip()), "")
+    def _embed(self, texts: Sequence[str], query: bool) -> list[list[float]]:
+        settings = self._settings
+        prefix = text.prefix(self.endpoint.model, settings, query)
+        cleaned = [text.clean(item) for item in texts]
+        asked = [text.cut(prefix + item, settings.max_tokens) for item in cleaned if item]
+        if texts and not asked and not self._dimensions:
+            asked = [prefix + "empty"]  # to learn how many zeros an empty text is
+        found: list[list[float]] = []
+        for batch in text.batches(asked, self._size, settings.batch_tokens):
+            found += self._rows(batch, query)
+        rows = iter(found)
+        return [next(rows) if item else [0.0] * self._dimensions for item in cleaned]
 
+    def _rows(self, batch: Sequence[str], query: bool) -> list[list[float]]:
+        try:
+            return self._ask(batch, query)
+        except TooLarge as error:
+            if len(batch) == 1:
+                if len(batch[0]) <= SHORTEST:
+                    raise ModelUnavailable(f"{error}, even of a short text. {ADVICE}") from None
+                return self._rows([batch[0][: len(batch[0]) // 2]], query)
+        half = len(batch) // 2
+        self._size = max(1, min(self._size, half))  # so that the next one fits at once
+        return self._rows(batch[:half], query) + self._rows(batch[half:], query)
 
-def _from_file(name: str, provider: str, section: str) -> str:
-    path = config.expand(name)
-    try:
-        with path.open("rb") as stream:
-            if stat.S_IMODE(os.fstat(stream.fileno()).st_mode) & 0o077:
-                raise ModelUnavailable(
-                    f"{provider}: others can read the key in {path}. Run `chmod 600 {path}`."
-                )
-            text = stream.read(10_000).decode("utf-8", "replace")
-    except OSError as error:
-        raise ModelUnavailable(
-            f"{provider}: cannot read the key in {path}: {error.strerror}. "
-            f"Correct key_file in {section}."
-        ) from None
-    if not text.strip():
-        raise ModelUnavailable(f"{provider}: {path} is empty. Write the key into it.")
-    return _sound(text, str(path))
+    def _ask(self, batch: Sequence[str], query: bool) -> list[list[float]]:
+        body = self._form.asks(self.endpoint.model, batch, query, self._settings.dimensions)
+        patience = self._hasty if query else self._patient
+        rows = self.endpoint.ask(body, self._form.reads, patience)
+        if len(rows) != len(batch):
+            raise self._bad(f"{len(rows)} vectors for {len(batch)} texts")
+        return [self._checked(row) for row in rows]
 
+    def _checked(self, row: Any) -> list[float]:
+        """A row of unit length, of finite numbers, as many as always."""
+        try:
+            finite = bool(row) and all(map(math.isfinite, row))
+            length = math.sqrt(sum(map(operator.mul, row, row))) if finite else math.nan
+        except (TypeError, OverflowError):
+            length = math.nan
+        if not math.isfinite(length):
+            raise self._bad("a vector that holds no number, NaN or infinity")
+        self._dimensions = self._dimensions or len(row)
+        if len(row) != self._dimensions:
+            raise self._bad(f"a vector of {len(row)} numbers instead of {self._dimensions}")
+        return [number / length for number in row] if length else [0.0] * len(row)
 
-def _sound(key: str, where: str) -> str:
-    key = key.strip()
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise ModelUnavailable(
-            f"What {where} holds is no key: it has blanks, line breaks or special characters."
-        )
-    return key
+    def _bad(self, what: str) -> BadModelOutput:
+        return BadModelOutput(f"{self.name}: the server answers with {what}. {ADVICE}")

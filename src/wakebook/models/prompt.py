@@ -76,8 +76,7 @@ def load(operation: str, home: Home | None, inputs: set[str]) -> Prompt:
     Raises ModelUnavailable for a file that cannot be used: the operation then does without.
     """
     own = home.root / "prompts" / f"{operation}.md" if home else None
-    shipped = resources.files("wakebook") / "prompts" / f"{operation}.md"
-    text = shipped.read_text(encoding="utf-8") if shipped.is_file() else ""
+    text = _shipped(operation)
     if own is None or not os.path.lexists(own):
         if not text:
             raise ModelUnavailable(f"There is no prompt {operation!r}.")
@@ -87,6 +86,12 @@ def load(operation: str, home: Home | None, inputs: set[str]) -> Prompt:
     except (OSError, UnicodeDecodeError) as error:
         raise _broken(own, f"it cannot be read ({error})") from None
     return _parse(operation, changed, own, inputs, text or changed)
+
+
+def _shipped(name: str) -> str:
+    """The text of a prompt that Wakebook brings along; "" if there is none."""
+    file = resources.files("wakebook") / "prompts" / f"{name}.md"
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
 @dataclass(frozen=True)
@@ -106,32 +111,26 @@ class Known:
 
 def known(home: Home) -> list[Known]:
     """Every prompt that there is, shipped or in the home's prompts/."""
-    shipped = {
-        file.name.removesuffix(".md"): file.read_text(encoding="utf-8")
-        for file in (resources.files("wakebook") / "prompts").iterdir()
-        if file.name.endswith(".md")
-    }
-    own = {path.stem for path in (home.root / "prompts").glob("*.md")}
-    found: list[Known] = []
-    for name in sorted(shipped.keys() | own):
-        text = shipped.get(name, "")
-        front = markdown.split(text)[0]
-        inputs = {key: str(about) for key, about in (front.get("inputs") or {}).items()}
-        version, role, output, problem = "", "", "", ""
-        try:
-            used = load(name, home, set(inputs))
-            version, role, output = used.version, used.role, used.output
-        except ModelUnavailable as error:
-            problem = str(error)
-        shipped_text = text
-        if name in own:
-            with suppress(OSError):
-                path = home.root / "prompts" / f"{name}.md"
-                text = path.read_bytes().decode("utf-8", "replace")
-        found.append(
-            Known(name, version, role, inputs, output, name in own, text, shipped_text, problem)
-        )
-    return found
+    files = (resources.files("wakebook") / "prompts").iterdir()
+    shipped = {file.name.removesuffix(".md") for file in files if file.name.endswith(".md")}
+    own = {path.stem: path for path in (home.root / "prompts").glob("*.md")}
+    return [_known(name, home, own.get(name)) for name in sorted(shipped | own.keys())]
+
+
+def _known(name: str, home: Home, own: Path | None) -> Known:
+    shipped = text = _shipped(name)
+    described = markdown.split(shipped)[0].get("inputs") or {}
+    inputs = {key: str(about) for key, about in described.items()}
+    version = role = output = problem = ""
+    try:
+        used = load(name, home, set(inputs))
+        version, role, output = used.version, used.role, used.output
+    except ModelUnavailable as error:
+        problem = str(error)
+    if own:
+        with suppress(OSError):
+            text = own.read_bytes().decode("utf-8", "replace")
+    return Known(name, version, role, inputs, output, bool(own), text, shipped, problem)
 
 
 def copy(home: Home, name: str) -> Path:
@@ -139,8 +138,7 @@ def copy(home: Home, name: str) -> Path:
     path = home.root / "prompts" / f"{name}.md"
     if os.path.lexists(path):
         raise ConfigError(f"{path} is there already. Change it, or remove it first.")
-    shipped = resources.files("wakebook") / "prompts" / f"{name}.md"
-    home.replace(path, shipped.read_text(encoding="utf-8"))
+    home.replace(path, _shipped(name))
     return path
 
 
@@ -155,17 +153,9 @@ def _parse(operation: str, text: str, path: str | Path, inputs: set[str], shippe
     version = str(front["version"])
     if text != shipped:
         version += "+" + hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
-    warmth = front.get("temperature")
-    return Prompt(
-        operation,
-        version,
-        front["role"],
-        front["output"],
-        front["max_tokens"],
-        None if warmth is None else float(warmth),
-        rules.strip(),
-        message.strip(),
-    )
+    warmth = None if front.get("temperature") is None else float(front["temperature"])
+    role, output, most = front["role"], front["output"], front["max_tokens"]
+    return Prompt(operation, version, role, output, most, warmth, rules.strip(), message.strip())
 
 
 def _problem(front: dict[str, Any], body: str, inputs: set[str]) -> str:
@@ -199,13 +189,11 @@ def _broken(path: str | Path, problem: str) -> ModelUnavailable:
     )
 
 
-# -----------------------------------------------------------------------------
-# JSON objects in a model's answer, one by one, whatever stands around them.
+# --- the answer: one JSON object a line --------------------------------------------------
 #
-# An answer should be one object a line. Models also put a fence around it, explain themselves,
-# pretty-print, wrap the objects in a list or in one more object, or are cut off in the middle.
-# Each object that can be read and passes the check is kept; each that cannot is rejected with a
-# reason that the model itself can act on.
+# Models also put a fence around it, explain themselves, pretty-print, wrap the objects in a list
+# or in one more object, or are cut off in the middle. Each object that can be read and passes the
+# check is kept; each that cannot is rejected with a reason that the model itself can act on.
 
 T = TypeVar("T")
 SHOWN = 300  # characters of a rejected line
@@ -252,22 +240,18 @@ def objects(text: str) -> Iterator[dict[str, Any] | Rejected]:
     while position >= 0:
         try:
             found, end = decoder.raw_decode(text, position)
+            problem = "no valid line: nested too deeply" if _depth(found) > DEEPEST else ""
         except (ValueError, RecursionError) as error:
             end = text.find("\n", position)
             end = len(text) if end < 0 else end
-            yield Rejected(text[position:end][:SHOWN], f"no valid JSON: {_reason(error)}")
+            deep = isinstance(error, RecursionError)
+            reason = "nested too deeply" if deep else getattr(error, "msg", "a number is too long")
+            problem = f"no valid JSON: {reason}"
+        if problem:
+            yield Rejected(text[position:end][:SHOWN], problem)
         else:
-            if _depth(found) > DEEPEST:
-                yield Rejected(text[position:end][:SHOWN], "no valid line: nested too deeply")
-            else:
-                yield from _unwrapped(_whole(found))
+            yield from _unwrapped(_whole(found))
         position = text.find("{", end)
-
-
-def _reason(error: ValueError | RecursionError) -> str:
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    return str(getattr(error, "msg", "a number is too long"))
 
 
 def _depth(value: Any) -> int:
@@ -283,12 +267,8 @@ def _depth(value: Any) -> int:
 def _whole(found: dict[str, Any]) -> dict[str, Any]:
     """Without halves of characters, which cannot be written anywhere."""
     text = json.dumps(found, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        mended: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
-        return mended
-    return found
+    mended = text.encode("utf-8", "replace").decode()
+    return found if mended == text else dict(json.loads(mended))
 
 
 def _unwrapped(found: dict[str, Any]) -> Iterator[dict[str, Any]]:

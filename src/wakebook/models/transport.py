@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -75,15 +76,25 @@ def post(server: Server, question: dict[str, Any], patience: Patience) -> Any:
     for attempt in range(1, patience.attempts + 1):
         try:
             answer = _once(server, data, patience.seconds)
+            break
         except _Again as trouble:
             wait = delay if trouble.wait is None else trouble.wait
             if attempt == patience.attempts or clock.monotonic() + wait > deadline:
-                raise ModelUnavailable(_given_up(server, trouble, attempt)) from None
+                tried = "" if attempt == 1 else f", {attempt} times in a row"
+                asks = f" It asks to wait {trouble.wait:g} s." if trouble.wait else ""
+                raise ModelUnavailable(
+                    f"{server.who} {trouble}{tried}.{asks} "
+                    "Try again later, or set another provider."
+                ) from None
             clock.sleep(wait)
             delay *= 2
-        else:
-            return _parsed(server, answer)
-    raise AssertionError("unreachable")
+    try:
+        return json.loads(answer)
+    except (ValueError, RecursionError):
+        raise BadModelOutput(
+            f"{server.who} answers with something that is no JSON. "
+            f"Is base_url in {server.section} right?"
+        ) from None
 
 
 def allow(who: str, url: str) -> None:
@@ -103,13 +114,8 @@ def on_this_machine(url: str) -> bool:
         return False
 
 
-def _given_up(server: Server, trouble: _Again, attempts: int) -> str:
-    tried = "" if attempts == 1 else f", {attempts} times in a row"
-    wait = f" It asks to wait {trouble.wait:g} s." if trouble.wait else ""
-    return f"{server.who} {trouble}{tried}.{wait} Try again later, or set another provider."
-
-
 def _once(server: Server, data: bytes, seconds: float) -> bytes:
+    """The body of the answer. Raises what a failure means."""
     import http.client
     import urllib.error
     import urllib.request
@@ -120,16 +126,12 @@ def _once(server: Server, data: bytes, seconds: float) -> bytes:
         with _opener(server.url).open(request, timeout=seconds) as response:
             return _read(server, response, deadline)
     except urllib.error.HTTPError as error:
-        with error:
-            try:
-                body = error.read(10_000)
-            except (OSError, http.client.HTTPException):
-                body = b""
+        body = b""
+        with error, suppress(OSError, http.client.HTTPException):
+            body = error.read(10_000)
         raise _verdict(server, error.code, error.headers.get("Retry-After"), body) from None
-    except urllib.error.URLError as error:
-        raise _broken(server, error.reason, seconds) from None
     except (OSError, http.client.HTTPException) as error:
-        raise _broken(server, error, seconds) from None
+        raise _broken(server, getattr(error, "reason", error), seconds) from None
 
 
 def _opener(url: str) -> OpenerDirector:
@@ -171,16 +173,14 @@ def _broken(server: Server, reason: object, seconds: float) -> Exception:
     if isinstance(reason, TimeoutError):
         return _Again(f"did not answer within {seconds:g} s")
     if isinstance(reason, ConnectionRefusedError):
-        return ModelUnavailable(f"{server.who} is not there: nothing listens. Is it running?")
-    if isinstance(reason, socket.gaierror):
-        return ModelUnavailable(
-            f"{server.who} is not there: its name is unknown. Are you online, is the name right?"
-        )
-    if isinstance(reason, ssl.SSLCertVerificationError):
-        return ModelUnavailable(
-            f"{server.who} has a certificate that cannot be trusted: {reason.verify_message}."
-        )
-    return _Again("broke the connection")
+        why = "is not there: nothing listens. Is it running?"
+    elif isinstance(reason, socket.gaierror):
+        why = "is not there: its name is unknown. Are you online, is the name right?"
+    elif isinstance(reason, ssl.SSLCertVerificationError):
+        why = f"has a certificate that cannot be trusted: {reason.verify_message}."
+    else:
+        return _Again("broke the connection")
+    return ModelUnavailable(f"{server.who} {why}")
 
 
 def _verdict(server: Server, status: int, after: str | None, body: bytes) -> Exception:
@@ -221,37 +221,16 @@ def _seconds(after: str | None) -> float | None:
     """Retry-After: seconds, or a date."""
     from email.utils import parsedate_to_datetime
 
-    if not after:
-        return None
-    try:
-        return max(0.0, float(after)) if float(after) < 1e6 else None
-    except ValueError:
-        pass
-    try:
-        return max(0.0, (parsedate_to_datetime(after) - clock.now()).total_seconds())
-    except (ValueError, TypeError):
-        return None
-
-
-def _parsed(server: Server, body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise BadModelOutput(
-            f"{server.who} answers with something that is no JSON. "
-            f"Is base_url in {server.section} right?"
-        ) from None
-
-
-# -----------------------------------------------------------------------------
-# Addresses of servers, as people write them into config.toml and the environment.
+    with suppress(ValueError, TypeError):
+        return max(0.0, float(after or "")) if float(after or "") < 1e6 else None
+    with suppress(ValueError, TypeError):
+        return max(0.0, (parsedate_to_datetime(after or "") - clock.now()).total_seconds())
+    return None
 
 
 def host(base: str, setting: str) -> str:
     """Host and port of a base URL. Raises ConfigError for what is none, or holds a secret.
-
-    `setting`: where the address was written, for the message.
-    """
+    `setting`: where the address was written, for the message."""
     from urllib.parse import urlsplit
 
     try:

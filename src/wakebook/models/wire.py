@@ -1,16 +1,17 @@
-"""The wire formats of chat models: Anthropic, OpenAI, Gemini, Ollama, and OpenAI's imitators.
+"""The providers of models, side by side: where each is asked, with which key, in which form.
 
-What differs between providers stands in `FORMATS`, side by side: where a question goes, how it
-is written, how an answer is read. A reply's `tokens_in` counts all tokens that were read, those
-that came from the provider's cache and those that were written to it included.
+Anthropic, OpenAI, Gemini, Ollama, and servers that are compatible with OpenAI's. A chat question
+and a list of texts to embed are written in the provider's form, its answers are read. A reply's
+`tokens_in` counts all tokens that were read, those that came from the provider's cache and those
+that were written to it included.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from wakebook.base import text
 
@@ -20,6 +21,7 @@ _THOUGHTS = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 STEP = 2048  # tokens: Ollama's context grows in these, so that a model is rarely loaded again
+Body = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Question:
     max_tokens: int
     temperature: float | None = None
 
-    def said(self, model: str) -> list[tuple[str, str]]:
+    def roles(self, model: str) -> list[tuple[str, str]]:
         """(role, text), with the provider's word for the model."""
         return [("user" if n % 2 == 0 else model, turn) for n, turn in enumerate(self.turns)]
 
@@ -50,17 +52,22 @@ class Reply:
     written: int = 0
 
 
-def _warm(question: Question) -> dict[str, Any]:
+def _warm(question: Question) -> Body:
     return {} if question.temperature is None else {"temperature": question.temperature}
 
 
-def _anthropic_asks(question: Question) -> dict[str, Any]:
+def _messages(question: Question) -> list[Body]:
+    turns = [("system", question.system), *question.roles("assistant")]
+    return [{"role": role, "content": words} for role, words in turns]
+
+
+def _anthropic_asks(question: Question) -> Body:
     system = {"type": "text", "text": question.system, "cache_control": {"type": "ephemeral"}}
     return {
         "model": question.model,
         "max_tokens": question.max_tokens,
         "system": [system],
-        "messages": [{"role": r, "content": said} for r, said in question.said("assistant")],
+        "messages": _messages(question)[1:],
     } | _warm(question)
 
 
@@ -81,16 +88,12 @@ def _anthropic_reads(answer: Any) -> Reply:
     )
 
 
-def _openai_asks(question: Question, limit: str = "max_completion_tokens") -> dict[str, Any]:
-    said = [("system", question.system), *question.said("assistant")]
-    return {
-        "model": question.model,
-        "messages": [{"role": role, "content": words} for role, words in said],
-        limit: question.max_tokens,
-    } | _warm(question)
+def _openai_asks(question: Question, limit: str = "max_completion_tokens") -> Body:
+    body = {"model": question.model, "messages": _messages(question), limit: question.max_tokens}
+    return body | _warm(question)
 
 
-def _compatible_asks(question: Question) -> dict[str, Any]:
+def _compatible_asks(question: Question) -> Body:
     return _openai_asks(question, "max_tokens")
 
 
@@ -104,23 +107,21 @@ def _openai_reads(answer: Any) -> Reply:
     said = message.get("content") or ""
     if isinstance(said, list):  # parts, of which some are thoughts
         said = "".join(part.get("text", "") for part in said if part.get("type") == "text")
-    refused = message.get("refusal") or ("content filter" if stop == "content_filter" else "")
     return Reply(
         _THOUGHTS.sub("", said),
         cut=stop == "length",
-        refused=refused,
+        refused=message.get("refusal") or ("content filter" if stop == "content_filter" else ""),
         tokens_in=usage.get("prompt_tokens") or 0,
         tokens_out=usage.get("completion_tokens") or 0,
         cached=(usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0,
     )
 
 
-def _gemini_asks(question: Question) -> dict[str, Any]:
+def _gemini_asks(question: Question) -> Body:
+    turns = question.roles("model")
     return {
         "systemInstruction": {"parts": [{"text": question.system}]},
-        "contents": [
-            {"role": role, "parts": [{"text": words}]} for role, words in question.said("model")
-        ],
+        "contents": [{"role": role, "parts": [{"text": words}]} for role, words in turns],
         "generationConfig": {"maxOutputTokens": question.max_tokens} | _warm(question),
     }
 
@@ -134,32 +135,23 @@ def _gemini_reads(answer: Any) -> Reply:
     first = candidates[0] if candidates else {}
     stop = first.get("finishReason") or "STOP"
     parts = (first.get("content") or {}).get("parts") or []
-    said = "".join(part.get("text", "") for part in parts if not part.get("thought"))
+    thoughts = usage.get("thoughtsTokenCount") or 0
     return Reply(
-        said,
+        "".join(part.get("text", "") for part in parts if not part.get("thought")),
         cut=stop == "MAX_TOKENS",
         refused=blocked or ("" if stop in ("STOP", "MAX_TOKENS") else stop),
         tokens_in=usage.get("promptTokenCount") or 0,
-        tokens_out=(usage.get("candidatesTokenCount") or 0)
-        + (usage.get("thoughtsTokenCount") or 0),
+        tokens_out=(usage.get("candidatesTokenCount") or 0) + thoughts,
         cached=usage.get("cachedContentTokenCount") or 0,
     )
 
 
-def _ollama_asks(question: Question) -> dict[str, Any]:
+def _ollama_asks(question: Question) -> Body:
     # Without num_ctx Ollama reads only the end of a long question, and does not say so.
-    needed = question.size() + question.max_tokens
-    said = [("system", question.system), *question.said("assistant")]
-    return {
-        "model": question.model,
-        "messages": [{"role": role, "content": words} for role, words in said],
-        "stream": False,
-        "options": {
-            "num_ctx": -(-needed // STEP) * STEP,
-            "num_predict": question.max_tokens,
-        }
-        | _warm(question),
-    }
+    room = -(-(question.size() + question.max_tokens) // STEP) * STEP
+    options = {"num_ctx": room, "num_predict": question.max_tokens} | _warm(question)
+    messages = _messages(question)
+    return {"model": question.model, "messages": messages, "stream": False, "options": options}
 
 
 def _ollama_reads(answer: Any) -> Reply:
@@ -169,6 +161,39 @@ def _ollama_reads(answer: Any) -> Reply:
         tokens_in=answer.get("prompt_eval_count") or 0,
         tokens_out=answer.get("eval_count") or 0,
     )
+
+
+# --- texts to embed: model, texts, whether it is a question, dimensions (0: the model's own) ---
+
+
+def _openai_embeds(model: str, texts: Sequence[str], query: bool, dimensions: int) -> Body:
+    body = {"model": model, "input": texts, "encoding_format": "float"}
+    return body | ({"dimensions": dimensions} if dimensions else {})
+
+
+def _openai_rows(answer: Any) -> list[Any]:
+    placed = {item.get("index", at): item["embedding"] for at, item in enumerate(answer["data"])}
+    return [placed[at] for at in range(len(answer["data"]))]
+
+
+def _gemini_embeds(model: str, texts: Sequence[str], query: bool, dimensions: int) -> Body:
+    purpose = "RETRIEVAL_QUERY" if query else "RETRIEVAL_DOCUMENT"
+    common: Body = {"model": f"models/{model}", "taskType": purpose}
+    common |= {"outputDimensionality": dimensions} if dimensions else {}
+    return {"requests": [common | {"content": {"parts": [{"text": one}]}} for one in texts]}
+
+
+def _gemini_rows(answer: Any) -> list[Any]:
+    return [item["values"] for item in answer["embeddings"]]
+
+
+def _ollama_embeds(model: str, texts: Sequence[str], query: bool, dimensions: int) -> Body:
+    body = {"model": model, "input": texts, "truncate": True}
+    return body | ({"dimensions": dimensions} if dimensions else {})
+
+
+def _ollama_rows(answer: Any) -> list[Any]:
+    return list(answer["embeddings"])
 
 
 def _bearer(key: str) -> dict[str, str]:
@@ -183,36 +208,57 @@ def _google_key(key: str) -> dict[str, str]:
     return {"x-goog-api-key": key}
 
 
-@dataclass(frozen=True)
-class Format:
-    base: str
+class Chat(NamedTuple):
     path: str
-    header: Callable[[str], dict[str, str]]
-    asks: Callable[[Question], dict[str, Any]]
+    asks: Callable[[Question], Body]
     reads: Callable[[Any], Reply]
 
 
+class Embeds(NamedTuple):
+    path: str
+    model: str  # unless the settings name one
+    most: int  # texts in a request
+    asks: Callable[[str, Sequence[str], bool, int], Body]
+    reads: Callable[[Any], list[Any]]
+
+
+class Provider(NamedTuple):
+    base: str  # its usual address
+    header: Callable[[str], dict[str, str]]  # for a key
+    variables: tuple[str, ...]  # that hold its key: Wakebook's own first
+    chat: Chat
+    embeds: Embeds | None = None
+
+
 # fmt: off
-FORMATS = {
-    "anthropic": Format(
-        "https://api.anthropic.com/v1", "/messages",
-        _anthropic_key, _anthropic_asks, _anthropic_reads,
+PROVIDERS = {
+    "anthropic": Provider(
+        "https://api.anthropic.com/v1", _anthropic_key,
+        ("WAKEBOOK_ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"),
+        Chat("/messages", _anthropic_asks, _anthropic_reads),
     ),
-    "openai": Format(
-        "https://api.openai.com/v1", "/chat/completions",
-        _bearer, _openai_asks, _openai_reads,
+    "openai": Provider(
+        "https://api.openai.com/v1", _bearer,
+        ("WAKEBOOK_OPENAI_API_KEY", "OPENAI_API_KEY"),
+        Chat("/chat/completions", _openai_asks, _openai_reads),
+        Embeds("/embeddings", "text-embedding-3-small", 2048, _openai_embeds, _openai_rows),
     ),
-    "gemini": Format(
-        "https://generativelanguage.googleapis.com/v1beta", "/models/{model}:generateContent",
-        _google_key, _gemini_asks, _gemini_reads,
+    "gemini": Provider(
+        "https://generativelanguage.googleapis.com/v1beta", _google_key,
+        ("WAKEBOOK_GEMINI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        Chat("/models/{model}:generateContent", _gemini_asks, _gemini_reads),
+        Embeds("/models/{model}:batchEmbedContents", "gemini-embedding-001", 100,
+               _gemini_embeds, _gemini_rows),
     ),
-    "ollama": Format(
-        "http://127.0.0.1:11434", "/api/chat",
-        _bearer, _ollama_asks, _ollama_reads,
+    "ollama": Provider(
+        "http://127.0.0.1:11434", _bearer, (),
+        Chat("/api/chat", _ollama_asks, _ollama_reads),
+        Embeds("/api/embed", "nomic-embed-text", 512, _ollama_embeds, _ollama_rows),
     ),
-    "compatible": Format(
-        "", "/chat/completions",
-        _bearer, _compatible_asks, _openai_reads,
+    "compatible": Provider(
+        "", _bearer, (),
+        Chat("/chat/completions", _compatible_asks, _openai_reads),
+        Embeds("/embeddings", "", 2048, _openai_embeds, _openai_rows),
     ),
 }
 # fmt: on

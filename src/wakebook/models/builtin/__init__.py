@@ -16,13 +16,10 @@ import struct
 import sys
 import unicodedata
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from wakebook.models.embedder import Rows
+from typing import Any
 
 DIMENSION = 256
 FEW = 2000  # this many pieces are summed without numpy, unless it is there already
@@ -42,30 +39,19 @@ class Builtin:
         self._folder = folder or Path(__file__).parent
         self._pieces: dict[str, tuple[int, ...]] = {}
 
-    @cached_property
-    def _lines(self) -> str:
-        return _lines(self._folder)
-
-    @cached_property
-    def _vocabulary(self) -> dict[str, int]:
-        return _vocabulary(self._folder)
-
     def _row(self, token: str) -> int | None:
         """A token's row. A few are looked up in the text: quicker than making a dictionary."""
         if len(self._pieces) > FEW_WORDS:
-            return self._vocabulary.get(token)
-        at = self._lines.find(f"\n{token}\n")
-        return self._lines.count("\n", 0, at) if at >= 0 else None
+            return _vocabulary(self._folder).get(token)
+        lines = _lines(self._folder)
+        at = lines.find(f"\n{token}\n")
+        return lines.count("\n", 0, at) if at >= 0 else None
 
-    @cached_property
-    def _table(self) -> mmap.mmap:
-        return _table(self._folder)
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Rows:
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Sequence[Sequence[float]]:
         tokens = [self.tokens(text) for text in texts]
         if "numpy" not in sys.modules and sum(map(len, tokens)) <= FEW:
             return [self._sum(rows) for rows in tokens]
-        rows: Rows = self._sums(tokens)
+        rows: Sequence[Sequence[float]] = self._sums(tokens)
         return rows
 
     def tokens(self, text: str) -> list[int]:
@@ -104,29 +90,24 @@ class Builtin:
         self._pieces[word] = tuple(rows)
         return self._pieces[word]
 
-    # --- a few, without numpy --------------------------------------------------------
-
     def _sum(self, tokens: Sequence[int]) -> list[float]:
+        """Without numpy."""
         total = [0.0] * DIMENSION
-        table = memoryview(self._table).cast("b")
-        scales = (self._lines.count("\n") - 1) * DIMENSION
+        table = _table(self._folder)
+        numbers = memoryview(table).cast("b")
+        scales = (_lines(self._folder).count("\n") - 1) * DIMENSION
         for token in tokens:
-            (scale,) = struct.unpack_from("<e", self._table, scales + 2 * token)
-            row = table[token * DIMENSION : (token + 1) * DIMENSION]
+            (scale,) = struct.unpack_from("<e", table, scales + 2 * token)
+            row = numbers[token * DIMENSION : (token + 1) * DIMENSION]
             total = [value + scale * part for value, part in zip(total, row, strict=True)]
         length = sqrt(sum(value * value for value in total))
         return [value / length for value in total] if length else total
-
-    # --- many, with numpy ------------------------------------------------------------
-
-    @cached_property
-    def _rows(self) -> Any:
-        return _rows(self._folder)
 
     def _sums(self, tokens: Sequence[Sequence[int]]) -> Any:
         """The first pieces of all texts, plus the second ones of those that have one, ..."""
         import numpy as np
 
+        table = _rows(self._folder)
         order = sorted(range(len(tokens)), key=lambda at: -len(tokens[at]))
         longest = [tokens[at] for at in order]
         sums = np.zeros((len(tokens), DIMENSION), np.float32)
@@ -134,7 +115,7 @@ class Builtin:
         for place in range(len(longest[0]) if longest else 0):
             while len(longest[count - 1]) <= place:
                 count -= 1
-            sums[:count] += self._rows[[row[place] for row in longest[:count]]]
+            sums[:count] += table[[row[place] for row in longest[:count]]]
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         result = np.empty_like(sums)
         result[order] = sums / np.maximum(lengths, 1e-12)

@@ -16,11 +16,6 @@ from heapq import heapify, heappop, heappush
 from itertools import accumulate
 from pathlib import Path
 
-# -----------------------------------------------------------------------------
-# A word's tokens: its bytes, merged two by two. The pair whose token is the oldest goes first.
-#
-# A heap holds the pairs, so a word of 200,000 letters takes a second and not an hour.
-
 KEPT_WORDS = 30_000_000  # bytes, about, of words whose number of tokens is remembered
 _ENTRY = 150  # bytes that a remembered word needs beside its letters
 
@@ -43,7 +38,11 @@ class Counts(dict[str, int]):
 
 
 def merged(word: bytes) -> list[int]:
-    """Where each token of a word ends. A word that is a token by itself is not for this."""
+    """Where each token of a word ends. A word that is a token by itself is not for this.
+
+    Its bytes are merged two by two; the pair whose token is the oldest goes first. A heap holds
+    the pairs, so that a word of 200,000 letters takes a second and not an hour.
+    """
     ranks, size = _ranks(), len(word)
     stop = [*range(1, size + 1), 0]  # where the part that starts here ends, 0 if none does
     start = [0, *range(size)]  # where the part that ends here starts
@@ -71,15 +70,11 @@ def _ranks() -> dict[bytes, int]:
     return dict(zip(tokens, range(len(tokens)), strict=True))
 
 
-# -----------------------------------------------------------------------------
-# A text's words, by the pattern of o200k_base: no token reaches from one word into the next.
-#
-# The pattern asks for classes of Unicode characters, which `re` does not know. So it is written
-# for ASCII and one stand-in for each class, and finds the words in a copy of the text in which
-# every other character is its stand-in. Dashes, quotes and arrows need none: most texts that are
-# not ASCII hold nothing else. The classes come from a table and not from
-# `unicodedata`, whose Unicode is that of the Python in use: words must be the same everywhere.
-
+# The pattern of o200k_base asks for classes of Unicode characters, which `re` does not know. So it
+# is written for ASCII and one stand-in for each class, and finds the words in a copy of the text
+# in which every other character is its stand-in. Dashes, quotes and arrows need none: most texts
+# that are not ASCII hold nothing else. The classes come from a table and not from `unicodedata`,
+# whose Unicode is that of the Python in use: words must be the same everywhere.
 UPPER, LOWER, LETTER, MARK, NUMBER, BLANK, OTHER = "Ààª¨²\xa0¡"
 LONG_S = "ß"  # stands for ſ, the one letter beyond ASCII that ends an English short form
 SIGNS = "\u2010-\u2027\u2030-\u205e\u2190-\u23ff"  # all of them in the class OTHER
@@ -89,21 +84,14 @@ _S = rf"\t-\r {BLANK}"
 _N = f"0-9{NUMBER}"
 _LN = f"A-Za-z{UPPER}{LOWER}{LONG_S}{LETTER}{_N}"
 _SHORT = f"(?:'(?:[sStTmMdD{LONG_S}]|[rRvV][eE]|[lL][lL]))?"
-_WORD = "|".join(
-    [
-        rf"[^\r\n{_LN}]?[{_U}]*[{_L}]+{_SHORT}",
-        rf"[^\r\n{_LN}]?[{_U}]+[{_L}]*{_SHORT}",
-        rf"[{_N}]{{1,3}}",
-        rf" ?[^{_S}{_LN}]+[\r\n/]*",
-        rf"[{_S}]*[\r\n]+",
-        rf"[{_S}]+(?![^{_S}])",
-        rf"[{_S}]+",
-    ]
+_WORD = (
+    rf"[^\r\n{_LN}]?[{_U}]*[{_L}]+{_SHORT}|[^\r\n{_LN}]?[{_U}]+[{_L}]*{_SHORT}|[{_N}]{{1,3}}"
+    rf"| ?[^{_S}{_LN}]+[\r\n/]*|[{_S}]*[\r\n]+|[{_S}]+(?![^{_S}])|[{_S}]+"
 )
 
 
 def split(text: str) -> list[str]:
-    """The words, which put together are the text again."""
+    """The words, which put together are the text again: no token reaches into the next one."""
     find = _pattern().findall
     if text.isascii() or not re.search(rf"[^\0-\x7f{SIGNS}]", text):
         return find(text)
