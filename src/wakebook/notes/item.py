@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 
 import msgspec
 
@@ -66,11 +66,15 @@ def told(entry: Entry) -> str:
     return f"{content.rstrip('.')} — {plain(entry.detail, DETAIL)}" if entry.detail else content
 
 
-def day(moment: datetime, zone: tzinfo | None) -> str:
+def local(moment: datetime, zone: tzinfo | None) -> datetime:
     try:
-        return moment.astimezone(zone).date().isoformat()
+        return moment.astimezone(zone)
     except OverflowError:  # the first and the last day that there are
-        return moment.date().isoformat()
+        return moment.astimezone(UTC)
+
+
+def day(moment: datetime, zone: tzinfo | None) -> str:
+    return local(moment, zone).date().isoformat()
 
 
 def held(entry: Entry) -> bool:

@@ -1,8 +1,14 @@
-"""Building a vault: journals and topic pages are added to, and nothing of anybody's is changed.
+"""Vault: journals and topic pages for Obsidian are added to, and nothing of a person's is changed.
 
-What is new is put at the end of its section; a page is replaced whole, with every byte that was in
-it. A note that Wakebook did not make is not touched: the page gets another name. Nothing is
-written outside of the vault, whatever links there are.
+New lines go to the end of their section; a page is replaced whole, with every byte that was in it.
+A note that Wakebook did not make is not touched: the page gets another name. Nothing is written
+outside of the vault, whatever links there are.
+
+The record (`.wakebook/vault.json`) says which page is whose, and what has been written. It lies in
+the vault, so that it goes where the vault goes. Before pages are written it says what is about to
+be (`writing`); a page is replaced whole, so after a crash one mark in it tells that all of it was
+written. Without a record, the marks in all notes tell, and each page's frontmatter says whose it
+is; only what a person has deleted is not known any more.
 """
 
 from __future__ import annotations
@@ -10,21 +16,38 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import tzinfo
+from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import msgspec
 
+from wakebook.base import markdown
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import PREFIX, Home
 from wakebook.log.chains import Chains
 from wakebook.log.subjects import Registry
 from wakebook.notes import obsidian
-from wakebook.notes import vault_record as records
-from wakebook.notes.obsidian import Unclosed, folded, plain
-from wakebook.notes.vault_pages import FOLDERS, JOURNALS, NOTES, Page, Vault
+from wakebook.notes.obsidian import (
+    FOLDERS,
+    JOURNAL,
+    JOURNALS,
+    NOTES,
+    TOPIC,
+    LogPages,
+    Unclosed,
+    VaultPage,
+    Written,
+    folded,
+)
+
+FOLDER, FILE = ".wakebook", "vault.json"
+VERSION = 1
+UNREADABLE = f"{FOLDER}/{FILE} could not be read and was set aside: the pages told what is written"
+HEAD = 4096  # bytes in which a page's frontmatter is looked for
 
 Progress = Callable[[str, int, int], None]
 
@@ -40,22 +63,6 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
     refused: dict[str, str] = {}  # pages that have to wait, and why
     notes: tuple[str, ...] = ()  # what a person should know
     dry: bool = False
-
-
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a page stands, what is there now, and what will be."""
-
-    page: Page
-    path: str
-    old: str | None = None  # None: it has to be made
-    new: str = ""
-    stamp: tuple[int, int] = (0, 0)  # of the file that was read
-    mode: int = 0o600
-    problem: str = ""
-
-    @property
-    def codes(self) -> list[str]:
-        return [item.code for item in self.page.items]
 
 
 def build(
@@ -93,21 +100,28 @@ def checked(home: Home, path: Path) -> Path:
     solid = next(one for one in (root, *root.parents) if one.exists())
     if not solid.is_dir():
         raise WakebookError(f"{solid} is a file, and no folder. {again}")
-    for name in (NOTES, JOURNALS, records.FOLDER):
-        _solid(root, root / name)
+    for folder in (root / NOTES, root / JOURNALS, root / FOLDER):
+        for one in (folder, folder / FILE):
+            if not _within(root, one):
+                raise WakebookError(
+                    f"{one} is a link out of the vault, and nothing is read or written through it. "
+                    "Put a folder or file in its place, or give the vault that it leads to."
+                )
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise WakebookError(f"{folder} is no folder. Rename it: pages are kept there.")
     return root
 
 
-def _solid(root: Path, folder: Path) -> None:
-    """Refuses a folder for pages that is none, or lies elsewhere."""
-    for one in (folder, folder / records.FILE):
-        if not records.within(root, one):
-            raise WakebookError(
-                f"{one} is a link out of the vault, and nothing is read or written through it. "
-                "Put a folder or file in its place, or give the vault that it leads to."
-            )
-    if os.path.lexists(folder) and not folder.is_dir():
-        raise WakebookError(f"{folder} is no folder. Rename it: pages are kept there.")
+class _Draft(NamedTuple):
+    """A page as it will be, and the file that it was made from."""
+
+    text: str
+    stamp: tuple[int, int] | None = None  # None: there is no file yet
+    mode: int = 0o600
+
+
+class _Waits(Exception):
+    """A page that cannot be written now."""
 
 
 class _Build:
@@ -116,82 +130,90 @@ class _Build:
     ) -> None:
         self._home = home
         self._root = root
-        self._paths, self._linked = records.notes(root)
-        self._record, self._stored = records.load(root, self._paths)
-        self._notes = [] if self._stored else [records.UNREADABLE]
-        self._vault = Vault(chains, registry, zone, self._record.written())
+        self._paths, self._linked = _notes(root)
+        self._record, self._stored = load(root, self._paths)
+        self._log = LogPages(chains, registry, zone, self._record.written())
         self._pages = dict(self._record.pages)  # key -> path, of this build too
-        self._ours = set(self._pages.values())
-        self._created: set[str] = set()
-        self._taken: set[str] = set()  # by a page of this build
-        self._moved: dict[str, str] | None = None
-        self._names: dict[str, list[str]] = {}
+        self._places: dict[str, VaultPage] = {}  # path -> the page that this build writes there
+        self._names: dict[str, list[str]] = {}  # name of a note -> the paths that have it
         for path in self._paths:
-            self._names.setdefault(_name(path), []).append(path)
+            self._names.setdefault(folded(path.rpartition("/")[2][: -len(".md")]), []).append(path)
+        self._notes = [] if self._stored else [UNREADABLE]
+        self._refused: dict[str, str] = {}
 
     def run(self, dry: bool, progress: Progress) -> Built:
-        places = [self._place(page) for page in self._vault.pages()]
-        places = [self._drafted(place) for place in places]  # links need every place
+        for page in self._log.pages():
+            path = self._place(page)
+            self._pages[page.key] = path
+            self._places[path] = page
+        drafts: dict[str, _Draft] = {}
+        for path in self._places:  # only now: links need every place
+            with self._waiting(path):
+                drafts[path] = self._draft(path)
         missing = [name for name in FOLDERS if not os.path.lexists(self._root / name)]
         if not dry:
             self._tidy()
             for name in missing:
                 self._home.folder(self._root / name)
-            places = self._write(places, progress)
-        fine = [place for place in places if not place.problem]
+            drafts = self._write(drafts, progress)
         return Built(
             path=self._root,
             folders=tuple(missing),
-            created=tuple(place.path for place in fine if place.old is None),
-            extended=tuple(place.path for place in fine if place.old is not None),
-            lines=sum(len(place.page.items) for place in fine),
-            refused={place.path: place.problem for place in places if place.problem},
+            created=tuple(path for path, draft in drafts.items() if draft.stamp is None),
+            extended=tuple(path for path, draft in drafts.items() if draft.stamp is not None),
+            lines=sum(len(self._places[path].lines) for path in drafts),
+            refused=self._refused,
             notes=tuple(self._notes),
             dry=dry,
         )
 
+    @contextmanager
+    def _waiting(self, path: str) -> Iterator[None]:
+        """One page that has to wait does not stop the others."""
+        try:
+            yield
+        except _Waits as why:
+            self._refused[path] = f"{path} {why}, then build again: what is new for it waits."
+
     # --- where -----------------------------------------------------------------------
 
-    def _place(self, page: Page) -> Place:
-        known = self._known(page.keys)
-        alone = known and known not in self._taken
-        place = self._opened(page, known) if alone else self._new(page)
-        self._pages[page.key] = place.path
-        self._ours.add(place.path)
-        self._taken.add(place.path)
-        return place
+    def _place(self, page: VaultPage) -> str:
+        """Where a page stands; or else a new place, with a name that no note in the vault has."""
+        known = self._known(page.key)
+        if known and known not in self._places:
+            return known
+        for name in self._candidates(page):
+            holders = self._names.setdefault(folded(name), [])
+            path = f"{page.folder}/{name}.md"
+            for holder in holders:  # made by a build whose record is lost
+                if _key(_text(self._root, holder, HEAD)) in self._log.keys(page.key):
+                    return holder
+            if not holders and not os.path.lexists(self._root / path):
+                holders.append(path)
+                break
+        return path
 
-    def _known(self, keys: Sequence[str]) -> str:
+    def _known(self, key: str) -> str:
         """The page of a subject or day, if there is one: where it was, or where it is now."""
+        keys = self._log.keys(key)
         recorded = [self._pages[key] for key in keys if key in self._pages]
         for path in recorded:
             inside = not {"..", "/"}.intersection(PurePosixPath(path).parts)
-            if inside and (path in self._created or os.path.lexists(self._root / path)):
+            if inside and (path in self._places or os.path.lexists(self._root / path)):
                 return path
         if not recorded:
             return ""
-        if self._moved is None:  # somebody moved, renamed or deleted it
-            self._moved = dict(records.owned(self._root, self._paths))
-        return next((self._moved[key] for key in keys if key in self._moved), "")
+        return next((self._owned[key] for key in keys if key in self._owned), "")
 
-    def _new(self, page: Page) -> Place:
-        """A new page, under a name that no note in the whole vault has."""
-        for name in self._candidates(page):
-            holders = self._names.get(folded(name), [])
-            path = f"{page.folder}/{name}.md"
-            for holder in holders:  # made by a build whose record is lost
-                if records.key_of(records.text_of(self._root, holder, records.HEAD)) in page.keys:
-                    return self._opened(page, holder)
-            if not holders and not os.path.lexists(self._root / path):
-                break
-        self._names.setdefault(folded(name), []).append(path)
-        self._created.add(path)
-        return Place(page=page, path=path)
+    @cached_property
+    def _owned(self) -> dict[str, str]:
+        """Where the pages are now that a person has moved or renamed."""
+        return owned(self._root, self._paths)
 
-    def _candidates(self, page: Page) -> Iterator[str]:
+    def _candidates(self, page: VaultPage) -> Iterator[str]:
         yield page.name
-        holders = self._names.get(folded(page.name), [])
-        theirs = [holder for holder in holders if holder not in self._ours]
+        ours = set(self._pages.values())
+        theirs = [one for one in self._names.get(folded(page.name), ()) if one not in ours]
         if theirs:
             mine = f"{page.name} (Wakebook)"
             self._notes.append(f"{theirs[0]} is not Wakebook's: the page is called {mine!r}")
@@ -202,120 +224,107 @@ class _Build:
             yield f"{page.name} (Wakebook {number})"
             number += 1
 
-    def _opened(self, page: Page, path: str) -> Place:
-        """A page that exists, with what stands in it; or what is the matter with it."""
-        file = self._root / path
-        found = Place(page=page, path=path, old="")
-        if not records.within(self._root, file):
-            problem = "is a link out of the vault, and nothing is written through it. Put a file"
-            return _refused(found, f"{problem} in its place, or remove it")
-        if not file.is_file():
-            return _refused(found, "is no file. Rename it, or remove it")
-        status = file.stat()
-        if not status.st_mode & 0o200:
-            return _refused(found, "is read-only. Make it writable")
-        try:
-            # bytes, not text: line ends belong to whoever wrote them
-            text = file.read_bytes().decode("utf-8")
-        except UnicodeDecodeError as error:
-            return _refused(found, f"is not UTF-8 ({error.reason}). Convert it")
-        return msgspec.structs.replace(
-            found, old=text, stamp=_stamp(status), mode=stat.S_IMODE(status.st_mode)
-        )
-
     # --- what ------------------------------------------------------------------------
 
-    def _drafted(self, place: Place) -> Place:
-        if place.problem:
-            return place
+    def _draft(self, path: str) -> _Draft:
+        """The page with its new lines. Raises _Waits if nothing can be written there."""
+        file, page = self._root / path, self._places[path]
+        if not os.path.lexists(file):
+            return _Draft(self._log.text(page, None, self._link))
+        if not _within(self._root, file):
+            raise _Waits(
+                "is a link out of the vault, and nothing is written through it. "
+                "Put a file in its place, or remove it"
+            )
+        if not file.is_file():
+            raise _Waits("is no file. Rename it, or remove it")
+        status = file.stat()
+        if not status.st_mode & 0o200:
+            raise _Waits("is read-only. Make it writable")
         try:
-            text = self._vault.text(place.page, place.page.items, place.old, self._link)
+            # bytes, not text: line ends belong to whoever wrote them
+            text = self._log.text(page, file.read_bytes().decode("utf-8"), self._link)
+        except UnicodeDecodeError as error:
+            raise _Waits(f"is not UTF-8 ({error.reason}). Convert it") from error
         except Unclosed as error:
-            return _refused(place, f"cannot be added to: {error}. Close it")
-        return msgspec.structs.replace(place, new=text)
+            raise _Waits(f"cannot be added to: {error}. Close it") from error
+        return _Draft(text, _stamp(status), stat.S_IMODE(status.st_mode))
 
     def _link(self, key: str) -> str:
         """A link that leads somewhere, or else only the name."""
-        shown = self._vault.shown(key)
-        path = self._known(self._vault.keys(key))
-        target = path.removesuffix(".md")
-        there = path in self._created or (path and (self._root / path).is_file())
+        shown, path = self._log.shown(key), self._known(key)
+        target, file = path.removesuffix(".md"), self._root / path
+        there = path and (file.is_file() or not os.path.lexists(file))  # or it is about to be
         if not there or re.search(r"[#^|\[\]]|%%", target):
-            return plain(shown)
+            return obsidian.plain(shown)
         name = PurePosixPath(target).name
         if not self._linked and len(self._names.get(folded(name), ())) < 2:
             target = name  # nothing else is called so
-        return obsidian.link(target, shown)
+        return f"[[{target}]]" if target == shown else f"[[{target}|{shown}]]"
 
     # --- writing ---------------------------------------------------------------------
 
-    def _write(self, places: Sequence[Place], progress: Progress) -> list[Place]:
-        self._home.trace("vault", pages=len(places))  # what was wrong before is over
-        self._save(self._after(places, done=False))
-        put: list[Place] = []
-        for place in places:
-            put.append(place if place.problem else self._put(place))
-            progress("pages", len(put), len(places))
-        self._save(self._after(put, done=True))
-        for place in put:
-            if place.problem:
-                self._home.trace("failure", where=f"vault {place.path}", error=place.problem)
-        return put
+    def _write(self, drafts: dict[str, _Draft], progress: Progress) -> dict[str, _Draft]:
+        """Write the pages, between two records. Those that were written."""
+        self._home.trace("vault", pages=len(self._places))  # what was wrong before is over
+        self._save(drafts, writing=True)
+        written: dict[str, _Draft] = {}
+        for number, path in enumerate(self._places, 1):
+            if path in drafts:
+                with self._waiting(path):
+                    written[path] = self._put(path, drafts[path])
+            progress("pages", number, len(self._places))
+        self._save(written, writing=False)
+        for path in self._places:
+            if path in self._refused:
+                self._home.trace("failure", where=f"vault {path}", error=self._refused[path])
+        return written
 
-    def _after(self, places: Sequence[Place], done: bool) -> records.Record:
-        """The record with these pages: as they are about to be written, or have been."""
-        fine = [place for place in places if not place.problem]
-        pages = self._record.pages | {place.page.key: place.path for place in fine}
-        record = msgspec.structs.replace(self._record, pages=pages)
-        if done:
-            written = [(place.page.kind, coded) for place in fine for coded in place.codes]
-            return record.with_written(written)
-        writing = {place.page.key: place.codes for place in fine}
-        return msgspec.structs.replace(record, writing=writing)
+    def _put(self, path: str, draft: _Draft) -> _Draft:
+        file = self._root / path
+        if draft.stamp is None and os.path.lexists(file):
+            raise _Waits("was made by somebody else just now. Leave it")
+        while draft.stamp and (not file.exists() or _stamp(file.stat()) != draft.stamp):
+            draft = self._draft(path)  # a person has changed it meanwhile
+        with _named(file):
+            self._home.replace(file.resolve(), draft.text, draft.mode)
+        return draft
 
-    def _put(self, place: Place) -> Place:
-        file = self._root / place.path
-        if place.old is None and os.path.lexists(file):
-            return _refused(place, "was made by somebody else just now. Leave it")
-        while place.old is not None and not place.problem:
-            now = file.stat() if file.exists() else None
-            if now and _stamp(now) == place.stamp:
-                break
-            place = self._drafted(self._opened(place.page, place.path))  # changed meanwhile
-        if not place.problem:
-            with _named(file):
-                self._home.replace(file.resolve(), place.new, place.mode)
-        return place
+    def _save(self, paths: Iterable[str], writing: bool) -> None:
+        """The record with these pages: as they are about to be written, or have been.
 
-    def _save(self, record: records.Record) -> None:
-        """The record, where it differs from what is there. A broken one is kept aside."""
+        It is written only where it differs from the one on disk. A broken one is set aside.
+        """
+        pages = {path: self._places[path] for path in paths}
+        known = self._record.pages | {page.key: path for path, page in pages.items()}
+        record = msgspec.structs.replace(self._record, pages=known)
+        if writing:
+            codes = {page.key: page.codes for page in pages.values()}
+            record = msgspec.structs.replace(record, writing=codes)
+        else:
+            record = record.with_written(
+                (page.kind, coded) for page in pages.values() for coded in page.codes
+            )
+        file = self._root / FOLDER / FILE
         if self._stored is None:
-            records.set_aside(self._root)
+            file.replace(file.with_suffix(".broken.json"))
         if record != self._stored:
-            with _named(self._root / records.FOLDER / records.FILE):
-                records.save(self._home, self._root, record)
+            data = msgspec.json.format(msgspec.json.encode(record), indent=1)
+            with _named(file):
+                self._home.replace(file, data + b"\n")
             self._stored = record
 
     def _tidy(self) -> None:
         """Remove what a killed build left behind."""
-        folders = {str(PurePosixPath(path).parent) for path in self._ours}
-        for folder in sorted(folders | {records.FOLDER}):
-            if records.within(self._root, self._root / folder):
+        folders = {str(PurePosixPath(path).parent) for path in self._pages.values()}
+        for folder in sorted(folders | {FOLDER}):
+            if _within(self._root, self._root / folder):
                 for leftover in (self._root / folder).glob(f"{PREFIX}*.tmp"):
                     leftover.unlink(missing_ok=True)
 
 
-def _name(path: str) -> str:
-    return folded(PurePosixPath(path).name[: -len(".md")])
-
-
 def _stamp(status: os.stat_result) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_size
-
-
-def _refused(place: Place, what: str) -> Place:
-    problem = f"{place.path} {what}, then build again: what is new for it waits."
-    return msgspec.structs.replace(place, problem=problem)
 
 
 @contextmanager
@@ -325,3 +334,121 @@ def _named(file: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(file)) from error
+
+
+# --- the record ------------------------------------------------------------------------------
+
+
+class VaultRecord(msgspec.Struct, frozen=True, kw_only=True):
+    version: int = VERSION
+    pages: dict[str, str] = {}  # key -> path in the vault
+    journals: list[str] = []  # codes of entries, in the order of writing
+    topics: list[str] = []
+    writing: dict[str, list[str]] = {}  # key -> codes that are being written
+
+    def written(self) -> Written:
+        pairs = [(JOURNAL, one) for one in self.journals] + [(TOPIC, one) for one in self.topics]
+        return frozenset(pairs)
+
+    def with_written(self, found: Iterable[tuple[str, str]]) -> VaultRecord:
+        kinds: dict[str, list[str]] = {JOURNAL: [*self.journals], TOPIC: [*self.topics]}
+        for kind, coded in found:
+            kinds[kind].append(coded)
+        journals, topics = (list(dict.fromkeys(kinds[kind])) for kind in (JOURNAL, TOPIC))
+        return msgspec.structs.replace(self, journals=journals, topics=topics)
+
+
+def load(root: Path, paths: Iterable[str]) -> tuple[VaultRecord, VaultRecord | None]:
+    """The record as it has to be, and as it is on disk: None if it cannot be read."""
+    file = root / FOLDER / FILE
+    raw: object = None
+    try:
+        raw = msgspec.json.decode(file.read_bytes())
+        stored = msgspec.convert(raw, VaultRecord)
+    except FileNotFoundError:
+        return _recovered(root, paths), VaultRecord()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        stored = None
+    version = raw.get("version") if isinstance(raw, dict) else 0
+    if isinstance(version, int) and version > VERSION:
+        raise WakebookError(
+            f"{file} is of version {version}, made by a newer Wakebook. Update this one."
+        )
+    return (_settled(root, stored) if stored else _recovered(root, paths)), stored
+
+
+def _settled(root: Path, record: VaultRecord) -> VaultRecord:
+    """What a crash left half done: a page has either all of its new lines, or none."""
+    done: list[tuple[str, str]] = []
+    pages = dict(record.pages)
+    for key, codes in record.writing.items():
+        text = _text(root, pages[key]) if key in pages else ""
+        there = obsidian.marks(text)
+        kind = JOURNAL if key.startswith("day/") else TOPIC
+        batch = [(kind, coded) for coded in codes]
+        if there.intersection(batch):
+            done += batch
+        elif not there and not _key(text):  # never made, and by now maybe a person's own note
+            pages.pop(key, None)
+    return msgspec.structs.replace(record.with_written(done), pages=pages, writing={})
+
+
+def _recovered(root: Path, paths: Iterable[str]) -> VaultRecord:
+    """The record as the notes tell it."""
+    marks = {one for path in paths for one in obsidian.marks(_text(root, path))}
+    return VaultRecord(pages=owned(root, paths)).with_written(sorted(marks))
+
+
+def owned(root: Path, paths: Iterable[str]) -> dict[str, str]:
+    """The pages that say they are Wakebook's, wherever they are now: key -> path."""
+    found: dict[str, str] = {}
+    for path in paths:
+        if key := _key(_text(root, path, HEAD)):
+            found.setdefault(key, path)
+    return found
+
+
+def _key(text: str) -> str:
+    """The key of a page, as its frontmatter has it."""
+    front, _ = markdown.split(text.lstrip("\ufeff").replace("\r\n", "\n"))
+    return str(front.get("wakebook") or "")
+
+
+def _notes(root: Path) -> tuple[list[str], bool]:
+    """Every note's path in the vault, and whether folders are linked into it.
+
+    Links are not followed, and folders with a dot are not Obsidian's.
+    """
+    found: list[str] = []
+    linked = False
+    for folder, below, files in os.walk(root):
+        here = Path(folder)
+        linked = linked or any((here / name).is_symlink() for name in below)
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        names = [*files, *(name for name in below if name.endswith(".md"))]
+        found += [
+            (here / name).relative_to(root).as_posix()
+            for name in names
+            if name.lower().endswith(".md") and not name.startswith(".")
+        ]
+    return sorted(found), linked
+
+
+def _text(root: Path, path: str, most: int = -1) -> str:
+    """What can be read of a note, for finding things in it."""
+    file = root / path
+    if not _within(root, file) or not file.is_file():
+        return ""
+    try:
+        with file.open("rb") as stream:
+            return stream.read(most).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _within(root: Path, path: Path) -> bool:
+    """Whether writing there stays in the vault, whatever links there are."""
+    try:
+        return path.resolve().is_relative_to(root)
+    except (OSError, RuntimeError):  # links in a circle
+        return False

@@ -13,8 +13,19 @@ from wakebook.log.chains import resolve
 from wakebook.log.entry import Entry, new_id
 from wakebook.log.subjects import Registry, Subject
 from wakebook.notes import obsidian
-from wakebook.notes.obsidian import JOURNAL, TOPIC, Unclosed, code, insert, marks, name, plain
-from wakebook.notes.vault_pages import Page, Vault, Written
+from wakebook.notes.obsidian import (
+    JOURNAL,
+    TOPIC,
+    LogPages,
+    Unclosed,
+    VaultPage,
+    Written,
+    code,
+    insert,
+    marks,
+    name,
+    plain,
+)
 
 NOON = datetime(2026, 2, 20, 12, 0, tzinfo=UTC)
 SUBJECTS = Registry(
@@ -49,12 +60,12 @@ def built(
     written: Written = frozenset(),
 ) -> dict[str, str]:
     """The text of every page, by its name, without marks."""
-    vault = Vault(resolve(entries), registry, zone, written)
+    vault = LogPages(resolve(entries), registry, zone, written)
     return {page.name: text(vault, page) for page in vault.pages()}
 
 
-def text(vault: Vault, page: Page) -> str:
-    return re.sub(r" \^w[^\n]*", "", vault.text(page, page.items, None, linked))
+def text(vault: LogPages, page: VaultPage) -> str:
+    return re.sub(r" \^w[^\n]*", "", vault.text(page, None, linked))
 
 
 def section(page: str, heading: str) -> list[str]:
