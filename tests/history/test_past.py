@@ -20,6 +20,7 @@ from wakebook import Memory
 from wakebook.base.errors import GitError, NotFound
 from wakebook.history import branches as tags
 from wakebook.history import past
+from wakebook.history.revisions import blame
 
 NOTE = "knowledge/reference/berth.md"
 
@@ -582,9 +583,9 @@ def test_without_git_each_command_says_what_is_missing(days: Days, command: list
 
 def test_blame_names_the_commit_behind_a_line(days: Days) -> None:
     repository = days.memory.history.git().required()
-    assert f"{repository.blame(NOTE, 1).at:%d}" == "12"
+    assert f"{blame(repository, NOTE, 1).at:%d}" == "12"
     with pytest.raises(GitError, match="line 7"):
-        repository.blame(NOTE, 7)
+        blame(repository, NOTE, 7)
 
 
 def test_notes_that_git_keeps_in_another_form_are_read_as_they_were(days: Days) -> None:

@@ -33,6 +33,7 @@ WRITTEN = ("", ".cache/", "sessions/", "raw/**/", "knowledge/**/", "topics/**/",
 TRACE_BYTES = 4 << 20  # two files of this size at most
 LOCK_SECONDS = 60.0
 READING_SECONDS = 1.0
+LEFT_SECONDS = 3600.0  # after which what a killed process left behind is removed
 PREFIX = ".wakebook-"  # of temporary files
 
 
@@ -103,6 +104,19 @@ class Home:
         finally:
             path.unlink(missing_ok=True)
             os.close(descriptor)
+
+    @contextmanager
+    def scratch(self, prefix: str) -> Iterator[Home]:
+        """A folder below .cache for another home, which is thrown away."""
+        import shutil
+        import tempfile
+
+        self.folder(self.cache)
+        for left in self.cache.glob(f"{prefix}*"):
+            if clock.now().timestamp() - left.stat().st_mtime > LEFT_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=self.cache) as folder:
+            yield Home(folder)
 
     @contextmanager
     def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:

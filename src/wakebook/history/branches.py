@@ -1,31 +1,63 @@
-"""Branches: explore/NAME, where something is tried out without touching what holds.
+"""Branches with a work tree of their own, and tags: moments with a name.
 
-Each is a git worktree below .cache/explore, and a home of its own: every command works there
-with --home. One that nobody has committed to for some days is put away. Before a branch goes,
-what waits in it is committed and a tag keeps it, so that nothing is ever lost.
+The user's checkout is never switched. In a home that lies inside another repository, only the
+home's files are checked out; the rest of the repository is marked as not wanted in that work
+tree, without touching any settings.
+
+explore/NAME is a branch to try something out without touching what holds: a work tree below
+.cache/explore, which is a home of its own, so that every command works there with --home. One
+without a new commit for some days is put away. Before a branch goes, what waits in it is
+committed and a tag keeps it, so that nothing is ever lost.
+
+memory/daily/2026-02-16       every day on which something was committed
+memory/weekly/2026-W07        every such week, as it was at the end of its Sunday
+memory/milestone/NAME         by hand
+memory/before/EVENT           by hand, before something big; and before anything is put away
+memory/extract/NAME           after a rebuild
+
+A tag is never moved. Days and weeks are those of the user's time zone.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import unicodedata
 from datetime import datetime, time, timedelta
 from pathlib import Path
 
 import msgspec
 
+from wakebook.base import clock
 from wakebook.base.errors import GitError, NotFound
 from wakebook.base.home import FOLDERS, PREFIX, TRACKED, Home
 from wakebook.history.history import History
-from wakebook.history.repository import Branch, Repository
+from wakebook.history.repository import Repository, listed, run
+from wakebook.history.revisions import commit_before, commits
 
 EXPLORE = "explore/"
+DAILY, WEEKLY = "memory/daily/", "memory/weekly/"
+MILESTONE, BEFORE = "memory/milestone/", "memory/before/"
+SUNDAY = 6
 # What a home holds that is not for git, and comes back by itself
 MACHINE = re.compile(
     r"state\.json|trace(\.old)?\.jsonl|costs/\d{4}-\d\d\.jsonl|\.lock|\.cache/.*"
     rf"|index\.db(-wal|-shm|-journal|\.broken-.*)?|(.*/)?{re.escape(PREFIX)}[^/]*\.tmp",
     re.DOTALL,
 )
+
+
+class Branch(msgspec.Struct, frozen=True):
+    name: str
+    commit: str
+    at: datetime  # of its newest commit
+    path: Path | None = None  # of its work tree, if there is one
+
+    @property
+    def there(self) -> Path | None:
+        """Its work tree, unless the folder is gone."""
+        return self.path if self.path is not None and self.path.is_dir() else None
 
 
 class Exploration(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,18 +76,101 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
     committed: str = ""  # what was still waiting in it
 
 
+class Snapshot(msgspec.Struct, frozen=True):
+    tag: str
+    commit: str
+    committed: str = ""  # what was waiting, and was committed first
+
+
+# --- branches and their work trees -------------------------------------------------------
+
+
+def branches(repository: Repository, pattern: str) -> list[Branch]:
+    """Branches by name, like explore/*, with their newest commit."""
+    form = "--format=%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(worktreepath)"
+    found: list[Branch] = []
+    for line in repository.git("for-each-ref", form, f"refs/heads/{pattern}").splitlines():
+        name, commit, date, path = line.split("\0")
+        at = clock.parse(date)
+        assert at is not None
+        where = Path(path) if path else None
+        found.append(Branch(name.removeprefix("refs/heads/"), commit, at, where))
+    return found
+
+
+def check_out(repository: Repository, path: Path, branch: str, base: str = "HEAD") -> Path:
+    """Check a branch out at `path`, and make it from `base` if it is new. The home in it.
+
+    A folder that was removed by hand is forgotten first; other work trees, which may be on a
+    disk that is away, are not.
+    """
+    repository.check_name(f"refs/heads/{branch}")
+    forget = ("worktree", "remove", "--force", "--force", str(path))
+    if not path.exists():
+        repository.attempt(*forget)
+    known = repository.resolve(f"refs/heads/{branch}")
+    new = ("-b", branch, str(path), base) if known is None else (str(path), branch)
+    repository.git("worktree", "add", "--quiet", "--no-checkout", *new)
+    try:
+        _fill(repository, path)
+    except GitError:
+        repository.attempt(*forget)
+        raise
+    return path / repository.prefix
+
+
+def _fill(repository: Repository, path: Path) -> None:
+    run(path, ["read-tree", "HEAD"])
+    if repository.own:
+        run(path, ["checkout-index", "--all", "--quiet"])
+        return
+    names = [name for name in run(path, ["ls-files", "-z"]).data.split(b"\0") if name]
+    inside = repository.prefix.encode() + b"/"
+    ours = [name for name in names if name.startswith(inside)]
+    rest = [name for name in names if not name.startswith(inside)]
+    if rest:
+        run(path, ["update-index", "--skip-worktree", "-z", "--stdin"], given=listed(rest))
+    if ours:
+        run(path, ["checkout-index", "--quiet", "-z", "--stdin"], given=listed(ours))
+    (path / repository.prefix).mkdir(parents=True, exist_ok=True)
+    run(path, ["update-index", "-q", "--refresh"], check=False)
+
+
+def remove(repository: Repository, branch: str, path: Path | None) -> str:
+    """Remove a branch, merged or not, and its work tree with all that is in it. The commit that
+    the branch was at; nothing if there is no such branch."""
+    if path is not None:
+        command = ("worktree", "remove", "--force", "--force", str(path))
+        if path.exists():
+            repository.git(*command)
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            repository.attempt(*command)
+    commit = repository.resolve(f"refs/heads/{branch}") or ""
+    if commit:
+        repository.git("branch", "--quiet", "--delete", "--force", branch)
+    return commit
+
+
+def ahead(repository: Repository, branch: str, of: str = "HEAD") -> int:
+    """How many commits a branch has that another one has not."""
+    return int(repository.git("rev-list", "--count", f"{of}..{branch}").strip() or 0)
+
+
+# --- explorations ------------------------------------------------------------------------
+
+
 def explore(history: History, name: str, now: datetime) -> Exploration:
     """A branch to try something out, from what holds now; or the one that is there."""
-    repository = history.required()
+    repository, home = history.required(), history.home
     branch = EXPLORE + slug(name)
     known = _branch(repository, branch)
-    if known is None or known.path is None or not known.path.is_dir():
+    if known is None or known.there is None:
         history.now(now, f"before exploring {name}", ask=False)
-        history.home.folder(history.home.cache / "explore")
+        home.folder(home.cache / "explore")
         try:
-            # a commit of its own, so that it does not look as old as what it begins from
-            base = "HEAD" if known else repository.begin(f"explore: begin {slug(name)}")
-            made = Home(repository.worktree_add(_folder(history.home, branch), branch, base))
+            base = "HEAD" if known else _begin(repository, f"explore: begin {slug(name)}")
+            made = Home(check_out(repository, home.cache / branch, branch, base))
         except GitError as error:
             raise GitError(f"{branch} cannot be checked out: {error}") from error
         for folder in FOLDERS:  # git keeps no empty ones
@@ -65,10 +180,18 @@ def explore(history: History, name: str, now: datetime) -> Exploration:
     return msgspec.structs.replace(_exploration(repository, found), new=known is None)
 
 
+def _begin(repository: Repository, message: str) -> str:
+    """A commit without a change, so that a branch does not look as old as what it begins from."""
+    head = repository.head()
+    if not head:
+        raise GitError(f"There is no commit in {repository.top} yet to begin a branch from.")
+    return repository.commit_tree(message, head)
+
+
 def explorations(history: History) -> list[Exploration]:
     """All of them, the newest first."""
     repository = history.required()
-    found = [_exploration(repository, branch) for branch in repository.branches(f"{EXPLORE}*")]
+    found = [_exploration(repository, branch) for branch in branches(repository, f"{EXPLORE}*")]
     return sorted(found, key=lambda one: one.at, reverse=True)
 
 
@@ -81,18 +204,20 @@ def drop(history: History, name: str) -> Dropped:
         raise NotFound(f"There is no exploration {name!r}. There are: {names}.")
     if branch.path == repository.top or repository.branch() == branch.name:
         raise GitError(f"{branch.name} is checked out in {repository.top}: switch away first.")
-    committed = _settle(repository, branch)
+    committed = _settle(repository, branch.there) if branch.there else ""
     short = branch.name.removeprefix(EXPLORE)
-    tag = _free(repository, f"{BEFORE}explore-{short}-gone")
+    tag = stem = f"{BEFORE}explore-{short}-gone"
+    taken, number = set(repository.tags(stem)), 1
+    while tag in taken:
+        number += 1
+        tag = f"{stem}-{number}"
     commit = repository.tag(tag, f"refs/heads/{branch.name}")
-    if branch.path is not None:
-        repository.worktree_remove(branch.path)
-    repository.branch_remove(branch.name)
+    remove(repository, branch.name, branch.path)
     return Dropped(name=short, commit=commit, tag=tag, committed=committed)
 
 
 def prune(history: History, now: datetime, days: int) -> list[Dropped]:
-    """Put the branches away that nobody has committed to for so many days."""
+    """Put the branches away that have had no commit for so many days."""
     if history.repository is None or days <= 0:
         return []
     gone: list[Dropped] = []
@@ -105,83 +230,49 @@ def prune(history: History, now: datetime, days: int) -> list[Dropped]:
     return gone
 
 
-def _settle(repository: Repository, branch: Branch) -> str:
+def _settle(repository: Repository, worktree: Path) -> str:
     """Commit what waits in a worktree. Complains about files that git would not keep."""
-    if branch.path is None or not branch.path.is_dir():
-        return ""
-    home = _home(repository, branch.path)
-    inside = Repository.find(home)
-    if inside is None or not home.is_dir():
+    inside = Repository.find(worktree / repository.prefix)
+    if inside is None:
         return ""
     done = inside.commit("explore", "what was still waiting", inside.changed(*TRACKED))
     below = "" if inside.own else f"{inside.prefix}/"
     strays = [
         name
-        for name in inside.strays()
+        for name in _strays(inside.top)
         if not name.startswith(below) or not MACHINE.fullmatch(name.removeprefix(below))
     ]
     if strays:
         raise GitError(
-            f"{branch.path} holds files that are in no branch: {', '.join(strays[:5])}. Move or "
+            f"{worktree} holds files that are in no branch: {', '.join(strays[:5])}. Move or "
             "commit them, then drop it again."
         )
     return done or ""
 
 
-def _free(repository: Repository, tag: str) -> str:
-    """The tag, with a number if it is taken."""
-    taken = set(repository.tags(tag))
-    return next(
-        name
-        for name in (tag, *(f"{tag}-{number}" for number in range(2, 10_000)))
-        if name not in taken
-    )
+def _strays(top: Path) -> list[str]:
+    """Files of a work tree that no commit has, also those that git ignores."""
+    others = run(top, ["ls-files", "--others", "-z"]).data
+    changed = run(top, ["diff", "--name-only", "-z", "HEAD"]).data
+    names = {os.fsdecode(name) for name in (others + changed).split(b"\0") if name}
+    return sorted(name for name in names if (top / name).exists())
 
 
 def _branch(repository: Repository, name: str) -> Branch | None:
-    return next((one for one in repository.branches(name) if one.name == name), None)
+    return next((one for one in branches(repository, name) if one.name == name), None)
 
 
 def _exploration(repository: Repository, branch: Branch) -> Exploration:
-    there = branch.path is not None and branch.path.is_dir()
-    home = str(_home(repository, branch.path)) if branch.path and there else ""
     return Exploration(
         name=branch.name.removeprefix(EXPLORE),
         branch=branch.name,
-        home=home,
+        home=str(branch.there / repository.prefix) if branch.there else "",
         at=branch.at,
-        commits=repository.ahead(branch.name),
+        commits=ahead(repository, branch.name),
     )
 
 
-def _home(repository: Repository, worktree: Path) -> Path:
-    return worktree if repository.own else worktree / repository.prefix
-
-
-def _folder(home: Home, branch: str) -> Path:
-    return home.cache / branch
-
-
-# -----------------------------------------------------------------------------
-# Tags: moments with a name.
-#
-# memory/daily/2026-02-16       every day on which something was committed
-# memory/weekly/2026-W07        every such week, as it was at the end of its Sunday
-# memory/milestone/NAME         by hand
-# memory/before/EVENT           by hand, before something big; and before anything is put away
-# memory/extract/NAME           after a rebuild
-#
-# A tag is never moved. Days and weeks are those of the user's time zone.
-
-DAILY, WEEKLY = "memory/daily/", "memory/weekly/"
-MILESTONE, BEFORE, EXTRACT = "memory/milestone/", "memory/before/", "memory/extract/"
-SUNDAY = 6
-
-
-class Snapshot(msgspec.Struct, frozen=True):
-    tag: str
-    commit: str
-    committed: str = ""  # what was waiting, and was committed first
+# --- tags --------------------------------------------------------------------------------
 
 
 def slug(name: str) -> str:
@@ -198,18 +289,13 @@ def snapshot(history: History, name: str, now: datetime, before: bool = False) -
     """Commit what waits, and give that moment a name."""
     repository = history.required()
     tag = (BEFORE if before else MILESTONE) + slug(name)
-    free(repository, tag)
-    done = history.now(now, f"{'before' if before else 'snapshot'} {name}")
-    return Snapshot(tag, repository.tag(tag), done or "")
-
-
-def free(repository: Repository, tag: str) -> None:
-    """Complain if a tag is there already, before anything is done."""
     if (commit := repository.resolve(f"refs/tags/{tag}")) is not None:
         raise GitError(
             f"There is a tag {tag} already ({commit[:7]}), and a tag is never moved. "
             "Choose another name."
         )
+    done = history.now(now, f"{'before' if before else 'snapshot'} {name}")
+    return Snapshot(tag, repository.tag(tag), done or "")
 
 
 def daily(history: History, now: datetime) -> str:
@@ -217,14 +303,10 @@ def daily(history: History, now: datetime) -> str:
     repository, name = history.repository, f"{DAILY}{now:%Y-%m-%d}"
     if repository is None or repository.resolve(f"refs/tags/{name}"):
         return ""
-    end = now.replace(hour=23, minute=59, second=59, microsecond=0)
-    commit = repository.commit_before(end)  # a late job still tags the day that it is about
     earlier = [tag for tag in repository.tags(DAILY) if tag < name]
     since = [f"^refs/tags/{earlier[-1]}"] if earlier else []
-    if commit is None or not repository.commits("-1", *since, commit.id):
-        return ""
-    repository.tag(name, commit.id)
-    return name
+    # a late job still tags the day that it is about
+    return _tag_last(repository, name, now.replace(hour=23, minute=59, second=59), *since)
 
 
 def weekly(history: History, now: datetime) -> str:
@@ -240,9 +322,14 @@ def weekly(history: History, now: datetime) -> str:
     begin, end = (
         datetime.combine(sunday + timedelta(days=days), time(), now.tzinfo) for days in (-6, 1)
     )
-    last = repository.commit_before(end - timedelta(seconds=1))
     since = f"--since=@{int(begin.timestamp())}"
-    if last is None or not repository.commits("-1", since, last.id):
+    return _tag_last(repository, name, end - timedelta(seconds=1), since)
+
+
+def _tag_last(repository: Repository, name: str, end: datetime, *since: str) -> str:
+    """Tag the last commit up to a moment, if there is one since another."""
+    last = commit_before(repository, end)
+    if last is None or not commits(repository, "-1", *since, last.id):
         return ""
     repository.tag(name, last.id)
     return name

@@ -1,9 +1,15 @@
-"""Hooks: what git calls before and after a commit that somebody makes by hand.
+"""Checks: what may not go into the history as it is; and the hooks through which git asks.
 
-Before it the staged files are checked; after it the search index is brought up to date, in the
-background. They are installed in the home's own repository only. A hook of the user's is never
-overwritten: ours is put beside it, and `init` says the line that calls it. Wakebook's own
-commits are checked without a second process and tell the hooks so.
+The same rules hold for the pre-commit hook, which looks at what is staged, and for Wakebook's own
+commits, which look at the files. A transcript is never changed once it is closed; a MEMORY.md that
+is too long, or frontmatter that cannot be read, is better mended now than found in a year.
+Everything else about a note is its author's business.
+
+Git calls the hooks around a commit that you make by hand: before it the staged files are checked,
+after it the search index is brought up to date, in the background. They are installed in the
+home's own repository only. A hook of yours is never overwritten: Wakebook's is put beside it, and
+`init` says the line that calls it. Wakebook's own commits are checked without a second process
+and tell the hooks so.
 """
 
 from __future__ import annotations
@@ -20,31 +26,14 @@ from wakebook.base import markdown
 from wakebook.base.config import Config, Notes
 from wakebook.base.errors import GitError
 from wakebook.base.home import Home
-from wakebook.history.commit import CHECKED
-from wakebook.history.repository import Repository
-from wakebook.recall.topics import topic as files
-from wakebook.recall.topics.topic import BadTopic
-
-# -----------------------------------------------------------------------------
-# Checks: what may not go into the history as it is.
-#
-# The same rules hold for the pre-commit hook, which looks at what is staged, and for Wakebook's
-# own commits, which look at the files. A transcript is never changed once it is closed; a
-# MEMORY.md that is too long, or frontmatter that nobody can read, is better mended now than found
-# in a year. Everything else about a note is its author's business.
+from wakebook.history.repository import CHECKED, Repository, run
+from wakebook.recall.topics import topic
 
 FOLDERS = ("raw/conversations", "knowledge", "topics", "archive")
 MEMORY = "knowledge/memory/MEMORY.md"
-REWRITE = "WAKEBOOK_REWRITE"  # for whoever has to take something out of a closed transcript
+REWRITE = "WAKEBOOK_REWRITE"  # for a person who has to take something out of a closed transcript
 ENCRYPTED = b"\0GITCRYPT"
-
-
-class Change(msgspec.Struct, frozen=True):
-    """A file that is about to be committed. `before` is what the last commit holds."""
-
-    path: str  # relative to the home
-    now: Callable[[], bytes | None]
-    before: Callable[[], bytes | None]
+Content = Callable[[str], bytes | None]  # of a file, by its name in the home
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -57,42 +46,38 @@ class Problem(msgspec.Struct, frozen=True):
         return f"{self.path}{f':{self.line}' if self.line else ''}: {self.text}"
 
 
-def check(changes: Iterable[Change], notes: Notes, rewrite: bool = False) -> list[Problem]:
-    """What is wrong with some changes. `rewrite`: closed transcripts may change, this once."""
-    return [
-        problem
-        for change in changes
-        if change.path.endswith(".md") and change.path.startswith(tuple(f"{f}/" for f in FOLDERS))
-        for problem in _problems(change, notes, rewrite)
-    ]
+def check(names: Iterable[str], now: Content, before: Content, notes: Notes) -> list[Problem]:
+    """What is wrong with some files as they are `now`. `before`: as the last commit has them."""
+    below = tuple(f"{folder}/" for folder in FOLDERS)
+    wanted = [name for name in names if name.endswith(".md") and name.startswith(below)]
+    return [one for name in wanted for one in _problems(name, now(name), before, notes)]
 
 
-def _problems(change: Change, notes: Notes, rewrite: bool) -> Iterator[Problem]:
-    data = change.now()
-    conversation = change.path.startswith("raw/conversations/")
-    if conversation and not rewrite and _is_closed(before := change.before()) and data != before:
+def _problems(name: str, data: bytes | None, before: Content, notes: Notes) -> Iterator[Problem]:
+    conversation = name.startswith("raw/conversations/")
+    rewrite = bool(os.environ.get(REWRITE))  # closed transcripts may change, this once
+    if conversation and not rewrite and _is_closed(was := before(name)) and data != was:
         done = "changed" if data is not None else "removed or renamed"
         yield Problem(
-            change.path,
-            f"this conversation is closed and may not be {done}. "
-            f"`git checkout HEAD -- {change.path}` brings it back; {REWRITE}=1 git commit … "
-            "commits it all the same.",
+            name,
+            f"this conversation is closed and may not be {done}. `git checkout HEAD -- {name}` "
+            f"brings it back; {REWRITE}=1 git commit … commits it all the same.",
         )
     elif data is not None and not data.startswith(ENCRYPTED):
         text = data.decode("utf-8", "replace")
-        yield from _frontmatter(change.path, text, needed=conversation)
-        if change.path == MEMORY:
+        yield from _frontmatter(name, text, needed=conversation)
+        if name == MEMORY:
             yield from _length(text, notes)
-        if change.path.startswith("topics/"):
-            yield from _topic(change.path, text)
+        if name.startswith("topics/"):
+            yield from _topic(name, text)
 
 
 def _topic(path: str, text: str) -> Iterator[Problem]:
     """A topic that cannot be used yet is no reason to lose what was written."""
     if PurePosixPath(path).name.startswith(("_", ".")) or markdown.read_front(text).problem:
         return  # it is none, or that was said already
-    found = files.parse(path, text)
-    if isinstance(found, BadTopic):
+    found = topic.parse(path, text)
+    if isinstance(found, topic.BadTopic):
         yield Problem(path, f"{found.problem} The topic is left out until then.", found.line, False)
 
 
@@ -169,18 +154,18 @@ def install(repository: Repository, config: Config) -> list[str]:
     if not repository.own:
         note = "no git hooks: this repository is yours. What Wakebook commits is checked anyway."
         return [note] if config.git.hooks else []
-    own = repository.common / "hooks"
-    looked = repository.hooks()
+    path = repository.git("rev-parse", "--git-path", "hooks").strip()  # minds core.hooksPath
+    looked = (repository.root / path).resolve()
     notes: list[str] = []
     for name in NAMES:
         theirs = looked / name
         ours = looked.is_relative_to(repository.top.resolve()) and not _is_foreign(theirs)
-        target = theirs if ours else own / f"{name}.wakebook"
-        if not config.git.hooks:
-            _remove(target)
-        else:
+        target = theirs if ours else repository.common / "hooks" / f"{name}.wakebook"
+        if config.git.hooks:
             _write(target, script(name))
             notes += [] if ours else [_line(name, theirs, target)]
+        elif target.exists() and not _is_foreign(target):
+            target.unlink()
     return notes
 
 
@@ -205,11 +190,6 @@ def _write(path: Path, text: str) -> None:
     temporary.replace(path)
 
 
-def _remove(path: Path) -> None:
-    if path.exists() and not _is_foreign(path):
-        path.unlink()
-
-
 def _line(name: str, theirs: Path, target: Path) -> str:
     call = f'f="$(git rev-parse --git-common-dir)/hooks/{target.name}"; [ ! -x "$f" ] || "$f"'
     end = " || exit 1" if name == "pre-commit" else ""
@@ -217,15 +197,15 @@ def _line(name: str, theirs: Path, target: Path) -> str:
 
 
 def before_commit(home: Home, config: Config) -> list[Problem]:
-    """What is wrong with what is staged, in the repository whose hook we are."""
+    """What is wrong with the staged files, in the repository whose hook this is."""
     repository = Repository.find(home.root)
     if repository is None:
         raise GitError(f"{home.root} is in no git repository: there is nothing to check.")
-
-    def change(name: str) -> Change:
-        return Change(
-            name, lambda: repository.content(name), lambda: repository.content(name, "HEAD")
-        )
-
-    changes = [change(name) for name in repository.staged(FOLDERS)]
-    return check(changes, config.notes, rewrite=bool(os.environ.get(REWRITE)))
+    command = ["diff", "--cached", "--name-only", "--no-renames", "--relative", "-z"]
+    staged = run(home.root, [*command, "--", *FOLDERS], inside=True).data.split(b"\0")
+    return check(
+        [os.fsdecode(name) for name in staged if name],
+        lambda name: repository.show("", name, inside=True),
+        lambda name: repository.show("HEAD", name, inside=True),
+        config.notes,
+    )

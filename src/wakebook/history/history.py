@@ -5,14 +5,18 @@ message a model writes from the changes if there is one. The user's own text is 
 anything near it changes, and a rewrite stands between two commits. Git failing never stops the
 memory: the failure is traced, shown in `status`, and the next batch tries again. While the user
 is in the middle of a merge nothing is committed and nothing of theirs is touched.
+
+A rewrite that is under way stands in .cache/rewriting.json, from before the first file changes
+until the rewrite has its commit. If that commit fails, or the process is killed, the next one
+finds it there and makes the commit first: so a rewrite is never committed among other things,
+without the line that `undo` looks for.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,18 +24,14 @@ from weakref import WeakSet
 
 import msgspec
 
-from wakebook.base import clock
-from wakebook.base import text as tokens
+from wakebook.base import clock, text
 from wakebook.base.config import Config
 from wakebook.base.errors import GitError, ModelError, TranscriptError, WakebookError
 from wakebook.base.home import TRACKED, Home
-from wakebook.capture import archive, clean
-from wakebook.capture import state as states
-from wakebook.history import githooks as checks
+from wakebook.capture import archive, clean, state
 from wakebook.history import push
-from wakebook.history.commit import KINDS
-from wakebook.history.git import installed
-from wakebook.history.repository import Repository
+from wakebook.history.githooks import check
+from wakebook.history.repository import KINDS, Repository, installed
 
 if TYPE_CHECKING:
     from wakebook.models.chat import Models
@@ -41,23 +41,42 @@ DIFF_TOKENS = 1500
 FILES = 40
 REWRITE = "Rewrite"  # the line of a message that `undo` looks for
 SETTINGS = ("config.toml", "prices.toml", ".gitignore", ".gitattributes", "prompts")
+OTHER = {"knowledge": "archive", "archive": "knowledge"}  # where a note moves to
+_under_way: WeakSet[Home] = WeakSet()  # a home that is locked has one object, and one thread
+
+
+class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+    """A rewrite without its commit."""
+
+    kind: str
+    summary: str
+    name: str
+    paths: tuple[str, ...]  # relative to the home
+
+    def files(self, home: Home) -> list[Path]:
+        """What is to be committed: also where a note has moved to, if that was not recorded."""
+        found = [home.root / name for name in self.paths]
+        for path in [path for path in found if not path.exists()]:
+            top, _, rest = home.relative(path).partition("/")
+            target = home.root / OTHER.get(top, top) / rest
+            found += [target] if target not in found and target.exists() else []
+        return found
 
 
 class History:
     def __init__(
-        self,
-        home: Home,
-        config: Config,
-        models: Models,
-        repository: Repository | None = None,
+        self, home: Home, config: Config, models: Models, repository: Repository | None = None
     ) -> None:
-        """`repository`: the home's, if somebody has found it already."""
+        """`repository`: the home's, if it has been found already."""
         self.home = home
         self.config = config
         self._models = models
         self.repository = repository
+        self._unfinished = home.cache / "rewriting.json"
         if repository is None and config.git.enabled:
             self.repository = Repository.find(home.root)
+
+    # --- how things stand --------------------------------------------------------------
 
     def required(self) -> Repository:
         """The repository, for what cannot be done without one."""
@@ -73,16 +92,14 @@ class History:
             return "git is not installed: no history is kept"
         if self.repository is None:
             return "not a repository: run `wakebook init` again"
-        last = self.repository.last_commit()
-        where = "" if self.repository.own else f" (in your repository {self.repository.top})"
-        state = self.repository.state()
-        if state == "detached":
-            where += (
-                f"; on no branch (detached HEAD): `git -C {self.repository.top} switch -c NAME` "
-                "keeps what is committed here"
-            )
-        elif state != "clean":
-            where += f"; {state}: nothing is committed until that is over"
+        last, top = self.repository.last_commit(), self.repository.top
+        where = "" if self.repository.own else f" (in your repository {top})"
+        standing = self.repository.state()
+        if standing == "detached":
+            where += f"; on no branch (detached HEAD): `git -C {top} switch -c NAME` "
+            where += "keeps what is committed here"
+        elif standing != "clean":
+            where += f"; {standing}: nothing is committed until that is over"
         return (f"{last[2]} [{last[0]}]" if last else "no commit yet") + where
 
     def problems(self) -> list[str]:
@@ -99,19 +116,25 @@ class History:
         at = clock.parse(last[1]) if last else None
         if at is None:
             return {}
-        job = states.load(self.home).jobs.get("commit")
+        job = state.load(self.home).jobs.get("commit")
         fine = max(at, job.ended) if job and job.outcome == "ok" else at
         return {"git": clock.iso(at), "job commit": clock.iso(fine)}
 
     def waiting(self) -> list[Path]:
         """Changed files that the next batch will take: all but transcripts still written to."""
+        return self._changed(*TRACKED)
+
+    def _changed(self, *below: str) -> list[Path]:
         if self.repository is None:
             return []
-        still_open = self._still_open()
-        return [path for path in self.repository.changed(*TRACKED) if path not in still_open]
+        sessions = state.load(self.home).sessions.values()
+        still_open = {self.home.root / item.window.path for item in sessions if item.window}
+        return [path for path in self.repository.changed(*below) if path not in still_open]
+
+    # --- commits -----------------------------------------------------------------------
 
     def now(self, now: datetime, summary: str = "", ask: bool = True) -> str | None:
-        """Commit what is waiting because somebody asked. Raises GitError if git refuses.
+        """Commit what is waiting at once. Raises GitError if git refuses.
 
         What the checks refuse stays out; the rest is committed all the same.
         """
@@ -119,11 +142,11 @@ class History:
             raise GitError(f"Nothing can be committed: {self.note()}.")
         if obstacle := self.repository.obstacle():
             raise GitError(obstacle)
-        text, body = (summary, "") if summary or not ask else self.proposal()
+        said, body = (summary, "") if summary or not ask else self.proposal()
         with self.home.locked():
             finished = self.finish()
             paths, refused = self._sorted(self.waiting())
-            done = self.repository.commit(self._kind(paths), text or _summary(paths), paths, body)
+            done = self.repository.commit(self._kind(paths), said or _summary(paths), paths, body)
             done = done or finished
             self._note_commit(now)
         push.start(self.home, self.config, self.repository, now)
@@ -136,57 +159,48 @@ class History:
         """Commit what is waiting, if the last batch is long enough ago."""
         if self.repository is None:
             return None
-        done = self._batch(self.repository, now, ask) if self._due(now) else None
+        done = None
+        if self._due(now):
+            ask = ask and not self.repository.obstacle()
+            said, body = self.proposal() if ask else ("", "")  # not under the lock: it takes time
+            with self.home.locked():
+                if self._due(now):
+                    paths = self.waiting()
+                    done = self._commit(self._kind(paths), said or _summary(paths), paths, body)
+                    self._note_commit(now)
         push.start(self.home, self.config, self.repository, now)
         return done
 
-    def _batch(self, repository: Repository, now: datetime, ask: bool) -> str | None:
-        ask = ask and not repository.obstacle()
-        text, body = self.proposal() if ask else ("", "")  # not under the lock: it takes its time
-        with self.home.locked():
-            if not self._due(now):
-                return None
-            paths = self.waiting()
-            done = self._commit(self._kind(paths), text or _summary(paths), paths, body)
-            self._note_commit(now)
-            return done
+    def _due(self, now: datetime) -> bool:
+        pause = timedelta(minutes=self.config.git.batch_minutes)
+        last = state.load(self.home).committed_at
+        return last is None or not last <= now < last + pause
+
+    def _note_commit(self, now: datetime) -> None:
+        known = state.load(self.home)
+        state.save(self.home, msgspec.structs.replace(known, committed_at=now))
 
     def proposal(self) -> tuple[str, str]:
         """A summary of what is waiting, and what else there is to say."""
         paths = self.waiting()
+        plain = (_summary(paths), "")
         if self.repository is None or not paths or not self._models.has("commit"):
-            return _summary(paths), ""
+            return plain
         try:
             files = "\n".join(self.home.relative(path) for path in paths[:FILES])
             changes, _ = clean.redact(self.repository.diff(self._telling(paths)))
-            diff = tokens.cut(changes, DIFF_TOKENS)
-            said = self._models.ask("commit", files=files, diff=diff)
+            said = self._models.ask("commit", files=files, diff=text.cut(changes, DIFF_TOKENS))
         except ModelError:
-            return _summary(paths), ""  # traced where it happened
+            return plain  # traced where it happened
         except WakebookError as error:
             self.home.trace("failure", where="commit message", error=str(error))
-            return _summary(paths), ""
-        return _formed(said) or (_summary(paths), "")
+            return plain
+        return _formed(said) or plain
 
     def _telling(self, paths: Sequence[Path]) -> list[Path]:
         """What a message can be made from: the log first, and no conversations."""
-        root = self.home.root
-        kept = [
-            path
-            for path in paths
-            if not path.is_relative_to(root / "raw")
-            and not path.is_relative_to(root / "attachments")
-        ]
+        kept = [one for one in paths if not _is_in(self.home.relative(one), "raw", "attachments")]
         return sorted(kept, key=lambda path: (path != self.home.log, path == self.home.memory))
-
-    def _due(self, now: datetime) -> bool:
-        pause = timedelta(minutes=self.config.git.batch_minutes)
-        last = states.load(self.home).committed_at
-        return last is None or not last <= now < last + pause
-
-    def _note_commit(self, now: datetime) -> None:
-        state = states.load(self.home)
-        states.save(self.home, msgspec.structs.replace(state, committed_at=now))
 
     def conversation(self, path: str) -> None:
         """Commit a transcript that has just been closed."""
@@ -201,23 +215,81 @@ class History:
 
     def leftovers(self) -> None:
         """Commit closed transcripts that a crash kept from being committed."""
-        if self.repository is None:
-            return
-        still_open = self._still_open()
-        for path in self.repository.changed("raw/conversations"):
-            if path.suffix == ".md" and path.exists() and path not in still_open:
+        for path in self._changed("raw/conversations"):
+            if path.suffix == ".md" and path.exists():
                 self.conversation(self.home.relative(path))
 
     def before_touching(self, *paths: Path) -> None:
         """The user's own words are in git before anything near them changes."""
         ours = [one for one in paths if one.is_relative_to(self.home.root) and one.exists()]
         names = f"{ours[0].name} as it was" if len(ours) == 1 else f"{len(ours)} notes as they were"
-        if ours:
-            self._commit("memory", names, ours, checked=False)
+        self._commit("memory", names, ours, checked=False)
 
     def log(self, summary: str) -> None:
         """Commit the log and the registry, around a rewrite of both."""
         self._commit("maintenance", summary, [self.home.log, self.home.subjects])
+
+    def backup(self, summary: str, paths: Sequence[Path]) -> str | None:
+        """Commit files as they are, whatever the checks say. Raises GitError if that fails."""
+        if self.repository is None or not paths:
+            return None
+        self.finish()
+        return self.repository.commit(self._kind(paths), summary, paths)
+
+    def _commit(
+        self, kind: str, summary: str, paths: Sequence[Path], body: str = "", checked: bool = True
+    ) -> str | None:
+        """Commit files, as far as the checks allow. A failure is traced, and stops nothing."""
+        if self.repository is None or not paths:
+            return None
+        try:
+            self.finish()
+            fine, refused = self._sorted(paths) if checked else (list(paths), [])
+            for reason in refused:
+                self._failed(f"not committed: {reason}")
+            return self.repository.commit(kind, summary, fine, body)
+        except GitError as error:
+            self._failed(str(error))
+            return None
+
+    def _failed(self, error: str) -> None:
+        self.home.trace("failure", where="git", error=error)
+
+    def _sorted(self, paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+        """Those that may be committed, and why the others may not."""
+        repository = self.required()
+        named = {self.home.relative(path): path for path in paths}
+        found = check(
+            named,
+            lambda name: _bytes(named[name]),
+            lambda name: repository.show("HEAD", name),
+            self.config.notes,
+        )
+        refused = {problem.path: str(problem) for problem in found if problem.refused}
+        fine = [path for name, path in named.items() if name not in refused]
+        return fine, list(refused.values())
+
+    def _kind(self, paths: Sequence[Path]) -> str:
+        """The type of a commit: what all of its paths have in common."""
+        names = [self.home.relative(path) for path in paths]
+        moved = [_is_in(self.home.relative(one), "archive") or not one.exists() for one in paths]
+        if names and all(_is_in(name, "knowledge/identity") for name in names):
+            kind = "identity"
+        elif names and all(_is_in(name, "raw") for name in names):
+            kind = "conversation"
+        elif names and (all(moved) or all(_is_in(name, *SETTINGS) for name in names)):
+            kind = "maintenance"
+        else:
+            kind = "memory"
+        return self._on_branch(kind)
+
+    def _on_branch(self, kind: str) -> str:
+        """Whatever is committed on explore/... or extract/... is called after it."""
+        branch = self.repository.branch() if self.repository else ""
+        special = branch.partition("/")[0] if "/" in branch else ""
+        return special if special in ("explore", "extract") else kind
+
+    # --- rewrites ----------------------------------------------------------------------
 
     @contextmanager
     def rewrite(
@@ -236,88 +308,40 @@ class History:
         if self.repository is None:
             yield touched
             return
-        line = " ".join((name or summary).split())
-        with under_way(self.home, self._on_branch(kind), summary, line, touched):
+        kind, line = self._on_branch(kind), " ".join((name or summary).split())
+
+        def record() -> None:
+            names = tuple(self.home.relative(path) for path in dict.fromkeys(touched))
+            found = Unfinished(kind=kind, summary=summary, name=line, paths=names)
+            self.home.replace(self._unfinished, msgspec.json.encode(found))
+
+        record()
+        _under_way.add(self.home)
+        try:
             yield touched
+        finally:
+            _under_way.discard(self.home)
+            record()
         try:
             self.finish()
         except GitError as error:
-            self.home.trace("failure", where="git", error=str(error))
+            self._failed(str(error))
 
     def finish(self) -> str | None:
         """Commit a rewrite whose own commit failed, or whose process was killed, by itself.
 
         Before anything else is committed, under the writer lock. Raises GitError.
         """
-        found = load_unfinished(self.home) if self.repository else None
-        if found is None:
-            return None
-        body = f"{REWRITE}: {found.name}"
-        files = found.files(self.home)
-        done = self.required().commit(found.kind, found.summary, files, body)
-        clear_unfinished(self.home)
-        return done
-
-    def backup(self, summary: str, paths: Sequence[Path]) -> str | None:
-        """Commit files as they are, whatever the checks say. Raises GitError if that fails."""
-        if self.repository is None or not paths:
-            return None
-        self.finish()
-        return self.repository.commit(self._kind(paths), summary, paths)
-
-    def _commit(
-        self, kind: str, summary: str, paths: Sequence[Path], body: str = "", checked: bool = True
-    ) -> str | None:
-        if self.repository is None or not paths:
+        if self.repository is None or self.home in _under_way:
             return None
         try:
-            self.finish()
-            fine, refused = self._sorted(paths) if checked else (list(paths), [])
-            for reason in refused:
-                self.home.trace("failure", where="git", error=f"not committed: {reason}")
-            return self.repository.commit(kind, summary, fine, body)
-        except GitError as error:
-            self.home.trace("failure", where="git", error=str(error))
+            found = msgspec.json.decode(self._unfinished.read_bytes(), type=Unfinished)
+        except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
             return None
-
-    def _sorted(self, paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
-        """Those that may be committed, and why the others may not."""
-        repository = self.required()
-
-        def change(path: Path) -> checks.Change:
-            name = self.home.relative(path)
-            return checks.Change(name, lambda: _bytes(path), lambda: repository.show("HEAD", name))
-
-        rewrite = bool(os.environ.get(checks.REWRITE))
-        found = checks.check([change(path) for path in paths], self.config.notes, rewrite)
-        refused = {problem.path: str(problem) for problem in found if problem.refused}
-        fine = [path for path in paths if self.home.relative(path) not in refused]
-        return fine, list(refused.values())
-
-    def _still_open(self) -> set[Path]:
-        sessions = states.load(self.home).sessions.values()
-        return {self.home.root / item.window.path for item in sessions if item.window}
-
-    def _kind(self, paths: Sequence[Path]) -> str:
-        """The type of a commit: what all of its paths have in common."""
-        names = [self.home.relative(path) for path in paths]
-        gone = [name for name, path in zip(names, paths, strict=True) if not path.exists()]
-        moved = [name for name in names if _is_in(name, "archive") or name in gone]
-        if names and all(_is_in(name, "knowledge/identity") for name in names):
-            kind = "identity"
-        elif names and all(_is_in(name, "raw") for name in names):
-            kind = "conversation"
-        elif names and (len(moved) == len(names) or all(_is_in(n, *SETTINGS) for n in names)):
-            kind = "maintenance"
-        else:
-            kind = "memory"
-        return self._on_branch(kind)
-
-    def _on_branch(self, kind: str) -> str:
-        """Whatever is committed on explore/... or extract/... is called after it."""
-        branch = self.repository.branch() if self.repository else ""
-        special = branch.partition("/")[0] if "/" in branch else ""
-        return special if special in ("explore", "extract") else kind
+        body, files = f"{REWRITE}: {found.name}", found.files(self.home)
+        done = self.repository.commit(found.kind, found.summary, files, body)
+        self._unfinished.unlink(missing_ok=True)
+        return done
 
 
 def _is_in(name: str, *folders: str) -> bool:
@@ -338,7 +362,7 @@ def _summary(paths: Sequence[Path]) -> str:
 
 def _formed(said: str) -> tuple[str, str] | None:
     """A model's words as a commit message: a summary, and at most three lines more."""
-    lines = [tokens.printable(line) for line in said.split("\n")]
+    lines = [text.printable(line) for line in said.split("\n")]
     lines = [line.strip("`\"'* ") for line in lines if not line.startswith("```")]
     lines = [line for line in lines if line and not _TRAILER.match(line)]
     if not lines or lines[0][0] in "{[<":
@@ -346,69 +370,3 @@ def _formed(said: str) -> tuple[str, str] | None:
     prefix = rf"^(?:{'|'.join(KINDS)})(?:\([^)]*\))?:\s*"
     first = re.sub(prefix, "", lines[0], flags=re.IGNORECASE)
     return (first, "\n".join(line[:100] for line in lines[1:4])) if first else None
-
-
-# -----------------------------------------------------------------------------
-# Unfinished: a rewrite that is under way, written down until it is committed.
-#
-# The record stands in .cache/rewriting.json from before the first file changes until the rewrite
-# has its commit. If that commit fails, or the process is killed, the next one finds it there and
-# makes the commit first: so a rewrite is never committed among other things, without the line that
-# `undo` looks for.
-
-FILE = "rewriting.json"  # in the cache
-OTHER = {"knowledge": "archive", "archive": "knowledge"}
-
-_under_way: WeakSet[Home] = WeakSet()  # a home that is locked has one object, and one thread
-
-
-class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
-    kind: str
-    summary: str
-    name: str
-    paths: tuple[str, ...]  # relative to the home
-
-    def files(self, home: Home) -> list[Path]:
-        """What is to be committed: also where a note has moved to, if nobody could say it."""
-        found = [home.root / name for name in self.paths]
-        for path in [path for path in found if not path.exists()]:
-            top, _, rest = home.relative(path).partition("/")
-            target = home.root / OTHER.get(top, top) / rest
-            found += [target] if target not in found and target.exists() else []
-        return found
-
-
-def load_unfinished(home: Home) -> Unfinished | None:
-    """What is left to be committed; nothing while a rewrite is under way in this process."""
-    if home in _under_way:
-        return None
-    with suppress(FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
-        return msgspec.json.decode((home.cache / FILE).read_bytes(), type=Unfinished)
-    return None
-
-
-def save_unfinished(home: Home, found: Unfinished) -> None:
-    home.replace(home.cache / FILE, msgspec.json.encode(found))
-
-
-def clear_unfinished(home: Home) -> None:
-    (home.cache / FILE).unlink(missing_ok=True)
-
-
-@contextmanager
-def under_way(
-    home: Home, kind: str, summary: str, name: str, touched: Sequence[Path]
-) -> Iterator[None]:
-    """Around the rewrite itself. `touched` may grow meanwhile."""
-
-    def note() -> None:
-        paths = tuple(home.relative(path) for path in dict.fromkeys(touched))
-        save_unfinished(home, Unfinished(kind=kind, summary=summary, name=name, paths=paths))
-
-    note()
-    _under_way.add(home)
-    try:
-        yield
-    finally:
-        _under_way.discard(home)
-        note()

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, time, timedelta
@@ -18,20 +16,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from wakebook.base import clock
-from wakebook.base.errors import GitError, NotFound
+from wakebook.base.errors import GitError, InvalidEntry, NotFound
 from wakebook.base.home import Home
+from wakebook.history import revisions
 from wakebook.history.repository import Repository
 from wakebook.history.revisions import Change, Commit
-from wakebook.log.entry import Entry
+from wakebook.log.entry import Entry, decode
 
 if TYPE_CHECKING:
     from wakebook.history.history import History
 
 NOTES = ("knowledge", "topics", "archive")
 READ = ("log.jsonl", "subjects.json", "config.toml", "prices.toml", "prompts", *NOTES)
-NAME = "at-"
-LEFT_SECONDS = 3600.0
+TAGS = ("", "memory/", "memory/milestone/", "memory/before/", "memory/weekly/")
 _AGE = re.compile(r"(\d+)([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -63,9 +60,6 @@ class Moment(msgspec.Struct, frozen=True):
     commit: Commit | None  # None: before the first one
     at: datetime
     name: str
-
-
-# --- moments -----------------------------------------------------------------------------
 
 
 def moment(text: str, now: datetime, end: bool = False) -> datetime | None:
@@ -100,37 +94,32 @@ def find(repository: Repository, text: str, now: datetime, end: bool = False) ->
     """The commit of a moment (the last one before it), a tag, or a commit's own name."""
     at = moment(text, now, end)
     if at is not None:
-        return Moment(repository.commit_before(at), at, f"{at:%Y-%m-%d %H:%M}")
-    for prefix in ("", "memory/", "memory/milestone/", "memory/before/", "memory/weekly/"):
-        if identity := repository.resolve(f"refs/tags/{prefix}{text}"):
-            commit = repository.describe(identity)
-            return Moment(commit, commit.at.astimezone(now.tzinfo), f"{prefix}{text}")
-    if identity := repository.resolve(text):
-        commit = repository.describe(identity)
-        return Moment(commit, commit.at.astimezone(now.tzinfo), commit.short)
+        before = revisions.commit_before(repository, at)
+        return Moment(before, at, f"{at:%Y-%m-%d %H:%M}")
+    for ref in (*(f"refs/tags/{prefix}{text}" for prefix in TAGS), text):
+        if identity := repository.resolve(ref):
+            commit = revisions.describe(repository, identity)
+            name = commit.short if ref == text else ref.removeprefix("refs/tags/")
+            return Moment(commit, commit.at.astimezone(now.tzinfo), name)
     raise NotFound(
         f"{text!r} is no date and no tag. Write 2026-02-20, 2026-02-20T14:00, 7d, or a name that "
         f"`git -C {repository.root} tag` lists."
     )
 
 
-# --- when --------------------------------------------------------------------------------
-
-
 def when(history: History, entries: Iterable[Entry], text: str) -> Learned:
     """When a text was said, by the log, and when it came into the files, by git."""
-    wanted = " ".join(text.lower().split())
+    wanted = _words(text)
     if not wanted:
         raise NotFound("An empty text is everywhere. Give the words that you look for.")
-    said = [entry for entry in entries if wanted in _words(entry)]
-    repository = history.repository
-    note, commits = "", []
-    if repository is None:
+    said = [one for one in entries if wanted in _words(f"{one.content} {one.detail or ''}")]
+    note, commits = "", list[Commit]()
+    if history.repository is None:
         note = f"From the log alone: {history.note()}."
     else:
-        commits = repository.search(text.strip(), NOTES)
         coded = json.dumps(text.strip(), ensure_ascii=False)[1:-1]  # as it stands in the log
-        commits += repository.search(coded, ("log.jsonl",))
+        commits = revisions.search(history.repository, text.strip(), NOTES)
+        commits += revisions.search(history.repository, coded, ("log.jsonl",))
     return Learned(
         text=text,
         entries=tuple(sorted(said, key=lambda entry: entry.timestamp)),
@@ -139,22 +128,19 @@ def when(history: History, entries: Iterable[Entry], text: str) -> Learned:
     )
 
 
-def _words(entry: Entry) -> str:
-    return " ".join(f"{entry.content} {entry.detail or ''}".lower().split())
+def _words(text: str) -> str:
+    return " ".join(text.lower().split())
 
 
 def _joined(commits: Sequence[Commit]) -> list[Commit]:
     """Each commit once, oldest first, with all its lines."""
     found: dict[str, Commit] = {}
     for commit in commits:
-        known = found.get(commit.id)
-        added = (known.added if known else ()) + commit.added
-        removed = (known.removed if known else ()) + commit.removed
-        found[commit.id] = msgspec.structs.replace(commit, added=added, removed=removed)
+        if known := found.get(commit.id):
+            added, removed = known.added + commit.added, known.removed + commit.removed
+            commit = msgspec.structs.replace(commit, added=added, removed=removed)
+        found[commit.id] = commit
     return sorted(found.values(), key=lambda commit: commit.at)
-
-
-# --- diff --------------------------------------------------------------------------------
 
 
 def difference(
@@ -174,37 +160,30 @@ def difference(
     last = find(repository, until, now, end=True) if until else None
     if last is not None and last.commit is None:
         raise NotFound(f"There was no commit yet at {last.name}: nothing had changed by then.")
-    old = first.commit.id if first.commit else repository.empty_tree()
+    old = first.commit.id if first.commit else revisions.empty_tree(repository)
     new = last.commit.id if last and last.commit else ""
-    files = repository.changes(old, new, ("knowledge",))
     before = _entries(repository, old)
-    after = _entries(repository, new) if new else tuple(entries())
+    after = _entries(repository, new) if new else list(entries())
     known, left = {entry.id for entry in before}, {entry.id for entry in after}
     return Difference(
         since=first.name + ("" if first.commit else " (before the first commit)"),
         until=last.name if last else "now",
-        files=tuple(files),
-        patch="" if stat else repository.patch(old, new, ("knowledge",)),
+        files=tuple(revisions.changes(repository, old, new, ("knowledge",))),
+        patch="" if stat else revisions.patch(repository, old, new, ("knowledge",)),
         added=tuple(entry for entry in after if entry.id not in known),
         gone=tuple(entry for entry in before if entry.id not in left),
     )
 
 
-def _entries(repository: Repository, commit: str) -> tuple[Entry, ...]:
+def _entries(repository: Repository, commit: str) -> list[Entry]:
     """The log as it was."""
-    from wakebook.base.errors import InvalidEntry
-    from wakebook.log.entry import decode
-
     found: list[Entry] = []
     for line in (repository.show(commit, "log.jsonl") or b"").split(b"\n"):
         try:
             found += [decode(line)] if line.strip() else []
         except InvalidEntry:
             continue  # `status` tells of it
-    return tuple(found)
-
-
-# --- at ----------------------------------------------------------------------------------
+    return found
 
 
 @contextmanager
@@ -215,28 +194,16 @@ def extracted(
 
     Conversations are many; the function that comes with it brings those that are wanted.
     """
-    home.folder(home.cache)
-    _clear(home)
-    with tempfile.TemporaryDirectory(prefix=NAME, dir=home.cache) as folder:
-        then = Home(folder)
-        found = repository.extract(commit.id, READ, then.root, lambda name: True)
-        if "log.jsonl" not in found:
-            raise NotFound(f"The home {home.root} was not in git yet at {commit.short}.")
-        if "config.toml" not in found:
-            then.config.touch()
+    with home.scratch("at-") as then:
 
         def bring(paths: Sequence[str]) -> None:
-            wanted = tuple(paths)
-            repository.extract(commit.id, wanted, then.root, lambda name: True)
+            revisions.extract(repository, commit.id, paths, then.root)
 
+        bring(READ)
+        if not then.log.exists():
+            raise NotFound(f"The home {home.root} was not in git yet at {commit.short}.")
+        then.config.touch()
         yield then, bring
-
-
-def _clear(home: Home) -> None:
-    """Remove what a killed process left behind."""
-    for left in home.cache.glob(f"{NAME}*"):
-        if clock.now().timestamp() - left.stat().st_mtime > LEFT_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
 
 
 def needed(ref: str, entry_of: Callable[[str], Entry]) -> Sequence[str]:

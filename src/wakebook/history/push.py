@@ -1,12 +1,13 @@
 """Push: the history on another machine, if config.toml names a remote.
 
-Nobody waits for it: a child process pushes, and what became of it stands in .cache/push.json.
+No command waits for it: a child process pushes, and how that went stands in .cache/push.json.
 After a failure the next attempt comes 1, 2, 4 … 60 minutes later. `status` tells of a push that
 fails, with the reason, until one succeeds.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -18,9 +19,10 @@ import msgspec
 from wakebook.base.config import Config
 from wakebook.base.errors import GitError
 from wakebook.base.home import Home
-from wakebook.history.git import POINTERS
-from wakebook.history.repository import Repository
+from wakebook.history.repository import POINTERS, Repository, run
 
+TIMEOUT = 120.0  # seconds
+TAGS = "refs/tags/memory/*:refs/tags/memory/*"
 LONGEST = 60  # minutes between two attempts
 SHOWN = 300  # characters of what git says
 
@@ -37,7 +39,7 @@ class Pushed(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def again_at(self) -> datetime | None:
-        """Before this moment nobody tries again."""
+        """The next attempt comes no earlier than this."""
         if not self.failures or self.failed_at is None:
             return None
         return self.failed_at + timedelta(minutes=min(2 ** min(self.failures - 1, 6), LONGEST))
@@ -89,10 +91,21 @@ def push(home: Home, config: Config, repository: Repository, now: datetime) -> P
             return load(home)
         mark = _mark(config, repository)  # before: what is committed meanwhile is pushed next
         try:
-            repository.push(config.git.push)
+            _send(repository, config.git.push)
         except GitError as error:
             return _note_failure(home, config, str(error), now)
         return _save(home, Pushed(mark=mark, at=now))
+
+
+def _send(repository: Repository, remote: str) -> None:
+    """Send the current branch and the memory/ tags. Nothing is ever forced."""
+    branch = repository.branch()
+    if not branch:
+        raise GitError(f"{repository.top} is on no branch (detached HEAD): nothing was pushed.")
+    wanted = [f"refs/heads/{branch}:refs/heads/{branch}"]
+    wanted += [TAGS] if repository.tags("memory/") else []
+    command = ["push", "--quiet", "--no-progress", "--", remote, *wanted]
+    run(repository.root, command, extra={"SSH_ASKPASS_REQUIRE": "never"}, timeout=TIMEOUT)
 
 
 def problem(home: Home, config: Config, repository: Repository) -> str:
@@ -115,15 +128,10 @@ def problem(home: Home, config: Config, repository: Repository) -> str:
 def _note_failure(home: Home, config: Config, error: str, now: datetime) -> Pushed:
     known = load(home)
     said = " ".join(error.split())[:SHOWN]
-    if said != known.error:  # what repeats itself is traced once
+    if said != known.error:  # a failure that repeats itself is traced once
         home.trace("push", remote=config.git.push, error=said)
-    failed = msgspec.structs.replace(
-        known,
-        failures=known.failures + 1,
-        failed_at=now,
-        since=known.since or now,
-        error=said,
-    )
+    count, since = known.failures + 1, known.since or now
+    failed = msgspec.structs.replace(known, failures=count, failed_at=now, since=since, error=said)
     return _save(home, failed)
 
 
@@ -133,7 +141,10 @@ def _save(home: Home, pushed: Pushed) -> Pushed:
 
 
 def _mark(config: Config, repository: Repository) -> str:
-    return f"{config.git.push} {repository.mark()}"
+    """Changes with everything that a push would send."""
+    tags = ("for-each-ref", "--format=%(refname) %(objectname)", "refs/tags/memory/")
+    text = f"{repository.branch()} {repository.head()}\n{repository.attempt(*tags).text}"
+    return f"{config.git.push} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def _file(home: Home) -> Path:

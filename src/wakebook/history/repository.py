@@ -1,177 +1,350 @@
-"""Repository: everything that git does for a home, with what concerns other machines."""
+"""Repository: a home that is, or lies inside, a git work tree; and how git is run for it.
+
+git is run by name, with an argument list. Inside a git hook the environment points at the
+repository that is being committed to: what Wakebook runs looks at its own home, and only the
+hook's own checks keep that environment (`inside`).
+"""
 
 from __future__ import annotations
 
-import hashlib
 import os
+import re
 import shutil
-from collections.abc import Sequence
-from datetime import datetime
-from pathlib import Path
-
-import msgspec
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from wakebook.base import clock
 from wakebook.base.errors import GitError
-from wakebook.history.git import run, run_bytes
-from wakebook.history.revisions import Remembering
 
-# -----------------------------------------------------------------------------
-# Branches with a work tree of their own, so that the user's checkout stays where it is.
-#
-# In a home that lies inside another repository, only the home's files are checked out; the rest
-# of the repository is marked as not wanted in that work tree, without touching any settings.
+TIMEOUT = 60.0
+STALE_SECONDS = 600
+POINTERS = ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_COMMON_DIR")
+KINDS = ("conversation", "memory", "identity", "maintenance", "explore", "extract")
+CHECKED = "WAKEBOOK_CHECKED"  # tells the hooks that this commit is Wakebook's own
+NOTHING = ("nothing to commit", "no changes added", "nothing added")
+LISTED = ("--pathspec-from-file=-", "--pathspec-file-nul")  # of names on its input: any number
+# What git leaves in its folder while something is going on -> what that is, the state, the command
+GOING_ON = {
+    "MERGE_HEAD": ("a merge", "merging", "merge"),
+    "rebase-merge": ("a rebase", "rebasing", "rebase"),
+    "rebase-apply": ("a rebase", "rebasing", "rebase"),
+    "CHERRY_PICK_HEAD": ("a cherry-pick", "cherry-picking", "cherry-pick"),
+    "REVERT_HEAD": ("a revert", "reverting", "revert"),
+}
 
 
-class Branch(msgspec.Struct, frozen=True):
-    name: str
-    commit: str
-    at: datetime  # of its newest commit
-    path: Path | None = None  # of its work tree, if there is one
+class Answer(NamedTuple):
+    """What a git command gave back."""
+
+    code: int
+    data: bytes
+    error: str
+
+    @property
+    def text(self) -> str:
+        return self.data.decode("utf-8", "replace")
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of an output that ends each of them with a NUL."""
+        return [field for field in self.text.split("\0") if field]
 
 
-class Branching(Remembering):
-    def branches(self, pattern: str = "*") -> list[Branch]:
-        """Branches by name, like explore/*, with their newest commit."""
-        form = "--format=%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(worktreepath)"
-        found: list[Branch] = []
-        for line in self._git("for-each-ref", form, f"refs/heads/{pattern}").splitlines():
-            name, commit, date, path = line.split("\0")
-            at = clock.parse(date)
-            assert at is not None
-            where = Path(path) if path else None
-            found.append(Branch(name.removeprefix("refs/heads/"), commit, at, where))
-        return found
+def installed() -> bool:
+    return shutil.which("git") is not None
 
-    def worktree_add(self, path: Path, branch: str, base: str = "HEAD") -> Path:
-        """Check a branch out at `path`, and make it from `base` if it is new. The home in it.
 
-        A folder that somebody removed by hand is forgotten first; those of others, which may be
-        on a disk that is away, are not.
-        """
-        self._valid(f"refs/heads/{branch}")
-        if not path.exists():
-            self._try("worktree", "remove", "--force", "--force", str(path))
-        known = self._try("show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
-        new = ["-b", branch] if known.returncode != 0 else []
-        start = base if new else branch
-        self._git("worktree", "add", "--quiet", "--no-checkout", *new, str(path), start)
-        try:
-            self._fill(path)
-        except GitError:
-            self._try("worktree", "remove", "--force", str(path))
-            raise
-        return path if self.own else path / self._prefix
-
-    def begin(self, message: str, base: str = "HEAD") -> str:
-        """A commit without a change that a branch can begin with: its date is the branch's."""
-        start = self.resolve(base)
-        if start is None:
-            raise GitError(f"There is no commit in {self.top} yet to begin a branch from.")
-        done = run(
-            self.root,
-            ["commit-tree", "-m", message, "-p", start, f"{start}^{{tree}}"],
-            settings=self._identity(),
-            extra=self._stamp(),
+def run(
+    root: Path,
+    arguments: Sequence[str],
+    *,
+    settings: Sequence[str] = (),
+    check: bool = True,
+    inside: bool = False,
+    extra: Mapping[str, str] | None = None,
+    given: bytes = b"",
+    timeout: float = TIMEOUT,
+) -> Answer:
+    """`inside`: as a part of the git command whose hook this is. `given`: its input."""
+    environment = {key: value for key, value in os.environ.items() if inside or key not in POINTERS}
+    environment |= {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_LITERAL_PATHSPECS": "1",  # a note may be called [draft].md
+        "LC_ALL": "C",
+    }
+    environment |= extra or {}
+    options = [part for setting in ("core.quotepath=false", *settings) for part in ("-c", setting)]
+    try:
+        done = subprocess.run(
+            ["git", *options, *arguments],
+            cwd=root,
+            env=environment,
+            input=given,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
         )
-        return done.stdout.strip()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise GitError(f"git in {root}: {error}") from error
+    answer = Answer(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+    if check and answer.code != 0:
+        said = (answer.error or answer.text).strip()
+        raise GitError(f"git {arguments[0]} in {root} failed: {said}")
+    return answer
 
-    def _fill(self, path: Path) -> None:
-        run(path, ["read-tree", "HEAD"])
-        if self.own:
-            run(path, ["checkout-index", "--all", "--quiet"])
+
+def listed(names: Iterable[str | bytes]) -> bytes:
+    """Names for the input of a command."""
+    return b"".join(os.fsencode(name) + b"\0" for name in names)
+
+
+class Repository:
+    def __init__(self, root: Path, top: Path, folder: Path, common: Path) -> None:
+        self.root = root  # the home
+        self.top = top
+        self.folder = folder  # git's own: .git, or .git/worktrees/NAME
+        self.common = common  # .git
+        # where the home lies in the repository: "." if it is the whole of it
+        self.prefix = root.resolve().relative_to(top.resolve()).as_posix()
+        self.own = self.prefix == "."  # the home's own, and not one around it
+
+    @classmethod
+    def find(cls, root: Path) -> Repository | None:
+        if not installed() or not root.is_dir():
+            return None
+        wanted = ["--show-toplevel", "--absolute-git-dir", "--git-common-dir"]
+        done = run(root, ["rev-parse", *wanted], check=False)
+        lines = done.text.rstrip("\n").split("\n")
+        if done.code != 0 or len(lines) != 3:
+            return None
+        return cls(root, Path(lines[0]), Path(lines[1]), (root / lines[2]).resolve())
+
+    @classmethod
+    def create(cls, root: Path) -> Repository:
+        run(root, ["init", "--quiet", "--initial-branch=main"])
+        (root / ".git").chmod(0o700)  # history holds what the files hold
+        return cls(root, root, root / ".git", root / ".git")
+
+    def git(self, *arguments: str) -> str:
+        """What a command says. Raises GitError if it fails."""
+        return run(self.root, arguments).text
+
+    def attempt(self, *arguments: str) -> Answer:
+        """A command that may fail."""
+        return run(self.root, arguments, check=False)
+
+    # --- how it stands -----------------------------------------------------------------
+
+    def state(self) -> str:
+        """clean, detached, or what keeps Wakebook from committing: merging, rebasing,
+        cherry-picking, reverting, unmerged."""
+        if going_on := self._going_on():
+            return going_on[1]
+        if self._unmerged():
+            return "unmerged"
+        return "clean" if self.branch() else "detached"
+
+    def obstacle(self) -> str:
+        """What keeps Wakebook from committing, and how it ends; mostly nothing."""
+        if going_on := self._going_on():
+            what, _, command = going_on
+            return (
+                f"{self.top} is in the middle of {what}: Wakebook commits nothing until it is "
+                f"over. `git {command} --continue` or `git {command} --abort` there ends it."
+            )
+        unmerged = self._unmerged()
+        if not unmerged:
+            return ""
+        names = ", ".join(unmerged[:3]) + (" …" if len(unmerged) > 3 else "")
+        return (
+            f"{self.top} has conflicts in {names}: Wakebook commits nothing until they are "
+            "settled. Edit these files, then `git add` them there."
+        )
+
+    def _going_on(self) -> tuple[str, str, str] | None:
+        found = (what for name, what in GOING_ON.items() if (self.folder / name).exists())
+        return next(found, None)
+
+    def _unmerged(self) -> list[str]:
+        found = run(self.top, ["ls-files", "--unmerged", "-z"], check=False).fields
+        return sorted({line.partition("\t")[2] for line in found})
+
+    def branch(self) -> str:
+        """The branch that is checked out; nothing on a detached HEAD."""
+        return self.attempt("symbolic-ref", "--quiet", "--short", "HEAD").text.strip()
+
+    def head(self) -> str:
+        """The newest commit, or nothing before the first one."""
+        return self.resolve("HEAD") or ""
+
+    def resolve(self, name: str) -> str | None:
+        """The commit that a name stands for."""
+        if not name or name.startswith("-"):
+            return None
+        command = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
+        done = self.attempt(*command)
+        return done.text.strip() if done.code == 0 else None
+
+    def last_commit(self) -> tuple[str, str, str] | None:
+        """Short hash, ISO date and subject of the newest commit that touched the home."""
+        parts = self.attempt("log", "-1", "--format=%h%x00%cI%x00%s", "--", ".").text.strip()
+        short, _, rest = parts.partition("\0")
+        date, _, subject = rest.partition("\0")
+        return (short, date, subject) if parts else None
+
+    # --- files -------------------------------------------------------------------------
+
+    def name(self, path: Path) -> str:
+        """A path of the home, as git is told of it."""
+        return path.relative_to(self.root).as_posix()
+
+    def show(self, commit: str, name: str, inside: bool = False) -> bytes | None:
+        """A file as it was, decrypted where it is encrypted; None if it was not there.
+
+        Without a commit: as it is staged.
+        """
+        command = ["cat-file", "--filters", f"{commit}:./{name}"]
+        done = run(self.root, command, check=False, inside=inside)
+        return done.data if done.code == 0 else None
+
+    def changed(self, *below: str) -> list[Path]:
+        """Files below these paths of the home with uncommitted changes."""
+        command = ["status", "--porcelain", "--no-renames", "--untracked-files=all", "-z"]
+        names = [field[3:] for field in run(self.root, [*command, "--", *below]).fields]
+        return [self.root / PurePosixPath(name).relative_to(self.prefix) for name in names]
+
+    def diff(self, paths: Sequence[Path]) -> str:
+        """What has changed in these files since the last commit; a new file is all new."""
+        text = ""
+        for name in map(self.name, paths):
+            if self._tracked(name):
+                command = ("diff", "--no-color", "--unified=0", "HEAD", "--", name)
+                text += self.attempt(*command).text
+                continue
+            with suppress(OSError, UnicodeDecodeError):
+                added = (self.root / name).read_text(encoding="utf-8").splitlines()
+                text += f"new file {name}\n" + "".join(f"+{line}\n" for line in added[:200])
+        return text
+
+    def _tracked(self, name: str) -> bool:
+        return bool(self.attempt("ls-files", "--", name).text.strip())
+
+    # --- commits -----------------------------------------------------------------------
+
+    def commit(self, kind: str, summary: str, paths: Sequence[Path], body: str = "") -> str | None:
+        """Commit these paths and nothing else. None if they hold no change.
+
+        They are added even where the user's own ignore rules would not. When git refuses, or
+        the user is in the middle of a merge, nothing of ours stays in the index.
+        """
+        assert kind in KINDS
+        there = [path for path in paths if not self._odd(path)]
+        names = [self.name(path) for path in there if path.exists()]
+        gone = [self.name(path) for path in there if not path.exists()]
+        names += [name for name in gone if self._tracked(name)]
+        if not names:
+            return None
+        if obstacle := self.obstacle():
+            raise GitError(obstacle)
+        self._clear_stale_locks()
+        message = f"{kind}: {_subject(summary)}\n" + (f"\n{body.strip()}\n" if body else "")
+        try:
+            run(self.root, ["add", "--all", "--force", *LISTED], given=listed(names))
+            done = run(
+                self.root,
+                ["commit", "--message", message, "--only", *LISTED],
+                settings=["commit.gpgsign=false", *self._identity],
+                check=False,
+                extra=_stamp() | {CHECKED: "1"},
+                given=listed(names),
+            )
+        except GitError:
+            self._unstage(names)
+            raise
+        if done.code == 0:
+            found = re.match(r"\[[^\]]*?([0-9a-f]{7,})\]", done.text)
+            return found[1] if found else "?"
+        said = done.text + done.error
+        if any(words in said for words in NOTHING):
+            return None
+        self._unstage(names)
+        raise GitError(f"git commit in {self.root} failed: {said.strip()}")
+
+    def _odd(self, path: Path) -> bool:
+        """What git cannot commit as a file: a folder in its place, or below a link. One of them
+        must not keep all others out."""
+        beyond = any(one.is_symlink() for one in path.parents if one.is_relative_to(self.root))
+        return path.is_dir() or (beyond and path.parent != self.root)
+
+    def _clear_stale_locks(self) -> None:
+        """A git that was killed leaves its lock. In the home's own repository, where no command
+        takes minutes, an old one can go."""
+        if not self.own:
             return
-        names = run_bytes(path, ["ls-files", "-z"]).stdout.split(b"\0")
-        inside = self._prefix.encode() + b"/"
-        ours = [name for name in names if name.startswith(inside)]
-        rest = [name for name in names if name and not name.startswith(inside)]
-        _feed(path, ["update-index", "--skip-worktree"], rest)
-        _feed(path, ["checkout-index", "--quiet"], ours)
-        (path / self._prefix).mkdir(parents=True, exist_ok=True)
-        run(path, ["update-index", "-q", "--refresh"], check=False)
+        limit = clock.now().timestamp() - STALE_SECONDS
+        for lock in self.folder.glob("*index*.lock"):
+            with suppress(OSError):
+                if lock.stat().st_mtime < limit:
+                    lock.unlink()
 
-    def worktree_remove(self, path: Path) -> None:
-        """Remove a work tree with all that is in it. One that is gone already is forgotten."""
-        command = ["worktree", "remove", "--force", "--force", str(path)]
-        if path.exists():
-            self._git(*command)
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            self._try(*command)
+    def _unstage(self, names: Sequence[str]) -> None:
+        run(self.root, ["reset", "--quiet", *LISTED], check=False, given=listed(names))
 
-    def strays(self) -> list[str]:
-        """Files of this work tree that no commit has, also those that git ignores, as they are
-        called from its top."""
-        others = run_bytes(self.top, ["ls-files", "--others", "-z"]).stdout
-        changed = run_bytes(self.top, ["diff", "--name-only", "-z", "HEAD"]).stdout
-        names = {os.fsdecode(name) for name in (others + changed).split(b"\0") if name}
-        return sorted(name for name in names if (self.top / name).exists())
+    def commit_tree(self, message: str, *parents: str) -> str:
+        """A commit with the files of its first parent. No branch has it yet."""
+        behind = [word for parent in parents for word in ("-p", parent)]
+        command = ["commit-tree", "-m", message, *behind, f"{parents[0]}^{{tree}}"]
+        return run(self.root, command, settings=self._identity, extra=_stamp()).text.strip()
 
-    def branch_remove(self, branch: str) -> str:
-        """Remove a branch, merged or not. The commit that it was at."""
-        commit = self.resolve(f"refs/heads/{branch}")
+    @cached_property
+    def _identity(self) -> list[str]:
+        """A name to commit under, where the user has none."""
+        by_environment = {"GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"} <= os.environ.keys()
+        if by_environment or self.attempt("config", "user.email").text.strip():
+            return []
+        return ["user.name=Wakebook", "user.email=wakebook@localhost"]
+
+    # --- tags --------------------------------------------------------------------------
+
+    def tag(self, name: str, at: str = "HEAD") -> str:
+        """Give a commit a name. A name that is taken is never moved."""
+        ref = f"refs/tags/{name}"
+        self.check_name(ref)
+        commit = self.resolve(at)
         if commit is None:
-            raise GitError(f"There is no branch {branch} in {self.top}.")
-        self._git("branch", "--quiet", "--delete", "--force", branch)
+            raise GitError(f"There is nothing to call {name} in {self.top}: no commit yet.")
+        if (there := self.resolve(ref)) is not None:
+            raise GitError(
+                f"There is a tag {name} already ({there[:7]}), and a tag is never moved. "
+                f"Choose another name, or remove it: `git -C {self.top} tag -d {name}`."
+            )
+        self.git("update-ref", ref, commit, "0" * len(commit))
         return commit
 
-    def ahead(self, branch: str, of: str = "HEAD") -> int:
-        """How many commits a branch has that another one has not."""
-        return int(self._git("rev-list", "--count", f"{of}..{branch}").strip() or 0)
+    def tags(self, prefix: str = "") -> list[str]:
+        """The tags below a prefix, sorted by name."""
+        found = self.git("for-each-ref", "--format=%(refname)", "refs/tags/").splitlines()
+        names = sorted(name.removeprefix("refs/tags/") for name in found)
+        return [name for name in names if name.startswith(prefix)]
+
+    def check_name(self, ref: str) -> None:
+        if self.attempt("check-ref-format", ref).code != 0:
+            short = ref.removeprefix("refs/tags/").removeprefix("refs/heads/")
+            raise GitError(f"{short!r} cannot be a name in git: use letters, digits and hyphens.")
 
 
-def _feed(path: Path, arguments: Sequence[str], names: Sequence[bytes]) -> None:
-    if names:
-        run_bytes(path, [*arguments, "-z", "--stdin"], given=b"\0".join(names) + b"\0")
+def _subject(summary: str) -> str:
+    line = " ".join(summary.split())
+    return line if len(line) <= 72 else line[:71].rstrip() + "…"
 
 
-PUSH_SECONDS = 120.0
-TAGS = "refs/tags/memory/*:refs/tags/memory/*"
-
-
-class Repository(Branching):
-    """A home that is, or lies inside, a git work tree."""
-
-    # --- the hooks -------------------------------------------------------------------
-
-    def hooks(self) -> Path:
-        """Where git looks for this repository's hooks (core.hooksPath, or its own folder)."""
-        return (self.root / self._git("rev-parse", "--git-path", "hooks").strip()).resolve()
-
-    def staged(self, below: Sequence[str]) -> list[str]:
-        """Files that the commit would change whose hook we are."""
-        command = ["diff", "--cached", "--name-only", "--no-renames", "--relative", "-z"]
-        done = run_bytes(self.root, [*command, "--", *below], inside=True)
-        return [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
-
-    def content(self, name: str, where: str = "") -> bytes | None:
-        """A file as it is staged, or in a commit (`where`). None if it is not there."""
-        done = run_bytes(
-            self.root, ["cat-file", "--filters", f"{where}:./{name}"], check=False, inside=True
-        )
-        return done.stdout if done.returncode == 0 else None
-
-    # --- other machines --------------------------------------------------------------
-
-    def remotes(self) -> list[str]:
-        return self._git("remote").split()
-
-    def mark(self) -> str:
-        """Changes with everything that a push would send."""
-        refs = self._try("for-each-ref", "--format=%(refname) %(objectname)", "refs/tags/memory/")
-        text = f"{self.branch()} {self.head()}\n{refs.stdout}"
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-    def push(self, remote: str, seconds: float = PUSH_SECONDS) -> None:
-        """Send the current branch and the memory/ tags. Nothing is ever forced."""
-        branch = self.branch()
-        if not branch:
-            raise GitError(f"{self.top} is on no branch (detached HEAD): nothing was pushed.")
-        wanted = [f"refs/heads/{branch}:refs/heads/{branch}"]
-        wanted += [TAGS] if self.tags("memory/") else []
-        run(
-            self.root,
-            ["push", "--quiet", "--no-progress", "--", remote, *wanted],
-            extra={"SSH_ASKPASS_REQUIRE": "never"},
-            timeout=seconds,
-        )
+def _stamp() -> dict[str, str]:
+    """The time of a commit is the clock's, like that of everything else."""
+    moment = clock.now().astimezone()
+    stamp = f"@{int(moment.timestamp())} {moment:%z}"
+    return {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}

@@ -20,6 +20,7 @@ from wakebook.base.errors import NotFound
 from wakebook.base.home import Home
 from wakebook.capture import clean
 from wakebook.history.history import History
+from wakebook.history.revisions import commits
 from wakebook.log import log, subjects
 from wakebook.log.chains import Chains, extend
 from wakebook.log.entry import RETRACTED, Entry, derived_id, validate
@@ -124,7 +125,7 @@ def _versions(desk: Behind, path: Path) -> Iterator[str]:
     if repository is None or not path.is_relative_to(desk.home.root):
         return
     name = desk.home.relative(path)
-    for commit in repository.commits(f"-{VERSIONS}", below=[name]):
+    for commit in commits(repository, f"-{VERSIONS}", below=[name]):
         data = repository.show(commit.id, name)
         if data is not None:
             yield data.decode("utf-8", "replace")

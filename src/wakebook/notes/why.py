@@ -14,6 +14,7 @@ import msgspec
 
 from wakebook.base import markdown
 from wakebook.base.errors import GitError, NotFound, WakebookError
+from wakebook.history.revisions import blame
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.notes.book import Block, Book
@@ -148,7 +149,7 @@ def _blame(desk: Behind, path: Path, number: int) -> str:
     if repository is None or not path.is_relative_to(desk.home.root):
         return ""
     try:
-        commit = repository.blame(desk.home.relative(path), number)
+        commit = blame(repository, desk.home.relative(path), number)
     except (GitError, NotFound):
         return "not committed yet"
     return f"{commit.at.astimezone(desk.now.tzinfo):%Y-%m-%d %H:%M} {commit.short} {commit.summary}"

@@ -13,6 +13,7 @@ from wakebook.base import clock
 from wakebook.base.config import Config
 from wakebook.base.home import Home
 from wakebook.history.history import History
+from wakebook.history.revisions import changes
 from wakebook.log import log, subjects
 from wakebook.log.chains import resolve
 from wakebook.rebuild import plan as plans
@@ -88,12 +89,12 @@ def report(
 
 
 def _notes(site: Site) -> NotesDiff:
-    changes = site.repository.changes("HEAD", site.commit(), ["knowledge"])
-    most = sorted(changes, key=lambda one: (-one.added - one.removed, one.path))[:FILES]
+    found = changes(site.repository, "HEAD", site.commit(), ["knowledge"])
+    most = sorted(found, key=lambda one: (-one.added - one.removed, one.path))[:FILES]
     return NotesDiff(
-        len(changes),
-        sum(one.added for one in changes),
-        sum(one.removed for one in changes),
+        len(found),
+        sum(one.added for one in found),
+        sum(one.removed for one in found),
         tuple((one.path, one.added, one.removed) for one in most),
     )
 

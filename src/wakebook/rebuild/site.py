@@ -12,7 +12,7 @@ from pathlib import Path
 
 from wakebook.base.errors import GitError, NotFound
 from wakebook.base.home import Home
-from wakebook.history.git import run
+from wakebook.history import branches
 from wakebook.history.history import History
 from wakebook.history.repository import Repository
 from wakebook.rebuild import plan as plans
@@ -70,7 +70,7 @@ class Site:
             )
         if not self.there():  # somebody removed the folder: the branch has everything
             shutil.rmtree(self.folder, ignore_errors=True)
-            self.repository.worktree_add(self.folder, self.branch)
+            branches.check_out(self.repository, self.folder, self.branch)
         return done
 
     # --- making and removing -----------------------------------------------------------
@@ -78,7 +78,7 @@ class Site:
     def make(self, base: str) -> None:
         """A branch from `base` with its work tree, where nothing is that could be lost."""
         if self.commit():
-            if self.repository.ahead(self.branch, base):
+            if branches.ahead(self.repository, self.branch, base):
                 raise GitError(
                     f"There is a branch {self.branch} that no rebuild has made. Choose another "
                     "--branch, or remove it."
@@ -87,13 +87,11 @@ class Site:
         elif self.folder.exists():
             shutil.rmtree(self.folder, ignore_errors=True)
         self._main.folder(self.folder.parent)
-        self.repository.worktree_add(self.folder, self.branch, base)
+        branches.check_out(self.repository, self.folder, self.branch, base)
 
     def remove(self) -> str:
         """Without work tree and branch. The commit that the branch was at."""
-        self.repository.worktree_remove(self.folder)
-        shutil.rmtree(self.folder, ignore_errors=True)
-        return self.repository.branch_remove(self.branch) if self.commit() else ""
+        return branches.remove(self.repository, self.branch, self.folder)
 
     def tag(self, name: str, at: str = "HEAD") -> None:
         """Unless it is there: a merge that was killed is merged again."""
@@ -105,23 +103,18 @@ class Site:
         are. Only in the home's own repository: another one's history is its owner's."""
         repository, tip = self.repository, self.commit()
         head = repository.head()
-        if not repository.own or not tip or repository.ahead(self.branch) == 0:
+        if not repository.own or not tip or branches.ahead(repository, self.branch) == 0:
             return False
         message = f"extract: {self.name} is part of this now"
-        made = run(
-            repository.root,
-            ["commit-tree", f"{head}^{{tree}}", "-p", head, "-p", tip, "-m", message],
-            settings=repository._identity(),
-            extra=repository._stamp(),
-        ).stdout.strip()
-        run(repository.root, ["update-ref", "-m", message, "HEAD", made, head])
+        made = repository.commit_tree(message, head, tip)
+        repository.git("update-ref", "-m", message, "HEAD", made, head)
         return True
 
 
 def names(home: Home, history: History) -> list[str]:
     """Every rebuild that has a branch or a folder."""
     repository = history.required()
-    found = {one.name.removeprefix(PREFIX) for one in repository.branches(f"{PREFIX}*")}
+    found = {one.name.removeprefix(PREFIX) for one in branches.branches(repository, f"{PREFIX}*")}
     below = home.cache / "rebuild"
     folders = below.iterdir() if below.is_dir() else iter(())
     return sorted(found | {path.name for path in folders if _is_tree(path)})

@@ -18,8 +18,7 @@ from wakebook.base.cache import PROSE
 from wakebook.base.config import Config
 from wakebook.base.errors import GitError, WakebookError
 from wakebook.base.home import FOLDERS, TRACKED, Home
-from wakebook.history.git import installed
-from wakebook.history.repository import Repository
+from wakebook.history.repository import Repository, installed
 
 STARTER = {
     "MEMORY.md": "knowledge/memory/MEMORY.md",

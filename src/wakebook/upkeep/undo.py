@@ -18,6 +18,7 @@ import msgspec
 
 from wakebook.base import markdown
 from wakebook.base.errors import GitError, NotFound
+from wakebook.history import revisions
 from wakebook.history.history import REWRITE, History
 from wakebook.history.repository import Repository
 from wakebook.history.revisions import Commit
@@ -52,9 +53,8 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
 
 def rewrites(history: History, most: int = 50) -> list[Rewrite]:
     """The rewrites of the current branch, newest first."""
-    found = history.required().commits(
-        "--extended-regexp", f"--grep=^({REWRITE}|{REVERTS}): ", f"--max-count={most * 2}"
-    )
+    marked = ("--extended-regexp", f"--grep=^({REWRITE}|{REVERTS}): ", f"--max-count={most * 2}")
+    found = revisions.commits(history.required(), *marked)
     back = {identity for commit in found for identity in _BACK.findall(commit.body)}
     return [_rewrite(commit, back) for commit in found if _NAME.search(commit.body)][:most]
 
@@ -112,7 +112,7 @@ def undo(history: History, now: datetime) -> Undone:
 
 def _paths(repository: Repository, rewrite: Rewrite) -> list[Path]:
     """The files that a rewrite changed."""
-    changes = repository.changes(f"{rewrite.commit}^", rewrite.commit, (".",))
+    changes = revisions.changes(repository, f"{rewrite.commit}^", rewrite.commit, (".",))
     return [repository.root / change.path for change in changes]
 
 
@@ -139,7 +139,7 @@ def _merged(
     parent = f"{rewrite.commit}^"
     after: dict[Path, bytes | None] = {}
     clashes: list[str] = []
-    for change in repository.changes(parent, rewrite.commit, (".",)):
+    for change in revisions.changes(repository, parent, rewrite.commit, (".",)):
         path = repository.root / change.path
         then = repository.show(rewrite.commit, change.path)
         before = repository.show(parent, change.path)
@@ -158,7 +158,7 @@ def _merged(
         elif now is None or then is None or before is None:
             clashes.append(change.path)
         else:
-            after[path] = repository.merged(now, then, before)
+            after[path] = revisions.merged(repository, now, then, before)
             clashes += [change.path] if after[path] is None else []
     if clashes:
         raise GitError(

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from wakebook.base.home import Home
 from wakebook.history import push
-from wakebook.history.git import installed
 from wakebook.history.history import History
-from wakebook.history.repository import Repository
+from wakebook.history.repository import Repository, installed
 from wakebook.log.chains import Chains
 from wakebook.log.log import Ledger
 from wakebook.notes.knowledge import Knowledge
