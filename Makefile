@@ -3,6 +3,7 @@
 # make test   set up, then every test
 # make test-hosts   the tests with the real OpenClaw, Claude Code, Codex and pi (installs them)
 # make check  linters, formatting, types and the layer order
+# make measure  the size of the house, and how far data walks through it
 # make bench  the benchmarks of docs/benchmarks.md
 # make lock   pin the dependencies anew (needs uv)
 
@@ -10,7 +11,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 UV     := $(shell command -v uv)
 BIN    := .venv/bin
 
-.PHONY: demo demo-model test test-hosts check bench lock clean
+.PHONY: demo demo-model test test-hosts check measure bench lock clean
 
 demo: .venv/.runtime
 	@$(BIN)/python -m wakebook demo
@@ -30,6 +31,9 @@ check: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+measure: .venv/.dev
+	$(BIN)/python tools/measure.py
 
 bench: .venv/.dev
 	$(BIN)/python bench/speed.py

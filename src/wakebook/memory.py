@@ -458,13 +458,7 @@ class Memory:
     ) -> Context:
         """What an agent needs to know for a message, within a budget of tokens.
 
-        `session`: the one that the message belongs to; what waits for its next turn is told and
-        then waits no longer. `kind`: main, group, subagent, cron or hook. `have`: slots that the
-        host loads by itself, as they are now. `skip`: slots that are not wanted. `told`: what the
-        session was told before and still sees, which is not told again. `history`: the messages
-        so far, in the shape of any host; without them, the session's transcript. `topics`:
-        activated by name. `paths`: files of the turn's tool calls. `characters`: of the text, at
-        most; 0: as many as the budget allows.
+        What each argument means, `Turns.context` says.
         """
         return self.turns.context(
             message,

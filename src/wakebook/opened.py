@@ -177,7 +177,8 @@ class Opened:
         self.home.require()
         with self.home.locked():
             yield settle(self.home)
-        self.index.changed()
+        if "index" in vars(self):  # another one looks for changes when it is made
+            self.index.changed()
 
     def settle(self) -> None:
         """Finish what a crash may have left half done."""

@@ -1,0 +1,172 @@
+"""Measure the house: its size, the way that data walks through it, and what a command loads.
+
+    python tools/measure.py             the table, with the aim beside each figure
+    python tools/measure.py --check     exit 1 if a figure misses its aim (part of `make check`)
+
+lines, files   of src/
+walk           a finished Claude Code session until log and notes are written, and a prompt until
+               its context, through the hook without the service: files = source files in which a
+               function runs; hops = the longest chain of different files on the call stack
+modules        wakebook's own in sys.modules when a fresh process has done the command
+packages       in requirements.lock
+commands       that `wakebook --help` lists
+names          public ones of Memory
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+SRC = ROOT / "src" / "wakebook"
+PROMPT = "which database did we choose for the bookings?"
+
+_LOADED = """
+import sys
+sys.argv = ["wakebook", *{words!r}]
+from wakebook.__main__ import main
+try:
+    main()
+except SystemExit:
+    pass
+print("modules", sum(name.split(".")[0] == "wakebook" for name in sys.modules), file=sys.stderr)
+"""
+_WALKED = """
+import json, os, sys
+import wakebook
+from wakebook.hosts.own import begun
+root = os.path.dirname(wakebook.__file__)
+files, deepest, stack, over = set(), [], [], False
+
+def seen(frame, event, argument):
+    global over, deepest
+    name = frame.f_code.co_filename
+    if event == "return":
+        if stack:
+            stack.pop()
+        over = over or (frame.f_code.co_name == "update" and name.endswith("notes/write.py"))
+    elif event == "call" and not over:
+        stack.append("" if frame.f_code.co_name == "<module>" else name)
+        if stack[-1].startswith(root):
+            files.add(name)
+            ours = [one for one in stack if one.startswith(root)]
+            chain = [one for k, one in enumerate(ours) if k == 0 or ours[k - 1] != one]
+            deepest = max(deepest, chain, key=len)
+    elif event == "call":
+        stack.append("")
+
+host, event, payload = sys.argv[1:]
+sys.setprofile(seen)
+answer, behind = begun(os.environ["WAKEBOOK_HOME"], host, event, payload.encode())
+behind.work()
+sys.setprofile(None)
+chain = [os.path.relpath(one, root) for one in deepest]
+print(json.dumps([len(files), len(chain), chain]))
+"""
+
+
+class Figure(NamedTuple):
+    name: str
+    value: float
+    aim: float
+    note: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.value <= self.aim
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--check", action="store_true", help="exit 1 if a figure misses its aim")
+    parser.add_argument("--chains", action="store_true", help="show the longest chain of each walk")
+    given = parser.parse_args()
+    figures = [*size(), *surface()]
+    with tempfile.TemporaryDirectory() as folder:
+        figures += [*walks(Path(folder), given.chains)]
+    width = max(len(one.name) for one in figures)
+    for one in figures:
+        mark = "  " if one.ok else " !"
+        print(f"{one.name:<{width}} {one.value:>8,.0f}{mark} (aim {one.aim:,.0f}) {one.note}")
+    if given.check and not all(one.ok for one in figures):
+        sys.exit(1)
+
+
+def size() -> list[Figure]:
+    lengths = {path: len(path.read_text().splitlines()) for path in sorted(SRC.rglob("*.py"))}
+    longest = max(lengths, key=lambda path: lengths[path])
+    return [
+        Figure("lines", sum(lengths.values()), 43_000),
+        Figure("files", len(lengths), 200),
+        Figure("longest file", lengths[longest], 500, str(longest.relative_to(SRC))),
+    ]
+
+
+def surface() -> list[Figure]:
+    locked = re.findall(r"^[\w.-]+==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    facade = (SRC / "memory.py").read_text()
+    names = re.findall(r"^    def ([a-z]\w*)\(", facade, re.MULTILINE)
+    listed = run(["-m", "wakebook", "--help"], {}).stdout
+    commands = re.findall(r"^  ([a-z][\w-]+) {2,}\S", listed.partition("Options")[0], re.MULTILINE)
+    commands += re.findall(r"^  ([a-z][\w-]+) {2,}\S", listed.partition("Options")[2], re.MULTILINE)
+    twice = Counter(
+        name
+        for path in SRC.rglob("*.py")
+        for name in re.findall(r"^class ([A-Z]\w*)", path.read_text(), re.MULTILINE)
+    )
+    again = sorted(name for name, count in twice.items() if count > 1)
+    return [
+        Figure("runtime packages", len(locked), 20),
+        Figure("names of Memory", len(set(names)), 40),
+        Figure("commands", len(set(commands)), 25),
+        Figure("class names used twice", len(again), 20, " ".join(again)),
+    ]
+
+
+def walks(folder: Path, chains: bool) -> list[Figure]:
+    (folder / "user").mkdir()
+    env = {"HOME": str(folder / "user"), "WAKEBOOK_HOME": str(folder / "home")}
+    env |= {"WAKEBOOK_NOW": "2026-11-16T08:00:00Z", "WAKEBOOK_OFFLINE": "1"}
+    run(["-m", "wakebook", "init"], env)
+    [source, *_] = sorted((SRC / "samples" / "claude-code").rglob("*.jsonl"))
+    place = folder / "user" / ".claude" / "projects" / "-home-mira-tidepool"
+    place.mkdir(parents=True)
+    session = place / source.name
+    session.write_bytes(source.read_bytes())
+    ended = {"session_id": session.stem, "transcript_path": str(session), "reason": "other"}
+    asked = {"session_id": "another", "transcript_path": "", "prompt": PROMPT}
+    found = []
+    for name, event, payload, most_files, most_hops in (
+        ("session to notes", "SessionEnd", ended, 75, 11),
+        ("prompt to context", "UserPromptSubmit", asked, 60, 13),
+    ):
+        words = ["-c", _WALKED, "claude-code", event, json.dumps(payload)]
+        files, hops, chain = json.loads(run(words, env).stdout.splitlines()[-1])
+        note = " > ".join(chain) if chains else ""
+        found += [Figure(f"{name}: files", files, most_files)]
+        found += [Figure(f"{name}: hops", hops, most_hops, note)]
+    run(["-m", "wakebook", "wake"], env)
+    for command, most in (("wake", 8), ("search database", 40), ("context database", 80)):
+        words = command.split()
+        said = run(["-c", _LOADED.format(words=words)], env).stderr
+        count = int(said.rsplit("modules ", 1)[1])
+        found.append(Figure(f"modules for `{words[0]}`", count, most))
+    return found
+
+
+def run(words: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *words]
+    return subprocess.run(command, env=os.environ | env, capture_output=True, text=True, cwd=ROOT)
+
+
+if __name__ == "__main__":
+    main()
