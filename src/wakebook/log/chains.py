@@ -30,11 +30,10 @@ class Chains(msgspec.Struct, frozen=True):
     still_open: dict[str, Entry] = {}  # tasks to do and questions to answer, in log order
 
     def copy(self) -> Chains:
+        by_id, replaced_by = dict(self.by_id), dict(self.replaced_by)
+        still_open = dict(self.still_open)
         return msgspec.structs.replace(
-            self,
-            by_id=dict(self.by_id),
-            replaced_by=dict(self.replaced_by),
-            still_open=self.still_open.copy(),
+            self, by_id=by_id, replaced_by=replaced_by, still_open=still_open
         )
 
     @property
@@ -108,17 +107,16 @@ def extend(chains: Chains, new: Sequence[Entry]) -> Chains:
             repeated.append(entry.id)
             continue
         if entry.id in named or chains.cycles:
-            return _anew(chains, repeated, new[number:])
+            found = resolve((*chains.entries, *new[number:]))
+            again = (*chains.repeated, *repeated, *found.repeated)
+            return msgspec.structs.replace(found, repeated=again)
         missing = _take(chains, entry)
         dangling += missing
         named.update(old for _, old in missing)
-    return Chains(
-        chains.by_id,
-        chains.replaced_by,
-        (*chains.dangling, *dangling),
-        chains.cycles,
-        (*chains.repeated, *repeated),
-        chains.still_open,
+    return msgspec.structs.replace(
+        chains,
+        dangling=(*chains.dangling, *dangling),
+        repeated=(*chains.repeated, *repeated),
     )
 
 
@@ -137,14 +135,8 @@ def _take(chains: Chains, entry: Entry) -> list[tuple[str, str]]:
     return missing
 
 
-def _anew(chains: Chains, repeated: Sequence[str], rest: Sequence[Entry]) -> Chains:
-    found = resolve((*chains.entries, *rest))
-    again = (*chains.repeated, *repeated, *found.repeated)
-    return msgspec.structs.replace(found, repeated=again)
-
-
 def _loop(entry: Entry) -> bool:
-    """Whether somebody has to do or to answer it, as far as it says itself."""
+    """Whether it waits to be done or answered, as far as it says itself."""
     return entry.type == "question" or (entry.type == "task" and entry.status == "open")
 
 

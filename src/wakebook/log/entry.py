@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -66,7 +66,14 @@ class _OneReplaced(Entry, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 _decode = msgspec.json.Decoder(Entry).decode
 _decode_one = msgspec.json.Decoder(_OneReplaced).decode
+_UNDECODED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _FIELDS = frozenset(Entry.__struct_fields__) - {"extra"}
+_TEXTS = ("id", "type", "content", "session", "detail", "subject", "transcript", "by")
+_REQUIRED = ("type", "content", "session")
+_ORDER = (  # of a line, after id and timestamp
+    "type", "content", "detail", "status", "subject", "kind", "replaces", "pinned", "session",
+    "evidence", "transcript", "by",
+)  # fmt: skip
 
 
 def present(text: str) -> str:
@@ -107,8 +114,7 @@ def slugify(text: str) -> str:
 
 def validate(entry: Entry) -> Entry:
     """The entry itself, if it keeps the rules; otherwise InvalidEntry says which it breaks."""
-    problem = _problem(entry)
-    if problem:
+    if problem := _problem(entry):
         raise InvalidEntry(f"entry {entry.id!r}: {problem}")
     return entry
 
@@ -142,13 +148,12 @@ def decode(line: bytes) -> Entry:
     """One line of log.jsonl. Raises InvalidEntry with the reason."""
     try:  # the common case, all in C: known fields, of the right types
         entry = _decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except _UNDECODED:
         try:
-            one = _decode_one(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            one = msgspec.structs.asdict(_decode_one(line))
+        except _UNDECODED:
             return _decode_slowly(line)
-        fields = {name: getattr(one, name) for name in Entry.__struct_fields__}
-        entry = Entry(**fields | {"replaces": (one.replaces,)})
+        entry = Entry(**one | {"replaces": (one["replaces"],)})
     if entry.timestamp.tzinfo is not UTC or entry.extra:
         return _decode_slowly(line)
     return validate(entry)
@@ -156,12 +161,11 @@ def decode(line: bytes) -> Entry:
 
 def _decode_slowly(line: bytes) -> Entry:
     try:
-        raw = msgspec.json.decode(line)
+        return from_dict(msgspec.json.decode(line, type=dict[str, Any]))
+    except msgspec.ValidationError as error:
+        raise InvalidEntry("not a JSON object") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidEntry(f"not valid JSON: {error}") from error
-    if not isinstance(raw, dict):
-        raise InvalidEntry("not a JSON object")
-    return from_dict(raw)
 
 
 def from_dict(raw: Mapping[str, Any]) -> Entry:
@@ -171,19 +175,12 @@ def from_dict(raw: Mapping[str, Any]) -> Entry:
     replaces = raw.get("replaces") or ()
     try:
         entry = Entry(
-            id=_text(raw, "id"),
+            **{name: _text(raw, name) for name in _TEXTS},
             timestamp=timestamp,
-            type=cast(Type, _text(raw, "type")),
-            content=_text(raw, "content"),
-            session=_text(raw, "session"),
-            detail=_text(raw, "detail"),
-            subject=_text(raw, "subject"),
             replaces=(replaces,) if isinstance(replaces, str) else tuple(replaces),
-            status=cast("Status | None", raw.get("status")),
-            kind=cast("EntryKind | None", raw.get("kind")),
+            status=raw.get("status"),
+            kind=raw.get("kind"),
             evidence=tuple(int(number) for number in raw.get("evidence") or ()),
-            transcript=_text(raw, "transcript"),
-            by=_text(raw, "by"),
             pinned=raw.get("pinned") is True,
             extra={key: value for key, value in raw.items() if key not in _FIELDS},
         )
@@ -192,7 +189,7 @@ def from_dict(raw: Mapping[str, Any]) -> Entry:
     return validate(entry)
 
 
-def _text(raw: Mapping[str, Any], name: str) -> str:
+def _text(raw: Mapping[str, Any], name: str) -> Any:
     value = raw.get(name, "")
     if not isinstance(value, str):
         raise InvalidEntry(f"{name} must be text, not {value!r}")
@@ -201,31 +198,13 @@ def _text(raw: Mapping[str, Any], name: str) -> str:
 
 def as_dict(entry: Entry) -> dict[str, Any]:
     """The entry as it stands in the log: empty optional fields are left out."""
-    raw: dict[str, Any] = {
-        "id": entry.id,
-        "timestamp": clock.iso(entry.timestamp),
-        "type": entry.type,
-        "content": entry.content,
-    }
-    if entry.detail:
-        raw["detail"] = entry.detail
-    if entry.status:
-        raw["status"] = entry.status
-    if entry.subject:
-        raw["subject"] = entry.subject
-    if entry.kind:
-        raw["kind"] = entry.kind
-    if entry.replaces:
-        raw["replaces"] = entry.replaces[0] if len(entry.replaces) == 1 else list(entry.replaces)
-    if entry.pinned:
-        raw["pinned"] = True
-    raw["session"] = entry.session
-    if entry.evidence:
-        raw["evidence"] = list(entry.evidence)
-    if entry.transcript:
-        raw["transcript"] = entry.transcript
-    if entry.by:
-        raw["by"] = entry.by
+    raw: dict[str, Any] = {"id": entry.id, "timestamp": clock.iso(entry.timestamp)}
+    for name in _ORDER:
+        value = getattr(entry, name)
+        if value or name in _REQUIRED:
+            raw[name] = list(value) if isinstance(value, tuple) else value
+    if len(entry.replaces) == 1:
+        raw["replaces"] = entry.replaces[0]
     return raw | entry.extra
 
 

@@ -1,8 +1,8 @@
-"""Forgotten: what somebody took out of the log, without saying what it was (forgotten.jsonl).
+"""Forgotten: what you took out of the log, without saying what it was (forgotten.jsonl).
 
 A receipt names the entry's id, the turns of the transcript that said it, and salted hashes of
 its terms. That is enough to know it again when the transcript is read once more, by whatever
-extractor and in whatever words, and tells nobody what it said.
+extractor and in whatever words, and does not tell what it said.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from pathlib import Path
 
 import msgspec
 
@@ -61,9 +60,8 @@ class Forgotten(msgspec.Struct, frozen=True):
 
 
 def _same(receipt: Receipt, entry: Entry, said: frozenset[str]) -> bool:
-    if (receipt.type == "handoff") != (entry.type == "handoff"):
-        return False
-    here = bool(set(receipt.evidence) & set(entry.evidence))
+    alike = (receipt.type == "handoff") == (entry.type == "handoff")
+    here = alike and bool(set(receipt.evidence) & set(entry.evidence))
     return here and receipt.share(said) >= HALF
 
 
@@ -102,13 +100,23 @@ def load(home: Home) -> Forgotten:
         data = path.read_bytes()
     except FileNotFoundError:
         return Forgotten()
-    receipts = _decoded(data, path)
-    found: dict[str, list[Receipt]] = {}
-    for one in receipts:
+    decode = msgspec.json.Decoder(Receipt).decode
+    ids: set[str] = set()
+    found: dict[str, tuple[Receipt, ...]] = {}
+    for number, line in enumerate(data.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            one = decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise WakebookError(
+                f"{path}, line {number}: not a receipt ({error}). Correct or remove that line: "
+                "what it stands for could come back unnoticed."
+            ) from error
+        ids.add(one.id)
         if one.transcript:
-            found.setdefault(one.transcript, []).append(one)
-    ids = frozenset(one.id for one in receipts)
-    return Forgotten(ids, {name: tuple(items) for name, items in found.items()})
+            found[one.transcript] = (*found.get(one.transcript, ()), one)
+    return Forgotten(frozenset(ids), found)
 
 
 def add(home: Home, receipts: Sequence[Receipt]) -> None:
@@ -121,22 +129,6 @@ def add(home: Home, receipts: Sequence[Receipt]) -> None:
         if before and not before.endswith(b"\n"):
             before += b"\n"
         home.replace(path, before + b"".join(msgspec.json.encode(one) + b"\n" for one in new))
-
-
-def _decoded(data: bytes, path: Path) -> list[Receipt]:
-    decode = msgspec.json.Decoder(Receipt).decode
-    found: list[Receipt] = []
-    for number, line in enumerate(data.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            found.append(decode(line))
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise WakebookError(
-                f"{path}, line {number}: not a receipt ({error}). Correct or remove that line: "
-                "what it stands for could come back unnoticed."
-            ) from error
-    return found
 
 
 def _hash(salt: str, term: str) -> str:

@@ -8,8 +8,9 @@ nothing is thrown away.
 
 from __future__ import annotations
 
+import mmap
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
@@ -73,26 +74,25 @@ def append(home: Home, entries: Iterable[Entry]) -> None:
 def set_torn_aside(home: Home) -> bool:
     """Move an unfinished last line to log.torn. Whether there was one.
 
-    A line that is whole but for its newline (somebody edited the file) gets the newline.
+    A line that is whole but for its newline (the file was edited by hand) gets the newline.
     """
     try:
-        descriptor = os.open(home.log, os.O_RDWR | os.O_CLOEXEC)
+        stream = home.log.open("r+b", buffering=0)
     except FileNotFoundError:
         return False
-    try:
-        size = os.fstat(descriptor).st_size
-        if size == 0 or os.pread(descriptor, 1, size - 1) == b"\n":
+    with stream:
+        size = stream.seek(0, os.SEEK_END)
+        if size == 0 or os.pread(stream.fileno(), 1, size - 1) == b"\n":
             return False
-        start = _line_start(descriptor, size)
-        torn = os.pread(descriptor, size - start, start)
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            start = text.rfind(b"\n") + 1
+            torn = text[start:]
         if _is_entry(torn):
             home.append(home.log, b"\n")
             return False
         home.append(home.root / "log.torn", torn + b"\n")
-        os.ftruncate(descriptor, start)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        os.ftruncate(stream.fileno(), start)
+        os.fsync(stream.fileno())
     home.trace("torn", file="log.jsonl", bytes=len(torn), kept_in="log.torn")
     return True
 
@@ -105,24 +105,13 @@ def _is_entry(line: bytes) -> bool:
     return True
 
 
-def _line_start(descriptor: int, end: int) -> int:
-    """The offset of the last line's first byte."""
-    while end > 0:
-        begin = max(0, end - 65536)
-        found = os.pread(descriptor, end - begin, begin).rfind(b"\n")
-        if found >= 0:
-            return begin + found + 1
-        end = begin
-    return 0
-
-
-def rewrite(home: Home, change: Iterator[bytes] | Sequence[bytes]) -> None:
+def rewrite(home: Home, lines: Iterable[bytes]) -> None:
     """Replace the whole log, atomically. Only rename, merge and forget may do this.
 
     A new number says so to whoever has read the old one: inode and size may be the same again.
     """
-    home.replace(home.cache / REWRITES, new_number())
-    home.replace(home.log, b"".join(change))
+    home.replace(home.cache / REWRITES, os.urandom(6).hex())
+    home.replace(home.log, b"".join(lines))
 
 
 def rewrites(home: Home) -> str:
@@ -133,25 +122,17 @@ def rewrites(home: Home) -> str:
         return ""
 
 
-def new_number() -> str:
-    return os.urandom(6).hex()
-
-
-# -----------------------------------------------------------------------------
-# Ledger: the log in memory, kept current by reading only what was added.
-#
-# The chains that it gives grow with the log: whoever asks again gets what there is by then.
-#
-# A rewrite (rename, merge, forget) gives the log a new inode and a new number, and a shrunk log was
-# set aside by hand: both make the ledger start over.
-
-
 class Ledger:
+    """The log in memory, kept current by reading only what was added.
+
+    A rewrite (rename, merge, forget) gives the log a new inode and a new number, and a shrunk log
+    was set aside by hand: both make the ledger start over.
+    """
+
     def __init__(self, home: Home) -> None:
         self._home = home
         self._bad: list[BadLine] = []
-        self._size = 0
-        self._inode = 0
+        self._size = self._inode = 0
         self._number = ""
         self._chains = resolve(())
 
@@ -175,10 +156,10 @@ class Ledger:
         except FileNotFoundError:
             size, inode = 0, 0
         number = rewrites(self._home)
-        if size == self._size and inode == self._inode and number == self._number:
+        same = (inode, number) == (self._inode, self._number)
+        if same and size == self._size:
             return
-        other = inode != self._inode or number != self._number
-        if other or size < self._size or self._bad:
+        if not same or size < self._size or self._bad:
             self._chains, self._bad, self._size = resolve(()), [], 0
         reading = read(self._home, self._size)
         if reading.bad and self._size:  # line numbers count from the file's beginning

@@ -1,18 +1,18 @@
 """Subjects: the registry of what entries are about (subjects.json).
 
-A subject is a slug with a display name, a type and the names it used to have. Slugs that
-an extractor uses for the first time are added by themselves. Renaming and merging rewrite
-the log (the only thing that may, with `forget`) and leave the old slug as an alias, so
-that old references still resolve. A deleted slug stays known as deleted: its entries keep
-it, and new entries do not get it again.
+A subject is a slug with a display name, a type and the names it used to have. Slugs that an
+extractor uses for the first time are added. Renaming and merging rewrite the log (the only thing
+that may, with `forget`) and leave the old slug as an alias, so that old references still resolve.
+A deleted slug stays known as deleted: its entries keep it, and new entries do not get it again.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -21,7 +21,6 @@ from wakebook.base.home import Home
 from wakebook.log import log
 from wakebook.log.entry import SLUG, Entry, slugify
 
-Type = Literal["project", "person", "system", "tool", "place", "other"]
 TYPES = ("project", "person", "system", "tool", "place", "other")
 
 
@@ -40,14 +39,14 @@ class Registry(msgspec.Struct, frozen=True):
     subjects: dict[str, Subject] = {}
 
     def canonical(self, name: str) -> str:
-        """The slug behind a slug or alias; the name itself if nobody knows it."""
+        """The slug behind a slug or alias; the name itself if it is unknown."""
         known = self.subjects.get(name)
         if not name or (known and not known.deleted):
             return name
         return self.aliases().get(name, name)
 
     def aliases(self) -> dict[str, str]:
-        """Earlier names -> slug. A name that is in use again is nobody's earlier name."""
+        """Earlier names -> slug, but for names that are in use again."""
         return {
             alias: slug
             for slug, item in self.subjects.items()
@@ -58,11 +57,9 @@ class Registry(msgspec.Struct, frozen=True):
     def names(self) -> dict[str, str]:
         """Every name in lower case -> slug: slugs, display names, aliases."""
         found: dict[str, str] = {}
-        for slug, item in self.subjects.items():
-            if item.deleted:
-                continue
-            for name in (slug, slug.replace("-", " "), item.display, *item.aliases):
-                found.setdefault(name.lower(), slug)
+        for item in self.known():
+            for name in (item.slug, item.slug.replace("-", " "), item.display, *item.aliases):
+                found.setdefault(name.lower(), item.slug)
         return found
 
     def known(self) -> list[Subject]:
@@ -70,11 +67,8 @@ class Registry(msgspec.Struct, frozen=True):
 
     def counted(self, entries: Iterable[Entry]) -> list[tuple[Subject, int]]:
         """Every subject with the number of its entries among these."""
-        counts: dict[str, int] = {}
-        for entry in entries:
-            slug = self.canonical(entry.subject)
-            counts[slug] = counts.get(slug, 0) + 1
-        return [(item, counts.get(item.slug, 0)) for item in self.known()]
+        counts = Counter(self.canonical(entry.subject) for entry in entries)
+        return [(item, counts[item.slug]) for item in self.known()]
 
     def get(self, name: str) -> Subject:
         found = self.subjects.get(self.canonical(name))
@@ -84,9 +78,6 @@ class Registry(msgspec.Struct, frozen=True):
 
     def with_(self, *items: Subject) -> Registry:
         return Registry(self.subjects | {item.slug: item for item in items})
-
-    def without(self, slug: str) -> Registry:
-        return Registry({key: item for key, item in self.subjects.items() if key != slug})
 
     def for_entry(self, name: str) -> str:
         """The slug a new entry should carry: canonical, or none if it was deleted."""
@@ -146,9 +137,6 @@ def save(home: Home, registry: Registry) -> None:
     home.replace(home.subjects, json.dumps(raw, ensure_ascii=False, indent=2) + "\n")
 
 
-# --- what a person can do ------------------------------------------------------------
-
-
 def add(registry: Registry, name: str, type_: str, display: str = "") -> Registry:
     slug = slug_of(name)
     _known_type(type_)
@@ -174,7 +162,8 @@ def rename(registry: Registry, old: str, new: str) -> Registry:
         merged = msgspec.structs.replace(
             source, slug=new, display=shown, aliases=tuple(dict.fromkeys(kept))
         )
-    return registry.without(source.slug).with_(merged)
+    others = (item for slug, item in registry.subjects.items() if slug != source.slug)
+    return Registry().with_(*others, merged)
 
 
 def retype(registry: Registry, name: str, type_: str) -> Registry:
@@ -205,16 +194,14 @@ def rewrite_log(home: Home, old: str, new: str) -> int:
 
 def _subject_of(line: bytes) -> object:
     try:
-        raw = msgspec.json.decode(line)
+        return msgspec.json.decode(line, type=dict[str, Any]).get("subject")
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return raw.get("subject") if isinstance(raw, dict) else None
 
 
 def slug_of(name: str) -> str:
     """The slug of a name that a person typed."""
-    slug = slugify(name)
-    if not SLUG.fullmatch(slug):
+    if not SLUG.fullmatch(slug := slugify(name)):
         raise InvalidEntry(f"{name!r} gives no slug: use letters a-z, digits and hyphens.")
     return slug
 
