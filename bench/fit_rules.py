@@ -2,7 +2,7 @@
 
 Every clause of the labelled conversations gets the label of the gold entry that it states;
 `fit_rules.txt` adds messages that are labelled by hand. A softmax with an L2 penalty is
-fitted to the features (plain Python, no packages) and written to `rules/weights.py`.
+fitted to the features (plain Python, no packages) and written to `select/weights.json`.
 `--check` fits on four fifths of the conversations at a time, measures on the rest, and
 writes nothing. Only the odd lines of dev-varied.jsonl are used.
 """
@@ -27,7 +27,7 @@ from wakebook.learn.select.ledger import Ledger, Turn
 from wakebook.learn.select.reading import Part, parts
 
 HERE = Path(__file__).parent
-TARGET = HERE.parent / "src" / "wakebook" / "derive" / "rules" / "weights.py"
+TARGET = HERE.parent / "src" / "wakebook" / "learn" / "select" / "weights.json"
 LETTERS: dict[str, Label] = {"T": "task", "F": "fact", "D": "decision", "N": "none"}
 SEEN = 4  # a feature counts if at least this many clauses have it
 KEPT = 320
@@ -209,12 +209,11 @@ def check(data: Sequence[Example], verbose: bool) -> None:
 
 def write(weights: Weights) -> None:
     lines = [
-        f"{name:28}" + "".join(f"{value:7.2f}" for value in row)
+        f"{json.dumps(name)}: [{', '.join(f'{value:.2f}' for value in row)}]"
         for name, row in sorted(weights.items())
     ]
-    head = TARGET.read_text("utf-8").split("LEAST = ")[0]
-    least = f"LEAST = {json.dumps(LEAST)}\nFRAMED = {FRAMED}\n"
-    TARGET.write_text(head + least + 'TABLE = """\n' + "\n".join(lines) + '\n"""\n')
+    head = f'{{\n"least": {json.dumps(LEAST)},\n"framed": {FRAMED},\n"weights": {{\n'
+    TARGET.write_text(head + ",\n".join(lines) + "\n}\n}\n", "utf-8")
     print(f"{len(lines)} features written to {TARGET}")
 
 

@@ -21,8 +21,7 @@ from wakebook.capture.transcript import Message, one_line
 from wakebook.learn import known as view
 from wakebook.learn.extract import Draft, Extraction, Extractor, Scene
 from wakebook.learn.judge.verdict import tainted, why_refused
-from wakebook.learn.select import extractor as by_rules
-from wakebook.learn.select.extractor import RuleExtractor
+from wakebook.learn.select.extractor import UNTOLD, RuleExtractor, handoff_of, selected
 from wakebook.learn.select.ledger import Ledger
 from wakebook.log.entry import KINDS, SLUG, STATUSES, TYPES, Entry, slugify
 from wakebook.models.chat import Models
@@ -107,7 +106,7 @@ class ModelExtractor:
             if not self._models.dry:
                 raise
             scene = msgspec.structs.replace(scene, ends=ends)
-            return by_rules.read_by_rules(self._home, taken, scene)
+            return selected(self._home, taken, scene)
         if lines.cut and len(taken) > 1:
             raise TooLong("The answer was cut off")
         if not lines.kept:
@@ -167,9 +166,9 @@ class ModelExtractor:
             )
             if not self._refused(draft, said, scene):
                 return [_named(draft, said, scene)]
-        ours = by_rules.handoff_by_rules(said, scene)
+        ours = handoff_of(said, scene)
         if ours and why_refused(ours, said, tuple(scene.subjects)):  # it quotes what is harmful
-            ours = msgspec.structs.replace(ours, content=by_rules.UNTOLD, detail="")
+            ours = msgspec.structs.replace(ours, content=UNTOLD, detail="")
         return [msgspec.structs.replace(ours, by=f"{by}, rules")] if ours else []
 
 

@@ -28,7 +28,7 @@ from wakebook.capture.transcript import Message
 from wakebook.learn import entries as batch
 from wakebook.learn.entries import Source, admitted, complete, project, related
 from wakebook.learn.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
-from wakebook.learn.select import extractor as by_rules
+from wakebook.learn.select.extractor import handoff_of, selected
 from wakebook.log import forgotten, subjects
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
@@ -181,14 +181,14 @@ def _extracted(work: Work, before: _Before, earlier: Failure | None) -> tuple[Ex
     if before.verbatim:
         return before.reader.read(before.fresh, before.scene), 0
     if work.extractor.name == RULES:
-        return by_rules.read_by_rules(work.home, before.fresh, before.scene, work.extractor), 0
+        return selected(work.home, before.fresh, before.scene, work.extractor), 0
     try:
         return work.extractor.read(before.fresh, before.scene), 0
     except ModelError as error:
         if not _enough(error, earlier, work.now):
             raise
         work.home.trace("covered", session=before.source.ref, reason=str(error))
-        return by_rules.read_by_rules(work.home, before.fresh, before.scene), 1
+        return selected(work.home, before.fresh, before.scene), 1
 
 
 def _enough(error: ModelError, earlier: Failure | None, now: datetime) -> bool:
@@ -314,7 +314,7 @@ def _sketch(home: Home, before: _Before, entries: Sequence[Entry]) -> Draft | No
         return None
     current = after(before.scene.current, entries)
     scene = msgspec.structs.replace(before.scene, current=current)
-    draft = by_rules.handoff_by_rules(source.messages(), scene)
+    draft = handoff_of(source.messages(), scene)
     if draft is None:
         return None
     entry = draft.entry(source.session, source.last_at).with_(transcript=source.path)

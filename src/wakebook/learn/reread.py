@@ -28,7 +28,7 @@ from wakebook.learn import extract as likeness
 from wakebook.learn.entries import Source, admitted, project, related
 from wakebook.learn.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
 from wakebook.learn.reading import Report, Work
-from wakebook.learn.select import extractor as by_rules
+from wakebook.learn.select.extractor import selected
 from wakebook.log import subjects
 from wakebook.log.chains import Chains, resolve
 from wakebook.log.entry import Entry, derived_id
@@ -288,5 +288,5 @@ def read(
 
 def _asked(home: Home, extractor: Extractor, fresh: Sequence[Message], scene: Scene) -> Extraction:
     if extractor.name == RULES:  # they obey nobody, but they quote
-        return by_rules.read_by_rules(home, fresh, scene, extractor)
+        return selected(home, fresh, scene, extractor)
     return extractor.read(fresh, scene)

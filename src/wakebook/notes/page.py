@@ -18,7 +18,7 @@ from datetime import date, tzinfo
 
 import msgspec
 
-from wakebook.learn.select import names
+from wakebook.learn.select import wording
 from wakebook.log.entry import Entry, slugify
 from wakebook.log.subjects import Registry, Subject
 from wakebook.notes.item import day, plain
@@ -173,7 +173,7 @@ def _named(entry: Entry) -> str:
     bare = name
     for title in _TITLES:
         bare = bare.removeprefix(title).removeprefix(title.replace(" ", ". "))
-    return name if names.leads(bare) and not name.endswith("'s") else ""
+    return name if wording.leads(bare) and not name.endswith("'s") else ""
 
 
 # -----------------------------------------------------------------------------

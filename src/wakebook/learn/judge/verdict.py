@@ -24,7 +24,7 @@ from wakebook.learn.judge.grounds import (
 )
 from wakebook.learn.judge.passages import Parted, normal, parted
 from wakebook.learn.judge.worth import generic, meta
-from wakebook.learn.select.names import names_in as names
+from wakebook.learn.select.wording import names_in as names
 
 Kind = Literal["ungrounded", "generic", "poisoned", "meta"]
 NEAR = 2  # messages before and after the evidence that belong to it

@@ -9,7 +9,7 @@ from wakebook.base.words import listed
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
 from wakebook.learn.judge.grounds import ground, numbers, telling
-from wakebook.learn.select.names import names_in as names
+from wakebook.learn.select.wording import names_in as names
 
 _TOOLS = listed(
     """python node nodejs react vue angular svelte vite webpack typescript javascript django flask

@@ -18,12 +18,11 @@ from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
 from wakebook.learn.extract import RULES, Draft, Extraction, Extractor, Scene, after
 from wakebook.learn.judge.verdict import suspicious
-from wakebook.learn.select import cues as task_cues
-from wakebook.learn.select import dialogue, questions, reading, tasks, wording
-from wakebook.learn.select import ledger as subjects
-from wakebook.learn.select import sentences as vocabulary
-from wakebook.learn.select.ledger import Finding, Ledger, Turn
-from wakebook.learn.select.sentences import pattern, sentences, trimmed
+from wakebook.learn.select import loops, phrases, wording
+from wakebook.learn.select.ledger import Finding, Ledger, Turn, subject
+from wakebook.learn.select.phrases import pattern
+from wakebook.learn.select.reading import findings
+from wakebook.learn.select.sentences import sentences, trimmed
 from wakebook.log.entry import Entry, derived_id
 
 _BARE = r"(?:the|a|an|this|that|it|these|those|here|there)\b"
@@ -59,7 +58,7 @@ class RuleExtractor:
                 found = _agent_reports(message, ledger)
             else:
                 turn = Turn(message, before, recent, ledger)
-                found = reading.findings(turn)
+                found = findings(turn)
             drafts += _kept(found, message, scene, ledger)
         return drafts
 
@@ -71,7 +70,7 @@ class RuleExtractor:
         window = list(_live(messages))
         ledger = Ledger(scene.current)
         drafts: list[Draft] = []
-        for question in questions.left_open(window, scene.current):
+        for question in loops.left_open(window, scene.current):
             finding = Finding("question", question.content, turns=question.turns)
             drafts += _kept([finding], question.message, scene, ledger)
         ours = _open_tasks(window, scene.current)
@@ -96,12 +95,12 @@ def _after(
 def _agent_reports(message: Message, ledger: Ledger) -> list[Finding]:
     """The agent finished something that is an open task."""
     found: list[Finding] = []
-    if not pattern(task_cues.REPORT).search(message.text[:1500]):
+    if not pattern(phrases.REPORT).search(message.text[:1500]):
         return found
     for sentence in sentences(message.text[:1500])[:6]:
         text = sentence.text
         if not sentence.asked and text.lower().startswith(("i've ", "i have ", "done")):
-            found += tasks.finished(text, ledger)
+            found += loops.finished(text, ledger)
     return found[:3]
 
 
@@ -130,7 +129,7 @@ def _draft(finding: Finding, message: Message, scene: Scene) -> Draft:
         source=message.id,
         evidence=tuple(turns),
         detail=finding.detail,
-        subject=subjects.subject(finding, scene),
+        subject=subject(finding, scene),
         status=finding.status,
         kind=finding.kind,
         replaces=finding.replaces,
@@ -152,9 +151,7 @@ def _open_tasks(window: Sequence[Message], current: Sequence[Entry]) -> list[str
     ]
 
 
-# -----------------------------------------------------------------------------
-# The handoff of a window: what it was about and where it stands, in a headline and a few lines.
-#
+# --- the handoff: what a window was about and where it stands ------------------------------
 # The headline is the sentence of the user that holds most of what the window kept coming back
 # to. The state is in the user's own closing words, if there are any ("not done: ...").
 
@@ -208,7 +205,7 @@ def _topics(messages: Sequence[Message], tasks: Sequence[str]) -> list[str]:
         if any(words.alike(terms, one) >= 0.5 for one in owed):
             continue
         worth = sum(min(counts[term], 6) - 1 for term in terms) / (len(terms) + 4)
-        worth -= 1.0 if pattern(dialogue.PASSING).search(text) else 0.0
+        worth -= 1.0 if pattern(phrases.PASSING).search(text) else 0.0
         rated.append((worth + 1.5 / (place + 1), place, text))
     found: list[tuple[int, str]] = []
     seen: frozenset[str] = frozenset()
@@ -227,7 +224,7 @@ def _candidates(messages: Sequence[Message]) -> list[str]:
             continue
         for sentence in sentences(message.text)[:8]:
             text = trimmed(sentence.text)
-            if len(words.terms(text)) >= 2 and not pattern(dialogue.CHATTER).match(text):
+            if len(words.terms(text)) >= 2 and not pattern(phrases.CHATTER).match(text):
                 found.append(wording.sentence(text) + ("?" if sentence.asked else ""))
     return found[:60]
 
@@ -236,7 +233,7 @@ def _closing(users: Sequence[Message]) -> str:
     """Where the user says that things stand: "for tomorrow, the state: ..."."""
     for message in users[:-4:-1]:
         said = [one.text for one in sentences(message.text)]
-        here = [text for text in said if pattern(dialogue.STANDS).search(text)]
+        here = [text for text in said if pattern(phrases.STANDS).search(text)]
         if here:
             return ". ".join(here)
     return ""
@@ -248,7 +245,7 @@ def _last(messages: Sequence[Message]) -> str:
     telling = [
         text
         for text in said
-        if len(text) > _SUBSTANTIAL and not pattern(vocabulary.MARKUP).match(text)
+        if len(text) > _SUBSTANTIAL and not pattern(phrases.MARKUP).match(text)
     ]
     return (telling or said or [""])[-1]
 
@@ -258,16 +255,14 @@ def _line(name: str, text: str) -> str:
     return f"{name}: {text}" if text else ""
 
 
-# -----------------------------------------------------------------------------
-# Rules, with the sift behind them.
-#
+# --- judged -------------------------------------------------------------------------------
 # Rules obey nobody, but they quote. What they quote must not give orders to whoever reads the
 # memory later, so a draft that does is refused, and a handoff loses such lines.
 
 UNTOLD = "Where this session stopped was not written down: see its transcript"
 
 
-def read_by_rules(
+def selected(
     home: Home, fresh: Sequence[Message], scene: Scene, rules: Extractor | None = None
 ) -> Extraction:
     """What rules find and may be kept."""
@@ -287,7 +282,7 @@ def read_by_rules(
     return msgspec.structs.replace(found, drafts=kept)
 
 
-def handoff_by_rules(said: Sequence[Message], scene: Scene) -> Draft | None:
+def handoff_of(said: Sequence[Message], scene: Scene) -> Draft | None:
     """The handoff of a window as it is now. `scene.current` holds what was found in it."""
     drafts = RuleExtractor().close(said, msgspec.structs.replace(scene, earlier=()))
     found = next((draft for draft in drafts if draft.type == "handoff"), None)

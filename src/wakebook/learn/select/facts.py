@@ -1,4 +1,4 @@
-"""Facts about the user, their people and their work.
+"""Facts about the user, their people and their work; and decisions, with their reason.
 
 The hard filter: would one have to know this person to know this? So a statement counts
 when it is in the first person, when a person is its subject, or when it is specific (a
@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 
 from wakebook.base.words import listed
-from wakebook.learn.select import cues, names, wording
-from wakebook.learn.select import sentences as vocabulary
+from wakebook.learn.select import phrases, wording
 from wakebook.learn.select.ledger import Finding
-from wakebook.learn.select.sentences import pattern
+from wakebook.learn.select.phrases import pattern
 from wakebook.log.entry import EntryKind
 
 _LONG = 45  # words
@@ -29,25 +28,26 @@ def found(clause: str, memo: bool = False, long: bool = False) -> Finding | None
     words = clause.count(" ") + 1
     if words < 2 or words > _LONG:
         return None
-    for cue in cues.PREFERENCES:
+    for cue in phrases.PREFERENCES:
         if pattern(cue).match(clause):
             return _preference(clause)
-    noted = pattern(cues.NOTED).match(clause)
+    noted = pattern(phrases.NOTED).match(clause)
     if noted and not long and noted["rest"].count(" ") >= 2:
         return _fact(noted["rest"])
-    if pattern(vocabulary.HEDGE).search(clause) or _talk(clause):
+    if pattern(phrases.HEDGE).search(clause) or _talk(clause):
         return None
-    lesson = pattern(cues.LESSONS).match(clause)
+    lesson = pattern(phrases.LESSONS).match(clause)
     if lesson and (
-        names.specific(lesson["rest"]) or pattern(r"\b(?:our|my|we|i|the)\b").search(lesson["rest"])
+        wording.specific(lesson["rest"])
+        or pattern(r"\b(?:our|my|we|i|the)\b").search(lesson["rest"])
     ):
         return _fact(lesson["rest"], "lesson")
-    if pattern(vocabulary.CODE).match(clause):
+    if pattern(phrases.CODE).match(clause):
         return None
-    for cue in cues.SELF:
+    for cue in phrases.SELF:
         if pattern(cue).match(clause):
-            return None if pattern(vocabulary.SYMPTOM).search(clause) else _self(clause)
-    if pattern(cues.HABIT).match(clause) and not pattern(vocabulary.SYMPTOM).search(clause):
+            return None if pattern(phrases.SYMPTOM).search(clause) else _self(clause)
+    if pattern(phrases.HABIT).match(clause) and not pattern(phrases.SYMPTOM).search(clause):
         return _self(clause)
     owned = _owned(clause)
     if owned or long:
@@ -57,7 +57,7 @@ def found(clause: str, memo: bool = False, long: bool = False) -> Finding | None
 
 def worded(clause: str) -> Finding:
     """A fact in the speaker's own words."""
-    kind: EntryKind | None = "relationship" if role(clause) and names.names_in(clause) else None
+    kind: EntryKind | None = "relationship" if role(clause) and wording.names_in(clause) else None
     return _fact(clause, kind)
 
 
@@ -70,13 +70,13 @@ def general(clause: str) -> bool:
 
 def wish(clause: str) -> bool:
     """A standing wish to the agent: "never commit for me", "from now on keep it short"."""
-    return any(pattern(cue).match(clause) for cue in cues.PREFERENCES[-2:])
+    return any(pattern(cue).match(clause) for cue in phrases.PREFERENCES[-2:])
 
 
 def introduced(sentence: str) -> list[Finding]:
     """Somebody who is named with what they are: "Tomek, my partner", "the head, Mrs Falk"."""
     found = []
-    for cue in (cues.NAME_ROLE, cues.ROLE_NAME):
+    for cue in (phrases.NAME_ROLE, phrases.ROLE_NAME):
         for match in re.finditer(cue, sentence):
             owner = wording.about_others(match["role"])
             text = f"{match['name']} is {owner}"
@@ -86,10 +86,10 @@ def introduced(sentence: str) -> list[Finding]:
 
 def answer(clause: str, asked: str) -> Finding | None:
     """A fragment that answers the agent's short question: "And the launch date?" - "3 May"."""
-    match = pattern(cues.ASKED_VALUE).match(asked)
-    if not match or clause.count(" ") > 8 or pattern(vocabulary.SYMPTOM).search(clause):
+    match = pattern(phrases.ASKED_VALUE).match(asked)
+    if not match or clause.count(" ") > 8 or pattern(phrases.SYMPTOM).search(clause):
         return None
-    if not names.specific(" " + clause[:1].lower() + clause[1:]) and not role(clause):
+    if not wording.specific(" " + clause[:1].lower() + clause[1:]) and not role(clause):
         return None
     topic = (match["topic"] or "").strip()
     if topic:
@@ -99,7 +99,7 @@ def answer(clause: str, asked: str) -> Finding | None:
 
 def _preference(clause: str) -> Finding | None:
     if pattern(
-        rf"i(?:'d)? (?:really |do |also )?(?:like|love|hate|prefer|enjoy) {vocabulary.VAGUE}"
+        rf"i(?:'d)? (?:really |do |also )?(?:like|love|hate|prefer|enjoy) {phrases.VAGUE}"
         r"|i'd (?:like|love)\b|(?:i|we) (?:like|love)$"
         r"|.*\b(?:ideas?|suggestions?|options?|approach|sound of|recipes?|recommendations?)\b"
     ).match(clause):
@@ -116,7 +116,7 @@ def _preference(clause: str) -> Finding | None:
 
 def _self(clause: str, kind: EntryKind | None = None) -> Finding:
     if kind is None and pattern(
-        rf"(?:(?:i|we)(?:'ve| have)? )?(?:\w+ )?{vocabulary.PAST_EVENT}\b"
+        rf"(?:(?:i|we)(?:'ve| have)? )?(?:\w+ )?{phrases.PAST_EVENT}\b"
     ).match(clause):
         kind = "event"
     if pattern(r"(?:got|moved|joined|started|bought|signed|hired|adopted|passed|sold|met)\b").match(
@@ -130,13 +130,13 @@ def _self(clause: str, kind: EntryKind | None = None) -> Finding:
 
 def _owned(clause: str) -> Finding | None:
     """ "my X is Y", "our X runs on Y"."""
-    if not pattern(r"(?:my|our)\b").match(clause) or pattern(cues.MINE_NOT).match(clause):
+    if not pattern(r"(?:my|our)\b").match(clause) or pattern(phrases.MINE_NOT).match(clause):
         return None
-    match = pattern(cues.WEAK).match(clause)
+    match = pattern(phrases.WEAK).match(clause)
     if (
         not match
-        or pattern(cues.STATE).search(clause)
-        or pattern(vocabulary.SYMPTOM).search(clause)
+        or pattern(phrases.STATE).search(clause)
+        or pattern(phrases.SYMPTOM).search(clause)
     ):
         return None
     if match["verb"].lower() in ("will", "can") or match["np"].count(" ") > 5:
@@ -148,13 +148,13 @@ def _owned(clause: str) -> Finding | None:
 
 
 def _person(clause: str) -> Finding | None:
-    if not names.leads(clause.removeprefix("only ").removeprefix("Only ")):
+    if not wording.leads(clause.removeprefix("only ").removeprefix("Only ")):
         return None
     match = pattern(
         rf"(?:only )?[\w-]+(?:'s)?(?:,? and [\w-]+)?(?: (?:from|in|at|on|of) [\w' -]{{2,25}}?)?"
-        rf" (?:(?:now|also|still|always|only) )?{cues.PERSON_VERB}\b\s*(?P<rest>.+)"
+        rf" (?:(?:now|also|still|always|only) )?{phrases.PERSON_VERB}\b\s*(?P<rest>.+)"
     ).match(clause)
-    if not match or pattern(vocabulary.SYMPTOM).search(clause) or _general(match):
+    if not match or pattern(phrases.SYMPTOM).search(clause) or _general(match):
         return None
     if pattern(r"(?:.* )?(?:it|them|that|this|those)$").match(match["rest"]):
         return None
@@ -163,12 +163,12 @@ def _person(clause: str) -> Finding | None:
 
 def _wish(clause: str) -> Finding | None:
     """What a client or the boss wants, and what happens at a set time."""
-    if pattern(vocabulary.SYMPTOM).search(clause):
+    if pattern(phrases.SYMPTOM).search(clause):
         return None
-    if pattern(cues.WISH).match(clause):
+    if pattern(phrases.WISH).match(clause):
         return _fact(clause)
-    habit = pattern(cues.HABIT_OTHER).match(clause)
-    if habit and names.specific(habit["rest"]):
+    habit = pattern(phrases.HABIT_OTHER).match(clause)
+    if habit and wording.specific(habit["rest"]):
         return _fact(clause)
     return None
 
@@ -180,15 +180,15 @@ def _general(match: re.Match[str]) -> bool:
     if verb in ("a", "an"):
         return not (mine or role(match["rest"]))
     if verb in ("is", "are", "was", "uses", "will", "the"):
-        return not (mine or role(match["rest"]) or names.specific(match["rest"]))
+        return not (mine or role(match["rest"]) or wording.specific(match["rest"]))
     return False
 
 
 def _specific(clause: str, memo: bool) -> Finding | None:
-    match = pattern(cues.WEAK).match(clause)
-    if not match or pattern(cues.NO_SUBJECT).match(match["np"]):
+    match = pattern(phrases.WEAK).match(clause)
+    if not match or pattern(phrases.NO_SUBJECT).match(match["np"]):
         return None
-    if pattern(vocabulary.SYMPTOM).search(clause) or pattern(cues.STATE).search(clause):
+    if pattern(phrases.SYMPTOM).search(clause) or pattern(phrases.STATE).search(clause):
         return None
     if pattern(r".* (?:to|and|with|including|that|which|who|of course|like)\b").match(match["np"]):
         return None
@@ -197,10 +197,10 @@ def _specific(clause: str, memo: bool) -> Finding | None:
     ):
         return None  # "Python is a language made in 1991"
     owned = pattern(r"(?:his|her|their)\b|.*'s \w").match(match["np"])
-    called = pattern(cues.CALLED).match(clause)
-    placed = pattern(cues.PLACED).match(clause[match.start("verb") :])
-    head = pattern(cues.HEAD).fullmatch(match["np"]) and match["verb"].lower() in _BE
-    if not (memo or placed or head or (owned and called) or names.specific(match["rest"])):
+    called = pattern(phrases.CALLED).match(clause)
+    placed = pattern(phrases.PLACED).match(clause[match.start("verb") :])
+    head = pattern(phrases.HEAD).fullmatch(match["np"]) and match["verb"].lower() in _BE
+    if not (memo or placed or head or (owned and called) or wording.specific(match["rest"])):
         return None
     kind: EntryKind | None = "relationship" if role(match["np"]) else None
     weak = not (called or owned or head or memo)
@@ -209,10 +209,10 @@ def _specific(clause: str, memo: bool) -> Finding | None:
 
 def _labelled(clause: str) -> Finding | None:
     """ "shoe size: 43"."""
-    match = pattern(cues.LABEL).match(clause)
+    match = pattern(phrases.LABEL).match(clause)
     if not match or match["value"].count(" ") > 10 or match["label"].count(" ") > 3:
         return None
-    if pattern(vocabulary.SYMPTOM).search(clause) or not names.specific(match["value"]):
+    if pattern(phrases.SYMPTOM).search(clause) or not wording.specific(match["value"]):
         return None
     return Finding("fact", wording.sentence(f"{match['label']}: {match['value']}"), weak=True)
 
@@ -224,18 +224,17 @@ def _fact(text: str, kind: EntryKind | None = None) -> Finding:
 
 
 def role(text: str) -> bool:
-    return pattern(rf"\b(?:{vocabulary.ROLES})\b").search(text) is not None
+    return pattern(rf"\b(?:{phrases.ROLES})\b").search(text) is not None
 
 
 def _talk(clause: str) -> bool:
     """Talk with the agent: questions without a mark, requests, things said to "you"."""
-    if pattern(vocabulary.ASKS).match(clause) or pattern(vocabulary.DIRECTIVE).match(clause):
+    if pattern(phrases.ASKS).match(clause) or pattern(phrases.DIRECTIVE).match(clause):
         return True
     return pattern(r"\b(?:you|your|you're)\b").search(clause) is not None
 
 
-# -----------------------------------------------------------------------------
-# Decisions: a choice that was made, with its reason in the detail.
+# --- decisions ---------------------------------------------------------------------------
 
 _VERB = dict(  # how "we're ...ing" starts as a choice
     pair.split(":")
@@ -252,13 +251,13 @@ _VERB = dict(  # how "we're ...ing" starts as a choice
 
 
 def decided(clause: str) -> Finding | None:
-    if pattern(vocabulary.HEDGE).search(clause[:120]):
+    if pattern(phrases.HEDGE).search(clause[:120]):
         return None
-    for cue in cues.DECISIONS:
+    for cue in phrases.DECISIONS:
         match = pattern(cue).match(clause)
         if match:
             rest = match["rest"]
-            if pattern(cues.NO_CHOICE).match(rest) or len(rest) < 3:
+            if pattern(phrases.NO_CHOICE).match(rest) or len(rest) < 3:
                 return None
             return _decision(match)
     return None
@@ -266,7 +265,7 @@ def decided(clause: str) -> Finding | None:
 
 def sealed(clause: str) -> bool:
     """ "..., agreed that with Greta": what stood before it was decided."""
-    return pattern(cues.SEALED).match(clause) is not None
+    return pattern(phrases.SEALED).match(clause) is not None
 
 
 def stated(clause: str) -> Finding:

@@ -11,13 +11,11 @@ from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
 from math import exp
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from wakebook.base.words import listed
-from wakebook.learn.select import facts, lexicon, names, tasks, weights
-from wakebook.learn.select import facts as decisions
-from wakebook.learn.select import sentences as vocabulary
-from wakebook.learn.select.sentences import pattern
+from wakebook.learn.select import facts, loops, phrases, wording
+from wakebook.learn.select.phrases import loaded, pattern
 
 _TOKEN = re.compile(r"[^\W_]+(?:['.-][^\W_]+)*")
 _READ = 24  # words of a clause that are looked at one by one
@@ -44,7 +42,7 @@ def features(text: str, place: Place) -> frozenset[str]:
         *_values(text),
         *_place(place),
     }
-    found |= {f"verb:{name}" for name, stems in lexicon.VERBS.items() if _has(words, stems)}
+    found |= {f"verb:{name}" for name, stems in _verbs().items() if _has(words, stems)}
     found |= {f"cue:{name}" for name in _cues(text, place)}
     found |= {f"w:{word}" for word in words if not any(map(str.isdigit, word))}
     found |= {f"1:{word}" for word in words[:1]}
@@ -54,9 +52,9 @@ def features(text: str, place: Place) -> frozenset[str]:
 
 def _cues(text: str, place: Place) -> set[str]:
     found = set()
-    if tasks.found(text, asked=False):
+    if loops.tasks(text, asked=False):
         found.add("task")
-    if decisions.decided(text):
+    if facts.decided(text):
         found.add("decision")
     fact = facts.found(text, place.memo)
     if fact:
@@ -73,32 +71,30 @@ def _has(words: list[str], stems: frozenset[str]) -> bool:
 
 
 def _subject(text: str, low: str, words: list[str]) -> str:
-    for name, frame in lexicon.SUBJECTS:
+    for name, frame in phrases.SUBJECTS.items():
         if pattern(frame).match(low):
-            return name
-    if names.leads(text):
+            return str(name)
+    if wording.leads(text):
         return "name"
-    if words and words[0] in lexicon.IMPERATIVES:
+    if words and words[0] in phrases.IMPERATIVES:
         return "do"
-    return (
-        "thing" if pattern(rf"(?:[\w'&/.+-]+ ){{1,6}}?{vocabulary.VERB}\b").match(low) else "piece"
-    )
+    return "thing" if pattern(rf"(?:[\w'&/.+-]+ ){{1,6}}?{phrases.VERB}\b").match(low) else "piece"
 
 
 def _modes(low: str, words: list[str]) -> set[str]:
-    found = {name for name, frame in lexicon.MODES if pattern(frame).search(low)}
-    if any(lexicon.past(word) for word in words[:9]):
+    found = {name for name, frame in phrases.MODES.items() if pattern(frame).search(low)}
+    if any(_past(word) for word in words[:9]):
         found.add("past")
     return found or {"plain"}
 
 
 def _frames(low: str) -> set[str]:
-    return {name for name, frame in lexicon.FRAMES if pattern(frame).search(low)}
+    return {name for name, frame in phrases.FRAMES.items() if pattern(frame).search(low)}
 
 
 def _values(text: str) -> set[str]:
-    found = {name for name, frame in lexicon.VALUES if pattern(frame).search(text)}
-    if names.names_in(" " + text):
+    found = {name for name, frame in phrases.VALUES.items() if pattern(frame).search(text)}
+    if wording.names_in(" " + text):
         found.add("has:name")
     if not found:
         found.add("has:nothing")
@@ -116,8 +112,7 @@ def _length(count: int) -> str:
     return next(f"words<{limit}" for limit in (3, 5, 8, 13, 20, 99) if count < limit)
 
 
-# -----------------------------------------------------------------------------
-# What a clause is, judged by its features: a task, a fact, a decision, or nothing to keep.
+# --- what a clause is: a task, a fact, a decision, or nothing to keep --------------------
 
 Label = Literal["task", "fact", "decision", "none"]
 LABELS: tuple[Label, ...] = ("task", "fact", "decision", "none")
@@ -134,7 +129,7 @@ NEEDED: dict[Label, frozenset[str]] = {  # a clause without any of these is none
 
 def shares(found: Iterable[str]) -> dict[Label, float]:
     """How likely each label is; together they are 1."""
-    table = _table()
+    table = _weights()["weights"]
     totals = [0.0] * len(LABELS)
     for name in sorted(found):
         for place, weight in enumerate(table.get(name, ())):
@@ -145,7 +140,7 @@ def shares(found: Iterable[str]) -> dict[Label, float]:
     return {label: power / whole for label, power in zip(LABELS, powers, strict=True)}
 
 
-def label(found: frozenset[str]) -> Label:
+def likeliest(found: frozenset[str]) -> Label:
     """The likeliest, if it is likely enough to be kept and has what its kind cannot do without.
 
     A clause in a frame of its kind needs less than one that only looks like it.
@@ -161,13 +156,34 @@ def label(found: frozenset[str]) -> Label:
 
 def _least(one: Label, found: frozenset[str]) -> float:
     framed = f"cue:{one}" in found and not (one == "fact" and "cue:weak fact" in found)
-    return weights.LEAST[one] * (weights.FRAMED if framed else 1)
+    least: float = _weights()["least"][one]
+    return least * (_weights()["framed"] if framed else 1)
 
 
 @cache
-def _table() -> dict[str, tuple[float, ...]]:
-    found = {}
-    for line in weights.TABLE.strip().splitlines():
-        name, *numbers = line.rsplit(None, len(LABELS))
-        found[name.strip()] = tuple(map(float, numbers))
-    return found
+def _weights() -> dict[str, Any]:
+    """How much each feature counts for each label: weights.json, by bench/fit_rules.py."""
+    return loaded("weights.json")
+
+
+@cache
+def _verbs() -> dict[str, frozenset[str]]:
+    return {name: _forms(verbs) for name, verbs in phrases.VERBS.items()}
+
+
+def _forms(verbs: str) -> frozenset[str]:
+    """All simple forms of these verbs."""
+    found: set[str] = set()
+    for verb in verbs.split():
+        base, _, past = verb.partition("/")
+        stem = base[:-1] if base.endswith("e") else base
+        found |= {base, base + "s", base + "es", stem + "ing", stem + "ed", *past.split("/")}
+        if base[-1] not in "aeiouwxy" and base[-2] in "aeiou":
+            found |= {base + base[-1] + "ing", base + base[-1] + "ed"}
+        if base.endswith("y"):
+            found |= {base[:-1] + "ies", base[:-1] + "ied"}
+    return frozenset(found - {""})
+
+
+def _past(word: str) -> bool:
+    return word in phrases.IRREGULAR or (len(word) > 4 and word.endswith("ed"))

@@ -10,41 +10,29 @@ import re
 from typing import NamedTuple
 
 from wakebook.base import words
-from wakebook.learn.select import (
-    corrections,
-    cues,
-    facts,
-    names,
-    proposals,
-    questions,
-    tasks,
-    wording,
-)
-from wakebook.learn.select import facts as decisions
-from wakebook.learn.select import features as scoring
-from wakebook.learn.select import names as pronouns
-from wakebook.learn.select import sentences as vocabulary
-from wakebook.learn.select.corrections import Correction
-from wakebook.learn.select.features import Place, features
+from wakebook.learn.select import dialogue, facts, loops, phrases, wording
+from wakebook.learn.select.dialogue import Correction
+from wakebook.learn.select.features import Place, features, likeliest
 from wakebook.learn.select.ledger import Finding, Turn
-from wakebook.learn.select.sentences import Clause, Sentence, clauses, pattern, sentences, trimmed
+from wakebook.learn.select.phrases import pattern
+from wakebook.learn.select.sentences import Clause, Sentence, clauses, sentences, trimmed
 
 _REASONS = 2  # clauses after a choice that may be its reason
 
 
 def findings(turn: Turn) -> list[Finding]:
-    accepted, used = proposals.accepted(turn)
+    accepted, used = dialogue.accepted(turn)
     reader = _Reader(turn, accepted)
     pending: Correction | None = None
     for sentence, group in parts(turn)[used:]:
         start = len(reader.found)
         reader.read(sentence, group)
-        correction = corrections.cue(sentence.text) or pending
+        correction = dialogue.cue(sentence.text) or pending
         pending = None
         if correction:
             pending = reader.correct(correction, start)
         reader.found[start:] = [
-            corrections.changed(one, sentence.text, turn) for one in reader.found[start:]
+            dialogue.changed(one, sentence.text, turn) for one in reader.found[start:]
         ]
     return _distinct(reader.found)
 
@@ -61,15 +49,15 @@ class _Reader:
         self._outcome = False  # whether the sentence gives the outcome of a meeting
 
     def read(self, sentence: Sentence, group: list[Part]) -> None:
-        listed = tasks.in_list(sentence)
+        listed = loops.in_list(sentence)
         if listed or _open(sentence):
             self.found += listed
             self._fresh = 0
             return
         self.found += facts.introduced(sentence.text)
-        self._outcome = pattern(cues.OUTCOME).match(sentence.text) is not None
+        self._outcome = pattern(phrases.OUTCOME).match(sentence.text) is not None
         if sentence.asked:
-            self.found += tasks.found(trimmed(sentence.text), asked=True)
+            self.found += loops.tasks(trimmed(sentence.text), asked=True)
         for part in group:
             if not self._foreign(part.text):
                 self._clause(part)
@@ -83,9 +71,9 @@ class _Reader:
 
     def _clause(self, part: Part) -> None:
         found, label = self._finished(part.text), "none"
-        if not found and not pattern(cues.BECAUSE).match(part.text):
+        if not found and not pattern(phrases.BECAUSE).match(part.text):
             found, label = self._judged(part)
-        if decisions.sealed(part.text) and self._said:
+        if facts.sealed(part.text) and self._said:
             self._seal()
             return
         if found and self._fresh and _reason(self._resolved(part.text), part, label):
@@ -113,7 +101,7 @@ class _Reader:
         if self.found and self._before != "none" and self.found[-1].type != "decision":
             self.found.pop()
         if self._before != "decision":
-            self.found.append(decisions.stated(self._said[-1]))
+            self.found.append(facts.stated(self._said[-1]))
         self._fresh, self._before = _REASONS, "decision"
 
     def _add(self, part: Part, found: list[Finding]) -> None:
@@ -131,14 +119,14 @@ class _Reader:
 
     def _finished(self, text: str) -> list[Finding]:
         turn = self._turn
-        return tasks.finished_that(text, turn.agent_text, turn.ledger) or tasks.finished(
+        return loops.finished_that(text, turn.agent_text, turn.ledger) or loops.finished(
             text, turn.ledger
         )
 
     def _judged(self, part: Part) -> tuple[list[Finding], str]:
-        if pattern(cues.TO_AGENT).match(part.text):
+        if pattern(phrases.TO_AGENT).match(part.text):
             return [], "none"
-        label = scoring.label(features(part.text, part.place))
+        label: str = likeliest(features(part.text, part.place))
         if facts.wish(part.text):
             label = "fact"
         elif self._outcome and label in ("none", "fact"):
@@ -146,9 +134,9 @@ class _Reader:
         elif label == "fact" and facts.general(part.text):
             label = "none"
         elif label == "none":
-            known = corrections.updated(part.text, self._turn)
+            known = dialogue.updated(part.text, self._turn)
             label = "decision" if known and known.type == "decision" else "fact" if known else label
-        answer = self._answer(part) if label == "none" or pronouns.vague(part.text) else None
+        answer = self._answer(part) if label == "none" or wording.vague(part.text) else None
         if answer or label == "none":
             return ([answer], "fact") if answer else ([], label)
         text = self._resolved(part.text)
@@ -162,32 +150,32 @@ class _Reader:
         return answer._replace(turns=self._turn.agent_turns) if answer else None
 
     def _resolved(self, text: str) -> str:
-        before = pronouns.last_name([one.text[-600:] for one in self._turn.recent[:-1]])
-        before = pronouns.last_name([f"- {self._turn.agent_text[-600:]}"]) or before
-        text = pronouns.person(text, pronouns.last_name(self._said) or before)
-        return names.resolved(text, "", self._topic())
+        before = wording.last_name([one.text[-600:] for one in self._turn.recent[:-1]])
+        before = wording.last_name([f"- {self._turn.agent_text[-600:]}"]) or before
+        text = wording.person(text, wording.last_name(self._said) or before)
+        return wording.resolved(text, "", self._topic())
 
     def _topic(self) -> str:
         for said in reversed(self._said):
-            subject = pattern(cues.WEAK).match(said)
-            if subject and not pattern(cues.NO_SUBJECT).match(subject["np"]):
+            subject = pattern(phrases.WEAK).match(said)
+            if subject and not pattern(phrases.NO_SUBJECT).match(subject["np"]):
                 return subject["np"]
         return ""
 
     def _anchored(self, finding: Finding) -> Finding | None:
         """With its pronouns resolved, or nothing if it means nothing alone."""
-        said = self._said or (self._left() if pronouns.points(finding.content) else [])
+        said = self._said or (self._left() if wording.points(finding.content) else [])
         last = said[-1] if said else ""
-        content = pronouns.thing(finding.content, said[-2:])
-        points = content != finding.content or pronouns.points(content)
+        content = wording.thing(finding.content, said[-2:])
+        points = content != finding.content or wording.points(content)
         finding = finding._replace(content=wording.sentence(content))
         if last and finding.type == "task" and (points or len(words.terms(content)) < 4):
             finding = _because(finding, "; ".join(said[-2:]), first=True)
-        if not pronouns.vague(content):
+        if not wording.vague(content):
             return finding
-        if not pronouns.telling(content):
+        if not wording.telling(content):
             return None
-        if last and not last.endswith("?") and not pronouns.vague(last):
+        if last and not last.endswith("?") and not wording.vague(last):
             return finding._replace(content=_with(finding.content, last))
         return self._answering(finding)
 
@@ -213,21 +201,21 @@ class _Reader:
         """Make the correction in what was found from `start` on, or leave it pending."""
         for place in range(start, len(self.found)):
             if self.found[place].type in ("fact", "decision"):
-                fixed = corrections.corrected(correction, self._turn, self.found[place])
+                fixed = dialogue.corrected(correction, self._turn, self.found[place])
                 self.found[place] = fixed or self.found[place]
                 return None
-        fixed = corrections.corrected(correction, self._turn, None)
+        fixed = dialogue.corrected(correction, self._turn, None)
         if fixed:
             self.found.append(fixed)
         return None if fixed or correction.text else correction
 
 
 def _task(text: str, part: Part) -> list[Finding]:
-    return tasks.found(text, asked=False) or tasks.worded(text)
+    return loops.tasks(text, asked=False) or loops.task_as_said(text)
 
 
 def _decision(text: str, part: Part) -> list[Finding]:
-    return [decisions.decided(text) or decisions.stated(text)]
+    return [facts.decided(text) or facts.stated(text)]
 
 
 def _fact(text: str, part: Part) -> list[Finding]:
@@ -239,8 +227,8 @@ _WORDED = {"task": _task, "decision": _decision, "fact": _fact}
 
 def _open(sentence: Sentence) -> bool:
     """A question that is left open, or the set-up of one."""
-    set_up = pattern(vocabulary.CODE).match(sentence.text)
-    return bool(set_up) or questions.parked(sentence)
+    set_up = pattern(phrases.CODE).match(sentence.text)
+    return bool(set_up) or loops.parked(sentence)
 
 
 def _longer(finding: Finding, text: str) -> Finding:
@@ -321,19 +309,17 @@ def _parts(sentence: Sentence) -> list[Part]:
 
 def stated(sentence: Sentence) -> tuple[Clause, ...]:
     """The clauses of a sentence that are not the question in it."""
-    correction = corrections.cue(sentence.text)
+    correction = dialogue.cue(sentence.text)
     if correction and correction.text:
         return clauses(correction.text)
     if not sentence.asked:
         return sentence.clauses
     return tuple(
-        clause
-        for clause in sentence.clauses[:-1]
-        if not pattern(vocabulary.ASKS).match(clause.text)
+        clause for clause in sentence.clauses[:-1] if not pattern(phrases.ASKS).match(clause.text)
     )
 
 
 def memo(sentence: Sentence) -> bool:
     """Whether the speaker asks to have it kept: "for the record", "btw"."""
     text = sentence.text
-    return bool(pattern(cues.MEMO).match(text) or pattern(cues.MEMO_END).search(text))
+    return bool(pattern(phrases.MEMO).match(text) or pattern(phrases.MEMO_END).search(text))
