@@ -31,8 +31,9 @@ from tests.learn.injections import (
 )
 from wakebook.capture.transcript import Message, Tool
 from wakebook.learn.extract import Draft
+from wakebook.learn.judge.cues import cues
 from wakebook.learn.judge.grounds import numbers, tongue
-from wakebook.learn.judge.passages import CUES, parted, unmasked
+from wakebook.learn.judge.passages import parted, unmasked
 from wakebook.learn.judge.verdict import Refusal, suspicious, tainted, why_refused
 
 POISONED = [*POISONED_FIRST, *POISONED_SECOND, *POISONED_THIRD]
@@ -304,7 +305,7 @@ class TestWorth:
 def test_hints_are_in_whatever_a_cue_fits() -> None:
     texts = [message.text for case in CASES for message in case.messages]
     for text in map(unmasked, texts):
-        for cue in CUES:
+        for cue in cues():
             if cue.found.search(text):
                 assert any(hint in text for hint in cue.hints), (cue.name, text)
 

@@ -17,43 +17,38 @@ from typing import NamedTuple
 from wakebook.base.words import listed, terms
 from wakebook.capture.transcript import Message
 from wakebook.learn.judge.passages import normal
+from wakebook.learn.select.phrases import lazy
 
-_HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_OTHER = re.compile(r"[\u0370-\u1fff]{2,}")
-_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_HAN = lazy(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+", 0)
+_OTHER = lazy(r"[\u0370-\u1fff]{2,}", 0)
+_WORD = lazy(r"[^\W\d_]+(?:'[^\W\d_]+)?", 0)
 MONTH = (
     "jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|février|enero|febrero|mar(?:ch|s|zo)?|märz|apr(?:il)?|avril"
     "|abril|may|mai|mayo|june?|juni|juin|junio|july?|juli|juillet|julio|aug(?:ust)?|août|agosto"
     "|sep(?:t(?:ember|embre|iembre)?)?|o[ck]t(?:ober|obre|ubre)?|nov(?:ember|embre|iembre)?"
     "|de[cz](?:ember|embre)?|décembre|diciembre"
 )
-_DATE = re.compile(
+_DATE = lazy(
     r"\d{4}-\d{1,2}(?:-\d{1,2})?(?:[T ]\d{2}:\d{2}\S*)?|\d{4}-W\d{1,2}"
     r"|\b\d{1,2}(?:st|nd|rd|th|\.)?(?:\s?[-–]\s?\d{1,2}(?:st|nd|rd|th|\.)?)?\s(?:of\s"
     rf"|de\s)?(?:{MONTH})\b\.?(?:,?\s(?:de\s)?\d{{4}})?|\b(?:{MONTH})\b\.?\s\d{{1,2}}(?:st|nd"
     r"|rd|th)?(?:\s?[-–]\s?\d{1,2})?(?!\d|:)(?:,?\s\d{4})?|\b\d{1,2}[./]\d{1,2}[./]"
     r"(?:\d{2,4})?(?!\d)|\d{1,4}年|\d{1,2}月(?:\d{1,2}[日号])?|\b(?:19|20)\d\d\b(?![.,:]\d)"
     r"|\b(?:week|kw|cw)\s?\d{1,2}\b"
-    r"|\b(?:[12]?\d|3[01])(?:st|nd|rd|th)\b",
-    re.IGNORECASE,
+    r"|\b(?:[12]?\d|3[01])(?:st|nd|rd|th)\b"
 )
-_CLOCK = re.compile(
-    r"\b(\d{1,2})[:h.](\d{2})(?!\d)(?=\s?(?:[ap]\.?m|uhr|h\b|o'clock)|\b)", re.IGNORECASE
-)
-_NUMBER = re.compile(
-    r"(?<![\w.])(\d[\d.,'’]*)\s?(k|m|mio|million|bn|thousand|万|千|百)?(?![\d])", re.IGNORECASE
-)
-_DIGITS = re.compile(r"\d[\d.,'’]*")
+_CLOCK = lazy(r"\b(\d{1,2})[:h.](\d{2})(?!\d)(?=\s?(?:[ap]\.?m|uhr|h\b|o'clock)|\b)")
+_NUMBER = lazy(r"(?<![\w.])(\d[\d.,'’]*)\s?(k|m|mio|million|bn|thousand|万|千|百)?(?![\d])")
+_DIGITS = lazy(r"\d[\d.,'’]*", 0)
 _TIMES = {
     "k": 1e3, "thousand": 1e3, "千": 1e3, "m": 1e6, "mio": 1e6, "million": 1e6, "bn": 1e9,
     "万": 1e4, "百": 1e2,
 }  # fmt: skip
-_IDENTIFIER = re.compile(
+_IDENTIFIER = lazy(
     r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+|\b(?:https?://|www\.)\S+"
     r"|(?<![\w/])[~.]{0,2}/[\w.-]+(?:/[\w.-]*)+|(?<![\w-])[\w-]{1,64}\.(?:py|js|ts|tsx|md"
     r"|json|ya?ml|toml|sql|sh|pdf|csv|txt|html|rs|go|example|com|org|net|io|dev|de|fr)\b"
-    r"|\b[a-z0-9]+_[a-z0-9_]+\b|\b(?=\w*[a-z])(?=\w*\d\w*\d)\w{4,}\b",
-    re.IGNORECASE,
+    r"|\b[a-z0-9]+_[a-z0-9_]+\b|\b(?=\w*[a-z])(?=\w*\d\w*\d)\w{4,}\b"
 )
 _UNITS = {
     word: value
@@ -79,7 +74,7 @@ _HAN_DIGITS = {sign: value for value, sign in enumerate("零一二三四五六�
     "两": 2,
     "〇": 0,
 }
-_HAN_NUMBER = re.compile("[零〇一二两三四五六七八九十百千万]+")
+_HAN_NUMBER = lazy("[零〇一二两三四五六七八九十百千万]+", 0)
 _TONGUES = {  # small words that are no word of another of these languages
     "en": listed(
         """the and is are was of to in for with that this on it will be has have from by at not
@@ -264,25 +259,21 @@ def tongue(text: str) -> str:
     return best if counts[best] > (best != "en") else ""
 
 
-# -----------------------------------------------------------------------------
-# Days: a date that a model names has to be one that somebody named, or could mean.
-#
+# --- days: a date that a model names has to be one that somebody named, or could mean -------
 # A model is told to write "on 13 March" for "next Friday", so a date may be new. But then somebody
 # must have spoken of time at all, or it is the day of the message itself.
 
-_DAY = re.compile(
+_DAY = lazy(
     rf"\b\d{{4}}-\d\d-(\d\d)\b|\b(\d{{1,2}})(?:st|nd|rd|th|\.)?\s(?:of\s)?(?:{MONTH})\b"
-    rf"|\b(?:{MONTH})\b\.?\s(\d{{1,2}})(?!\d|:)",
-    re.IGNORECASE,
+    rf"|\b(?:{MONTH})\b\.?\s(\d{{1,2}})(?!\d|:)"
 )
-_RELATIVE = re.compile(
+_RELATIVE = lazy(
     r"\b(?:to(?:day|night|morrow)|yesterday|now|next|last|this|coming|following|previous|ago|later"
     r"|soon|week(?:s|end|ends|day|days)?|fortnight|days?|months?|years?|quarter|spring|summer|autumn"
     r"|fall|winter|christmas|easter|birthday|holidays?|mon|tue|tues|wed|thu|thurs|fri|sat|sun"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|mid|end|beginning|start|half"
     r"|\w*(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
-    r"|teenth|twentieth|thirtieth))\b",
-    re.IGNORECASE,
+    r"|teenth|twentieth|thirtieth))\b"
 )
 
 

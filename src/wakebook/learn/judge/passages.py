@@ -17,9 +17,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from wakebook.learn.judge.cues import ABROAD, ENGLISH
+from wakebook.learn.judge.cues import cues
+from wakebook.learn.select.phrases import lazy
 
-CUES = ENGLISH + ABROAD
 REACH = 400  # characters within which cues add up
 ENOUGH = 2
 LONG = 800  # characters of a user's message that may well be a paste
@@ -27,45 +27,39 @@ LIMIT = 200_000  # characters of a message that are read
 MOST = 50  # marks of one cue in a block
 MENTION = 7  # words of a quote that a user may mention without being suspect
 
-_HIDDEN = re.compile(
+_HIDDEN = lazy(
     r"<!--.*?(?:-->|\Z)|<(\w+)\b[^<>]{0,300}?(?:display:\s*none|visibility:\s*hidden"
     r"|font-size:\s*0(?![.\d])|opacity:\s*0(?![.\d])|\shidden\b)[^<>]{0,300}>.*?(?:</\1>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
-_QUOTED = re.compile(
+_SENTENCE = lazy(r"(?<=[.!?])\s+|(?<=[。！？])|\n", 0)
+_QUOTED = lazy(
     r"\"[^\"\n]{12,}\"|“[^”\n]{12,}”|„[^“”\n]{12,}[“”]|«[^»\n]{12,}»|`[^`\n]{12,}`"
-    r"|(?<!\w)'[^'\n]{12,}'(?!\w)"
+    r"|(?<!\w)'[^'\n]{12,}'(?!\w)",
+    0,
 )
-_CITED = re.compile(
+_CITED = lazy(
     r"\b(?:says?|wrote|writes|reads|contains?|states|ends with|this|following|last|also has"
-    r"|comment|text)\b[^\n]{0,40}:\s*$",
-    re.IGNORECASE,
+    r"|comment|text)\b[^\n]{0,40}:\s*$"
 )
-_INTRO = re.compile(
+_INTRO = lazy(
     r"\b(?:summari[sz]e|summary|translate|proofread|tl;?dr|explain|here(?:'s| is)|says|wrote"
     r"|writes|replied|reads|came|got this|forwarded|paste[ds]?|copied|found|contains|e?-?mail"
     r"|page|article|post|review|readme|faq|ticket|doc|document|pdf|description|changelog|blog"
-    r"|thread|log|output|html|site|file|letter|message|text|paragraph)\b",
-    re.IGNORECASE,
+    r"|thread|log|output|html|site|file|letter|message|text|paragraph)\b"
 )
-_MENTION = re.compile(
+_MENTION = lazy(
     r"\b(?:detect|flag|block|filter|catch|prevent|classif|inject|jailbreak|attack|payload|phrase"
     r"|string|pattern|test|prompts? like|such as|e\.g|scan|look for|screen|match|regex"
-    r"|saniti[sz])",
-    re.IGNORECASE,
+    r"|saniti[sz])"
 )
-_MINE = re.compile(
-    r"\b(?:my|our)\b|\b(?:I|we) (?:gave|give|said|told|wrote|made|set|agreed|had|have)\b",
-    re.IGNORECASE,
-)
-_FIRST = re.compile(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine|we|we're|our|us)\b", re.IGNORECASE)
-_ACTOR = re.compile(
+_MINE = lazy(r"\b(?:my|our)\b|\b(?:I|we) (?:gave|give|said|told|wrote|made|set|agreed|had|have)\b")
+_FIRST = lazy(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine|we|we're|our|us)\b")
+_ACTOR = lazy(
     r"\b(?:we|I|they|it|app|server|backend|service|form|page|client|api)\s+(?:also |always "
-    r"|then |just )?(?:must|should|need to|have to|has to|can|will|do|could)?\s*$",
-    re.IGNORECASE,
+    r"|then |just )?(?:must|should|need to|have to|has to|can|will|do|could)?\s*$"
 )
-_THIRD = re.compile(r"\b(?:the|this) (?:user|human|person|customer)\b", re.IGNORECASE)
+_THIRD = lazy(r"\b(?:the|this) (?:user|human|person|customer)\b")
 
 
 class Parted(NamedTuple):
@@ -201,7 +195,7 @@ def _marks(text: str, level: int, by_user: bool) -> list[_Mark]:
     """The cues in a text."""
     text = unmasked(text)
     found = []
-    for cue in CUES:
+    for cue in cues():
         if not any(hint in text for hint in cue.hints):
             continue
         points = cue.points[level]
@@ -255,21 +249,20 @@ def _without_quotes(text: str, by_user: bool) -> tuple[str, list[str]]:
     return _QUOTED.sub(judge, text), bad
 
 
-# -----------------------------------------------------------------------------
-# Disguises taken off: invisible characters, lookalikes, digits for letters, base64.
+# --- disguises taken off: invisible characters, lookalikes, digits for letters, base64 ------
 
 _INVISIBLE = dict.fromkeys(
     [0x00AD, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF]
 )
-_TAGS = re.compile("[\U000e0020-\U000e007e]+")
+_TAGS = lazy("[\U000e0020-\U000e007e]+", 0)
 _LOOKALIKE = str.maketrans("аеорсухіѕјԁһοανικ’‘", "aeopcyxisjdhoavik''")
-_ABROAD = re.compile(r"\b[а-яё]{4,}\b|\b[α-ω]{4,}\b")
+_ABROAD = lazy(r"\b[а-яё]{4,}\b|\b[α-ω]{4,}\b", 0)
 _LEET = str.maketrans("013457@$", "oieastas")
-_LEET_WORD = re.compile(
-    r"(?<![\w@$])(?=[\w@$]*[a-z])(?=[\w@$]*[013457@$])[a-z013457@$]{3,20}(?![\w@$])"
+_LEET_WORD = lazy(
+    r"(?<![\w@$])(?=[\w@$]*[a-z])(?=[\w@$]*[013457@$])[a-z013457@$]{3,20}(?![\w@$])", 0
 )
-_SPACED = re.compile(r"(?<!\w)(?:\w[ .*_-]){5,}\w(?!\w)")
-_BLOB = re.compile(r"(?<![\w+/=])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w+/=])")
+_SPACED = lazy(r"(?<!\w)(?:\w[ .*_-]){5,}\w(?!\w)", 0)
+_BLOB = lazy(r"(?<![\w+/=])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w+/=])", 0)
 
 
 def normal(text: str) -> str:
@@ -318,11 +311,10 @@ def joined(text: str) -> str:
     return _SPACED.sub(lambda match: re.sub(r"[ .*_-]", "", match.group()), text)
 
 
-# -----------------------------------------------------------------------------
-# Forged data: entries that only wait to be copied, and marks that feign an end of the data.
+# --- forged data: entries that wait to be copied, and marks that feign an end of the data ---
 
 _TYPES = "task|fact|decision|question|handoff"
-_READY = re.compile(
+_READY = lazy(
     rf"\{{(?=[^{{}}]*[\"']type[\"']\s*:\s*[\"'](?:{_TYPES})[\"'])(?=[^{{}}]*[\"'](?:content"
     rf"|detail|replaces)[\"']\s*:)[^{{}}]*\}}?|^[ \t>-]*type\s*[:=]\s*[\"']?(?:{_TYPES})\b[^\n]*"
     r"(?:\n[ \t>]*(?:content|detail|status|subject|replaces)\s*[:=][^\n]*)+"
@@ -335,7 +327,7 @@ _NAMES = (
     "|document|system|prompt|material|untrusted|instructions|tool_result|function_results|earlier"
     "|known|subjects|entries"
 )
-_MARK = re.compile(rf"</?({_NAMES})(?:\s[^>\n]{{0,200}})?>", re.IGNORECASE)
+_MARK = lazy(rf"</?({_NAMES})(?:\s[^>\n]{{0,200}})?>")
 
 
 def without_ready(text: str) -> tuple[str, list[str]]:

@@ -9,6 +9,7 @@ from wakebook.base.words import listed
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
 from wakebook.learn.judge.grounds import ground, numbers, telling
+from wakebook.learn.select.phrases import lazy
 from wakebook.learn.select.wording import names_in as names
 
 _TOOLS = listed(
@@ -22,23 +23,22 @@ _TOOLS = listed(
     spring hibernate junit openssl nginx git linux ubuntu debian chrome firefox babel rollup esbuild
     swc storybook cypress playwright selenium mocha chai sinon bootstrap jquery three.js opencv"""
 )
-_PAIR = re.compile(
+_PAIR = lazy(
     r"(?<![\w.-])(@?[A-Za-z][\w./+#-]*?)(?:\s*(?:@|==|>=|~=|\^|~|=)\s*|\s+(?:version\s+)?v?"
-    r"|:\s*\^?v?|-v?|\s*\(v?)(\d+(?:\.\d+)*(?:\.[x*])?)(?![\w%])"
+    r"|:\s*\^?v?|-v?|\s*\(v?)(\d+(?:\.\d+)*(?:\.[x*])?)(?![\w%])",
+    0,
 )
-_LISTING = re.compile(
+_LISTING = lazy(
     r"\b(?:depend(?:s|encies|ency)?|packages?|librar(?:y|ies)|installed|imports?|requirements?"
-    r"|modules?|devdependencies|tech stack|stack)\b",
-    re.IGNORECASE,
+    r"|modules?|devdependencies|tech stack|stack)\b"
 )
-_ANCHOR = re.compile(
+_ANCHOR = lazy(
     r"\b(?:user(?:'s)?|users?'|i|i'm|my|me|we|we're|our|us|his|her|he|she|team|company|(?:the"
     r"|their) (?:project|repo|app|codebase|client|customer|branch|build|deploy\w*|release|server"
     r"|site|office))\b|用户|我|\b(?:ich|mein\w*|wir|unser\w*|nous|notre|mon|ma|mes|yo|mi|nuestr\w+"
-    r"|je)\b",
-    re.IGNORECASE,
+    r"|je)\b"
 )
-_GENERAL = re.compile(
+_GENERAL = lazy(
     r"^(?:[a-z-]+ )?[a-z-]+s are (?:\w+ )?\w+s\b|^(?:an? |the )?[\w .+#/'()-]{1,50}? (?:is|are"
     r"|means|refers to|stands for|describes) (?:an? |the |when |that |used |a type|one of)"
     r"|^(?:you can |to [\w ]{3,40}, )?use [`\w.+#()-]+ (?:to|for|when|instead|if)\b"
@@ -46,27 +46,24 @@ _GENERAL = re.compile(
     r"|general|most|linux|docker|postgres\w*|excel)\b,? |^(?:generally|typically|usually|often"
     r"|in general|by default)\b|^[\w .+#/'()-]{1,50}? (?:can be|should be|is usually"
     r"|are usually|is typically|is often|allows?|lets? you|enables?|helps?|provides?|supports?"
-    r"|returns?|reduces?|improves?|ensures?|prevents?|requires?)\b",
-    re.IGNORECASE,
+    r"|returns?|reduces?|improves?|ensures?|prevents?|requires?)\b"
 )
-_ASKS = re.compile(
+_ASKS = lazy(
     r"\?\s*$|^\W*(?:(?:and |ok |so |but )*(?:what|how|why|when|where|who|which)(?:'s|s| is| are"
     r"| was| does| do| did| can| to| would| should| exactly| about| kind| actually)|can you"
     r"|could you|explain|tell me|is there|show me|give me|define)\b(?! (?:i|we) (?:do|need"
-    r"|must))",
-    re.IGNORECASE,
+    r"|must))"
 )
-_SPLIT = re.compile(r"(?<=[.!?])\s+|\n")
-_AGREES = re.compile(
+_SPLIT = lazy(r"(?<=[.!?])\s+|\n", 0)
+_AGREES = lazy(
     r"^\W*(?:yes|yeah|yep|yup|ok(?:ay)?|sure|exactly|right|correct|true|indeed|she is|he is"
     r"|they are|it is|do (?:that|it|so)|sounds good|go (?:for it|ahead)|agreed|perfect|great"
-    r"|good|fine|please do|ja|oui|sí|si|genau|passt|d'accord|vale|好|是|对)\b",
-    re.IGNORECASE,
+    r"|good|fine|please do|ja|oui|sí|si|genau|passt|d'accord|vale|好|是|对)\b"
 )
 _STANDING = (
     r"(?!.*\b(?:always|never|from now on|not to|by default|every time|in future|that all)\b)"
 )
-_META = re.compile(
+_META = lazy(
     r"^(?:the )?(?:user|human)s? (?:(?:has )?(?:asked|asks|inquired|inquires|enquired|wondered"
     r"|is asking|was asking|wanted to (?:know|understand|learn how)|wants to (?:know|understand)"
     rf"|requested|sought|seeks|queried)){_STANDING} (?:the (?:assistant|agent|ai|model)|me|about"
@@ -84,15 +81,13 @@ _META = re.compile(
     r"|nothing) (?:(?:significant|important|new|notable|relevant|memorable|useful|user-specific"
     r"|specific|personal|extractable|meaningful) ?)+(?:information|facts?|details?|entries"
     r"|content|memor\w+|data|was|were|to)\b|^nothing (?:to|worth) (?:record|extract|remember|log"
-    r"|note|keep|store)\w*|^(?:n/?a|none|null|unknown|no entries)\W*$",
-    re.IGNORECASE,
+    r"|note|keep|store)\w*|^(?:n/?a|none|null|unknown|no entries)\W*$"
 )
-_MACHINE = re.compile(
+_MACHINE = lazy(
     r"^(?:the )?(assistant|ai|model|chatbot|agent|claude|chatgpt) (?:has |then )?(?:explained"
     r"|helped|assisted|clarified|summari[sz]ed|answered|responded|replied|described|suggested"
     r"|recommended|listed|showed|greeted|offered|provided|gave|told|discussed|outlined"
-    r"|acknowledged|advised)\b",
-    re.IGNORECASE,
+    r"|acknowledged|advised)\b"
 )
 _EMPTY = listed(
     """ok okay done thanks thank you yes no hello hi hey bye good great nice fine cool sure noted

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.learn.select import facts as decisions
-from wakebook.learn.select import phrases, wording
+from wakebook.learn.select import wording
 from wakebook.learn.select.ledger import Finding, Known, Turn
-from wakebook.learn.select.phrases import pattern
+from wakebook.learn.select.phrases import pattern, phrases
 from wakebook.learn.select.sentences import EDGES, Item, Sentence, items, sentences, trimmed
 from wakebook.log.entry import Type
 

@@ -18,9 +18,9 @@ from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
 from wakebook.learn.extract import RULES, Draft, Extraction, Extractor, Scene, after
 from wakebook.learn.judge.verdict import suspicious
-from wakebook.learn.select import loops, phrases, wording
+from wakebook.learn.select import loops, wording
 from wakebook.learn.select.ledger import Finding, Ledger, Turn, subject
-from wakebook.learn.select.phrases import pattern
+from wakebook.learn.select.phrases import pattern, phrases
 from wakebook.learn.select.reading import findings
 from wakebook.learn.select.sentences import sentences, trimmed
 from wakebook.log.entry import Entry, derived_id

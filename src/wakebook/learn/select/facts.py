@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from wakebook.base.words import listed
-from wakebook.learn.select import phrases, wording
+from wakebook.learn.select import wording
 from wakebook.learn.select.ledger import Finding
-from wakebook.learn.select.phrases import pattern
+from wakebook.learn.select.phrases import pattern, phrases
 from wakebook.log.entry import EntryKind
 
 _LONG = 45  # words

@@ -11,11 +11,12 @@ from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
 from math import exp
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from wakebook.base.words import listed
-from wakebook.learn.select import facts, loops, phrases, wording
-from wakebook.learn.select.phrases import loaded, pattern
+from wakebook.learn.select import facts, loops, wording
+from wakebook.learn.select.phrases import Phrases, pattern, phrases
 
 _TOKEN = re.compile(r"[^\W_]+(?:['.-][^\W_]+)*")
 _READ = 24  # words of a clause that are looked at one by one
@@ -163,7 +164,7 @@ def _least(one: Label, found: frozenset[str]) -> float:
 @cache
 def _weights() -> dict[str, Any]:
     """How much each feature counts for each label: weights.json, by bench/fit_rules.py."""
-    return loaded("weights.json")
+    return Phrases(Path(__file__).with_name("weights.json")).raw
 
 
 @cache

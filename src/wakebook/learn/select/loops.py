@@ -15,9 +15,9 @@ from typing import NamedTuple
 from wakebook.base import words
 from wakebook.base.words import listed
 from wakebook.capture.transcript import Message
-from wakebook.learn.select import phrases, wording
+from wakebook.learn.select import wording
 from wakebook.learn.select.ledger import LONG, READ, Finding, Known, Ledger
-from wakebook.learn.select.phrases import pattern
+from wakebook.learn.select.phrases import pattern, phrases
 from wakebook.learn.select.sentences import Sentence, sentences, trimmed
 from wakebook.log.entry import Entry, derived_id
 

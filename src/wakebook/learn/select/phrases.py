@@ -1,4 +1,4 @@
-"""The phrases that the rules know, as data: phrases.json, loaded when the first one is needed.
+"""Phrases as data: the patterns and words of a JSON file, loaded when the first one is needed.
 
 A name there stands for a pattern, in pieces (those that begin with "# " are remarks); for a list of
 patterns, of which the first that matches wins; for patterns by name; or for words. `{NAME}` in a
@@ -9,9 +9,9 @@ possible, and bounded, so that time stays linear.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -21,34 +21,50 @@ def pattern(text: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
     return re.compile(text, flags)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _raw():
-        raise AttributeError(f"phrases.json has no {name}")
-    value = globals()[name] = _read(_raw()[name])
-    return value
+class _Uncompiled:
+    def __init__(self, text: str, flags: int) -> None:
+        self._made_of = (text, flags)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(re.compile(*self._made_of), name)
+        setattr(self, name, value)
+        return value
 
 
-@cache
-def _raw() -> dict[str, Any]:
-    return loaded("phrases.json")
+def lazy(text: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    """A pattern that is compiled when it is first used."""
+    return cast("re.Pattern[str]", _Uncompiled(text, flags))
 
 
-def loaded(name: str) -> dict[str, Any]:
-    """A file of data beside this one."""
-    data = Path(__file__).with_name(name).read_bytes()
-    return msgspec.json.decode(data, type=dict[str, Any])
+class Phrases:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @cached_property
+    def raw(self) -> dict[str, Any]:
+        return msgspec.json.decode(self._path.read_bytes(), type=dict[str, Any])
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.raw:
+            raise AttributeError(f"{self._path.name} has no {name}")
+        value = self._read(self.raw[name])
+        setattr(self, name, value)
+        return value
+
+    def text(self, pieces: list[str]) -> str:
+        """A pattern put together from its pieces."""
+        text = "".join(piece for piece in pieces if not piece.startswith("# "))
+        return re.sub(r"\{(\w*[A-Z]\w*)\}", lambda name: self.text(self.raw[name[1]]), text)
+
+    def _read(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return frozenset(value.split())
+        if isinstance(value, dict):
+            items = value.items()
+            return {name: one if isinstance(one, str) else self.text(one) for name, one in items}
+        if isinstance(value[0], str):
+            return self.text(value)
+        return tuple(one for one in map(self.text, value) if one)
 
 
-def _read(value: Any) -> Any:
-    if isinstance(value, str):
-        return frozenset(value.split())
-    if isinstance(value, dict):
-        return {name: one if isinstance(one, str) else _joined(one) for name, one in value.items()}
-    if isinstance(value[0], str):
-        return _joined(value)
-    return tuple(one for one in map(_joined, value) if one)
-
-
-def _joined(pieces: list[str]) -> str:
-    text = "".join(piece for piece in pieces if not piece.startswith("# "))
-    return re.sub(r"\{(\w*[A-Z]\w*)\}", lambda name: _joined(_raw()[name[1]]), text)
+phrases = Phrases(Path(__file__).with_name("phrases.json"))

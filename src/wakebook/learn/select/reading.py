@@ -10,11 +10,11 @@ import re
 from typing import NamedTuple
 
 from wakebook.base import words
-from wakebook.learn.select import dialogue, facts, loops, phrases, wording
+from wakebook.learn.select import dialogue, facts, loops, wording
 from wakebook.learn.select.dialogue import Correction
 from wakebook.learn.select.features import Place, features, likeliest
 from wakebook.learn.select.ledger import Finding, Turn
-from wakebook.learn.select.phrases import pattern
+from wakebook.learn.select.phrases import pattern, phrases
 from wakebook.learn.select.sentences import Clause, Sentence, clauses, sentences, trimmed
 
 _REASONS = 2  # clauses after a choice that may be its reason

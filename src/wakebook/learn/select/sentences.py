@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from wakebook.learn.select import phrases
-from wakebook.learn.select.phrases import pattern
+from wakebook.learn.select.phrases import pattern, phrases
 
 TEXT = 12_000  # characters of a message that are read
 SENTENCE = 400  # characters of a sentence that are read

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from wakebook.base import words
 from wakebook.base.words import listed
-from wakebook.learn.select import phrases
-from wakebook.learn.select.phrases import pattern
+from wakebook.learn.select.phrases import pattern, phrases
 
 LENGTH = 280
 _ADVERB = listed(
