@@ -12,9 +12,8 @@ import pytest
 
 from tests.service.serving import SECONDS, Service, made, own_env, serving
 from tests.story import Claude
-from wakebook.service.openapi import _kind
-from wakebook.service.verbs import SESSIONS, TABLE, Verb
 from wakebook.store.search import Found
+from wakebook.verbs import SESSIONS, VERBS, Verb
 
 PATIENT = "[hooks]\nseconds = 60\n"  # a slow machine is not what these tests are about
 SESSION = "5e551011-0000-4000-8000-000000000001"
@@ -52,7 +51,7 @@ ASKED: dict[str, dict[str, Any]] = {  # what a verb needs at least
 }
 
 
-@pytest.mark.parametrize("verb", TABLE, ids=lambda verb: verb.name)
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 def test_every_verb_answers_what_the_facade_answers(told: Service, verb: Verb) -> None:
     body = ASKED.get(verb.name, {})
     if verb.name == "forget":
@@ -60,7 +59,7 @@ def test_every_verb_answers_what_the_facade_answers(told: Service, verb: Verb) -
     answer = told.ask(f"/v1/{verb.name}", body)
     assert answer.status == 200, answer.body
     key, wrapped, _ = verb.answers.partition(": ")
-    kind = _kind(verb)
+    kind = verb.answer_type()
     found = answer.json[key] if wrapped else answer.json
     msgspec.convert(found, kind, dec_hook=lambda type_, value: type_(value))
 
@@ -206,9 +205,9 @@ def test_a_session_cannot_be_called_anything(told: Service, name: str) -> None:
 
 
 def test_all_session_verbs_are_there(told: Service) -> None:
-    for verb in SESSIONS:
-        body = {"messages": [{"role": "user", "content": "hi"}]} if verb.name == "messages" else {}
-        assert told.ask(f"/v1/sessions/all/{verb.name}", body).status == 200
+    for name in SESSIONS:
+        body = {"messages": [{"role": "user", "content": "hi"}]} if name == "messages" else {}
+        assert told.ask(f"/v1/sessions/all/{name}", body).status == 200
 
 
 def test_metrics_tell_what_was_done_and_what_is_there(told: Service) -> None:

@@ -190,7 +190,7 @@ def test_resources(told: Any, mode: str) -> None:
 
 
 def test_many_resources_come_page_by_page(tmp_path: Path, memory: Memory, mode: str) -> None:
-    from wakebook.service.mcp import answer
+    from wakebook.service.mcp import Request, answer
 
     for number in range(5):
         memory.remember(f"Buoy number {number} is red.")
@@ -217,7 +217,8 @@ def test_many_resources_come_page_by_page(tmp_path: Path, memory: Memory, mode: 
     found = anyio.run(ask)
     assert len(found) == len(set(found)) == MOST + 1
     assert found[1] == f"wakebook://entries/buoy{MOST - 1:08}"  # the newest first
-    assert len(answer(lambda: memory, "resources/list", {})["resources"]) == PAGE
+    listed = answer(Request(1, "resources/list", {}), lambda: memory, print)["result"]
+    assert len(listed["resources"]) == PAGE
 
 
 GONE = [

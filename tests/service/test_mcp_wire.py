@@ -270,7 +270,7 @@ def test_what_others_print_does_not_get_to_the_client(wire: Wire) -> None:
 def test_the_first_answers_need_nothing_heavy(memory: Memory) -> None:
     code = """
 import io, json, sys
-from wakebook.adapters.mcp.stdio import Server
+from wakebook.service.mcp_stdio import Server
 asked = [("initialize", {"protocolVersion": "2025-06-18"}), ("tools/list", {}),
          ("prompts/list", {}), ("resources/templates/list", {})]
 lines = [json.dumps({"jsonrpc": "2.0", "id": n, "method": m, "params": p}).encode() + b"\\n"

@@ -10,12 +10,12 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from tests.service.serving import Service
+from tests.service.serving import Service as Running
 from wakebook.hosts.events import ACTS
-from wakebook.service import app
+from wakebook.service.app import Service
 from wakebook.service.metrics import HELP
 from wakebook.service.openapi import describe
-from wakebook.service.verbs import encode
+from wakebook.verbs import encode
 
 
 @pytest.fixture(scope="module")
@@ -58,18 +58,13 @@ def test_every_schema_is_a_schema(described: dict[str, Any]) -> None:
 
 def test_every_route_is_described_and_nothing_else(described: dict[str, Any]) -> None:
     nobody: Any = None
-    routes = app.routes(app.Service(nobody, nobody, nobody), lambda request: nobody)
-    there = {
-        (route.path, method.lower())
-        for route in routes
-        for method in route.methods or ()
-        if method != "HEAD"
-    }
+    routes = Service(nobody, nobody, nobody).routes()
+    there = {(route.path, route.method.lower()) for route in routes}
     told = {(path, method) for path, item in described["paths"].items() for method in item}
     assert there == told
 
 
-def test_every_described_path_answers(service: Service, described: dict[str, Any]) -> None:
+def test_every_described_path_answers(service: Running, described: dict[str, Any]) -> None:
     """Not with 404 of the path itself, nor with 405; whatever it makes of an empty request."""
     for path, item in described["paths"].items():
         for method, operation in item.items():
@@ -86,13 +81,13 @@ def test_every_described_path_answers(service: Service, described: dict[str, Any
                 assert answer.kind != "NoSuchPath"
 
 
-def test_what_is_served_is_this(service: Service, described: dict[str, Any]) -> None:
+def test_what_is_served_is_this(service: Running, described: dict[str, Any]) -> None:
     answer = service.ask("/openapi.json")
     assert answer.headers["content-type"] == "application/json"
     assert answer.json == json.loads(encode(described))
 
 
-def test_answers_are_as_described(service: Service, described: dict[str, Any]) -> None:
+def test_answers_are_as_described(service: Running, described: dict[str, Any]) -> None:
     asked = {"remember": {"text": "The kiosk is called Heron."}, "search": {"text": "kiosk"},
              "get": {"ref": "log.jsonl"}}  # fmt: skip
     for name in ("remember", "search", "get", "context", "log", "status", "jobs", "audit", "wake"):

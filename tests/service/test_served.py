@@ -19,7 +19,7 @@ from tests.service.serving import serving
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory, WakebookError
 from wakebook.base.errors import NotFound
-from wakebook.service.served import Served
+from wakebook.service.client import Served
 
 LINES: list[list[str]] = [
     ["search", "which", "database", "for", "the", "bookings"],

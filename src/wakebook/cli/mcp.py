@@ -42,7 +42,7 @@ def command(memory: Memory, http: bool, as_json: bool) -> None:
 
 def _opened(root: str) -> Callable[[], Memory]:
     def opened() -> Memory:
-        from wakebook.service.served import Served
+        from wakebook.service.client import Served
 
         return Served(root)
 

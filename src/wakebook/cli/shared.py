@@ -36,7 +36,7 @@ def options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
     @functools.wraps(function)
     def wrapped(*, home: str | None, **arguments: Any) -> Any:
-        from wakebook.service.served import Served
+        from wakebook.service.client import Served
 
         return function(Served(home or click.get_current_context().obj), **arguments)
 

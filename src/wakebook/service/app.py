@@ -1,36 +1,27 @@
-"""The app: routes, made from the table of verbs, and what becomes of errors.
+"""The app: a path for every verb, tool and hook, and the answers to errors.
 
-What a client gets of an error is its message and a fitting status, never more: an error that
-nobody meant to raise is traced in the home, and the client is told where to look.
+It speaks ASGI itself. An error is answered with its message and a fitting status, never more:
+one that is not foreseen is traced in the home, and the client is told where to look.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, Protocol
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
-from starlette.responses import Response
-from starlette.routing import Route
 
-from wakebook.base import errors
+from wakebook.base import clock, errors
 from wakebook.base.errors import WakebookError
-from wakebook.service import tools
-from wakebook.service.asks import Call
-from wakebook.service.guard import Guard, Token, TooLarge
-from wakebook.service.metrics import Measured
-from wakebook.service.verbs import SESSIONS, TABLE, Verb, answer, answer_session, decode, encode
+from wakebook.service import mcp, tools
+from wakebook.service.guard import Guard, Refused, body_of, headers_of
+from wakebook.verbs import SESSIONS, VERBS, ToolCall, Verb, decode, encode
 from wakebook.version import __version__
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-
     from wakebook.memory import Memory
     from wakebook.service.metrics import Metrics
     from wakebook.service.pool import Pool
@@ -43,12 +34,30 @@ STATUS: dict[type[Exception], int] = {  # of the nearest class; all others: 400
     errors.GitError: 409,
     errors.ModelError: 500,
     errors.IndexUnavailable: 500,
-    TooLarge: 413,
 }
 EARLY = 0.15  # seconds before the time box ends: the answer has to get there, too
 JSON = "application/json"
 
-Handler = Callable[["Request"], Awaitable[Response]]
+
+class Asked(NamedTuple):
+    """A request that has come past the guard."""
+
+    path: Mapping[str, str]  # the parts of it that vary
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Reply(NamedTuple):
+    body: bytes
+    status: int = 200
+    media: str = JSON
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class Route(NamedTuple):
+    method: str
+    path: str
+    answer: Callable[[Asked], Awaitable[Reply]]
 
 
 class Hooks(Protocol):
@@ -78,7 +87,7 @@ class Hooks(Protocol):
 
 
 class Service:
-    """What the routes need."""
+    """Everything that is answered."""
 
     def __init__(self, pool: Pool, hooks: Hooks, metrics: Metrics) -> None:
         self.pool = pool
@@ -86,73 +95,80 @@ class Service:
         self.metrics = metrics
         self._described = b""
 
-    # --- the routes ----------------------------------------------------------------------
+    def routes(self) -> list[Route]:
+        return [
+            Route("GET", "/health", self.health),
+            Route("GET", "/metrics", self.measured),
+            Route("GET", "/openapi.json", self.described),
+            *(Route("POST", verb.path, self.verb(verb)) for verb in VERBS.values()),
+            *(Route("POST", verb.path, self.verb(verb)) for verb in SESSIONS.values()),
+            Route("POST", "/v1/tools/{name}", self.tool),
+            Route("POST", "/v1/hooks/{host}/{event}", self.hook),
+            Route("POST", "/mcp", self.protocol),
+        ]
 
-    async def health(self, request: Request) -> Response:
-        return _json({"ok": True, "version": __version__})
+    async def health(self, asked: Asked) -> Reply:
+        return Reply(encode({"ok": True, "version": __version__}))
 
-    async def measured(self, request: Request) -> Response:
-        with suppress(WakebookError, OSError):  # what is wrong there is not wrong here
+    async def measured(self, asked: Asked) -> Reply:
+        with suppress(WakebookError, OSError):  # a home that cannot be read has metrics, too
             await self.pool.run(self.metrics.look)
         text = self.metrics.text(len(self.hooks))
-        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Reply(text.encode(), media="text/plain; version=0.0.4; charset=utf-8")
 
-    async def described(self, request: Request) -> Response:
+    async def described(self, asked: Asked) -> Reply:
         if not self._described:
-            self._described = await asyncio.to_thread(self._describe)
-        return Response(self._described, media_type=JSON)
+            from wakebook.service.openapi import describe
 
-    def _describe(self) -> bytes:
-        from wakebook.service.openapi import describe
+            described = await asyncio.to_thread(describe, self.hooks.events)
+            self._described = encode(described)
+        return Reply(self._described)
 
-        return encode(describe(self.hooks.events))
+    def verb(self, verb: Verb) -> Callable[[Asked], Awaitable[Reply]]:
+        async def answer(asked: Asked) -> Reply:
+            ask = decode(asked.body, verb.asks)
+            about = {key: getattr(ask, key, "") for key in ("channel", "model", "cwd")}
 
-    async def verb(self, verb: Verb, request: Request) -> Response:
-        body = await request.body()
-        done = await self.pool.run(lambda memory: answer(verb, memory, body), long=verb.long)
-        return Response(done, media_type=JSON)
+            def work(memory: Memory) -> bytes:
+                name = asked.path.get("id")
+                return verb.answer(memory if name is None else memory.session(name, **about), ask)
 
-    async def session(self, verb: Verb, request: Request) -> Response:
-        body, name = await request.body(), request.path_params["id"]
-        done = await self.pool.run(
-            lambda memory: answer_session(verb, memory, name, body), long=verb.long
-        )
-        return Response(done, media_type=JSON)
+            return Reply(await self.pool.run(work, long=verb.long))
 
-    async def tool(self, request: Request) -> Response:
-        name, ask = request.path_params["name"], decode(await request.body(), Call)
+        return answer
+
+    async def tool(self, asked: Asked) -> Reply:
+        name, ask = asked.path["name"], decode(asked.body, ToolCall)
         if name not in tools.NAMES:
             raise errors.NotFound(f"There is no tool {name!r}: {', '.join(tools.NAMES)}.")
         done = await self.pool.run(lambda m: tools.call(m, name, ask.arguments, ask.session))
-        return _json({"text": done.text, "data": done.data, "failed": done.failed})
+        return Reply(encode({"text": done.text, "data": done.data, "failed": done.failed}))
 
     # --- hooks ---------------------------------------------------------------------------
 
-    async def hook(self, request: Request) -> Response:
-        """What the host is told. One that comes too late is nothing, and the work goes on."""
-        host, event = request.path_params["host"], request.path_params["event"]
+    async def hook(self, asked: Asked) -> Reply:
+        """What the host is told; nothing if that would come too late, and the work goes on."""
+        host, event = asked.path["host"], asked.path["event"]
         try:
             act = self.hooks.act(host, event)
         except WakebookError:
             self.metrics.count("hooks_total", host="unknown", event="unknown", outcome="refused")
             raise
-        count = functools.partial(self.metrics.count, "hooks_total", host=host, event=event)
-        payload = self.hooks.payload(await request.body())
+        payload = self.hooks.payload(asked.body)
         seconds = max(0.0, self.pool.opened.config().hooks.seconds - EARLY)
         work = asyncio.ensure_future(
             self.pool.run(lambda m: self.hooks.answer(m, host, event, payload), long=act == "flush")
         )
+        found, outcome = None, "failed"
         try:
             found = await asyncio.wait_for(asyncio.shield(work), seconds)
+            outcome = "told" if found else "nothing"
         except TimeoutError:
-            count(outcome="late")
+            outcome = "late"
             work.add_done_callback(lambda done: self._late(host, event, payload, done))
-            return Response(b"", media_type=JSON)
-        except Exception:
-            count(outcome="failed")
-            raise
-        count(outcome="told" if found else "nothing")
-        return _json(found) if found else Response(b"", media_type=JSON)
+        finally:
+            self.metrics.count("hooks_total", host=host, event=event, outcome=outcome)
+        return Reply(encode(found) if found else b"")
 
     def _late(
         self, host: str, event: str, payload: dict[str, Any], done: asyncio.Future[Any]
@@ -161,111 +177,142 @@ class Service:
             return
         self.pool.submit(lambda memory: self.hooks.undelivered(memory, host, payload))
         error = done.exception() or "it took too long: the host went on without the answer"
-        self.trace(f"hook {host} {event}", error)
+        self.trace(f"hook {host} {event}", str(error))
+
+    # --- MCP -----------------------------------------------------------------------------
+
+    async def protocol(self, asked: Asked) -> Reply:
+        """A message and its answer. No session is kept, so nothing is lost by a restart."""
+        kinds = {
+            one.partition(";")[0].strip() for one in asked.headers.get("accept", "").split(",")
+        }
+        if not kinds & {JSON, "application/*", "*/*"}:
+            return _spoken(mcp.error(None, mcp.WRONG, f"Accept {JSON}."), 406)
+        try:
+            message = mcp.parse(asked.body)
+        except mcp.Refused as refused:
+            return _spoken(mcp.error(None, refused.code, str(refused)), 400)
+        if not isinstance(message, list):
+            return _spoken(*await self._message(message, asked.headers))
+        # 2025-03-26, which has batches, does not have this header yet
+        if not message or asked.headers.get("mcp-protocol-version", mcp.BATCHES) != mcp.BATCHES:
+            return _spoken(mcp.error(None, mcp.WRONG, "Send one message at a time."), 400)
+        found = [await self._message(one, asked.headers) for one in message]
+        return _spoken([answer for answer, _ in found if answer], 200)
+
+    async def _message(
+        self, message: Any, headers: Mapping[str, str]
+    ) -> tuple[mcp.Message | None, int]:
+        """The answer, if there is one, and its status."""
+        request = mcp.read(message)
+        if isinstance(request, dict):
+            return request, 400
+        try:
+            mcp.check_headers(request, headers)
+        except mcp.Refused as refused:
+            return mcp.error(request.id, refused.code, str(refused), refused.data), 400
+        if request.id is None:
+            return None, 202
+        answer = await self.pool.do(lambda: mcp.answer(request, self.pool.opened, self.trace))
+        code = answer.get("error", {}).get("code")
+        return answer, mcp.STATUS.get(code, 200) if request.modern else 200
 
     # --- errors --------------------------------------------------------------------------
 
-    def trace(self, where: str, error: object) -> None:
+    def trace(self, where: str, error: str) -> None:
         self.metrics.count("failures_total")
         with suppress(OSError):
-            self.pool.opened.home.trace("failure", where=where, error=str(error))
+            self.pool.opened.home.trace("failure", where=where, error=error)
 
-    async def unforeseen(self, request: Request, error: Exception) -> Response:
-        """Something that nobody meant to raise: Starlette raises it once more after this."""
-        where = f"service {request.method} {request.scope['path'][:100]}"
-        await asyncio.to_thread(self.trace, where, f"{type(error).__name__}: {error}")
+
+def _spoken(message: Any, status: int) -> Reply:
+    if not message:
+        return Reply(b"", 202)
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    return Reply(text.encode("utf-8", "replace"), status)
+
+
+class App:
+    """What the server calls: finds the route, behind the guard, and measures all of it."""
+
+    def __init__(self, service: Service, guard: Guard) -> None:
+        self._service = service
+        self._guard = guard
+        self._routes = {route.path: route for route in service.routes()}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":  # nothing here speaks over web sockets
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        path, parts = self._found(scope["path"])
+        metrics, begun, status = self._service.metrics, clock.monotonic(), 500
+        metrics.running += 1
+        try:
+            try:
+                reply = await self._reply(scope, receive, self._routes.get(path), parts)
+            except Exception as error:
+                reply = await self._unforeseen(scope, error)
+                await _send(send, reply)
+                raise  # so that the server prints it
+            status = reply.status
+            await _send(send, reply)
+        finally:
+            metrics.running -= 1
+            metrics.asked(path, status, clock.monotonic() - begun)
+
+    def _found(self, path: str) -> tuple[str, dict[str, str]]:
+        """The path as the table has it, and the parts that vary; "other" if it has none."""
+        given = path.split("/")
+        for known in [path] if path in self._routes else self._routes:
+            pairs = list(zip(known.split("/"), given, strict=False))
+            if known.count("/") + 1 == len(given) and all(
+                name == part or (name.startswith("{") and part) for name, part in pairs
+            ):
+                return known, {name[1:-1]: part for name, part in pairs if name.startswith("{")}
+        return "other", {}
+
+    async def _reply(
+        self, scope: Any, receive: Any, route: Route | None, parts: dict[str, str]
+    ) -> Reply:
+        method, path, headers = scope["method"], scope["path"], headers_of(scope)
+        try:
+            self._guard.check(scope, headers)
+            if route is None:
+                return failure(404, "NoSuchPath", f"There is no {path!r:.200}. See /openapi.json.")
+            if method != route.method and (method, route.method) != ("HEAD", "GET"):
+                reply = failure(405, "WrongMethod", f"{method} is not for {path!r:.200}.")
+                allowed = b"POST" if route.method == "POST" else b"GET, HEAD"
+                return reply._replace(headers=((b"allow", allowed),))
+            body = await body_of(receive) if route.method == "POST" else b""
+            return await route.answer(Asked(parts, headers, body))
+        except Refused as error:
+            reply = failure(error.status, error.kind, str(error))
+            more = ((b"www-authenticate", b"Bearer"),) if error.status == 401 else ()
+            # the rest of the body is not read
+            return reply._replace(headers=((b"connection", b"close"), *more))
+        except WakebookError as error:
+            status = next((STATUS[one] for one in type(error).__mro__ if one in STATUS), 400)
+            return failure(status, type(error).__name__, str(error))
+        except msgspec.MsgspecError as error:
+            return failure(400, "BadRequest", f"The body is not understood: {error}.")
+
+    async def _unforeseen(self, scope: Any, error: Exception) -> Reply:
+        where = f"service {scope['method']} {scope['path'][:100]}"
+        said = f"{type(error).__name__}: {error}"
+        await asyncio.to_thread(self._service.trace, where, said)
         if isinstance(error, OSError):
             return failure(500, "OSError", error.strerror or type(error).__name__)
         said = "Something went wrong here. `wakebook status` shows what."
         return failure(500, "InternalError", said)
 
 
-def failure(status: int, kind: str, message: str) -> Response:
-    body = encode({"error": {"kind": kind, "message": message}})
-    return Response(body, status, media_type=JSON)
+def failure(status: int, kind: str, message: str) -> Reply:
+    return Reply(encode({"error": {"kind": kind, "message": message}}), status)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    status = next((STATUS[one] for one in type(error).__mro__ if one in STATUS), 400)
-    return failure(status, type(error).__name__, str(error))
-
-
-async def _not_understood(request: Request, error: Exception) -> Response:
-    return failure(400, "BadRequest", f"The body is not understood: {error}.")
-
-
-async def _gone(request: Request, error: Exception) -> Response:
-    return failure(400, "Gone", "The client went away.")
-
-
-async def _no_such_path(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    path = request.scope["path"]
-    if error.status_code == 404:
-        return failure(404, "NoSuchPath", f"There is no {path!r:.200}. See /openapi.json.")
-    done = failure(error.status_code, "WrongMethod", f"{request.method} is not for {path!r:.200}.")
-    done.headers.update(error.headers or {})
-    return done
-
-
-def _json(value: Any) -> Response:
-    return Response(encode(value), media_type=JSON)
-
-
-def routes(service: Service, mcp: Handler | Any) -> list[Route]:
-    return [
-        Route("/health", service.health, methods=["GET"]),
-        Route("/metrics", service.measured, methods=["GET"]),
-        Route("/openapi.json", service.described, methods=["GET"]),
-        *(
-            Route(f"/v1/{v.name}", _bound(service.verb, v), methods=["POST"], name=v.name)
-            for v in TABLE
-        ),
-        *(
-            Route(
-                f"/v1/sessions/{{id}}/{v.name}",
-                _bound(service.session, v),
-                methods=["POST"],
-                name=f"session-{v.name}",
-            )
-            for v in SESSIONS
-        ),
-        Route("/v1/tools/{name}", service.tool, methods=["POST"]),
-        Route("/v1/hooks/{host}/{event}", service.hook, methods=["POST"]),
-        Route("/mcp", mcp, methods=["POST"]),
-    ]
-
-
-def _bound(method: Callable[[Verb, Request], Awaitable[Response]], verb: Verb) -> Handler:
-    async def handle(request: Request) -> Response:
-        return await method(verb, request)
-
-    return handle
-
-
-def make(service: Service, token: Token, port: int) -> Measured:
-    """The whole: routes behind the guard, and all of it measured."""
-    from wakebook.service.mcp_http import Endpoint
-
-    mcp = Endpoint(service.pool)
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        yield
-        await mcp.end()
-
-    handlers: Any = {
-        WakebookError: _refused,
-        msgspec.MsgspecError: _not_understood,
-        HTTPException: _no_such_path,
-        ClientDisconnect: _gone,
-        Exception: service.unforeseen,
-    }
-    found = routes(service, mcp)
-    app = Starlette(routes=found, lifespan=lifespan, exception_handlers=handlers)
-    app.router.redirect_slashes = False
-    paths = frozenset(route.path for route in found)
-    return Measured(Guard(app, token, port), service.metrics, paths)
-
-
-__all__ = ["Service", "failure", "make", "routes"]
+async def _send(send: Any, reply: Reply) -> None:
+    headers = [(b"content-length", str(len(reply.body)).encode()), *reply.headers]
+    if reply.body or reply.status == 200:
+        headers.append((b"content-type", reply.media.encode()))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body})

@@ -16,14 +16,14 @@ def call(
 ) -> tuple[int, bytes] | None:
     """Status and body; None if there is no service. Raises TimeoutError when it is slow, and
     ConnectionError when it goes away before it has answered: it may have done what was asked."""
-    address = _address(root)
-    if not address:
+    where = address(root)
+    if not where:
         return None
     link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         link.settimeout(seconds)
         try:
-            link.connect(address)
+            link.connect(where)
         except TimeoutError:
             raise
         except OSError:  # a service that was killed leaves its address behind
@@ -62,7 +62,7 @@ def _answer(link: _socket.socket, question: bytes) -> tuple[int, bytes]:
     return int(words[1]), rest
 
 
-def _address(root: str) -> str:
+def address(root: str) -> str:
     """Where the service of a home listens, as it has written it down itself."""
     try:
         descriptor = os.open(f"{root}/{FILE}", os.O_RDONLY)

@@ -11,10 +11,8 @@ beforehand how long it is or not.
 from __future__ import annotations
 
 import hmac
-import json
 import os
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,22 +21,17 @@ from wakebook.base.errors import WakebookError
 if TYPE_CHECKING:
     from wakebook.base.home import Home
 
-    Scope = Any
-    Receive = Callable[[], Any]
-    Send = Callable[[Any], Any]
-
 LARGEST = 8 << 20  # bytes of a body
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 OPEN = ("/health",)  # asked by whoever looks whether we live; it tells nothing
+ONCE = (  # headers of which there must not be two: which one counts could not be said
+    "host", "origin", "authorization", "mcp-protocol-version", "mcp-method", "mcp-name",
+)  # fmt: skip
 BEARER = "bearer "
 
 
-class TooLarge(WakebookError):
-    """A body that nobody reads to its end."""
-
-
 class Refused(WakebookError):
-    """A request that the guard turns away."""
+    """A request that is turned away before its body is read to the end."""
 
     def __init__(self, status: int, kind: str, message: str) -> None:
         super().__init__(message)
@@ -79,41 +72,30 @@ class Token:
 
 
 class Guard:
-    """Stands before the app. `port` is ours; it is known when we listen."""
+    """`port` is ours."""
 
-    def __init__(self, app: Any, token: Token, port: int) -> None:
-        self._app = app
+    def __init__(self, token: Token, port: int) -> None:
         self._token = token
         self._port = port
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
-        if scope["type"] != "http":  # nobody here speaks over web sockets
-            await send({"type": "websocket.close", "code": 1008})
-            return
-        try:
-            self._check(scope, _headers(scope))
-        except Refused as error:
-            await refuse(send, error)
-            return
-        await self._limited(scope, receive, send)
-
-    def _check(self, scope: Scope, headers: dict[str, str]) -> None:
+    def check(self, scope: Mapping[str, Any], headers: Mapping[str, str]) -> None:
+        """Raises Refused."""
         within = scope.get("server") is not None and scope["server"][1] is None  # a unix socket
         if not within:
             self._check_names(headers)
             if scope["path"] not in OPEN:
                 self._check_token(headers.get("authorization", ""))
-        _check_body(scope, headers, within)
+        _check_body(scope["method"], headers, within)
 
-    def _check_names(self, headers: dict[str, str]) -> None:
-        if not ours(headers.get("host", ""), self._port):
+    def _check_names(self, headers: Mapping[str, str]) -> None:
+        if not self._ours(headers.get("host", "")):
             raise Refused(403, "ForeignHost", f"The Host must be 127.0.0.1:{self._port}.")
         origin = headers.get("origin")
-        if origin is not None and not ours(_place(origin), self._port):
+        if origin is not None and not self._ours(_place(origin)):
             raise Refused(403, "ForeignOrigin", "Pages of other origins may not ask.")
+
+    def _ours(self, netloc: str) -> bool:
+        return netloc.lower() in {f"{name}:{self._port}" for name in NAMES}
 
     def _check_token(self, given: str) -> None:
         if given[: len(BEARER)].lower() != BEARER:
@@ -125,46 +107,6 @@ class Guard:
         if not self._token.fits(given[len(BEARER) :].strip()):
             raise Refused(401, "WrongToken", "That is not the token in the file `token`.")
 
-    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
-        size, begun, over = 0, False, False
-
-        async def counted() -> Any:
-            nonlocal size, over
-            message = await receive()
-            size += len(message.get("body", b""))
-            if size > LARGEST:
-                over = True
-                raise TooLarge(_too_large())
-            return message
-
-        async def sent(message: Any) -> None:
-            nonlocal begun
-            if not over:  # what the app makes of a body that was cut off is of no interest
-                begun = True
-                await send(message)
-
-        with suppress(TooLarge):
-            await self._app(scope, counted, sent)
-        if over and not begun:
-            await refuse(send, Refused(413, "TooLarge", _too_large()))
-
-
-def _check_body(scope: Scope, headers: dict[str, str], within: bool) -> None:
-    length = headers.get("content-length", "")
-    if length.isdigit() and int(length) > LARGEST:
-        raise Refused(413, "TooLarge", _too_large())
-    empty = length in ("", "0") and "transfer-encoding" not in headers
-    if scope["method"] != "POST" or empty:
-        return
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" and (kind or not within):
-        raise Refused(400, "NotJson", "Send JSON, with `Content-Type: application/json`.")
-
-
-def ours(netloc: str, port: int) -> bool:
-    """Whether a name and port are those of this service."""
-    return netloc.lower() in {f"{name}:{port}" for name in NAMES}
-
 
 def _place(origin: str) -> str:
     try:
@@ -173,29 +115,41 @@ def _place(origin: str) -> str:
         return ""
 
 
-def _too_large() -> str:
-    return f"The body is larger than {LARGEST >> 20} MiB."
+def _check_body(method: str, headers: Mapping[str, str], within: bool) -> None:
+    length = headers.get("content-length", "")
+    if length.isdigit() and int(length) > LARGEST:
+        raise _too_large()
+    empty = length in ("", "0") and "transfer-encoding" not in headers
+    if method != "POST" or empty:
+        return
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and (kind or not within):
+        raise Refused(400, "NotJson", "Send JSON, with `Content-Type: application/json`.")
 
 
-def _headers(scope: Scope) -> dict[str, str]:
-    pairs: Iterable[tuple[bytes, bytes]] = scope["headers"]
+def _too_large() -> Refused:
+    return Refused(413, "TooLarge", f"The body is larger than {LARGEST >> 20} MiB.")
+
+
+async def body_of(receive: Callable[[], Awaitable[Any]]) -> bytes:
+    """A request's body, which may come in pieces. Raises Refused."""
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refused(400, "Gone", "The client went away.")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > LARGEST:
+            raise _too_large()
+        more = message.get("more_body", False)
+    return b"".join(parts)
+
+
+def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for name, value in pairs:
+    for name, value in scope["headers"]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        if key in found and key in ("host", "origin", "authorization"):
-            text = ""  # twice: nobody can say which one counts
-        found[key] = text
+        found[key] = "" if key in found and key in ONCE else text
     return found
-
-
-async def refuse(send: Send, error: Refused) -> None:
-    body = json.dumps({"error": {"kind": error.kind, "message": str(error)}}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),  # what is left of the body is not read
-    ]
-    if error.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

@@ -1,8 +1,8 @@
-"""The offer: tools, resources and prompts, defined once for both ways to ask for them.
+"""The Model Context Protocol: its messages, and what Wakebook offers in it.
 
-`answer` takes a method of the protocol and its parameters, and gives the result as the wire has
-it; what cannot be answered is Refused with the protocol's own code. The tools are those of
-every host (tools.json).
+A message is read and answered here, whichever way it came: over standard input (mcp_stdio) or
+HTTP (app). Both kinds of clients are understood: those that shake hands (`initialize`), and
+those of 2026-07-28 and later, which say with every request which version they speak.
 """
 
 from __future__ import annotations
@@ -11,18 +11,32 @@ import base64
 import json
 from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.version import __version__
 
 if TYPE_CHECKING:
-    from wakebook.log.entry import Entry
     from wakebook.memory import Memory
 
-NAME = "wakebook"
-TITLE = "Wakebook memory"
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN = ("2026-07-28",)
+BATCHES = "2025-03-26"  # the only version that has them
+VERSION = "io.modelcontextprotocol/protocolVersion"
+ABILITIES = "io.modelcontextprotocol/clientCapabilities"
+SERVER = "io.modelcontextprotocol/serverInfo"
+BROKEN, WRONG, UNKNOWN, INVALID, INTERNAL = -32700, -32600, -32601, -32602, -32603
+NO_RESOURCE = -32002  # until 2025-11-25; INVALID since then
+MISMATCH, OTHER_VERSION = -32020, -32022
+CACHEABLE = (
+    "server/discover", "tools/list", "prompts/list", "resources/list",
+    "resources/templates/list", "resources/read",
+)  # fmt: skip
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+ABOUT = {"name": "wakebook", "title": "Wakebook memory", "version": __version__}
 INSTRUCTIONS = (
     "The memory of earlier sessions with this user. Before you answer anything about earlier "
     "work, decisions, dates, people, preferences or open tasks, call memory_search, and "
@@ -30,19 +44,18 @@ INSTRUCTIONS = (
     "said. Conversations are remembered by themselves: call remember only when the user asks for "
     "it or corrects an entry."
 )
-INVALID, UNKNOWN, INTERNAL = -32602, -32601, -32603
-NO_RESOURCE = -32002  # until 2025-11-25; INVALID since then
 PAGE = 50  # resources in one list
 MOST = 200  # entries, and as many transcripts, that are listed; all others can be read by name
 MEMORY = "wakebook://memory"
 ENTRIES = "wakebook://entries/"
 TRANSCRIPTS = "wakebook://transcripts/"
-DESTRUCTIVE = ("forget",)
-LIVE = ("tools/call", "resources/list", "resources/read", "prompts/get")  # these need the memory
+
+Params = Mapping[str, Any]
+Message = dict[str, Any]
 
 
 class Refused(WakebookError):
-    """What the protocol has an error code for."""
+    """An error that the protocol has a code for."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -50,35 +63,171 @@ class Refused(WakebookError):
         self.data = data
 
 
-def capabilities() -> dict[str, Any]:
-    return {"tools": {}, "resources": {}, "prompts": {}}
+class Request(NamedTuple):
+    id: str | int | None  # None: a notification, or an answer; it gets no answer
+    method: str
+    params: dict[str, Any]
+
+    @property
+    def version(self) -> object:
+        """The version that a request without a handshake says it speaks; None with one."""
+        meta = self.params.get("_meta")
+        return meta.get(VERSION) if self.method != "initialize" and isinstance(meta, dict) else None
+
+    @property
+    def modern(self) -> bool:
+        return self.version is not None
 
 
-def about() -> dict[str, str]:
-    return {"name": NAME, "title": TITLE, "version": __version__}
+# --- messages ----------------------------------------------------------------------------
 
 
-def answer(memory: Callable[[], Memory], method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of a request. `memory` is opened only by what needs it."""
+def parse(data: bytes) -> Any:
+    """A message, or a list of them. Raises Refused."""
+    try:
+        return json.loads(data, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise Refused(BROKEN, f"That is not JSON: {error}") from error
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+def read(message: Any) -> Request | Message:
+    """A request; or the error that answers a message which is none."""
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return error(None, WRONG, 'A message is an object with "jsonrpc": "2.0".')
+    name, method, params = message.get("id"), message.get("method"), message.get("params")
+    if method is None and ("result" in message or "error" in message):
+        return Request(None, "", {})  # an answer, although we never ask
+    if "id" not in message and isinstance(method, str):
+        return Request(None, method, params if isinstance(params, dict) else {})
+    if not isinstance(name, str | int) or isinstance(name, bool):
+        return error(None, WRONG, "An id is a string or a whole number.")
+    if not isinstance(method, str):
+        return error(name, WRONG, "A request has a method.")
+    if not isinstance(params, dict | None):
+        return error(name, INVALID, "params must be an object.")
+    return Request(name, method, params or {})
+
+
+def answer(
+    request: Request, memory: Callable[[], Memory], trace: Callable[[str, str], None]
+) -> Message:
+    """The answer to a request, whatever happens. Only what needs it opens the memory; `trace`
+    hears of errors that are not foreseen."""
+    try:
+        result = _result(request, memory)
+    except Refused as refused:
+        code = INVALID if request.modern and refused.code == NO_RESOURCE else refused.code
+        return error(request.id, code, str(refused), refused.data)
+    except WakebookError as failed:
+        return error(request.id, INTERNAL, str(failed))
+    except Exception as failed:  # noqa: BLE001 - one request must not end the others
+        trace(f"mcp {request.method}", f"{type(failed).__name__}: {failed}")
+        said = "Something went wrong here. `wakebook status` shows what."
+        return error(request.id, INTERNAL, said)
+    if request.modern:
+        result = {"resultType": "complete", **result, "_meta": {SERVER: ABOUT}}
+        if request.method in CACHEABLE:
+            result |= {"ttlMs": 0, "cacheScope": "private"}
+    return {"jsonrpc": "2.0", "id": request.id, "result": result}
+
+
+def error(name: str | int | None, code: int, message: str, data: Any = None) -> Message:
+    about = {"code": code, "message": message} | ({} if data is None else {"data": data})
+    return {"jsonrpc": "2.0", "id": name, "error": about}
+
+
+def _result(request: Request, memory: Callable[[], Memory]) -> Message:
+    method, params = request.method, request.params
+    if request.modern:
+        _check_envelope(params["_meta"])
+    if method == "initialize":
+        return _initialize(params)
+    if method == "ping" and not request.modern:
+        return {}
+    if method == "server/discover" and request.modern:
+        return {
+            "supportedVersions": list(MODERN),
+            "capabilities": CAPABILITIES,
+            "instructions": INSTRUCTIONS,
+        }
     if method in _STILL:
         return _STILL[method]()
-    if method not in _LIVE:
-        raise Refused(UNKNOWN, f"There is no method {method!r:.100}.")
-    return _LIVE[method](memory(), params)
+    if method in LIVE:
+        return LIVE[method](memory(), params)
+    raise Refused(UNKNOWN, f"There is no method {method!r:.100}.")
+
+
+def _initialize(params: Params) -> Message:
+    wanted = params.get("protocolVersion")
+    if not isinstance(wanted, str):
+        raise Refused(INVALID, "protocolVersion must be a string.")
+    return {
+        "protocolVersion": wanted if wanted in HANDSHAKE else HANDSHAKE[-1],
+        "capabilities": CAPABILITIES,
+        "serverInfo": ABOUT,
+        "instructions": INSTRUCTIONS,
+    }
+
+
+def _check_envelope(meta: Params) -> None:
+    version = meta[VERSION]
+    if ABILITIES not in meta or not isinstance(version, str):
+        raise Refused(INVALID, f"_meta needs {VERSION} and {ABILITIES}.")
+    if version not in MODERN:
+        data = {"supported": list(MODERN), "requested": version}
+        raise Refused(OTHER_VERSION, f"{version!r:.60} is not spoken here.", data)
+
+
+# --- over HTTP ---------------------------------------------------------------------------
+
+STATUS = {BROKEN: 400, WRONG: 400, INVALID: 400, MISMATCH: 400, OTHER_VERSION: 400, UNKNOWN: 404}
+
+
+def check_headers(request: Request, headers: Mapping[str, str]) -> None:
+    """Since 2026-07-28 a request says in its headers what it says in its body; anything that
+    routes it reads only these. Raises Refused where they differ."""
+    version = headers.get("mcp-protocol-version")
+    if not request.modern and (version is None or version in HANDSHAKE):
+        return
+    if request.id is None:
+        _check_envelope({VERSION: version, ABILITIES: {}})
+        return
+    if not request.modern:
+        raise Refused(INVALID, f"_meta needs {VERSION} and {ABILITIES}.")
+    name = request.params.get(NAMED.get(request.method, ""))
+    if version != request.version:
+        raise Refused(MISMATCH, "MCP-Protocol-Version is not the version of the body.")
+    if headers.get("mcp-method") != request.method:
+        raise Refused(MISMATCH, "Mcp-Method is not the method of the body.")
+    if name is not None and _header(headers.get("mcp-name", "")) != name:
+        raise Refused(MISMATCH, f"Mcp-Name is not the {NAMED[request.method]} of the body.")
+
+
+def _header(value: str) -> str | None:
+    """A header that may be written in base64; None if it is broken."""
+    if not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    try:
+        return base64.b64decode(value[9:-2], validate=True).decode()
+    except ValueError:
+        return None
 
 
 # --- tools -------------------------------------------------------------------------------
 
 
-def _tools() -> dict[str, Any]:
+def _tools() -> Message:
     from wakebook.service import tools
 
     return {"tools": [_tool(one) for one in tools.LIST]}
 
 
-def _tool(one: Mapping[str, Any]) -> dict[str, Any]:
-    reads = bool(one["readOnly"])
-    forgets = one["name"] in DESTRUCTIVE
+def _tool(one: Params) -> Message:
+    forgets = one["name"] == "forget"
     return {
         "name": one["name"],
         "title": one["label"],
@@ -86,15 +235,15 @@ def _tool(one: Mapping[str, Any]) -> dict[str, Any]:
         "inputSchema": one["parameters"],
         "annotations": {
             "title": one["label"],
-            "readOnlyHint": reads,
+            "readOnlyHint": one["readOnly"],
             "destructiveHint": forgets,
-            "idempotentHint": reads or forgets,  # what is forgotten cannot be forgotten again
+            "idempotentHint": one["readOnly"] or forgets,  # a second time there is nothing left
             "openWorldHint": False,
         },
     }
 
 
-def _call(memory: Memory, params: Mapping[str, Any]) -> dict[str, Any]:
+def _call(memory: Memory, params: Params) -> Message:
     from wakebook.service import tools
 
     name = _text(params, "name")
@@ -102,28 +251,24 @@ def _call(memory: Memory, params: Mapping[str, Any]) -> dict[str, Any]:
         raise Refused(INVALID, f"Unknown tool: {name:.100}. There are: {', '.join(tools.NAMES)}.")
     arguments = params.get("arguments")
     done = tools.call(memory, name, {} if arguments is None else arguments)
-    result: dict[str, Any] = {
-        "content": [{"type": "text", "text": done.text}],
-        "isError": done.failed,
-    }
+    result: Message = {"content": [{"type": "text", "text": done.text}], "isError": done.failed}
     if name in ("memory_search", "memory_get") and not done.failed:
-        result["structuredContent"] = json.loads(done.text)  # of which the text is the JSON
+        result["structuredContent"] = json.loads(done.text)
     return result
 
 
 # --- resources ---------------------------------------------------------------------------
 
 
-def _resources(memory: Memory, params: Mapping[str, Any]) -> dict[str, Any]:
+def _resources(memory: Memory, params: Params) -> Message:
     """MEMORY.md, the newest entries, and the newest transcripts; a page at a time."""
     after = _after(params.get("cursor"))
-    entries = [_entry(one) for one in islice(reversed(memory.log.chains().current()), MOST)]
-    rows = [_memory_file(), *entries, *_transcripts(memory)]
+    rows = [_memory_file(), *_entries(memory), *_transcripts(memory)]
     names = [row["uri"] for row in rows]
     begin = names.index(after) + 1 if after in names else 0
     if after and not begin:
         raise Refused(INVALID, "That cursor is not valid any more. List from the start.")
-    result: dict[str, Any] = {"resources": rows[begin : begin + PAGE]}
+    result: Message = {"resources": rows[begin : begin + PAGE]}
     if begin + PAGE < len(rows):
         result["nextCursor"] = base64.urlsafe_b64encode(names[begin + PAGE - 1].encode()).decode()
     return result
@@ -138,7 +283,7 @@ def _after(cursor: object) -> str:
         raise Refused(INVALID, "That is not a cursor of ours.") from None
 
 
-def _memory_file() -> dict[str, Any]:
+def _memory_file() -> Message:
     return {
         "uri": MEMORY,
         "name": "MEMORY.md",
@@ -148,17 +293,18 @@ def _memory_file() -> dict[str, Any]:
     }
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
-    words = " ".join(entry.content.split())
-    return {
-        "uri": f"{ENTRIES}{entry.id}",
-        "name": entry.id,
-        "title": f"{entry.type}: {words if len(words) <= 80 else words[:79] + '…'}",
-        "mimeType": "application/json",
-    }
+def _entries(memory: Memory) -> list[Message]:
+    """The newest first."""
+    found = []
+    for entry in islice(reversed(memory.log.chains().current()), MOST):
+        words = " ".join(entry.content.split())
+        title = f"{entry.type}: {words if len(words) <= 80 else words[:79] + '…'}"
+        row = {"uri": f"{ENTRIES}{entry.id}", "name": entry.id, "title": title}
+        found.append(row | {"mimeType": "application/json"})
+    return found
 
 
-def _transcripts(memory: Memory) -> list[dict[str, Any]]:
+def _transcripts(memory: Memory) -> list[Message]:
     """Sessions of which something is archived, the newest first."""
     last: dict[str, tuple[str, str]] = {}
     for one in memory.opened.state().sessions.values():
@@ -177,33 +323,30 @@ def _transcripts(memory: Memory) -> list[dict[str, Any]]:
     ]
 
 
-def _templates() -> dict[str, Any]:
-    return {
-        "resourceTemplates": [
-            {
-                "uriTemplate": f"{ENTRIES}{{id}}",
-                "name": "entry",
-                "title": "An entry",
-                "description": "Something that was learned, with its history and its source.",
-                "mimeType": "application/json",
-            },
-            {
-                "uriTemplate": f"{TRANSCRIPTS}{{session}}",
-                "name": "transcript",
-                "title": "A conversation",
-                "description": "All that was said in a session.",
-                "mimeType": "text/markdown",
-            },
-        ]
+def _templates() -> Message:
+    entry = {
+        "uriTemplate": f"{ENTRIES}{{id}}",
+        "name": "entry",
+        "title": "An entry",
+        "description": "Something that was learned, with its history and its source.",
+        "mimeType": "application/json",
     }
+    transcript = {
+        "uriTemplate": f"{TRANSCRIPTS}{{session}}",
+        "name": "transcript",
+        "title": "A conversation",
+        "description": "All that was said in a session.",
+        "mimeType": "text/markdown",
+    }
+    return {"resourceTemplates": [entry, transcript]}
 
 
-def _read(memory: Memory, params: Mapping[str, Any]) -> dict[str, Any]:
+def _read(memory: Memory, params: Params) -> Message:
     uri = _text(params, "uri")
     try:
         kind, text = _content(memory, uri)
-    except NotFound as error:
-        raise Refused(NO_RESOURCE, f"Resource not found: {error}", {"uri": uri}) from error
+    except NotFound as missing:
+        raise Refused(NO_RESOURCE, f"Resource not found: {missing}", {"uri": uri}) from missing
     return {"contents": [{"uri": uri, "mimeType": kind, "text": text}]}
 
 
@@ -240,43 +383,42 @@ def _transcript(memory: Memory, session: str) -> str:
 # --- prompts -----------------------------------------------------------------------------
 
 
-def _prompts() -> dict[str, Any]:
-    return {
-        "prompts": [
-            {
-                "name": "wake",
-                "title": "Wake up",
-                "description": "What a new session should know: the briefing and open loops.",
-            },
-            {
-                "name": "handoff",
-                "title": "Take over",
-                "description": "What the last session, or a certain one, has left behind.",
-                "arguments": [
-                    {
-                        "name": "session",
-                        "description": "A session's id, or its beginning; the last one without it.",
-                        "required": False,
-                    }
-                ],
-            },
-        ]
+def _prompts() -> Message:
+    wake = {
+        "name": "wake",
+        "title": "Wake up",
+        "description": "What a new session should know: the briefing and open loops.",
     }
+    session = {
+        "name": "session",
+        "description": "A session's id, or its beginning; the last one without it.",
+        "required": False,
+    }
+    handoff = {
+        "name": "handoff",
+        "title": "Take over",
+        "description": "What the last session, or a certain one, has left behind.",
+        "arguments": [session],
+    }
+    return {"prompts": [wake, handoff]}
 
 
-def _prompt(memory: Memory, params: Mapping[str, Any]) -> dict[str, Any]:
+def _prompt(memory: Memory, params: Params) -> Message:
     name = _text(params, "name")
     given = params.get("arguments")
-    if given is not None and not isinstance(given, dict):
+    if not isinstance(given, dict | None):
         raise Refused(INVALID, "arguments must be an object.")
     if name == "wake":
-        return _spoken("What a new session should know.", memory.wake())
-    if name == "handoff":
+        about, text = "What a new session should know.", memory.wake()
+    elif name == "handoff":
         session = (given or {}).get("session") or ""
         if not isinstance(session, str):
             raise Refused(INVALID, "session must be a string.")
-        return _spoken("What was left behind.", _handoff(memory, session))
-    raise Refused(INVALID, f"Unknown prompt: {name:.100}. There are: wake, handoff.")
+        about, text = "What was left behind.", _handoff(memory, session)
+    else:
+        raise Refused(INVALID, f"Unknown prompt: {name:.100}. There are: wake, handoff.")
+    message = {"role": "user", "content": {"type": "text", "text": text}}
+    return {"description": about, "messages": [message]}
 
 
 def _handoff(memory: Memory, session: str) -> str:
@@ -291,24 +433,19 @@ def _handoff(memory: Memory, session: str) -> str:
     return "\n\n".join(part for part in (about, last.content, last.detail) if part)
 
 
-def _spoken(about_: str, text: str) -> dict[str, Any]:
-    message = {"role": "user", "content": {"type": "text", "text": text}}
-    return {"description": about_, "messages": [message]}
-
-
-def _text(params: Mapping[str, Any], name: str) -> str:
+def _text(params: Params, name: str) -> str:
     value = params.get(name)
     if not isinstance(value, str) or not value:
         raise Refused(INVALID, f"{name} must be a string that is not empty.")
     return value
 
 
-_STILL: dict[str, Callable[[], dict[str, Any]]] = {  # the same for every home
+_STILL: dict[str, Callable[[], Message]] = {  # the same for every home
     "tools/list": _tools,
     "resources/templates/list": _templates,
     "prompts/list": _prompts,
 }
-_LIVE: dict[str, Callable[[Memory, Mapping[str, Any]], dict[str, Any]]] = {
+LIVE: dict[str, Callable[[Memory, Params], Message]] = {  # these need the memory
     "tools/call": _call,
     "resources/list": _resources,
     "resources/read": _read,

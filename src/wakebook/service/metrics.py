@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wakebook.base import clock
 
@@ -52,7 +52,9 @@ class Metrics:
         with self._lock:
             self._counts[name, tuple(labels.items())] += 1
 
-    def took(self, path: str, seconds: float) -> None:
+    def asked(self, path: str, status: int, seconds: float) -> None:
+        """A request was answered. `path` is one of the table, never a client's own words."""
+        self.count("requests_total", path=path, status=str(status))
         with self._lock:
             kept = self._seconds.setdefault(path, [0.0] * (len(BUCKETS) + 2))
             for number, most in enumerate(BUCKETS):
@@ -126,47 +128,3 @@ def _labelled(labels: Labels) -> str:
 
 def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-class Measured:
-    """Counts every request, those that the guard turned away included."""
-
-    def __init__(self, app: Any, metrics: Metrics, paths: frozenset[str]) -> None:
-        self._app = app
-        self._metrics = metrics
-        self._paths = paths
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        status = 500
-        begun = clock.monotonic()
-
-        async def sent(message: Any) -> None:
-            nonlocal status
-            status = message.get("status", status)
-            await send(message)
-
-        self._metrics.running += 1
-        try:
-            await self._app(scope, receive, sent)
-        finally:
-            self._metrics.running -= 1
-            path = self._named(scope["path"])
-            self._metrics.count("requests_total", path=path, status=str(status))
-            self._metrics.took(path, clock.monotonic() - begun)
-
-    def _named(self, path: str) -> str:
-        """The path as the table has it; a client's own words are nobody's label."""
-        if path in self._paths:
-            return path
-        parts = path.split("/")
-        for known in self._paths:
-            wanted = known.split("/")
-            if len(wanted) == len(parts) and all(
-                mine == theirs or (mine.startswith("{") and theirs)
-                for mine, theirs in zip(wanted, parts, strict=True)
-            ):
-                return known
-        return "other"

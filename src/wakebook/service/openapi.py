@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from wakebook.service import tools
-from wakebook.service.asks import Call
-from wakebook.service.verbs import SESSIONS, TABLE, Verb, answer_type
+from wakebook.verbs import SESSIONS, VERBS, ToolCall, Verb
 from wakebook.version import __version__
 
 SCHEMAS = "#/components/schemas/{name}"
@@ -84,7 +83,7 @@ OTHERS = (
         "post",
         "tool",
         "Call a tool, as agents do.",
-        asks=Call,
+        asks=ToolCall,
         answers=Called,
         parameters={"name": {"enum": list(tools.NAMES)}},
     ),
@@ -94,16 +93,16 @@ OTHERS = (
 
 def describe(events: Mapping[str, Iterable[str]]) -> dict[str, Any]:
     """The whole document. `events`: of the hooks, by host."""
-    verbs = (*TABLE, *SESSIONS)
-    wanted = [Error, *(verb.asks for verb in verbs), *map(_kind, verbs)]
+    verbs = (*VERBS.values(), *SESSIONS.values())
+    wanted = [Error, *(verb.asks for verb in verbs), *map(Verb.answer_type, verbs)]
     wanted += [type_ for one in OTHERS for type_ in (one.asks, one.answers) if type_]
     schemas, components = msgspec.json.schema_components(
         wanted, schema_hook=_schema, ref_template=SCHEMAS
     )
     found = dict(zip(map(str, wanted), schemas, strict=True))
-    paths = {f"/v1/{verb.name}": {"post": _operation(verb, found)} for verb in TABLE}
-    for verb in SESSIONS:
-        paths[f"/v1/sessions/{{id}}/{verb.name}"] = {"post": _of_session(verb, found)}
+    paths = {verb.path: {"post": _operation(verb, found)} for verb in VERBS.values()}
+    for verb in SESSIONS.values():
+        paths[verb.path] = {"post": _of_session(verb, found)}
     for one in (*OTHERS, _hook(events)):
         paths[one.path] = {one.method: _other(one, found)}
     return {
@@ -130,14 +129,6 @@ def _hook(events: Mapping[str, Iterable[str]]) -> Other:
     )
 
 
-def _kind(verb: Verb) -> Any:
-    """The type of what a verb answers."""
-    key, _, name = verb.answers.partition(": ")
-    inner = (name or key).strip("[]")
-    type_: Any = str if inner == "str" else answer_type(inner)
-    return list[type_] if name.startswith("[") else type_
-
-
 def _schema(type_: type) -> dict[str, Any]:
     if issubclass(type_, Path):
         return {"type": "string", "format": "path"}
@@ -146,7 +137,7 @@ def _schema(type_: type) -> dict[str, Any]:
 
 def _operation(verb: Verb, found: dict[str, Any]) -> dict[str, Any]:
     key, wrapped, _ = verb.answers.partition(": ")
-    schema = found[str(_kind(verb))]
+    schema = found[str(verb.answer_type())]
     if wrapped:
         schema = {"type": "object", "properties": {key: schema}, "required": [key]}
     required = any(field.required for field in msgspec.structs.fields(verb.asks))

@@ -90,6 +90,10 @@ class Pool:
     def submit(self, work: Callable[[Memory], T]) -> Future[T]:
         return self._threads.submit(lambda: work(self.opened()))
 
+    async def do(self, work: Callable[[], T]) -> T:
+        """In a thread, without opening the home."""
+        return await asyncio.wrap_future(self._threads.submit(work))
+
     async def run(self, work: Callable[[Memory], T], *, long: bool = False) -> T:
         if not long:
             return await asyncio.wrap_future(self.submit(work))

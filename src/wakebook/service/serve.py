@@ -24,8 +24,8 @@ import uvicorn
 from wakebook.base import clock
 from wakebook.base.errors import WakebookError
 from wakebook.service.address import Address
-from wakebook.service.app import Hooks, Service, make
-from wakebook.service.guard import Token
+from wakebook.service.app import App, Hooks, Service
+from wakebook.service.guard import Guard, Token
 from wakebook.service.metrics import Metrics
 from wakebook.service.pool import Opened, Pool
 
@@ -188,7 +188,7 @@ def _serve(home: Home, address: Address, token: Token, told: Told, make_hooks: M
         watching.tell()
 
     try:
-        app = make(Service(pool, hooks, metrics), token, address.port)
+        app = App(Service(pool, hooks, metrics), Guard(token, address.port))
         Server(_settings(app), ready, gone).run(sockets=address.sockets)
     finally:
         for number in SIGNALS:  # the loop has ended, and its handlers with it
@@ -205,7 +205,7 @@ def _settings(app: Any) -> uvicorn.Config:
         loop="asyncio",
         http="h11",
         ws="none",
-        lifespan="on",
+        lifespan="off",
         log_config=None,  # what it has to say goes to standard error, as it is
         access_log=False,
         proxy_headers=False,  # nobody stands between us and the client

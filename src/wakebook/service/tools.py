@@ -1,22 +1,28 @@
-"""The tools that an agent gets, the same on every host: what they are called, and what they do.
+"""The tools that an agent calls, the same on every host.
 
-Their names and parameters stand in tools.json, which plugins in other languages read as well.
-Arguments are checked against it; whatever is wrong comes back as text that a model can act on.
+A tool is a verb with fewer and simpler parameters. tools.json has them with their schemas, for
+plugins in other languages and for first answers without delay; after a change here or in the
+table of verbs, `python -m wakebook.service.tools` writes it anew.
+
+Arguments are checked against it, and an error comes back as text that a model can act on.
 """
 
 from __future__ import annotations
 
 import json
+import typing
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from wakebook.base import clock, ref
 from wakebook.base.errors import NotFound, WakebookError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
+    from wakebook import verbs
     from wakebook.log.entry import Entry
     from wakebook.memory import Memory
     from wakebook.recall.show import Shown
@@ -34,6 +40,130 @@ KINDS = {
 }  # fmt: skip
 
 
+class Parameter(NamedTuple):
+    """A field of a verb's request, under the name that agents know it by."""
+
+    name: str
+    about: str
+    field: str = ""  # if it has another name; `name` plus "s": the tool takes one value of many
+    limits: Mapping[str, Any] = {}  # in the words of JSON Schema
+    required: bool = False
+
+    def schema(self, hint: Any) -> dict[str, Any]:
+        several, kind = typing.get_origin(hint) is tuple, hint
+        if several or type(None) in typing.get_args(hint):
+            kind = typing.get_args(hint)[0]
+        found: dict[str, Any] = {"type": _JSON.get(kind, "string")}
+        if typing.get_origin(kind) is Literal:
+            found["enum"] = [value for value in typing.get_args(kind) if value]
+        if several and self.field != f"{self.name}s":
+            found = {"type": "array", "items": found}
+        return found | dict(self.limits) | {"description": self.about}
+
+
+class Tool(NamedTuple):
+    """What an agent may call: a verb, with fewer and simpler parameters."""
+
+    name: str
+    label: str
+    verb: str
+    reads: bool
+    about: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def asks(self) -> type[verbs.Ask]:
+        from wakebook.verbs import VERBS
+
+        return VERBS[self.verb].asks
+
+    def request(self, arguments: Mapping[str, Any]) -> Any:
+        """The verb's request, out of arguments that fit the schema."""
+        asks, given = self.asks, {}
+        for one in self.parameters:
+            field = one.field or one.name
+            if one.name in arguments and field in asks.__struct_fields__:
+                value = arguments[one.name]
+                given[field] = (value,) if field == f"{one.name}s" else value
+        return asks(**given)
+
+    def described(self) -> dict[str, Any]:
+        """As hosts and MCP clients get it."""
+        hints = typing.get_type_hints(self.asks)
+        fields = {one.name: one.schema(hints.get(one.field or one.name)) for one in self.parameters}
+        required = [one.name for one in self.parameters if one.required]
+        schema = {"type": "object", "properties": fields, "required": required}
+        return {
+            "name": self.name,
+            "label": self.label,
+            "description": self.about,
+            "readOnly": self.reads,
+            "parameters": {key: value for key, value in schema.items() if value}
+            | {"additionalProperties": False},
+        }
+
+
+_JSON = {str: "string", int: "integer", float: "number", bool: "boolean"}
+_TOOLS = (
+    Tool("memory_search", "Search memory", "search", True, """\
+Search everything that is remembered from earlier sessions: facts, decisions, tasks, questions, \
+handoffs, notes and the conversations themselves. Use it before answering anything about earlier \
+work, decisions, dates, people, preferences or open tasks. Corrected entries are left out unless \
+asked for. Each result has a path that memory_get takes.""", (
+        Parameter("query", "Words or a question, in any wording. May be empty when a filter is "
+                  "given.", "text", required=True),
+        Parameter("maxResults", "Results, at most (default 6).", "limit",
+                  {"minimum": 1, "maximum": 100}),
+        Parameter("minScore", "Leave out what fits less than this, 0 to 1.", "min_score",
+                  {"minimum": 0, "maximum": 1}),
+        Parameter("type", "Only entries of this type.", "types"),
+        Parameter("subject", "Only entries about this subject (its slug or another name of it).",
+                  "subjects"),
+        Parameter("status", "Only tasks with this status.", limits={"enum": ["open", "done"]}),
+        Parameter("includeReplaced", "Also what was corrected or replaced since (default false).",
+                  "all"),
+    )),
+    Tool("memory_get", "Read from memory", "get", True, """\
+Read what a search result points at: an entry by its id (with all fields, its history and the \
+words it came from), a whole conversation as session:ID, or lines of a file such as MEMORY.md or \
+knowledge/projects/NAME/notes.md.""", (
+        Parameter("path", "An entry id, session:ID, or a file of the memory (path or path#12-20).",
+                  "ref", {"minLength": 1}, required=True),
+        Parameter("from", "First line (files and sessions).", "first", {"minimum": 1}),
+        Parameter("lines", "Number of lines (files and sessions).", limits={"minimum": 1}),
+    )),
+    Tool("remember", "Remember", "remember", False, """\
+Keep something for later sessions, when the user asks for it or when it is clearly worth it. \
+Conversations are remembered by themselves; do not repeat them here. To correct an entry, name it \
+in replaces.""", (
+        Parameter("text", "One statement that can be understood on its own.",
+                  limits={"minLength": 1}, required=True),
+        Parameter("type", "Default: fact.", "type_"),
+        Parameter("subject", "What it is about, like auth-migration."),
+        Parameter("detail", "Reasons, figures, links."),
+        Parameter("replaces", "Ids of entries that this corrects."),
+        Parameter("pinned", "Always in the briefing."),
+    )),
+    Tool("forget", "Forget", "forget", False, """\
+Take entries out of the memory for good. The first call changes nothing: it answers with what \
+would go and a code. Show that to the user; only when they agree, call again with the same ids \
+and confirm set to the code.""", (
+        Parameter("ids", "Entry ids, from memory_search.",
+                  limits={"minItems": 1, "maxItems": 50}, required=True),
+        Parameter("confirm", "The code that the first call answered with."),
+    )),
+    Tool("context", "Context", "context", True, """\
+What an agent should know before it answers a message: identity, MEMORY.md, the last handoff, \
+active topics and what fits the message, within a budget of tokens. Hosts with hooks bring this \
+by themselves.""", (
+        Parameter("message", "The user's message."),
+        Parameter("budget", "Tokens, at most (default 8192).",
+                  limits={"minimum": 400, "maximum": 200000}),
+    )),
+)  # fmt: skip
+TOOLS = {tool.name: tool for tool in _TOOLS}
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     text: str
@@ -43,18 +173,21 @@ class Answer:
 
 def call(memory: Memory, name: str, arguments: object, session: str = "") -> Answer:
     """What a tool answers. Only the errors that a caller can do nothing about are raised."""
-    tool = next((one for one in LIST if one["name"] == name), None)
-    if tool is None:
+    if name not in NAMES:
         return _failed(f"There is no tool {name!r}. There are: {', '.join(NAMES)}.")
-    wrong = _wrong(tool["parameters"], arguments)
+    wrong = _wrong(LIST[NAMES.index(name)]["parameters"], arguments)
     if wrong:
         return _failed(f"{name}: {wrong}")
     assert isinstance(arguments, dict)
     given = {key: _whole(value) for key, value in arguments.items() if value is not None}
     try:
-        if name != "context" and memory.turns.kind_of(session) == "group":
+        if name == "context":
+            return _context(memory, TOOLS[name].request(given), session)
+        if memory.turns.kind_of(session) == "group":
             return _failed("This is a group chat: the user's private memory stays closed here.")
-        return _DOERS[name](memory, given, session)
+        if name == "forget":
+            return _forget(memory, given["ids"], given.get("confirm"))
+        return _DOERS[name](memory, TOOLS[name].request(given))
     except WakebookError as error:
         return Answer(str(error), {"error": str(error), "kind": type(error).__name__}, failed=True)
 
@@ -119,30 +252,21 @@ def _brief(value: Any) -> str:
 # --- what they do ------------------------------------------------------------------------
 
 
-def _search(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
-    from wakebook.log.query import Query
+def _search(memory: Memory, ask: verbs.Search) -> Answer:
+    from msgspec.structs import replace
 
-    query = Query(
-        text=given.get("query", ""),
-        types=(given["type"],) if "type" in given else (),
-        subjects=(_subject(memory, given["subject"]),) if "subject" in given else (),
-        status=given.get("status", ""),
-        all=given.get("includeReplaced", False),
-    )
-    if not query.text.strip() and not query.filtered:
+    from wakebook.verbs import VERBS, query_of
+
+    if not ask.text.strip() and not query_of(ask).filtered:
         return _failed("memory_search: query is empty. Give words, or a filter.")
-    limit, least = given.get("maxResults", 0), given.get("minScore")
-    found = memory.search(query, limit=limit, min_score=least)
+    if ask.subjects:  # by any name that a subject has
+        names = memory.log.registry().names()
+        slugs = tuple(names.get(one.strip().casefold(), one) for one in ask.subjects)
+        ask = replace(ask, subjects=slugs)
+    found = VERBS["search"].does(memory, ask)
     data: dict[str, Any] = {"results": [_result(hit) for hit in found.hits]}
     notes = [*found.notes, *([found.problem] if found.problem else [])]
-    if notes:
-        data["notes"] = notes
-    return _json(data)
-
-
-def _subject(memory: Memory, name: str) -> str:
-    """A subject's slug, by any name that it has."""
-    return memory.log.registry().names().get(name.strip().casefold(), name)
+    return _json(data | ({"notes": notes} if notes else {}))
 
 
 def _result(hit: Hit) -> dict[str, Any]:
@@ -163,20 +287,15 @@ def _result(hit: Hit) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value != ""}
 
 
-def _get(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
-    path = given["path"].strip()
-    first, lines = given.get("from", 0), given.get("lines", 0)
-    if path.startswith("session:"):
-        shown = memory.get(path, first or 1, min(lines or LINES, LINES) + 1)
-        return _lines(shown, path, min(lines or LINES, LINES))
-    wanted = _file(memory, path)
-    if wanted:
+def _get(memory: Memory, ask: verbs.Get) -> Answer:
+    path, most = ask.ref.strip(), min(ask.lines or LINES, LINES)
+    wanted = path if path.startswith("session:") else _file(memory, path)
+    if not wanted:
+        return _json(_entry(memory.get(path)))
+    if ask.first or ask.lines or "#" not in wanted or wanted.startswith("session:"):
         # one line more than is given, to know whether there are more
-        narrow = first or lines or "#" not in wanted
-        most = min(lines or LINES, LINES)
-        shown = memory.get(wanted, first or 1, most + 1) if narrow else memory.get(wanted)
-        return _lines(shown, path, most)
-    return _json(_entry(memory, memory.get(path)))
+        return _lines(memory.get(wanted, ask.first or 1, most + 1), path, most)
+    return _lines(memory.get(wanted), path, most)
 
 
 def _file(memory: Memory, path: str) -> str:
@@ -198,7 +317,7 @@ def _file(memory: Memory, path: str) -> str:
     return path
 
 
-def _entry(memory: Memory, shown: Shown) -> dict[str, Any]:
+def _entry(shown: Shown) -> dict[str, Any]:
     from wakebook.log.entry import as_dict
 
     assert shown.entry is not None
@@ -232,30 +351,24 @@ def _lines(shown: Shown, path: str, most: int) -> Answer:
     return _json(data)
 
 
-def _remember(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
-    entry = memory.remember(
-        given["text"],
-        type_=given.get("type", "fact"),
-        subject=given.get("subject", ""),
-        detail=given.get("detail", ""),
-        replaces=given.get("replaces", ()),
-        pinned=given.get("pinned", False),
-    )
-    return _json({"remembered": _short(entry)})
+def _remember(memory: Memory, ask: verbs.Remember) -> Answer:
+    from wakebook.verbs import VERBS
+
+    return _json({"remembered": _short(VERBS["remember"].does(memory, ask))})
 
 
-def _forget(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
-    going = memory.plan_forget(given["ids"])
+def _forget(memory: Memory, ids: Sequence[str], confirm: str | None) -> Answer:
+    going = memory.plan_forget(ids)
     code = _code(going.entries)
     rows = {
         "entries": [_short(one) for one in going.entries],
         "holdAgain": [_short(one) for one in going.again],
     }
-    if given.get("confirm") == code:
+    if confirm == code:
         memory.forget([one.id for one in going.entries])
         return _json({"forgotten": rows["entries"], "holdAgain": rows["holdAgain"]})
     asked = "Nothing is forgotten yet. Show this to the user; if they agree, call again with"
-    wrong = "confirm does not fit these entries. " if "confirm" in given else ""
+    wrong = "" if confirm is None else "confirm does not fit these entries. "
     return _json({"asks": f'{wrong}{asked} confirm "{code}".', "wouldForget": rows})
 
 
@@ -278,8 +391,8 @@ def _short(entry: Entry) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _context(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
-    done = memory.context(given.get("message", ""), session=session, budget=given.get("budget", 0))
+def _context(memory: Memory, ask: verbs.Context, session: str) -> Answer:
+    done = memory.context(ask.message, session=session, budget=ask.budget)
     return Answer(done.text, {"text": done.text, "tokens": done.tokens, "notes": list(done.notes)})
 
 
@@ -291,10 +404,13 @@ def _plain(value: Any) -> Any:
     return clock.iso(value) if hasattr(value, "isoformat") else str(value)
 
 
-_DOERS: dict[str, Callable[[Memory, Mapping[str, Any], str], Answer]] = {
+_DOERS: dict[str, Callable[[Memory, Any], Answer]] = {
     "memory_search": _search,
     "memory_get": _get,
     "remember": _remember,
-    "forget": _forget,
-    "context": _context,
 }
+
+
+if __name__ == "__main__":
+    found = [tool.described() for tool in TOOLS.values()]
+    FILE.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,95 @@
+"""Served: a Memory that asks the service where one runs.
+
+The service has everything read and warm, so it answers a search or a context at once. Without
+it, or when it does not answer in time, the same is done here, with the same result. Verbs that
+take long are done here anyway.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any
+
+from wakebook.base import errors
+from wakebook.base.errors import WakebookError
+from wakebook.log.query import Query
+from wakebook.memory import Memory
+from wakebook.service.call import address, call
+
+SECONDS = 20.0
+BUSY = 423  # another process is writing; the service does not wait long for it
+
+
+def _through(name: str) -> Any:
+    """A verb of the façade, asked of the service first."""
+    own = getattr(Memory, name)
+
+    @functools.wraps(own)
+    def verb(self: Served, *given: Any, **options: Any) -> Any:
+        found = self._asked(name, given, options) if address(str(self.home.root)) else None
+        return own(self, *given, **options) if found is None else found
+
+    return verb
+
+
+class Served(Memory):
+    search = _through("search")
+    get = _through("get")
+    context = _through("context")
+    remember = _through("remember")
+
+    def _asked(self, name: str, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """The answer of the service; None if it does not run, or has none."""
+        import msgspec
+
+        from wakebook.verbs import VERBS, plain
+
+        verb = VERBS[name]
+        known = verb.asks.__struct_fields__
+        fields = dict(zip(known, given, strict=False)) | options
+        if name == "search":
+            fields = _filters(*given) | options
+            fields.pop("progress", None)
+        if not fields.keys() <= set(known):
+            return None
+        asked = msgspec.to_builtins(verb.asks(**fields), enc_hook=plain)
+        body = json.dumps(asked, ensure_ascii=False).encode("utf-8", "replace")
+        answer = self._called(verb.path, body, once=name == "remember")
+        if answer is None or answer[0] == BUSY:
+            return None
+        if answer[0] >= 300:
+            return _refused(answer[1])
+        try:
+            return msgspec.json.decode(answer[1], type=verb.answer_type())
+        except msgspec.MsgspecError:  # a service of another version
+            return None
+
+    def _called(self, path: str, body: bytes, once: bool) -> tuple[int, bytes] | None:
+        try:
+            return call(str(self.home.root), path, body, SECONDS)
+        except (TimeoutError, ConnectionError) as error:
+            if once:  # it may have been done: once more would be twice
+                raise WakebookError(
+                    f"The service has not answered ({error or f'{SECONDS:g} s'}). `wakebook log` "
+                    "shows whether it has kept this."
+                ) from error
+            said = str(error) or f"silent for {SECONDS:g} s"
+            self.home.trace("failure", where=f"service {path.rpartition('/')[2]}", error=said)
+            return None
+
+
+def _filters(wanted: Query | str) -> dict[str, Any]:
+    query = Query(text=wanted) if isinstance(wanted, str) else wanted
+    return {name: getattr(query, name) for name in Query.__slots__}
+
+
+def _refused(body: bytes) -> None:
+    """Raises the error that it would have been here; an answer that is none is no error."""
+    try:
+        error = json.loads(body)["error"]
+        kind = getattr(errors, error["kind"], None)
+    except (ValueError, KeyError, TypeError):
+        return
+    if isinstance(kind, type) and issubclass(kind, WakebookError):
+        raise kind(error["message"])
