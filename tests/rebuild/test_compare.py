@@ -12,7 +12,7 @@ from wakebook import Memory
 from wakebook.log import log
 from wakebook.log.chains import resolve
 from wakebook.log.entry import Entry, encode
-from wakebook.rebuild import compare as carry
+from wakebook.rebuild import carry
 from wakebook.rebuild.compare import Tally, compare
 
 PATH = "raw/conversations/2026/11/02/0900-a-b.md"

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from wakebook.log.entry import Entry
     from wakebook.memory import Memory
-    from wakebook.rebuild.build import Built
-    from wakebook.rebuild.report import Rebuild
+    from wakebook.rebuild.compare import Rebuild
+    from wakebook.rebuild.rebuilds import Built
 
 
 @click.command()

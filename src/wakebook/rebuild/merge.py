@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -27,9 +26,7 @@ from wakebook.log.chains import Chains, extend, resolve
 from wakebook.log.entry import Entry, decode, encode
 from wakebook.log.subjects import Registry
 from wakebook.notes import write as notes
-from wakebook.rebuild import build as start
-from wakebook.rebuild import compare as carry
-from wakebook.rebuild import compare as condensed
+from wakebook.rebuild import carry
 from wakebook.rebuild.plan import Done
 from wakebook.rebuild.site import Site
 
@@ -55,8 +52,15 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def merge(home: Home, config: Config, history: History, site: Site, now: datetime) -> Merged:
-    if site.merged():
-        return _rest(site)
+    if site.merged():  # a merge was killed at its very end
+        site.remove()
+        return Merged(
+            name=site.name,
+            commit=site.merged()[:7],
+            before=site.before_tag,
+            tag=site.merged_tag,
+            completed=True,
+        )
     if obstacle := site.repository.obstacle():
         raise GitError(obstacle)
     with home.reading(f"rebuild/{site.name}") as alone, home.locked():
@@ -66,8 +70,8 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
         settle(home)
         main = resolve(log.read(home).entries)
         before, built = subjects.load(home), subjects.load(site.home)
-        entries, gained = merged_log(home, main, site, done, before)
-        unreadable = _unreadable(home)
+        entries, gained = _merged_log(home, main, site, done, before)
+        _, unreadable = _lines(home.log.read_bytes())
         lines = [encode(entry) for entry in entries] + unreadable
         if home.log.read_bytes() != b"".join(lines):
             history.now(now, f"before the rebuild {site.name} is merged", ask=False)
@@ -75,16 +79,15 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
         used = {entry.subject for entry in entries}
         was = {entry.subject for entry in main.entries}
         # the registry first: a subject without entries harms nobody
-        subjects.save(home, start.completed(built, before, used | was, was))
-        untold = condensed.follow(home, main, resolve(entries))  # again, if it is killed now
+        subjects.save(home, carry.completed(built, before, used | was, was))
+        untold = carry.follow(home, main, resolve(entries))  # again, if it is killed now
         log.rewrite(home, lines)
-        subjects.save(home, start.completed(built, before, used, was))
+        subjects.save(home, carry.completed(built, before, used, was))
         _recount(home, entries)
         touching = history.before_touching
         updated = notes.update(home, config, now, full=True, before=lambda them: touching(*them))
-        commit = site.repository.commit(
-            "extract", site.name, history.waiting(), _body(done, gained)
-        )
+        body = _body(done, gained)
+        commit = site.repository.commit("extract", site.name, history.waiting(), body)
         related = site.relate()
         site.tag(site.merged_tag)
         if not related:  # its own commits stay reachable
@@ -104,39 +107,33 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
     )
 
 
-def merged_log(
+def _merged_log(
     home: Home, main: Chains, site: Site, done: Done, registry: Registry
 ) -> tuple[list[Entry], int]:
     """The rebuilt entries, and behind them what is only in the log of now. How many those are.
 
     What was forgotten meanwhile is not brought back, and renamed subjects have their new names.
     """
-    gone = forgotten.load(home)
-    replayed = done.replayed
-    kept = []
+    gone, replayed = forgotten.load(home), done.replayed
+    kept: list[Entry] = []
     for entry in log.read(site.home).entries:
         if entry.transcript not in replayed and entry.id not in main.by_id:
             continue  # carried then, and taken out of the log since
-        left = gone.without(entry, words.terms)
-        if left:
+        if left := gone.without(entry, words.terms):
             kept.append(left.with_(subject=registry.canonical(left.subject)))
-    new = resolve(kept)
-    found: dict[str, list[Entry]] = {}
-    for entry in kept:
-        found.setdefault(entry.transcript, []).append(entry)
+    new, found = resolve(kept), carry.by_transcript(kept)
     count = 0
     for entry in main.entries:
         if entry.transcript not in replayed and entry.id not in new.by_id:
-            fresh = carry.linked(entry, main, new, lambda path: found.get(path, ()))
-            new = extend(new, fresh)
+            new = extend(new, carry.linked(entry, main, new, lambda path: found.get(path, ())))
             count += 1
     return list(new.entries), count
 
 
 def _passed(site: Site, main: Chains, new: Sequence[Entry], done: Done) -> int:
     """Entries of rebuilt transcripts that came since it began: of an upgrade, say."""
-    data = site.repository.show(done.plan.base, "log.jsonl") or b""
-    known = {entry.id for entry in new} | set(_ids(data))
+    ids, _ = _lines(site.repository.show(done.plan.base, "log.jsonl") or b"")
+    known = {entry.id for entry in new} | ids
     return sum(
         entry.transcript in done.replayed and entry.id not in known for entry in main.entries
     )
@@ -153,22 +150,17 @@ def _recount(home: Home, entries: Sequence[Entry]) -> None:
     states.save(home, msgspec.structs.replace(state, sessions=sessions))
 
 
-def _unreadable(home: Home) -> list[bytes]:
-    """The lines of the log that are no entries. They are somebody's to mend, not ours to lose."""
-    found: list[bytes] = []
-    for line in home.log.read_bytes().removeprefix(codecs.BOM_UTF8).split(b"\n"):
+def _lines(data: bytes) -> tuple[set[str], list[bytes]]:
+    """The ids of a log's entries, and its lines that are none: those are the user's to mend, not
+    Wakebook's to lose."""
+    ids: set[str] = set()
+    rest: list[bytes] = []
+    for line in data.removeprefix(codecs.BOM_UTF8).split(b"\n"):
         try:
-            if line.strip():
-                decode(line)
+            ids |= {decode(line).id} if line.strip() else set()
         except InvalidEntry:
-            found.append(line + b"\n")
-    return found
-
-
-def _ids(data: bytes) -> Iterator[str]:
-    for line in data.splitlines():
-        with suppress(InvalidEntry):
-            yield decode(line).id
+            rest.append(line + b"\n")
+    return ids, rest
 
 
 def _body(done: Done, gained: int) -> str:
@@ -176,18 +168,6 @@ def _body(done: Done, gained: int) -> str:
     lines = [f"Extractor: {done.plan.extractor}{since}"]
     lines += [f"Transcripts: {len(done.plan.transcripts)}", f"Since then: {gained} entries"]
     return "\n".join(lines)
-
-
-def _rest(site: Site) -> Merged:
-    """What is left of a rebuild that was merged: a merge was killed at its very end."""
-    site.remove()
-    return Merged(
-        name=site.name,
-        commit=site.merged()[:7],
-        before=site.before_tag,
-        tag=site.merged_tag,
-        completed=True,
-    )
 
 
 def drop(home: Home, site: Site) -> Dropped:

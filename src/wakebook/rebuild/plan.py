@@ -1,14 +1,18 @@
-"""Plan: which transcripts a rebuild reads, in which order; and what became of it.
+"""Plan: which transcripts a rebuild reads, in which order; how far it has come; what it became.
 
-Once a rebuild is done its plan is committed on its branch (extract.json), so that it can be
-merged even if its work tree was removed.
+How far it has come stands in a journal in the `.cache` of its work tree, one line a step. A step
+holds its entries, so that a rebuild that was killed goes on after the last whole line: nothing
+that was read is read again, nothing that was paid for is paid again. Half a line that a crash
+left is cut off. Once a rebuild is done its plan is committed on its branch (extract.json), so
+that it can be merged even if its work tree was removed.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
@@ -17,12 +21,12 @@ from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import state as states
 from wakebook.capture.state import holds_memories
-from wakebook.log.chains import Chains
-from wakebook.log.entry import Entry
+from wakebook.log.entry import Entry, from_dict
 
 VERSION = 1
 FILE = "extract.json"
-_FIRST = datetime.min.replace(tzinfo=UTC)
+JOURNAL = "rebuild.jsonl"  # in the cache
+FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,13 +55,12 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(self.plan.transcripts) - frozenset(self.kept)
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class Listed(msgspec.Struct, frozen=True):
     """A closed transcript, as far as its frontmatter says."""
 
     path: str
     session: str
     started: datetime
-    key: tuple[datetime, str, int, str]  # its place in the order
 
 
 def listed(home: Home) -> list[Listed]:
@@ -66,19 +69,19 @@ def listed(home: Home) -> list[Listed]:
     Not those of imported memories: there is nothing to read anew, and their entries come along.
     """
     still_open = {item.window.path for item in states.load(home).sessions.values() if item.window}
-    found: list[Listed] = []
+    found: list[tuple[tuple[datetime, str, int, str], Listed]] = []
     for path in home.conversations.glob("*/*/*/*.md"):
         name = home.relative(path)
         front = _front(home, name)
         memories = holds_memories(str(front.get("channel")))
         if front.get("closed") and name not in still_open and not memories:
-            started = clock.parse(front.get("started")) or _FIRST
+            started = clock.parse(front.get("started")) or FIRST
             session = str(front.get("session_id") or "")
             number = front.get("window")
             number = number if isinstance(number, int) else 1
-            key = (started, f"{front.get('host')}/{session}", number, name)
-            found.append(Listed(path=name, session=session, started=started, key=key))
-    return sorted(found, key=lambda one: one.key)
+            place = (started, f"{front.get('host')}/{session}", number, name)
+            found.append((place, Listed(name, session, started)))
+    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 
 
 def _front(home: Home, name: str) -> dict[str, object]:
@@ -101,8 +104,7 @@ def wanted(found: Sequence[Listed], since: datetime | None) -> list[Listed]:
             "agents' sessions; a conversation is archived for good once it has ended."
         )
     chosen = [one for one in found if since is None or one.started >= since]
-    if not chosen:
-        assert since is not None
+    if since is not None and not chosen:
         raise NotFound(f"No archived conversation began after {clock.iso(since)}.")
     return chosen
 
@@ -121,98 +123,65 @@ def encode(done: Done) -> bytes:
     return msgspec.json.format(msgspec.json.encode(done), indent=1) + b"\n"
 
 
-# -----------------------------------------------------------------------------
-# Schedule: in which order rules read, so that nothing but the reading differs.
-#
-# Sweeps read conversations that overlap in portions, and end them hours later. The log shows in
-# which order that was: each entry has its transcript and its turns. The replay goes through it
-# in the same order, and comes to the same log if the rules are the same. Turns in which nothing
-# was found leave no trace: where conversations were read in portions, they are read when they
-# were said. A conversation that the log does not know (it may be lost) is read as a whole, in
-# the order in which they were said.
+class Step(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What happened between two writes of the journal."""
+
+    read: list[str] = []  # transcripts that are done
+    entries: list[dict[str, Any]] = []  # that came of it, in their order
+    turns: dict[str, int] = {}  # transcript -> turns read so far, of those that are not done
+    carried: list[str] = []  # ids of those that are not from this reading
+    kept: list[str] = []  # transcripts that stay as they were read before
+    failed: dict[str, str] = {}  # transcript -> why, this time
+    calls: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
 
 
-class Carry(msgspec.Struct, frozen=True):
-    """An entry that is not read anew."""
+class Journal:
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._path = home.cache / JOURNAL
+        self.plan: Plan | None = None
+        self.steps: list[Step] = []
+        self._whole: bytes | None = None  # without the half line that a crash left
+        data = self._path.read_bytes() if self._path.exists() else b""
+        whole = data[: data.rfind(b"\n") + 1]
+        lines = whole.splitlines()
+        try:
+            if lines:
+                self.plan = msgspec.json.decode(lines[0], type=Plan)
+                self.steps = [msgspec.json.decode(line, type=Step) for line in lines[1:]]
+        except msgspec.MsgspecError as error:
+            raise WakebookError(
+                f"{self._path}: not written by this version ({error}). `wakebook rebuild --drop "
+                "NAME` removes this rebuild; then begin anew."
+            ) from error
+        self._whole = whole if len(whole) != len(data) else None
 
-    entry: Entry
+    def begin(self, plan: Plan) -> None:
+        self._home.folder(self._home.cache)
+        self._home.replace(self._path, msgspec.json.encode(plan) + b"\n")
+        self.plan, self.steps, self._whole = plan, [], None
 
-
-class Read(msgspec.Struct):
-    """Some more turns of a conversation."""
-
-    path: str
-    upto: int = 0  # turns, from the first one on
-    ends: bool = False  # all of them, and the conversation ends
-    until: datetime | None = None  # when what the log has next was said
-    first: int = 0  # the first of these turns in which something was found; 0: none
-    said: datetime | None = None  # when that was
-
-
-def schedule(main: Chains, items: Sequence[Listed]) -> list[Carry | Read]:
-    """`items`: the transcripts to read, in the order in which they were said."""
-    steps = _Steps(main, items)
-    for entry in main.entries:
-        steps.add(entry)
-    steps.rest()
-    return steps.steps
-
-
-class _Steps:
-    def __init__(self, main: Chains, items: Sequence[Listed]) -> None:
-        self._items = {item.path: item for item in items}
-        self._ends = _ends(main)
-        known = {entry.transcript for entry in main.entries}
-        self._unknown = deque(item for item in items if item.path not in known)
-        self._ended: set[str] = set()
-        self.steps: list[Carry | Read] = []
-
-    def add(self, entry: Entry) -> None:
-        item = self._items.get(entry.transcript)
-        self._before(item.started if item else entry.timestamp)
-        last = self.steps[-1] if self.steps else None
-        if item is None:
-            self._step(Carry(entry), entry)
-        elif item.path not in self._ended:
-            if not (isinstance(last, Read) and last.path == item.path):
-                last = Read(item.path)
-                self._step(last, entry)
-            self._more(last, entry)
-
-    def rest(self) -> None:
-        """What the log does not know, or has not seen the end of."""
-        self._before(None)
-        left = [path for path in self._items if path not in self._ended]
-        self.steps += [Read(path, ends=True) for path in left]
-
-    def _more(self, step: Read, entry: Entry) -> None:
-        turn = max(entry.evidence, default=0)
-        step.upto = max(step.upto, turn)
-        if entry.type not in ("question", "handoff"):  # those are found when it ends
-            step.first = min(step.first or turn, turn)
-            step.said = step.said or entry.timestamp
-        if entry.id in self._ends:
-            step.ends = True
-            self._ended.add(step.path)
-
-    def _step(self, step: Carry | Read, entry: Entry) -> None:
-        last = self.steps[-1] if self.steps else None
-        if isinstance(last, Read):
-            last.until = entry.timestamp
+    def add(self, step: Step) -> None:
+        if self._whole is not None:  # only now: another process may be writing that line
+            self._home.replace(self._path, self._whole)
+            self._whole = None
+        self._home.append(self._path, msgspec.json.encode(step) + b"\n")
         self.steps.append(step)
 
-    def _before(self, moment: datetime | None) -> None:
-        while self._unknown and (moment is None or self._unknown[0].started < moment):
-            path = self._unknown.popleft().path
-            self.steps.append(Read(path, ends=True))
-            self._ended.add(path)
+    def entries(self) -> list[Entry]:
+        return [from_dict(raw) for step in self.steps for raw in step.entries]
 
+    def carried(self) -> set[str]:
+        return {name for step in self.steps for name in step.carried}
 
-def _ends(main: Chains) -> set[str]:
-    """The entries with which a conversation ended: its first handoff, or the last that it has."""
-    found: dict[str, Entry] = {}
-    for entry in main.entries:
-        known = found.get(entry.transcript)
-        if known is None or known.type != "handoff":
-            found[entry.transcript] = entry
-    return {entry.id for entry in found.values()}
+    def read(self) -> set[str]:
+        return {path for step in self.steps for path in step.read}
+
+    def kept(self) -> tuple[str, ...]:
+        return tuple(path for step in self.steps for path in step.kept)
+
+    def failures(self) -> Counter[str]:
+        """Transcript -> how many times it has failed."""
+        return Counter(path for step in self.steps for path in step.failed)

@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from wakebook.base import clock
-from wakebook.base.errors import ConfigError
+from wakebook.base.config import Config
+from wakebook.base.errors import ConfigError, Locked, WakebookError
+from wakebook.base.home import TRACKED, Home
+from wakebook.history.history import History
+from wakebook.history.repository import Repository
+from wakebook.learn.entries import settle
+from wakebook.learn.extract import RULES, Extractor
+from wakebook.log import forgotten, log, subjects
+from wakebook.log.chains import resolve
+from wakebook.log.entry import encode
+from wakebook.notes import write as notes
+from wakebook.rebuild import carry, compare, merge
+from wakebook.rebuild import plan as plans
+from wakebook.rebuild.compare import Rebuild, quiet
+from wakebook.rebuild.merge import Dropped, Merged
+from wakebook.rebuild.plan import FIRST, Done, Journal, Listed, Plan
+from wakebook.rebuild.replay import CountedCalls, InOrder, InRounds, Progress, Replay, Stopped
+from wakebook.rebuild.site import Site, Standing, names
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from wakebook.base.config import Config
     from wakebook.history.timeline import Timeline
-    from wakebook.learn.extract import Extractor
     from wakebook.models.chat import Models
     from wakebook.opened import Opened
-    from wakebook.rebuild.build import Builder, Built
-    from wakebook.rebuild.merge import Dropped, Merged
-    from wakebook.rebuild.replay import Spending
-    from wakebook.rebuild.report import Rebuild, Rehearsed, Standing
-    from wakebook.rebuild.site import Site
-    from wakebook.store.sync import Progress
+
+# what the work tree takes from the home as it is, whether it is committed or not
+SHARED = ("config.toml", "prices.toml", "subjects.json", forgotten.FILE)
+
+
+class Built(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    done: Done | None  # None: not complete
+    stopped: Stopped
+    read: int = 0  # transcripts, this time
+    resumed: int = 0  # transcripts that were read before
+
+
+class Rehearsed(msgspec.Struct, frozen=True):
+    transcripts: int
+    entries: int  # that rules find in them
 
 
 def _quiet(what: str, done: int, total: int) -> None:
@@ -51,13 +78,10 @@ class Rebuilds:
 
         `extractor`: rules or model. `model`: another one than [models] main.
         """
-        from wakebook.rebuild.build import Wanted, default_name
-
         self._home.require()
         builder, _ = self._builder(extractor, model)
-        reads, now = builder.extractor.name, self._opened.now()
-        name = branch or default_name(self._home, self._history.git(), reads, now)
-        return builder.build(self._site(name), Wanted(since=since), progress)
+        site = self._site(branch or builder.default_name())
+        return builder.build(site, since, progress)
 
     def plan(
         self,
@@ -68,92 +92,245 @@ class Rebuilds:
         progress: Progress = _quiet,
     ) -> tuple[Rehearsed, Models | None]:
         """What a rebuild would read, and what it would ask a model. Nothing is changed."""
-        from wakebook.base.home import Home
-        from wakebook.rebuild.report import rehearse
-
-        home = self._home
-        home.require()
+        self._home.require()
         builder, models = self._builder(extractor, model, dry=True)
-        home.folder(home.cache)
-        with tempfile.TemporaryDirectory(prefix="rehearsal-", dir=home.cache) as folder:
-            done = rehearse(home, Home(folder), builder, since, progress)
+        with self._home.scratch("rehearsal-") as scratch:
+            done = builder.rehearse(scratch, since, progress)
         return done, models
 
     def listed(self) -> list[Standing]:
         """Every rebuild that is not merged or dropped, and how it stands."""
-        from wakebook.rebuild.report import standings
-
         self._home.require()
-        return standings(self._home, self._history.git())
+        return [self._site(name).standing() for name in names(self._home, self._history.git())]
 
     def check_questions(self, path: Path) -> int:
         """How many labelled questions a file holds. Raises if one is not as it should be."""
-        from wakebook.rebuild.quality import load
-
-        return len(load(path))
+        return len(compare.load_questions(path))
 
     def compare(self, name: str, questions: Path | None = None) -> Rebuild:
         """What would be different. With labelled questions, also how well they are answered."""
-        from wakebook.rebuild.report import report
-
         self._home.require()
-        config = self._opened.config
-        return report(self._home, config, self._site(name), questions, clock.now())
+        site, config = self._site(name), self._opened.config
+        return compare.report(self._home, config, site, questions, clock.now())
 
     def merge(self, name: str) -> Merged:
         """The rebuilt log in the place of this one, with what came since."""
-        from wakebook.rebuild.merge import merge
-
-        opened = self._opened
+        opened, git = self._opened, self._history.git()
         opened.settle()
-        git = self._history.git()
-        done = merge(self._home, opened.config, git, self._site(name), opened.now())
+        done = merge.merge(self._home, opened.config, git, self._site(name), opened.now())
         self._followed()
         return done
 
     def drop(self, name: str) -> Dropped:
-        from wakebook.rebuild.merge import drop
-
         self._home.require()
-        return drop(self._home, self._site(name))
+        return merge.drop(self._home, self._site(name))
 
     def _site(self, name: str) -> Site:
-        from wakebook.rebuild.site import Site
-
         return Site(self._home, self._history.git(), name)
 
     def _builder(
         self, extractor: str, model: str, dry: bool = False
     ) -> tuple[Builder, Models | None]:
-        from wakebook.rebuild.build import Builder
-        from wakebook.rebuild.replay import Spending
-
-        spending, opened = Spending(), self._opened
-        config, models = opened.config, None
+        opened, config, models = self._opened, self._opened.config, None
+        calls = CountedCalls(self._home)
         reader: Extractor
         if extractor == "model":
             from wakebook.learn.ask import ModelExtractor
 
             if model:
                 config = config.with_(models=config.models.with_(main=model))
-            models = self._counted(config, spending, dry)
+            models = opened.models_with(config, dry=dry)
+            models.calls = calls
+            if not models.has("extract"):
+                raise ConfigError(
+                    "No model reads conversations: name one with --model, or as main in [models] "
+                    "of config.toml, and leave extract out of off."
+                )
             reader = ModelExtractor(models, self._home, config.models.request_tokens)
         else:
             from wakebook.learn.select.extractor import RuleExtractor
 
             reader = RuleExtractor()
         git = self._history.git()
-        return Builder(self._home, config, git, reader, spending, opened.now()), models
+        return Builder(self._home, config, git, reader, calls, opened.now()), models
 
-    def _counted(self, config: Config, spending: Spending, dry: bool) -> Models:
-        """Models whose calls a rebuild knows of."""
-        from wakebook.rebuild.replay import CountedCalls
 
-        models = self._opened.models_with(config, dry=dry)
-        models.calls = CountedCalls(self._home, spending)
-        if not models.has("extract"):
-            raise ConfigError(
-                "No model reads conversations: name one with --model, or as main in [models] "
-                "of config.toml, and leave extract out of off."
+class Builder:
+    """One rebuild from its beginning to its commit, or from where it was killed."""
+
+    def __init__(
+        self,
+        home: Home,
+        config: Config,
+        history: History,
+        extractor: Extractor,
+        calls: CountedCalls,
+        now: datetime,
+    ) -> None:
+        self._home = home
+        self._config = config
+        self._history = history
+        self._extractor = extractor
+        self._calls = calls
+        self._now = now
+
+    def default_name(self) -> str:
+        """That of the last rebuild with the extractor that is not complete, so that it goes on.
+
+        Otherwise extractor and day; with a number if one of that name has been merged.
+        """
+        begun: list[Plan] = []
+        for name in names(self._home, self._history):
+            with suppress(WakebookError):  # one that cannot be read, or that is no rebuild
+                site = Site(self._home, self._history, name)
+                there = site.there() and site.commit() and not site.done()
+                plan = Journal(site.home).plan if there else None
+                begun += [plan] if plan and plan.extractor == self._extractor.name else []
+        if begun:
+            return max(begun, key=lambda plan: plan.began).name
+        kind = "rules" if self._extractor.name == RULES else "model"
+        stem = f"{kind}-{self._now:%Y-%m-%d}"
+        for name in (stem, *(f"{stem}-{number}" for number in range(2, 100))):
+            if not Site(self._home, self._history, name).merged():
+                return name
+        raise WakebookError(f"A hundred rebuilds are called {stem}. Choose a name with --branch.")
+
+    def build(self, site: Site, since: datetime | None, progress: Progress) -> Built:
+        """Begin, or go on. A rebuild that is complete is left as it is."""
+        with self._home.reading(f"rebuild/{site.name}") as alone:
+            if not alone:
+                raise Locked(
+                    f"Another process is at the rebuild {site.name}. Wait for it, or choose "
+                    "another --branch."
+                )
+            if done := site.done():
+                self._check_same(site, done.plan, since)
+                done, resumed = site.required(), len(done.plan.transcripts)
+                return Built(name=site.name, done=done, stopped=Stopped(), resumed=resumed)
+            return self._read(site, self._begun(site, since), progress)
+
+    def rehearse(self, scratch: Home, since: datetime | None, progress: Progress) -> Rehearsed:
+        """A rebuild that is only thought through: rules stand in for answers, nothing is changed.
+
+        `scratch`: an empty folder for what it notes down.
+        """
+        items = plans.wanted(plans.listed(self._home), since)
+        self._share(scratch)
+        journal = self._journal(scratch, "rehearsal", items, since, base="")
+        replay = self._replay(scratch, journal)
+        replay.run(items, progress)
+        return Rehearsed(len(items), len(replay.chains.by_id) - len(replay.carried))
+
+    # --- the beginning -----------------------------------------------------------------
+
+    def _check_same(self, site: Site, plan: Plan, since: datetime | None) -> None:
+        """Complains if a rebuild of this name is another than the one that is asked for."""
+        if plan.extractor == self._extractor.name and _day(plan.since) == _day(since):
+            return
+        begun = f" since {_day(plan.since)}" if plan.since else ""
+        raise WakebookError(
+            f"The rebuild {site.name} was begun with {plan.extractor}{begun}. Go on with that, "
+            f"choose another --branch, or `wakebook rebuild --drop {site.name}`."
+        )
+
+    def _begun(self, site: Site, since: datetime | None) -> Journal:
+        if site.merged():
+            raise WakebookError(
+                f"A rebuild {site.name} was merged already ({site.merged_tag}). Choose another "
+                "--branch."
             )
-        return models
+        if site.there() and site.commit() and site.home.root.is_dir():
+            journal = Journal(site.home)
+            if journal.plan is not None:
+                self._check_same(site, journal.plan, since)
+                return journal
+        items = plans.wanted(plans.listed(self._home), since)
+        with self._home.locked():  # all that was waiting is committed, and the notes are current
+            settle(self._home)
+            before = self._history.before_touching
+            notes.update(self._home, self._config, self._now, before=lambda paths: before(*paths))
+            self._history.now(clock.now(), f"before the rebuild {site.name}", ask=False)
+        base = site.repository.head()
+        site.make(base)
+        return self._journal(site.home, site.name, items, since, base)
+
+    def _journal(
+        self, home: Home, name: str, items: Sequence[Listed], since: datetime | None, base: str
+    ) -> Journal:
+        journal = Journal(home)
+        journal.begin(
+            Plan(
+                name=name,
+                extractor=self._extractor.name,
+                since=since,
+                began=clock.now(),
+                base=base,
+                transcripts=tuple(item.path for item in items),
+            )
+        )
+        return journal
+
+    # --- reading -----------------------------------------------------------------------
+
+    def _read(self, site: Site, journal: Journal, progress: Progress) -> Built:
+        assert journal.plan is not None
+        self._share(site.home)
+        known = {one.path: one for one in plans.listed(self._home)}
+        # also those that were removed since
+        items = [known.get(path) or Listed(path, path, FIRST) for path in journal.plan.transcripts]
+        replay = self._replay(site.home, journal)
+        before = len(journal.read())
+        stopped = replay.run(items, progress)
+        complete = not stopped.failed and not stopped.left
+        done = self._finish(site, journal.plan, journal, replay) if complete else None
+        read = len(journal.read()) - before
+        return Built(name=site.name, done=done, stopped=stopped, read=read, resumed=before)
+
+    def _share(self, scratch: Home) -> None:
+        for name in SHARED:
+            there, here = self._home.root / name, scratch.root / name
+            if there.exists():
+                shutil.copyfile(there, here)
+            else:
+                here.unlink(missing_ok=True)
+
+    def _replay(self, scratch: Home, journal: Journal) -> Replay:
+        main = resolve(log.read(self._home).entries)
+        given = (self._home, scratch, self._extractor, main, journal, self._calls)
+        if self._extractor.name == RULES:
+            return InOrder(*given)
+        rounds = InRounds(*given)
+        rounds.together = self._config.models.concurrency
+        return rounds
+
+    # --- the end -----------------------------------------------------------------------
+
+    def _finish(self, site: Site, plan: Plan, journal: Journal, replay: Replay) -> Done:
+        home, main, entries = site.home, replay.main, replay.log()
+        done = Done(
+            plan=plan,
+            kept=journal.kept(),
+            entries=len(entries),
+            calls=sum(step.calls for step in journal.steps),
+            cost=round(sum(step.cost for step in journal.steps), 8),
+            unpriced=sum(step.unpriced for step in journal.steps),
+        )
+        before = subjects.load(self._home)
+        used, was = ({one.subject for one in every} for every in (entries, main.entries))
+        with home.locked():
+            log.rewrite(home, [encode(entry) for entry in entries])
+            subjects.save(home, carry.completed(replay.registry, before, used, was))
+            carry.follow(home, main, resolve(entries))
+            notes.update(home, quiet(self._config), self._now, full=True)
+            home.replace(home.root / plans.FILE, plans.encode(done))
+            repository = Repository.find(home.root)
+            assert repository is not None
+            paths = [*repository.changed(*TRACKED), home.root / plans.FILE]
+            body = f"Extractor: {plan.extractor}\nTranscripts: {len(plan.transcripts)}"
+            repository.commit("extract", site.name, paths, body)
+        return done
+
+
+def _day(since: datetime | None) -> str:
+    """An age, like 7d, is another moment each time, and means a day."""
+    return f"{since.astimezone(UTC):%Y-%m-%d}" if since else ""

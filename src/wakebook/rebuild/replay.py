@@ -1,34 +1,44 @@
 """Replay: transcripts through an extractor, as if they were said again.
 
-This is what `InOrder` (rules) and `InRounds` (a model) have in common: the new log as it grows,
-what of it is written down, and what comes along from the old one.
+InOrder: rules read in the order in which sweeps have read (`schedule`), each turn with what was
+known by then. The log comes out as the sweeps have made it, byte for byte the same each time.
+
+InRounds: a model reads conversations of different sessions at the same time. What it found is
+taken in the order in which it was said. A transcript at which it fails is tried again by the next
+run; if it fails again, what was found in it before stays.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from threading import Lock
-from typing import Any
 
 import msgspec
 
-from wakebook.base.errors import WakebookError
+from wakebook.base.errors import LeftAlone, ModelError, NotAsked, TranscriptError
 from wakebook.base.home import Home
 from wakebook.capture import archive
 from wakebook.capture import state as states
-from wakebook.learn import reread as whole
-from wakebook.learn.entries import Source, admitted, related
+from wakebook.capture.archive import Turn
+from wakebook.learn import reread
+from wakebook.learn.entries import Source, admitted, complete, related
 from wakebook.learn.extract import Draft, Extractor, Scene
+from wakebook.learn.select.ledger import Ledger
+from wakebook.log import subjects
 from wakebook.log.chains import Chains, extend, resolve
-from wakebook.log.entry import Entry, as_dict, from_dict
-from wakebook.log.subjects import Registry
+from wakebook.log.entry import Entry, as_dict
 from wakebook.models.calls import Call, Calls
-from wakebook.rebuild import compare as carry
-from wakebook.rebuild.plan import Listed, Plan
+from wakebook.rebuild import carry
+from wakebook.rebuild.plan import Journal, Listed, Step
 
 Progress = Callable[[str, int, int], None]
+BUNCH = 50  # transcripts between two writes
+PATIENCE = 3  # failures in a row
+TRIES = 2  # of one transcript, before it stays as it was read
 
 
 class Stopped(msgspec.Struct, frozen=True):
@@ -39,6 +49,27 @@ class Stopped(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class CountedCalls(Calls):
+    """The calls of a home, as ever; and this rebuild counts its own. Several threads add."""
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(home)
+        self._counting = Lock()
+        self._fresh: list[Call] = []
+
+    def add(self, call: Call) -> None:
+        with self._counting:
+            self._fresh.append(call)
+        super().add(call)
+
+    def taken(self) -> tuple[int, float, int]:
+        """Calls, dollars, and calls without a price, since the last time."""
+        with self._counting:
+            calls, self._fresh = self._fresh, []
+        cost = round(sum(one.cost or 0.0 for one in calls), 8)
+        return len(calls), cost, sum(one.cost is None for one in calls)
+
+
 class Replay(ABC):
     def __init__(
         self,
@@ -46,62 +77,71 @@ class Replay(ABC):
         scratch: Home,
         extractor: Extractor,
         main: Chains,
-        registry: Registry,
-        now: datetime,
-        spending: Spending,
+        journal: Journal,
+        calls: CountedCalls,
     ) -> None:
-        """`home`: whose transcripts are read; `scratch`: where it says what it left out."""
+        """`home`: whose transcripts are read; `scratch`: where it says what it left out. What
+        stands in the journal is taken from there."""
+        assert journal.plan is not None
         self._home = home
         self._scratch = scratch
         self._extractor = extractor
-        self._main = main
-        self._now = now
-        self._old: dict[str, list[Entry]] = {}
-        for entry in main.entries:
-            self._old.setdefault(entry.transcript, []).append(entry)
+        self.main = main
+        self._old = carry.by_transcript(main.entries)
+        self._now = journal.plan.began
         self._folders = {one.id: one.cwd for one in states.load(home).sessions.values()}
+        self._journal = journal
+        self._calls = calls
+        self._paths = frozenset(journal.plan.transcripts)
+        self.chains = resolve(())
+        known, name = subjects.load(home), extractor.name
+        self.registry = carry.first_registry(known, main, name, self._project)
+        self.carried = journal.carried()
         self._found: dict[str, list[Entry]] = {}  # transcript -> what was found in it
         self._fresh: list[Entry] = []  # since the last write
-        self.carried: set[str] = set()
-        self._carried_now: list[str] = []
-        self.chains = resolve(())
-        self.registry = registry
-        self._spending = spending
-
-    @abstractmethod
-    def run(self, items: Sequence[Listed], journal: Journal, progress: Progress) -> Stopped:
-        """Read what has not been read. What stands in the journal is taken from there."""
-
-    def _resume(self, journal: Journal) -> None:
-        self.carried = journal.carried()
         for entry in journal.entries():
             self._take([entry])
             if entry.id not in self.carried:
                 self._found.setdefault(entry.transcript, []).append(entry)
-        self._fresh, self._carried_now = [], []
+        self._fresh = []
+        self._done = journal.read()
+        self._turns = (
+            dict(journal.steps[-1].turns) if journal.steps else {}
+        )  # of those read in part
+        self._step = Step()  # since the last write
+
+    @abstractmethod
+    def run(self, items: Sequence[Listed], progress: Progress) -> Stopped:
+        """Read what has not been read."""
 
     def log(self) -> list[Entry]:
         """The new log, once everything was read."""
-        lines = list(self.chains.entries)
-        at = self._at
         return [
-            carry.relinked(one, self._main, self.chains, self.carried, at)
+            carry.relinked(one, self.main, self.chains, self.carried, self._at)
             if one.id in self.carried and one.replaces and one.id not in self.chains.replaced_by
             else one
-            for one in lines
+            for one in self.chains.entries
         ]
 
     def _at(self, path: str) -> Sequence[Entry]:
         return self._found.get(path, ())
 
-    # --- one transcript ----------------------------------------------------------------
-
     def _source(self, path: str) -> tuple[Source, str]:
+        """A transcript, and what it is about."""
         transcript = archive.read(self._home, path)
-        source = whole.source_of(transcript, self._now)
+        source = reread.source_of(transcript, self._now)
         cwd = self._folders.get(source.session, "")
-        old = self._old.get(path, ())
-        return source, whole.subject_of(transcript.front, old, cwd)
+        return source, reread.subject_of(transcript.front, self._old.get(path, ()), cwd)
+
+    def _project(self, entry: Entry) -> str:
+        """The working folder's subject of the conversation that an entry is from."""
+        if entry.transcript not in self._paths:
+            return ""
+        try:
+            front = archive.read(self._home, entry.transcript).front
+        except TranscriptError:
+            return ""
+        return reread.subject_of(front, (), self._folders.get(entry.session, ""))
 
     def _scene(self, path: str, subject: str, ends: bool) -> Scene:
         return Scene(
@@ -116,19 +156,24 @@ class Replay(ABC):
         self._found.setdefault(source.path, []).extend(entries)
         self._take(entries)
 
+    def _ended(self, path: str) -> None:
+        self._turns.pop(path, None)
+        self._done.add(path)
+        self._step.read.append(path)
+
     def _stays(self, path: str, reason: str) -> None:
         """A transcript that cannot be read anew keeps what was found in it before."""
         self._scratch.trace("failure", where=f"rebuild of {path}", error=reason)
         for entry in self._old.get(path, ()):
             self._carry(entry)
-
-    # --- what comes along --------------------------------------------------------------
+        self._ended(path)
+        self._step.kept.append(path)
 
     def _carry(self, entry: Entry) -> None:
-        entries = carry.linked(entry, self._main, self.chains, self._at)
+        entries = carry.linked(entry, self.main, self.chains, self._at)
         new = [one.id for one in entries]
         self.carried.update(new)
-        self._carried_now += new
+        self._step.carried += new
         self._take(entries)
 
     def _take(self, entries: Sequence[Entry]) -> None:
@@ -136,163 +181,249 @@ class Replay(ABC):
         self.registry = self.registry.ensure(one.subject for one in entries)
         self._fresh += entries
 
-    def _write(self, journal: Journal, read: Position) -> None:
-        done = step(self._fresh, self._carried_now, read.fresh)
-        done.kept, done.failed = read.kept, read.failed
-        done.turns = {path: count for path, count in read.turns.items() if count}
-        done.calls, done.cost, done.unpriced = self._spending.taken()
-        if done != Step(turns=done.turns):
-            journal.add(done)
-        self._fresh, self._carried_now = [], []
-        read.written()
+    def _write(self) -> None:
+        step = self._step
+        step.entries = [as_dict(one) for one in self._fresh]
+        step.turns = {path: count for path, count in self._turns.items() if count}
+        step.calls, step.cost, step.unpriced = self._calls.taken()
+        if step != Step(turns=step.turns):
+            self._journal.add(step)
+        self._fresh, self._step = [], Step()
 
 
-class Position:
-    """How far the transcripts have been read, and what of that is not written down yet."""
-
-    def __init__(self, journal: Journal) -> None:
-        self.done = journal.read()
-        self.turns = dict(journal.turns())  # of those that are read in part
-        self.open: dict[str, tuple[Source, str]] = {}
-        self.last = ""
-        self.written()
-
-    def written(self) -> None:
-        self.fresh: list[str] = []
-        self.kept: list[str] = []
-        self.failed: dict[str, str] = {}
-
-    def ended(self, path: str, kept: bool = False) -> None:
-        self.open.pop(path, None)
-        self.turns.pop(path, None)
-        self.done.add(path)
-        self.fresh.append(path)
-        self.kept += [path] if kept else []
-        self.last = path
+# --- rules, in the order of the sweeps ---------------------------------------------------
 
 
-# -----------------------------------------------------------------------------
-# Journal: what a rebuild has read so far, one line a step, in its work tree's `.cache`.
-#
-# A step holds its entries, so that a rebuild that was killed goes on after the last whole line:
-# nothing that was read is read again, nothing that was paid for is paid again. Half a line that
-# a crash left is cut off.
+class Read(msgspec.Struct):
+    """Some more turns of a conversation."""
 
-FILE = "rebuild.jsonl"
-
-
-class Step(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What happened between two writes."""
-
-    read: list[str] = []  # transcripts that are done
-    entries: list[dict[str, Any]] = []  # that came of it, in their order
-    turns: dict[str, int] = {}  # transcript -> turns read so far, of those that are not done
-    carried: list[str] = []  # ids of those that are not from this reading
-    kept: list[str] = []  # transcripts that stay as they were read before
-    failed: dict[str, str] = {}  # transcript -> why, this time
-    calls: int = 0
-    cost: float = 0.0
-    unpriced: int = 0
+    path: str
+    upto: int = 0  # turns, from the first one on
+    ends: bool = False  # all of them, and the conversation ends
+    until: datetime | None = None  # when what the log has next was said
+    first: int = 0  # the first of these turns in which something was found; 0: none
+    said: datetime | None = None  # when that was
 
 
-class Journal:
-    def __init__(self, home: Home) -> None:
-        self._home = home
-        self._path = home.cache / FILE
-        self.steps: list[Step] = []
-        self.plan: Plan | None = None
-        self._whole: bytes | None = None  # without the half line that a crash left
-        self._load()
+def schedule(main: Chains, items: Sequence[Listed]) -> list[Entry | Read]:
+    """In which order rules read, and which entries are carried between, so that nothing but the
+    reading differs.
 
-    def begin(self, plan: Plan) -> None:
-        self._home.folder(self._home.cache)
-        self._home.replace(self._path, msgspec.json.encode(plan) + b"\n")
-        self.plan, self.steps, self._whole = plan, [], None
+    Sweeps read conversations that overlap in portions, and end them hours later. The log shows in
+    which order that was: each entry has its transcript and its turns. The replay goes through it
+    in the same order, and comes to the same log if the rules are the same. Turns in which nothing
+    was found leave no trace: where conversations were read in portions, they are read when they
+    were said. A conversation that the log does not know (it may be lost) is read as a whole, in
+    the order in which they were said, which is that of `items`.
+    """
+    by_path = {item.path: item for item in items}
+    last_entries = _last_entries(main)
+    known = {entry.transcript for entry in main.entries}
+    unknown = deque(item for item in items if item.path not in known)
+    ended: set[str] = set()
+    steps: list[Entry | Read] = []
 
-    def add(self, step: Step) -> None:
-        if self._whole is not None:  # only now: another process may be writing that line
-            self._home.replace(self._path, self._whole)
-            self._whole = None
-        self._home.append(self._path, msgspec.json.encode(step) + b"\n")
-        self.steps.append(step)
+    def read_unknown(before: datetime | None) -> None:
+        while unknown and (before is None or unknown[0].started < before):
+            path = unknown.popleft().path
+            steps.append(Read(path, ends=True))
+            ended.add(path)
 
-    def entries(self) -> list[Entry]:
-        return [from_dict(raw) for step in self.steps for raw in step.entries]
+    for entry in main.entries:
+        item = by_path.get(entry.transcript)
+        read_unknown(item.started if item else entry.timestamp)
+        if item and item.path in ended:
+            continue
+        last = steps[-1] if steps else None
+        same = item is not None and isinstance(last, Read) and last.path == item.path
+        if isinstance(last, Read) and not same:
+            last.until = entry.timestamp
+        if not same:
+            steps.append(Read(item.path) if item else entry)
+        step = steps[-1]
+        if isinstance(step, Read):
+            turn = max(entry.evidence, default=0)
+            step.upto = max(step.upto, turn)
+            if entry.type not in ("question", "handoff"):  # those are found when it ends
+                step.first = min(step.first or turn, turn)
+                step.said = step.said or entry.timestamp
+            if entry.id in last_entries:
+                step.ends = True
+                ended.add(step.path)
+    read_unknown(None)
+    return [*steps, *(Read(path, ends=True) for path in by_path if path not in ended)]
 
-    def carried(self) -> set[str]:
-        return {name for step in self.steps for name in step.carried}
 
-    def read(self) -> set[str]:
-        return {path for step in self.steps for path in step.read}
+def _last_entries(main: Chains) -> set[str]:
+    """With which each conversation ended: its first handoff, or the last that it has."""
+    found: dict[str, Entry] = {}
+    for entry in main.entries:
+        known = found.get(entry.transcript)
+        if known is None or known.type != "handoff":
+            found[entry.transcript] = entry
+    return {entry.id for entry in found.values()}
 
-    def turns(self) -> dict[str, int]:
-        """How far those are read that are not done."""
-        return self.steps[-1].turns if self.steps else {}
 
-    def kept(self) -> tuple[str, ...]:
-        return tuple(path for step in self.steps for path in step.kept)
+class InOrder(Replay):
+    def run(self, items: Sequence[Listed], progress: Progress) -> Stopped:
+        steps = schedule(self.main, items)
+        self._open: dict[str, tuple[Source, str]] = {}
+        self._ahead: dict[str, deque[int]] = {}  # turns in which the log has something
+        for step in steps:
+            if isinstance(step, Read):
+                self._ahead.setdefault(step.path, deque()).append(step.first)
+        begun = deque(items)
+        going_on: list[str] = []
+        for step in steps:
+            if isinstance(step, Entry):
+                self._carry(step)
+                continue
+            self._ahead[step.path].popleft()
+            if step.said and not step.ends:  # a sweep that read portions: others were read, too
+                while begun and begun[0].started <= step.said:
+                    going_on.append(begun.popleft().path)
+                going_on = [path for path in going_on if path not in self._done]
+                for path in going_on:
+                    if path != step.path:
+                        self._some_more(Read(path, until=step.said))
+            self._some_more(step)
+            if len(self._step.read) >= BUNCH:
+                last = self._step.read[-1]
+                self._write()
+                progress(last, len(self._done), len(items))
+        self._write()
+        return Stopped()
 
-    def failures(self) -> dict[str, int]:
-        """Transcript -> how many times it has failed."""
-        counts: dict[str, int] = {}
-        for step in self.steps:
-            for path in step.failed:
-                counts[path] = counts.get(path, 0) + 1
-        return counts
-
-    def _load(self) -> None:
-        try:
-            data = self._path.read_bytes()
-        except FileNotFoundError:
+    def _some_more(self, step: Read) -> None:
+        """Read on to where the sweep was then, and to the end if it ended."""
+        path = step.path
+        if path in self._done:
             return
-        whole = data[: data.rfind(b"\n") + 1]
-        lines = whole.splitlines()
         try:
-            if lines:
-                self.plan = msgspec.json.decode(lines[0], type=Plan)
-                self.steps = [msgspec.json.decode(line, type=Step) for line in lines[1:]]
-        except msgspec.MsgspecError as error:
-            raise WakebookError(
-                f"{self._path}: not written by this version ({error}). `wakebook rebuild --drop "
-                "NAME` removes this rebuild; then begin anew."
-            ) from error
-        self._whole = whole if len(whole) != len(data) else None
+            source, subject = self._open.get(path) or self._source(path)
+            self._open[path] = (source, subject)
+            first = self._turns.get(path, 0)
+            ahead = next((turn for turn in self._ahead.get(path, ()) if turn), 0)
+            last = None if step.ends else _reached(source.turns, step, first, ahead)
+            if last is not None and last <= first:
+                return
+            scene = self._scene(path, subject, step.ends)
+            drafts = reread.read(self._scratch, self._extractor, source, scene, first, last)
+        except TranscriptError as error:
+            self._open.pop(path, None)
+            self._stays(path, str(error))
+            return
+        self._admit(source, drafts)
+        if last is not None:
+            self._turns[path] = last
+        else:
+            del self._open[path]
+            self._ended(path)
 
 
-def step(entries: Sequence[Entry], carried: Sequence[str], read: Sequence[str]) -> Step:
-    return Step(read=list(read), entries=[as_dict(one) for one in entries], carried=list(carried))
+def _reached(turns: Sequence[Turn], step: Read, first: int, ahead: int) -> int:
+    """How many turns had been read: to what was found, and what else was said by then."""
+    certain = min(max(step.upto, first), len(turns))
+    count = certain
+    while (
+        count < len(turns)
+        and count + 1 != ahead
+        and step.until is not None
+        and turns[count].at <= step.until
+    ):
+        count += 1
+    return max(certain, complete(turns[:count]))  # an agent's last turn could still grow
 
 
-# -----------------------------------------------------------------------------
-# Spending: the calls of one rebuild, counted while they are written down like all others.
+# --- a model, several conversations at a time --------------------------------------------
 
 
-class Spending:
-    """Calls and dollars since the last time somebody asked. Several threads add to it."""
+class InRounds(Replay):
+    together = 1  # conversations, at most
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._calls: list[Call] = []
+    def run(self, items: Sequence[Listed], progress: Progress) -> Stopped:
+        replayed = frozenset(one.path for one in items) - frozenset(self._journal.kept())
+        along = carry.carried(self.main, replayed)
+        # still to be carried, oldest last
+        self._waiting = [one for one in reversed(along) if one.id not in self.chains.by_id]
+        stopped = self._rounds(items, progress)
+        if not stopped.failed and not stopped.left:
+            self._carry_until(None)
+        self._write()
+        return stopped
 
-    def add(self, call: Call) -> None:
-        with self._lock:
-            self._calls.append(call)
+    def _rounds(self, items: Sequence[Listed], progress: Progress) -> Stopped:
+        tries = self._journal.failures()
+        failed: dict[str, str] = {}
+        left = [one for one in items if one.path not in self._done]
+        streak = 0
+        with ThreadPoolExecutor(self.together) as pool:
+            while left:
+                self._carry_until(left[0].started)
+                now, left = self._round(left)
+                # with the scene as it is before the round: nothing changes while others read
+                scenes = [self._scene_of(item.path) for item in now]
+                results = list(pool.map(self._attempt, now, scenes))
+                for item, result in zip(now, results, strict=True):
+                    if not isinstance(result, ModelError | TranscriptError):
+                        streak = 0
+                        self._admit(result[0], _unsaid(result[1], self._fresh))
+                        self._ended(item.path)
+                        continue
+                    streak += not isinstance(result, TranscriptError)
+                    asked = not isinstance(result, NotAsked | LeftAlone)
+                    often = asked and tries[item.path] + 1 >= TRIES
+                    if isinstance(result, TranscriptError) or often:
+                        self._stays(item.path, str(result))
+                        continue
+                    failed[item.path] = str(result)
+                    if asked:
+                        self._step.failed[item.path] = str(result)
+                self._write()
+                progress(now[-1].path, len(items) - len(left), len(items))
+                stop = next((one for one in results if isinstance(one, NotAsked | LeftAlone)), None)
+                if stop or streak >= PATIENCE:
+                    reason = str(stop) if stop else "The model failed too often in a row."
+                    return Stopped(failed, len(left), reason)
+        return Stopped(failed)
 
-    def taken(self) -> tuple[int, float, int]:
-        """Calls, dollars, and calls without a price; the count begins anew."""
-        with self._lock:
-            calls, self._calls = self._calls, []
-        cost = round(sum(one.cost or 0.0 for one in calls), 8)
-        return len(calls), cost, sum(one.cost is None for one in calls)
+    def _round(self, left: list[Listed]) -> tuple[list[Listed], list[Listed]]:
+        """The next conversations of different sessions, and the rest."""
+        count = 1
+        sessions = {left[0].session}
+        until = self._waiting[-1].timestamp if self._waiting else None
+        while count < min(self.together, len(left)):
+            item = left[count]
+            if item.session in sessions or (until and item.started > until):
+                break  # what it says builds on what is read now
+            sessions.add(item.session)
+            count += 1
+        return left[:count], left[count:]
+
+    def _scene_of(self, path: str) -> Scene | None:
+        try:
+            return self._scene(path, self._source(path)[1], True)
+        except TranscriptError:
+            return None  # as `_attempt` will find
+
+    def _attempt(
+        self, item: Listed, scene: Scene | None
+    ) -> tuple[Source, list[Draft]] | ModelError | TranscriptError:
+        try:
+            source, _ = self._source(item.path)
+            assert scene is not None
+            return source, reread.read(self._scratch, self._extractor, source, scene)
+        except (ModelError, TranscriptError) as error:
+            return error
+
+    def _carry_until(self, moment: datetime | None) -> None:
+        while self._waiting and (moment is None or self._waiting[-1].timestamp < moment):
+            self._carry(self._waiting.pop())
 
 
-class CountedCalls(Calls):
-    """The calls of a home, as ever; and this rebuild knows of its own."""
-
-    def __init__(self, home: Home, spending: Spending) -> None:
-        super().__init__(home)
-        self._spending = spending
-
-    def add(self, call: Call) -> None:
-        self._spending.add(call)
-        super().add(call)
+def _unsaid(drafts: Sequence[Draft], round_: Sequence[Entry]) -> list[Draft]:
+    """Without what another conversation of the same round says already."""
+    if not round_:
+        return list(drafts)
+    ledger = Ledger(round_)
+    return [one for one in drafts if one.type == "handoff" or not ledger.holds(one)]

@@ -1,26 +1,38 @@
 """Site: the branch extract/NAME and its work tree below .cache/rebuild, a home of its own.
 
-The user's checkout is never switched. Whatever somebody removed by hand, the branch or the
-folder, is noticed, and said.
+The user's checkout is never switched. If the branch or the folder was removed by hand, that is
+noticed, and said.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from pathlib import Path
+from datetime import datetime
+
+import msgspec
 
 from wakebook.base.errors import GitError, NotFound
 from wakebook.base.home import Home
 from wakebook.history import branches
 from wakebook.history.history import History
-from wakebook.history.repository import Repository
 from wakebook.rebuild import plan as plans
-from wakebook.rebuild.plan import Done
-from wakebook.rebuild.replay import Journal
+from wakebook.rebuild.plan import Done, Journal
 
 PREFIX = "extract/"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """How a rebuild stands."""
+
+    name: str
+    extractor: str = ""
+    began: datetime | None = None
+    transcripts: int = 0
+    read: int = 0
+    complete: bool = False
+    note: str = ""  # what is wrong with it
 
 
 class Site:
@@ -32,7 +44,7 @@ class Site:
         self.before_tag = f"memory/before/extract-{name}"
         self.merged_tag = f"memory/extract/{name}"
         self._main = home
-        self.repository: Repository = history.required()
+        self.repository = history.required()
         self.folder = home.cache / "rebuild" / name
         self.home = Home(self.folder / self.repository.prefix)
 
@@ -68,10 +80,37 @@ class Site:
                 f"There is no rebuild {self.name} (branch {self.branch}). `wakebook rebuild "
                 "--list` shows what there is."
             )
-        if not self.there():  # somebody removed the folder: the branch has everything
+        if not self.there():  # the folder was removed: the branch has everything
             shutil.rmtree(self.folder, ignore_errors=True)
             branches.check_out(self.repository, self.folder, self.branch)
         return done
+
+    def standing(self) -> Standing:
+        if done := self.done():
+            total = len(done.plan.transcripts)
+            return Standing(
+                name=self.name,
+                extractor=done.plan.extractor,
+                began=done.plan.began,
+                transcripts=total,
+                read=total,
+                complete=True,
+                note="merged; `--merge` again removes what is left of it" if self.merged() else "",
+            )
+        if not self.there():
+            return Standing(name=self.name, note="its work tree was removed before it was complete")
+        if not self.commit():
+            return Standing(name=self.name, note="its branch was removed")
+        journal = Journal(self.home)
+        if journal.plan is None:
+            return Standing(name=self.name, note="it was stopped before it began")
+        return Standing(
+            name=self.name,
+            extractor=journal.plan.extractor,
+            began=journal.plan.began,
+            transcripts=len(journal.plan.transcripts),
+            read=len(journal.read()),
+        )
 
     # --- making and removing -----------------------------------------------------------
 
@@ -102,10 +141,9 @@ class Site:
         """Record in git that the branch is part of the current one, whose files stay as they
         are. Only in the home's own repository: another one's history is its owner's."""
         repository, tip = self.repository, self.commit()
-        head = repository.head()
         if not repository.own or not tip or branches.ahead(repository, self.branch) == 0:
             return False
-        message = f"extract: {self.name} is part of this now"
+        head, message = repository.head(), f"extract: {self.name} is part of this now"
         made = repository.commit_tree(message, head, tip)
         repository.git("update-ref", "-m", message, "HEAD", made, head)
         return True
@@ -113,12 +151,8 @@ class Site:
 
 def names(home: Home, history: History) -> list[str]:
     """Every rebuild that has a branch or a folder."""
-    repository = history.required()
-    found = {one.name.removeprefix(PREFIX) for one in branches.branches(repository, f"{PREFIX}*")}
-    below = home.cache / "rebuild"
-    folders = below.iterdir() if below.is_dir() else iter(())
-    return sorted(found | {path.name for path in folders if _is_tree(path)})
-
-
-def _is_tree(path: Path) -> bool:
-    return (path / ".git").exists()
+    found = branches.branches(history.required(), f"{PREFIX}*")
+    folders = (home.cache / "rebuild").glob("*/.git")
+    return sorted(
+        {one.name.removeprefix(PREFIX) for one in found} | {path.parent.name for path in folders}
+    )
