@@ -14,6 +14,7 @@ from wakebook.log.entry import Entry
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+MAP = (ROOT / "docs" / "README.md").read_text()
 FORMATS = (ROOT / "docs" / "formats.md").read_text()
 
 
@@ -40,23 +41,27 @@ def test_every_field_of_an_entry_is_documented() -> None:
             assert f"| `{name}` |" in FORMATS, name
 
 
-def test_every_exit_code_is_in_the_readme() -> None:
+def test_every_exit_code_is_on_the_map() -> None:
     codes = {cls.exit_code for cls in WakebookError.__subclasses__()}
-    listed = README[README.index("Exit codes:") :].split("\n\n")[0]
+    listed = MAP[MAP.index("## Exit codes") :]
     for code in codes | {0, 1, 2, 10}:
         assert re.search(rf"\b{code}\b", listed), code
 
 
-def test_every_module_of_the_core_is_in_the_file_tree() -> None:
-    tree = README[README.index("src/wakebook/ ") :]
+def test_every_room_is_in_the_file_tree() -> None:
+    tree = README[README.index("\nsrc/wakebook/\n") :]
     for path in (ROOT / "src" / "wakebook").glob("*.py"):
-        if path.name not in ("__main__.py",):
+        if not path.name.startswith("__") and path.name != "version.py":
             assert path.name in tree, path.name
     for path in (ROOT / "src" / "wakebook").iterdir():
-        if path.is_dir() and not path.name.startswith("_"):
+        if (path / "__init__.py").exists():
             assert f"{path.name}/" in tree, path.name
-    for path in (ROOT / "src" / "wakebook" / "capture").glob("[a-z]*.py"):
-        assert path.name in tree, path.name
+
+
+def test_every_page_is_on_the_map_and_the_readme_is_short() -> None:
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name == "README.md" or f"({page.name})" in MAP, page.name
+    assert len(README.splitlines()) <= 180
 
 
 def test_links_between_documents_lead_somewhere() -> None:

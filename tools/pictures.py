@@ -1,6 +1,6 @@
 """Draw the pictures of the README: real commands on the sample sessions, as SVG.
 
-    python tools/pictures.py            writes docs/pictures/*.svg
+python tools/pictures.py            writes docs/pictures/*.svg
 """
 
 from __future__ import annotations

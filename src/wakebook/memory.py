@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -306,19 +306,11 @@ class Memory:
         """
         from wakebook.imports.imports import lend_shelf, priced, take_over
 
-        self.home.require()
-        place = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111
-        if dry:
-            with self.rehearsal() as copy:
-                lend_shelf(self.home.root, copy.home.root)
-                return priced(copy.import_(source, place, progress=progress), copy.models.planned)
-
-        def catch_up(
-            found: list[Session], reader: Extractor | None, finished: Callable[[Session], None]
-        ) -> Sweep:
-            return self._caught_up(found, reader=reader, closing=True, finished=finished)
-
-        return take_over(self.opened, source, place, catch_up, progress)
+        if not dry:
+            return take_over(self.opened, source, path, self._caught_up, progress)
+        with self.rehearsal() as copy:
+            lend_shelf(self.home.root, copy.home.root)
+            return priced(copy.import_(source, path, progress=progress), copy.models.planned)
 
     @contextmanager
     def rehearsal(self) -> Iterator[Self]:
@@ -344,17 +336,17 @@ class Memory:
 
         A correction is about what it corrects, unless it says otherwise.
         """
-        from wakebook.learn.remember import remember, subject_of
+        from wakebook.learn.remember import remember
 
         with self.opened.writing():
-            old = [self.log.entry(name) for name in replaces]
             entry = remember(
                 self.home,
                 text,
+                self.log.chains(),
                 type_=type_,
-                subject=subject or subject_of(old, self.log.registry()),
+                subject=subject,
                 detail=detail,
-                replaces=[one.id for one in old],
+                replaces=replaces,
                 status=status,
                 pinned=pinned,
             )
@@ -423,23 +415,9 @@ class Memory:
 
     def wake(self) -> str:
         """What a new session should be told. Cached until something changes."""
-        from wakebook.base import cache
+        from wakebook.recall.wake import cached
 
-        self.home.require()
-        kept = cache.read(str(self.home.root), "wake.md")
-        if kept is not None:
-            return kept
-        key = cache.key(str(self.home.root))
-        text = self._told(clock.now())
-        with suppress(OSError):  # a read-only home still wakes, only slower
-            self.home.replace(self.home.cache / "wake.md", f"{key}\n{text}")
-        return text
-
-    def _told(self, now: datetime) -> str:
-        from wakebook.recall.wake import wake
-
-        sessions = self.opened.state().sessions.values()
-        return wake(self.log.chains(), sessions, self.notes.briefing(now))
+        return cached(self.opened, lambda: self.notes.briefing(clock.now()))
 
     def context(
         self,

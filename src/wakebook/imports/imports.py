@@ -6,13 +6,13 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from wakebook.imports.extractor import ImportExtractor
 from wakebook.imports.shelf import FOLDER
-from wakebook.imports.take import TALK, Gathered, gather
+from wakebook.imports.take import TALK, gather
 from wakebook.learn.catch_up import Sweep
 
 if TYPE_CHECKING:
@@ -23,39 +23,43 @@ if TYPE_CHECKING:
     from wakebook.opened import Opened
     from wakebook.store.sync import Progress
 
-# Catches up on some sessions: their reader, and who hears when one is done.
-CatchUp = Callable[["list[Session]", "Extractor | None", Callable[["Session"], None]], Sweep]
+
+class CatchUp(Protocol):
+    def __call__(
+        self,
+        found: Sequence[Session],
+        *,
+        reader: Extractor | None,
+        closing: bool,
+        finished: Callable[[Session], None],
+    ) -> Sweep: ...
 
 
 def take_over(
-    opened: Opened, source: str, path: Path, catch_up: CatchUp, progress: Progress
-) -> Imported:
-    """Put an export or an old memory on the shelf, and catch up on it."""
-    opened.settle()
-    gathered = gather(opened.home, source, path, progress)
-    reader = ImportExtractor(opened.home)
-    done = _read(opened, gathered, reader, catch_up, progress)
-    return gathered.report(done, reader, opened.dry)
-
-
-def _read(
     opened: Opened,
-    gathered: Gathered,
-    reader: ImportExtractor,
+    source: str,
+    path: str | os.PathLike[str],
     catch_up: CatchUp,
     progress: Progress,
-) -> Sweep:
-    if not gathered.paths:
-        return Sweep()
-    found, done = opened.sessions(gathered.paths), 0
-    talk = gathered.source in TALK
+) -> Imported:
+    """Put an export or an old memory on the shelf, and catch up on it."""
+    place = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111
+    opened.settle()
+    gathered = gather(opened.home, source, place, progress)
+    talk, reader = gathered.source in TALK, ImportExtractor(opened.home)
+    found, read = opened.sessions(gathered.paths) if gathered.paths else [], 0
 
     def finished(session: Session) -> None:
-        nonlocal done
-        done += 1
-        progress(session.ref if talk else "remembering", done, len(found))
+        nonlocal read
+        read += 1
+        progress(session.ref if talk else "remembering", read, len(found))
 
-    return catch_up(found, None if talk else reader, finished)
+    opened.models.insist = False
+    done = Sweep()
+    if found:
+        by = None if talk else reader
+        done = catch_up(found, reader=by, closing=True, finished=finished)
+    return gathered.report(done, reader, opened.dry)
 
 
 def priced(done: Imported, planned: Sequence[Planned]) -> Imported:

@@ -9,13 +9,14 @@ from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import clean
 from wakebook.log import log, subjects
+from wakebook.log.chains import Chains, find_entry
 from wakebook.log.entry import TYPES, Entry, new_id, validate
-from wakebook.log.subjects import Registry
 
 
 def remember(
     home: Home,
     text: str,
+    chains: Chains,
     *,
     type_: str,
     subject: str,
@@ -24,10 +25,14 @@ def remember(
     status: str,
     pinned: bool,
 ) -> Entry:
-    """Under the writer lock. `replaces`: ids that exist."""
+    """Under the writer lock. `replaces`: ids, or unique beginnings of them."""
     if type_ not in TYPES:
         raise WakebookError(f"type {type_!r} is not one of {', '.join(TYPES)}.")
+    old = [find_entry(chains, name) for name in replaces]
     before = registry = subjects.load(home)
+    if not subject:  # a correction is about what it corrects
+        known = (registry.for_entry(one.subject) for one in old if one.subject)
+        subject = next((slug for slug in known if slug), "")
     if subject:
         subject = subjects.slug_of(subject)
         slug = registry.for_entry(subject)
@@ -45,7 +50,7 @@ def remember(
             detail=clean.redact(detail.strip())[0],
             session="manual",
             subject=registry.for_entry(subject) if subject else "",
-            replaces=tuple(replaces),
+            replaces=tuple(one.id for one in old),
             status=(status or "open") if type_ == "task" else None,  # type: ignore[arg-type]
             pinned=pinned,
         )
@@ -54,9 +59,3 @@ def remember(
         subjects.save(home, registry)
     log.append(home, [entry])
     return entry
-
-
-def subject_of(entries: Sequence[Entry], registry: Registry) -> str:
-    """What entries are about, if that is still a subject."""
-    found = (registry.for_entry(one.subject) for one in entries if one.subject)
-    return next((slug for slug in found if slug), "")

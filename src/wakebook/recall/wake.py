@@ -7,15 +7,20 @@ be is shown as a session still open.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
-from wakebook.base import clock
+from wakebook.base import cache, clock
 from wakebook.capture.clean import wrap
 from wakebook.capture.state import Progress
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.query import status
+
+if TYPE_CHECKING:
+    from wakebook.opened import Opened
+
 
 EACH = 8  # decisions or tasks that are listed with a handoff
 FURTHER = """## Looking further
@@ -44,6 +49,20 @@ def wake(chains: Chains, sessions: Iterable[Progress], briefing: Iterable[str]) 
     parts.append("\n".join(briefing))
     parts.append(FURTHER)
     return wrap("\n\n".join(parts))
+
+
+def cached(opened: Opened, briefing: Callable[[], Iterable[str]]) -> str:
+    """What a new session should be told, kept until something changes."""
+    home = opened.home
+    home.require()
+    kept = cache.read(str(home.root), "wake.md")
+    if kept is not None:
+        return kept
+    key = cache.key(str(home.root))
+    text = wake(opened.chains(), opened.state().sessions.values(), briefing())
+    with suppress(OSError):  # a read-only home still wakes, only slower
+        home.replace(home.cache / "wake.md", f"{key}\n{text}")
+    return text
 
 
 def handoffs(chains: Chains, sessions: Iterable[Progress]) -> list[Handoff]:
