@@ -304,7 +304,7 @@ class Memory:
         The same one twice adds nothing. With `dry` it happens to a copy of this home, which is
         thrown away, and no model is asked.
         """
-        from wakebook.imports.imports import lend_shelf, priced, take_over
+        from wakebook.imports.take import lend_shelf, priced, take_over
 
         if not dry:
             return take_over(self.opened, source, path, self._caught_up, progress)

@@ -11,7 +11,7 @@ from wakebook import Entry, Memory
 from wakebook.base import clock
 from wakebook.imports.export import Conversation, Piece
 from wakebook.imports.extractor import ImportExtractor
-from wakebook.imports.shelf import LONGEST, Shelf
+from wakebook.imports.take import LONGEST, Shelf
 
 
 def write(path: Path, text: str, at: str = "2026-05-05T05:00:00Z") -> Path:

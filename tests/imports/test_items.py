@@ -10,8 +10,8 @@ import pytest
 
 from wakebook.base import clock
 from wakebook.imports import markdown
-from wakebook.imports.export import Bad, Conversation, Passed
-from wakebook.imports.items import Item, items, parse
+from wakebook.imports.export import Bad, Conversation, Item, Passed
+from wakebook.imports.markdown import items
 
 
 def found(text: str) -> list[tuple[str, str]]:
@@ -127,7 +127,7 @@ def test_empty_fields_and_pictures_are_no_items() -> None:
 
 def test_an_item_is_told_and_read_again() -> None:
     for item in (Item((), "- one\n  two"), Item(("A", "B c"), "```\n# x\n```")):
-        assert parse(item.told()) == item
+        assert Item.parse(item.told()) == item
 
 
 def test_hostile_notes_take_no_time() -> None:

@@ -27,6 +27,7 @@ from wakebook.base.errors import TranscriptError
 
 T = TypeVar("T")
 
+BETWEEN = " › "  # headings, in the line above an item
 LARGEST = 2 << 30  # bytes of one JSON file
 SUSPECT = 64 << 20  # a member larger than this is looked at twice
 RATIO = 200  # of a member to what it is compressed to: text reaches 20
@@ -43,6 +44,26 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     id: str = ""  # the source's own; empty: the text identifies it
     at: datetime | None = None
     model: str = ""
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One thing that an old memory says."""
+
+    headings: tuple[str, ...]
+    text: str  # Markdown, as it stands in the note
+
+    def told(self) -> str:
+        """The item as a message: its headings in a line above it."""
+        above = f"# {BETWEEN.join(self.headings)}\n\n" if self.headings else ""
+        return above + self.text
+
+    @classmethod
+    def parse(cls, message: str) -> Item:
+        """The inverse of `told`."""
+        first, _, rest = message.partition("\n")
+        if not first.startswith("# "):
+            return cls((), message.strip("\n"))
+        return cls(tuple(first[2:].split(BETWEEN)), rest.strip("\n"))
 
 
 class Conversation(msgspec.Struct, frozen=True, kw_only=True):

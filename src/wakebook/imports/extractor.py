@@ -17,7 +17,7 @@ import msgspec
 
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
-from wakebook.imports import items
+from wakebook.imports.export import BETWEEN, Item
 from wakebook.learn.extract import Draft, Extraction, Scene
 from wakebook.learn.judge.verdict import suspicious
 from wakebook.log.entry import RETRACTED, EntryKind, Status, Type, slugify
@@ -109,14 +109,14 @@ def _same(content: str) -> str:
 
 
 def _draft(message: Message, subjects: Mapping[str, str]) -> Draft:
-    item = items.parse(message.text)
+    item = Item.parse(message.text)
     text = _behind(_BULLET, item.text)
     box = _BOX.match(text)
     text = _behind(_DATE, _behind(_BOX, text))
     content, rest = _parted(text, item.headings)
     sign = _sign(item.headings, content, box[1] if box else "")
     under = [one for one in item.headings if not _ABOUT.fullmatch(one) and not _is_generic(one)]
-    detail = "\n".join(part for part in (items.BETWEEN.join(under), rest) if part)
+    detail = "\n".join(part for part in (BETWEEN.join(under), rest) if part)
     return Draft(
         type=sign.type,
         kind=sign.kind,

@@ -18,8 +18,7 @@ from urllib.parse import quote
 from wakebook.base import clock
 from wakebook.base.errors import TranscriptError
 from wakebook.capture.state import MEMORIES
-from wakebook.imports.export import Bad, Conversation, Export, Part, Piece, required
-from wakebook.imports.items import Item
+from wakebook.imports.export import Bad, Conversation, Export, Item, Part, Piece, required
 
 NAME = "mem0"
 LARGEST = 512 << 20

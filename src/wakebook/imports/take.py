@@ -1,30 +1,50 @@
 """Importing: chats and memories from elsewhere go through the one flow.
 
-What was brought is put on the shelf (<home>/imports) as plain sessions, and those are caught up
-on: archived, read, closed, as any host's. So an import can be killed and run again, and the same
-one twice adds nothing.
+They are put on the shelf, <home>/imports, as plain sessions, and those are caught up on: archived,
+read, closed, as any host's. So an import can be killed and run again, and the same one twice adds
+nothing. A file on the shelf only ever grows: what a later export says in addition is put behind
+what was there, by the ids of the messages, so that a cursor stays where it is. What one
+conversation holds is not put into another: a chat that was branched off begins where it differs.
+Secrets are gone before a file is written.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from wakebook.base import clock
 from wakebook.base.errors import TranscriptError
-from wakebook.base.home import Home
+from wakebook.base.home import PREFIX, Home
+from wakebook.capture import archive
+from wakebook.capture.clean import clean
+from wakebook.capture.hosts import jsonl
+from wakebook.capture.state import holds_memories
+from wakebook.capture.transcript import Message
 from wakebook.imports import chatgpt, claude, markdown, mem0
-from wakebook.imports.export import Bad, Conversation, Export, Part, Passed, members
+from wakebook.imports.export import Bad, Conversation, Export, Part, Passed, Piece, members
 from wakebook.imports.extractor import ImportExtractor
-from wakebook.imports.shelf import Placed, Shelf
 from wakebook.learn.catch_up import Sweep
 
+if TYPE_CHECKING:
+    from wakebook.capture.state import Session
+    from wakebook.learn.extract import Extractor
+    from wakebook.models.chat import Planned
+    from wakebook.opened import Opened
+
+
 Progress = Callable[[str, int, int], None]
+FOLDER = "imports"
+LONGEST = 200_000  # characters of one message
 SOURCES: dict[str, Callable[[Path], Export]] = {
     chatgpt.NAME: chatgpt.read,
     claude.NAME: claude.read,
@@ -43,6 +63,17 @@ TALK = (chatgpt.NAME, claude.NAME)
 GIVEN_UP = "failed before: `wakebook catch-up --retry-failed`"
 HEAD = 1 << 18  # bytes of a file that `guess` looks at
 SIGNS = {b'"chat_messages"': "claude", b'"mapping"': "chatgpt", b'"memory"': "mem0"}
+
+
+class CatchUp(Protocol):
+    def __call__(
+        self,
+        found: Sequence[Session],
+        *,
+        reader: Extractor | None,
+        closing: bool,
+        finished: Callable[[Session], None],
+    ) -> Sweep: ...
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +106,56 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ok(self) -> bool:
         return not self.bad and not self.failed
+
+
+def take_over(
+    opened: Opened,
+    source: str,
+    path: str | os.PathLike[str],
+    catch_up: CatchUp,
+    progress: Progress,
+) -> Imported:
+    """Put an export or an old memory on the shelf, and catch up on it."""
+    place = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111
+    opened.settle()
+    gathered = gather(opened.home, source, place, progress)
+    talk, reader = gathered.source in TALK, ImportExtractor(opened.home)
+    found, read = opened.sessions(gathered.paths) if gathered.paths else [], 0
+
+    def finished(session: Session) -> None:
+        nonlocal read
+        read += 1
+        progress(session.ref if talk else "remembering", read, len(found))
+
+    opened.models.insist = False
+    done = Sweep()
+    if found:
+        by = None if talk else reader
+        done = catch_up(found, reader=by, closing=True, finished=finished)
+    return gathered.report(done, reader, opened.dry)
+
+
+def priced(done: Imported, planned: Sequence[Planned]) -> Imported:
+    """With what a model would have been asked."""
+    costs = [one.cost for one in planned]
+    known = None if None in costs else sum(cost for cost in costs if cost)
+    return msgspec.structs.replace(done, questions=len(planned), cost=known)
+
+
+def lend_shelf(home: Path, copy: Path) -> None:
+    """What was imported before, for a rehearsal. Its files are replaced, never written into."""
+    if (home / FOLDER).is_dir():
+        shutil.copytree(home / FOLDER, copy / FOLDER, copy_function=_linked)
+
+
+def _linked(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+# --- what lies at a path -----------------------------------------------------------------
 
 
 class Gathered:
@@ -210,3 +291,113 @@ def _head(path: Path) -> bytes:
             return archive.open(wanted[0]).read(HEAD) if wanted else b""
     except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError):
         return b""
+
+
+# --- the shelf ---------------------------------------------------------------------------
+
+
+class Placed(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a conversation: how many of its messages were what."""
+
+    path: Path
+    fresh: int = 0  # not there before
+    held: int = 0  # there before
+    elsewhere: int = 0  # in another conversation's file
+    gone: int = 0  # there, and not in this export any more
+    redacted: int = 0  # secrets
+    cut: int = 0  # too long: not all of it was taken
+
+
+class _Kept(msgspec.Struct, omit_defaults=True):
+    """A message in a plain file."""
+
+    role: str
+    content: str
+    id: str
+    timestamp: str = ""
+    model: str = ""
+
+
+class _Id(msgspec.Struct):
+    id: str = ""
+
+
+_ids = msgspec.json.Decoder(_Id)
+
+
+class Shelf:
+    def __init__(self, home: Home, source: str) -> None:
+        self._home = home
+        self._source = source
+        self._folder = home.root / FOLDER / source
+        self._held: dict[str, list[str]] = {}  # file -> ids of its messages
+        self._owned: set[str] = set()  # all of these ids
+        with home.locked():
+            for leftover in self._folder.glob(f"{PREFIX}*.tmp"):  # of an import that was killed
+                leftover.unlink(missing_ok=True)
+        for path, _ in jsonl.files(self._folder, ".jsonl"):
+            lines = path.read_bytes().split(b"\n")
+            found = [one.id for line in lines if line and (one := jsonl.load(_ids, line))]
+            self._hold(path.name, [name for name in found if name])
+
+    def _hold(self, name: str, ids: list[str]) -> None:
+        self._held.setdefault(name, []).extend(ids)
+        self._owned.update(ids)
+
+    def put(self, conversation: Conversation) -> Placed:
+        """Write what is new of a conversation. The same export twice changes nothing."""
+        session = f"{self._source}-{conversation.id}"
+        path = self._folder / f"{archive.file_part(session)}.jsonl"
+        talk = not holds_memories(conversation.channel)
+        held = set(self._held.get(path.name, ()))
+        fresh: dict[str, _Kept] = {}
+        seen: set[str] = set()
+        redacted = cut = elsewhere = 0
+        for number, piece in enumerate(conversation.pieces):
+            kept, secrets = _cleaned(piece, f"{conversation.id}/{number}" if talk else "")
+            seen.add(kept.id)
+            if kept.id in held or kept.id in fresh or not kept.content:
+                continue
+            if talk and kept.id in self._owned:
+                elsewhere += 1
+                continue
+            fresh[kept.id] = kept
+            redacted += secrets
+            cut += len(piece.text) > LONGEST
+        if fresh:
+            self._grow(path, session, conversation.channel, list(fresh.values()))
+        return Placed(
+            path=path,
+            fresh=len(fresh),
+            held=len(held & seen),
+            elsewhere=elsewhere,
+            gone=len(held - seen),
+            redacted=redacted,
+            cut=cut,
+        )
+
+    def _grow(self, path: Path, session: str, channel: str, fresh: list[_Kept]) -> None:
+        with self._home.locked():
+            before = path.read_bytes() if path.exists() else b""
+            header = [] if before else [{"session": session, "channel": channel}]
+            added = b"".join(msgspec.json.encode(line) + b"\n" for line in (*header, *fresh))
+            self._home.replace(path, before + added)
+        self._hold(path.name, [one.id for one in fresh])
+
+
+def _cleaned(piece: Piece, place: str) -> tuple[_Kept, int]:
+    """A message as it is kept: without secrets and Wakebook's own words, and not too long."""
+    text = piece.text
+    if len(text) > LONGEST:
+        left = len(text) - LONGEST
+        text = f"{text[:LONGEST]}\n\n[{left:,} more characters were not imported]"
+    done = clean(Message(role="user", text=text, id=""))
+    said = done.message.text
+    kept = _Kept(
+        role=piece.role,
+        content=said,
+        id=piece.id or hashlib.sha256(f"{place}\x1f{said}".encode()).hexdigest()[:16],
+        timestamp=clock.iso(piece.at) if piece.at else "",
+        model=piece.model,
+    )
+    return kept, done.redacted
