@@ -15,7 +15,7 @@ from typing import Any
 from tests.clients.responses import Ask
 from tests.journeys.command import run, run_json
 from wakebook import Memory
-from wakebook.hosts import wiring
+from wakebook.hosts import host, wiring
 
 STATES = ("ok", "note", "warn", "fail")
 
@@ -51,7 +51,7 @@ class Wired:
         """The worst state by name."""
         found: dict[str, str] = {}
         place = wiring.where(self.memory, self.host)
-        for check in wiring.host(self.host).checks(place, self.memory):
+        for check in host(self.host).checks(place, self.memory):
             found[check.name] = max(found.get(check.name, "ok"), check.state, key=STATES.index)
         return found
 

@@ -12,7 +12,7 @@ import pytest
 
 from wakebook import Memory, WakebookError
 from wakebook.hosts import claude_code
-from wakebook.hosts.wiring import Where
+from wakebook.hosts.plan import Where
 from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
 

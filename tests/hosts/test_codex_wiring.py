@@ -16,7 +16,7 @@ import pytest
 from tests.journeys.command import run, run_json
 from wakebook import Memory
 from wakebook.base.errors import WakebookError
-from wakebook.hosts import codex, codex_config, codex_hooks, wiring
+from wakebook.hosts import codex, wiring
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd")
 THEIRS: dict[str, Any] = {
@@ -176,9 +176,9 @@ def test_whose_hook_it_is() -> None:
         "wakebook hook claude-code Stop",
         "'",
     ]
-    assert all(codex_hooks.is_ours({"command": line}) for line in ours)
-    assert not any(codex_hooks.is_ours({"command": line}) for line in theirs)
-    assert not any(codex_hooks.is_ours(each) for each in ({}, {"command": 3}, "x", None))
+    assert all(codex.is_ours({"command": line}) for line in ours)
+    assert not any(codex.is_ours({"command": line}) for line in theirs)
+    assert not any(codex.is_ours(each) for each in ({}, {"command": 3}, "x", None))
 
 
 # --- config.toml --------------------------------------------------------------------------
@@ -263,21 +263,33 @@ def test_changes_around_the_block_stay(memory: Memory, folder: Path) -> None:
     assert path.read_text() == CONFIG.replace("gpt", "other") + "\n[tui]\n"
 
 
+def test_remarks_of_the_owner_stay(memory: Memory, folder: Path) -> None:
+    path = folder / "config.toml"
+    path.write_bytes(CONFIG.replace("\n", "\r\n").encode())
+    wire(memory)
+    after = '\n# the bell\n[tui]  # mine\nbell = true\n\n[mcp_servers.late]\ncommand = "late"\n'
+    text = path.read_bytes().decode().replace("startup_timeout_sec = 20", "# slow\nx = 1") + after
+    path.write_bytes(text.encode())
+    wiring.unwire(memory, "codex")
+    left = CONFIG.replace("\n", "\r\n") + "\n# slow\n" + after
+    assert path.read_bytes().decode() == left
+
+
 def test_text_that_only_looks_like_ours(folder: Path) -> None:
     path = folder / "config.toml"
-    text = f"note = '''\n{codex_config.MARK}\n[mcp_servers.wakebook]\n'''\n"
-    wired = codex_config.wired(path, text.encode(), ("wakebook",), Path("/h"))
-    with pytest.raises(WakebookError, match="by hand"):
-        codex_config.without(path, wired, ())
+    text = f"note = '''\n{codex.MARK}\n[mcp_servers.wakebook]\n'''\n"
+    wired = codex.with_server(path, text.encode(), ("wakebook",), Path("/h"))
+    assert wired.startswith(text.encode()) and wired.decode().count(codex.MARK) == 2
+    assert codex.without_server(path, wired, ()) == text.encode()
 
 
 def test_odd_paths(folder: Path) -> None:
     command = ('/a "b"\\c/é\x7f/python', "-m", "wakebook")
     home = Path("/my 'home'\n$x")
-    data = codex_config.wired(folder / "config.toml", None, command, home)
+    data = codex.with_server(folder / "config.toml", None, command, home)
     server = tomllib.loads(data.decode())["mcp_servers"]["wakebook"]
     assert [server["command"], *server["args"]] == [*command, "mcp", "--home", str(home)]
-    data = codex_hooks.wired(folder / "hooks.json", None, (*command, "hook"), home)
+    data = codex.with_hooks(folder / "hooks.json", None, (*command, "hook"), home)
     line = json.loads(data)["hooks"]["Stop"][0]["hooks"][0]["command"]
     assert shlex.split(line) == [*command, "hook", "codex", "Stop", "--home", str(home)]
 

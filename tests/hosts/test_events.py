@@ -17,8 +17,10 @@ from tests.hosts.hooking import contents, twice
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory, WakebookError
 from wakebook.base import clock
+from wakebook.hosts import HOSTS
 from wakebook.hosts import hook as process
-from wakebook.hosts.events import ACTS, Work, act_of, answer, do
+from wakebook.hosts import host as module_of
+from wakebook.hosts.events import Work, act_of, answer, do
 
 ASKED = "Which database for the bookings?"
 
@@ -62,7 +64,7 @@ def spoken(found: dict[str, Any]) -> str:
 
 # --- every event of every host -----------------------------------------------------------
 
-ALL = [(host, event, act) for host, events in ACTS.items() for event, act in events.items()]
+ALL = [(host, event, act) for host in HOSTS for event, act in module_of(host).EVENTS.items()]
 
 
 @pytest.mark.parametrize(("host", "event", "act"), ALL, ids=lambda value: str(value) or "-")
@@ -106,7 +108,7 @@ def test_an_event_that_nobody_knows_is_refused_by_name(
 ) -> None:
     with pytest.raises(WakebookError) as caught:
         ask(memory, host, event)
-    assert repr(event if host in ACTS else host) in str(caught.value)
+    assert repr(event if host in HOSTS else host) in str(caught.value)
     assert "There are: " in str(caught.value)
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from wakebook import Memory, WakebookError
-from wakebook.hosts import openclaw, wiring
-from wakebook.hosts import openclaw_json as json5
-from wakebook.hosts.wiring import Where
+from wakebook.hosts import json5, openclaw, wiring
+from wakebook.hosts.plan import Plan, Where
 
 PLAIN = {
     "gateway": {"mode": "local", "port": 18789},
@@ -168,12 +167,10 @@ def _place(memory: Memory) -> Where:
     return wiring.where(memory, "openclaw")
 
 
-def _plan(memory: Memory) -> wiring.Plan:
+def _plan(memory: Memory) -> Plan:
     """As `init` makes it, without the commands: no gateway runs here."""
     plan = openclaw.plan(_place(memory))
-    return wiring.Plan(
-        changes=plan.changes, files=plan.files, settings=plan.settings, notes=plan.notes
-    )
+    return Plan(changes=plan.changes, files=plan.files, settings=plan.settings, notes=plan.notes)
 
 
 # --- where things are --------------------------------------------------------------------
@@ -236,6 +233,24 @@ def test_the_briefing_job_is_added_by_the_hosts_own_command(memory: Memory, tmp_
     assert bare.commands == ()
     assert any(note.startswith("openclaw cron add") for note in bare.notes)
     assert any('"atHour": 5' in note for note in bare.notes)  # suggested, and only that
+
+
+def test_the_briefing_job_goes_with_the_wiring(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _config("{}")
+    jobs = {"jobs": [{"id": "7", "declarationKey": "wakebook-briefing"}, {"id": "8"}]}
+    program, log = tmp_path / "openclaw", tmp_path / "log"
+    program.write_text(f"#!/bin/sh\necho \"$@\" >> {log}\necho '{json.dumps(jobs)}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    wiring.wire(memory, "openclaw", openclaw.plan(_place(memory)))
+    record = _place(memory).folder / "wired.json"  # as an earlier version wrote it
+    moved = '"wakebook.hosts.openclaw"', '"wakebook.adapters.hosts.openclaw_cron"'
+    assert moved[0] in record.read_text()
+    record.write_text(record.read_text().replace(*moved))
+    assert wiring.unwire(memory, "openclaw") == []
+    assert log.read_text().splitlines()[1:] == ["cron list --all --json", "cron rm 7"]
 
 
 # --- what is wrong -----------------------------------------------------------------------

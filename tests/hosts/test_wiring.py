@@ -18,7 +18,7 @@ from tests.journeys.command import run, run_json
 from wakebook import Memory, WakebookError
 from wakebook.base.errors import NotFound
 from wakebook.hosts import pi, wiring
-from wakebook.hosts.wiring import Change, Plan
+from wakebook.hosts.plan import Change, Plan
 
 NAME = "pi"  # whose `without` takes out a whole file that is ours, and nothing else
 OURS = f"{pi.MARK}\nours\n".encode()
@@ -296,6 +296,27 @@ def test_settings_that_somebody_changed_since(memory: Memory, place: Path) -> No
     assert "pi" not in now.get("hosts", {})
     assert now["search"]["max_results"] == 9
     assert "# added later" in memory.home.config.read_text()
+
+
+def test_settings_that_cannot_be_understood_any_more(memory: Memory, place: Path) -> None:
+    wiring.wire(memory, NAME, plan(place, settings=SETTINGS))
+    memory.home.config.write_text("[briefing\n")
+    [note] = wiring.unwire(memory, NAME)
+    assert "briefing.memory_file, hosts.pi by hand" in note
+    assert memory.home.config.read_text() == "[briefing\n"
+    assert wiring.wired(memory, NAME) is None
+
+
+def test_a_remark_beside_a_setting_stays(memory: Memory, place: Path) -> None:
+    text = '[briefing]  # mine\nmemory_file   = "~/mine.md"   # that one\n'
+    memory.home.config.write_text(text)
+    wiring.wire(memory, NAME, plan(place, settings=SETTINGS))
+    now = memory.home.config.read_text()
+    wanted = text.replace("~/mine.md", "~/workspace/MEMORY.md")
+    assert now == f'{wanted}\n[hosts]\npi = ["~/a", "~/b"]\n'
+    memory.home.config.write_text(now + "# later\n")
+    wiring.unwire(memory, NAME)
+    assert memory.home.config.read_text() == f"{text}\n[hosts]\n# later\n"
 
 
 @pytest.mark.parametrize("value", ['~/a "quoted"/MEMORY.md', "~/back\\slash", "~/ünï/文.md", "~/#"])

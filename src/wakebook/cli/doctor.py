@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from wakebook.cli.shared import console, emit, many, options
+from wakebook.hosts import HOSTS
 
 if TYPE_CHECKING:
-    from wakebook.hosts.wiring import Where
     from wakebook.memory import Memory
     from wakebook.upkeep.doctor import Check
 
-HOSTS = {  # its command, the variable that says where its files are, and where they usually are
-    "openclaw": ("openclaw", "OPENCLAW_STATE_DIR", ".openclaw"),
-    "claude-code": ("claude", "CLAUDE_CONFIG_DIR", ".claude"),
-    "codex": ("codex", "CODEX_HOME", ".codex"),
-    "pi": ("pi", "PI_CODING_AGENT_DIR", ".pi"),
-}
 LAST = "round trip"
 SIGNS = {
     "ok": ("✓", "green"),
@@ -35,7 +27,7 @@ SIGNS = {
 @click.command()
 @click.option("--quick", is_flag=True, help="Without the round trip in a temporary home.")
 @click.option("--ask", is_flag=True, help="Ask your models a small question; it may cost a little.")
-@click.option("--host", type=click.Choice([*HOSTS]), help="Only look at how this host is wired.")
+@click.option("--host", type=click.Choice(HOSTS), help="Only look at how this host is wired.")
 @options
 def command(memory: Memory, quick: bool, ask: bool, host: str | None, as_json: bool) -> None:
     """Check everything, and say what to run.
@@ -102,23 +94,10 @@ def _host(memory: Memory, name: str) -> list[Check]:
 
 def _wiring(memory: Memory, name: str) -> Iterable[Check]:
     """What a host's own module finds; nothing if the host is not used here."""
-    from importlib.util import find_spec
+    from wakebook.hosts import host, wiring
 
-    from wakebook.hosts import wiring
-
-    where = wiring.where(memory, name)
-    there = find_spec(f"wakebook.hosts.{name.replace('-', '_')}")
-    if there is None or not _is_used(where, name):
-        return []
-    return wiring.host(name).checks(where, memory)
-
-
-def _is_used(where: Where, name: str) -> bool:
-    """Whether a host is installed, has been run, or was wired by us."""
-    command, variable, folder = HOSTS[name]
-    found = shutil.which(command, path=where.env.get("PATH", ""))
-    files = Path(where.env.get(variable) or where.user / folder)
-    return bool(found) or files.is_dir() or where.folder.is_dir()
+    where, module = wiring.where(memory, name), host(name)
+    return module.checks(where, memory) if wiring.is_used(where, module) else []
 
 
 def _unused(name: str) -> Check:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from wakebook.cli.shared import console, emit, options
+from wakebook.hosts import HOSTS
+from wakebook.hosts import host as module_of
 
 if TYPE_CHECKING:
-    from wakebook.hosts.wiring import Plan
+    from wakebook.hosts.plan import Plan
     from wakebook.memory import Memory
 
-HOSTS = ("openclaw", "claude-code", "codex", "pi")
 LONG, WIDE = 100, 300  # lines of a new file, and characters of a line, that are shown
 
 
@@ -93,7 +94,7 @@ def _init(memory: Memory, *, quiet: bool, brief: bool, as_json: bool) -> None:
 def _wire(memory: Memory, name: str, dry: bool, yes: bool, as_json: bool) -> None:
     from wakebook.hosts import wiring
 
-    host = wiring.host(name)
+    host = module_of(name)
     plan = host.plan(wiring.where(memory, name))
     if as_json:
         notes = [] if dry else wiring.wire(memory, name, plan)
@@ -142,7 +143,7 @@ def _undo(memory: Memory, name: str, dry: bool, as_json: bool) -> None:
     if as_json:
         emit({"host": name, "undone": not dry, "files": files, "notes": notes})
         return
-    out, label = console(), wiring.host(name).LABEL
+    out, label = console(), module_of(name).LABEL
     if dry and done:
         for command in done.undo_commands:
             out.print(f"will run: [bold]{escape(shlex.join(command))}[/bold]")

@@ -32,7 +32,7 @@ def command(memory: Memory, port: int | None, as_json: bool) -> None:
 
     With --json, one line for everything that happens. /openapi.json describes all paths.
     """
-    from wakebook.hosts.own import Hooks
+    from wakebook.hosts.backlog import Hooks
     from wakebook.service.serve import serve
 
     serve(memory.home, port, _told_json if as_json else _Told(memory), Hooks)

@@ -1,24 +1,36 @@
-"""Backlog: work that no host waits for, and the thread that works it off.
+"""Backlog: work that no host waits for, and who does it: the service, or a hook's own process.
 
-The same work that waits already is not put a second time; one that runs is, because more may
-have been said since it began. At the end it is worked off first: a clean stop leaves nothing.
+`Hooks` are the hosts' events as the service answers them: a thread works off what follows. `Now`
+does it in the child of a hook's process when there is no service. Both hold .cache/behind.lock as
+long as they read what hosts have said: a session that starts waits for it a little, so that the
+session before is in what it is told.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from wakebook.base import clock
-from wakebook.hosts.events import Work
+from wakebook.base.errors import WakebookError
+from wakebook.base.home import Home
+from wakebook.hosts import HOSTS, host
+from wakebook.hosts.events import Work, act_of, answer, do, undelivered
+from wakebook.memory import Memory
 
+NAME = "behind.lock"  # in .cache/
 ENDINGS = ("close", "reset", "sweep")  # what a new session wants to know about
 
 
 class Backlog:
+    """The same work that waits already is not put a second time; one that runs is, because more
+    may have been said since it began. A clean end works everything off first."""
+
     def __init__(self, cache: Path, do: Callable[[Work], None]) -> None:
         """`cache`: of the home, where other processes see that there is work. `do` raises
         nothing."""
@@ -94,14 +106,6 @@ class Backlog:
             return work
 
 
-# -----------------------------------------------------------------------------
-# behind.lock: held as long as somebody reads what hosts have said, in whatever process.
-#
-# Whoever starts a session waits for it a little, so that the session before is in what it is told.
-
-NAME = "behind.lock"  # in .cache/
-
-
 def hold(cache: Path) -> int:
     """Say that work is under way, until the descriptor is closed. -1 if that cannot be said."""
     try:
@@ -111,19 +115,19 @@ def hold(cache: Path) -> int:
         return -1
     try:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:  # somebody looks at it this moment: it only means less waiting
+    except OSError:  # another process looks at it this moment: it only means less waiting
         os.close(lock)
         return -1
     return lock
 
 
 def wait(cache: Path, seconds: float) -> None:
-    """Until nobody works any more, but not longer than this."""
+    """Until no process works any more, but not longer than this."""
     until = clock.monotonic() + seconds
     try:
         lock = os.open(cache / NAME, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
-        return  # nobody has ever been behind
+        return  # there has never been any work
     try:
         while not _alone(lock) and clock.monotonic() < until:
             clock.sleep(0.02)
@@ -137,3 +141,92 @@ def _alone(lock: int) -> bool:
     except OSError:
         return False
     return True
+
+
+class Hooks:
+    """The events of hosts, as the service answers them; what follows is done in a thread."""
+
+    def __init__(
+        self,
+        home: Home,
+        memory: Callable[[], Memory],
+        done: Callable[[str, str, Exception | None], None],
+    ) -> None:
+        """`done` hears of every work: its act, host/session, and what went wrong."""
+        self.events: Mapping[str, Iterable[str]] = {name: host(name).EVENTS for name in HOSTS}
+        self._memory = memory
+        self._done = done
+        self._backlog = Backlog(home.cache, self._do)
+
+    def act(self, host: str, event: str) -> str:
+        return act_of(host, event)
+
+    def payload(self, body: bytes) -> dict[str, Any]:
+        return payload_of(body)
+
+    def answer(
+        self, memory: Memory, host: str, event: str, payload: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        return answer(memory, host, event, payload, self._backlog)
+
+    def undelivered(self, memory: Memory, host: str, payload: Mapping[str, Any]) -> None:
+        undelivered(memory, host, payload)
+
+    def __len__(self) -> int:
+        return len(self._backlog)
+
+    def end(self) -> None:
+        self._backlog.end()
+
+    def _do(self, work: Work) -> None:
+        failed: Exception | None = None
+        try:
+            do(self._memory(), work)
+        except Exception as error:  # noqa: BLE001 - one work must not end the others
+            failed = error
+        self._done(work.act, f"{work.host}/{work.session}".removesuffix("/"), failed)
+
+
+class Now:
+    """Does what is behind when the answer is out, and waits for other processes that do."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._works: list[Work] = []
+
+    def put(self, work: Work) -> None:
+        self._works.append(work)
+
+    def late(self, host: str, data: bytes) -> None:
+        """The answer came too late."""
+        undelivered(self._memory, host, payload_of(data))
+
+    def wait(self, seconds: float) -> None:
+        wait(self._memory.home.cache, seconds)
+
+    def work(self) -> None:
+        lock = hold(self._memory.home.cache) if self._works else -1
+        for one in self._works:
+            do(self._memory, one)
+        if lock >= 0:
+            os.close(lock)
+
+
+def begun(root: str, host: str, event: str, data: bytes) -> tuple[bytes, Now]:
+    """The answer, and what is to be done after it."""
+    memory = Memory(root)
+    behind = Now(memory)
+    found = answer(memory, host, event, payload_of(data), behind)
+    body = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace") if found else b""
+    return body, behind
+
+
+def payload_of(data: bytes) -> dict[str, object]:
+    """What a host has sent. Raises WakebookError if it is no JSON object."""
+    try:
+        payload = json.loads(data or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise WakebookError(f"What the host has sent is not JSON: {error}.") from error
+    if not isinstance(payload, dict):
+        raise WakebookError("What the host has sent is no JSON object.")
+    return payload

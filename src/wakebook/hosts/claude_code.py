@@ -21,18 +21,30 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wakebook.base import config
 from wakebook.base.errors import WakebookError
-from wakebook.hosts.wiring import Plan, Where, behind
+from wakebook.hosts.plan import Plan, Where, behind, sessions_in, shipped
+from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
 
 if TYPE_CHECKING:
-    from wakebook.hosts.wiring import Where
     from wakebook.memory import Memory
-    from wakebook.upkeep.doctor import Check
 
 NAME = "claude-code"
 LABEL = "Claude Code"
+PROGRAM = "claude"
+FOLDER = ("CLAUDE_CONFIG_DIR", ".claude")
+EVENTS = {
+    "SessionStart": "wake",
+    "UserPromptSubmit": "context",
+    "PreCompact": "flush",
+    "Stop": "keep",
+    "SessionEnd": "close",
+} | dict.fromkeys(
+    "PostCompact SubagentStart SubagentStop PreToolUse PostToolUse Notification".split(), ""
+)
+LOADS = ("history",)
+KEEPS = True
+CONNECT = f"wakebook init --host {NAME}"
 PLUGIN = "wakebook@wakebook"
 MARKET = "wakebook"
 FILES = Path(__file__).parent / "claude_code_files"
@@ -40,35 +52,33 @@ INSIDE = "plugins/wakebook"  # the plugin, in the marketplace folder
 GRACE = 3  # seconds that the client waits longer than a hook's time box
 
 
+def spoken(event: str, text: str) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
 def plan(where: Where) -> Plan:
     folder = config_folder(where)
-    settings = read_json(folder / "settings.json")
-    read_json(folder / "plugins" / "known_marketplaces.json")
-    read_json(folder / "plugins" / "installed_plugins.json")
-    claude = shutil.which("claude", path=where.env.get("PATH", ""))
-    add = ("plugin", "marketplace", "add", str(where.folder))
-    install = ("plugin", "install", PLUGIN)
-    notes = [*_warnings(settings)]
+    settings, _, _ = _client_files(folder)
+    claude = where.which(PROGRAM)
+    does = [("plugin", "marketplace", "add", str(where.folder)), ("plugin", "install", PLUGIN)]
+    undoes = [("plugin", "uninstall", PLUGIN), ("plugin", "marketplace", "remove", MARKET)]
+    notes = []
+    if settings.get("disableAllHooks"):
+        notes = ["settings.json says disableAllHooks: until that is gone, only the tools work."]
     if claude:
         notes.append("Start a new session, or type /reload-plugins in one that runs.")
     else:
         notes += [
             "`claude` is not on PATH, so nothing of Claude Code's was changed. Run these two:",
-            shlex.join(("claude", *add)),
-            shlex.join(("claude", *install)),
+            *(shlex.join((PROGRAM, *words)) for words in does),
         ]
     return Plan(
         files=files(where),
         by_hand=not claude,
-        commands=((claude, *add), (claude, *install)) if claude else (),
-        undo_commands=(
-            (claude, "plugin", "uninstall", PLUGIN),
-            (claude, "plugin", "marketplace", "remove", MARKET),
-        )
-        if claude
-        else (),
+        commands=tuple((claude, *words) for words in does if claude),
+        undo_commands=tuple((claude, *words) for words in undoes if claude),
         touched=touched(folder),
-        settings=_settings(where, folder),
+        settings=sessions_in(where, "claude_code", folder / "projects"),
         notes=tuple(notes),
     )
 
@@ -105,47 +115,33 @@ def without(where: Where, path: Path, data: bytes) -> bytes | None:
     return (json.dumps(found, indent=2, ensure_ascii=False) + end).encode()
 
 
-# --- the plugin's files ------------------------------------------------------------------
-
-
 def files(where: Where) -> dict[str, bytes]:
     """The shipped folder with this Wakebook and this home in it."""
-    found = {
-        path.relative_to(FILES).as_posix(): path.read_bytes()
-        for path in sorted(FILES.rglob("*"))
-        if path.is_file()
+    found = shipped(FILES)
+    program, *arguments = where.command
+    manifest = json.loads(found[f"{INSIDE}/.claude-plugin/plugin.json"])
+    manifest |= {"version": __version__}
+    hooks = json.loads(found[f"{INSIDE}/hooks/hooks.json"])
+    timeout = math.ceil(where.config.hooks.seconds) + GRACE
+    for event, groups in hooks["hooks"].items():
+        command = shlex.join([*where.hook, NAME, event, "--home", str(where.home)])
+        for hook in (hook for group in groups for hook in group["hooks"]):
+            hook |= {"command": command, "timeout": timeout}
+    server = json.loads(found[f"{INSIDE}/.mcp.json"])
+    words = [*arguments, "mcp", "--home", str(where.home)]
+    server["mcpServers"][MARKET] |= {"command": program, "args": words}
+    filled = {
+        ".claude-plugin/plugin.json": manifest,
+        "hooks/hooks.json": hooks,
+        ".mcp.json": server,
     }
-    for name, change in (
-        (f"{INSIDE}/.claude-plugin/plugin.json", _manifest),
-        (f"{INSIDE}/hooks/hooks.json", _hooks),
-        (f"{INSIDE}/.mcp.json", _server),
-    ):
-        content = change(where, json.loads(found[name]))
-        found[name] = (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+    for name, content in filled.items():
+        text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        found[f"{INSIDE}/{name}"] = text.encode()
     for name in found:
         if name.startswith(f"{INSIDE}/commands/"):
             found[name] = _slash(where, found[name].decode()).encode()
     return found
-
-
-def _manifest(where: Where, content: dict[str, Any]) -> dict[str, Any]:
-    return content | {"version": __version__}
-
-
-def _hooks(where: Where, content: dict[str, Any]) -> dict[str, Any]:
-    box = config.load(where.home / "config.toml").hooks.seconds
-    for event, groups in content["hooks"].items():
-        command = [*where.hook, NAME, event, "--home", str(where.home)]
-        for hook in (hook for group in groups for hook in group["hooks"]):
-            hook |= {"command": shlex.join(command), "timeout": math.ceil(box) + GRACE}
-    return content
-
-
-def _server(where: Where, content: dict[str, Any]) -> dict[str, Any]:
-    program, *arguments = where.command
-    server = content["mcpServers"][MARKET]
-    server |= {"command": program, "args": [*arguments, "mcp", "--home", str(where.home)]}
-    return content
 
 
 def _slash(where: Where, text: str) -> str:
@@ -156,12 +152,17 @@ def _slash(where: Where, text: str) -> str:
     return re.sub(r"(?m)^!`wakebook ", lambda _: f"!`{command} ", text)
 
 
-# --- the client's configuration ----------------------------------------------------------
-
-
 def config_folder(where: Where) -> Path:
-    chosen = where.env.get("CLAUDE_CONFIG_DIR")
-    return Path(chosen) if chosen else where.user / ".claude"
+    chosen = where.env.get(FOLDER[0])
+    return Path(chosen) if chosen else where.user / FOLDER[1]
+
+
+def _client_files(folder: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The client's settings, marketplaces and installed plugins. Raises WakebookError."""
+    plugins = folder / "plugins"
+    settings = read_json(folder / "settings.json")
+    markets = read_json(plugins / "known_marketplaces.json")
+    return settings, markets, read_json(plugins / "installed_plugins.json").get("plugins", {})
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -196,27 +197,8 @@ def _drop(found: dict[str, Any], section: str, name: str) -> None:
             del found[section]
 
 
-def _settings(where: Where, folder: Path) -> dict[str, Any]:
-    """Wakebook reads sessions from ~/.claude; a folder of the user's choice has to be named."""
-    sessions = str(folder / "projects")
-    known = config.load(where.home / "config.toml").hosts.claude_code
-    places = [str(Path(place.replace("~", str(where.user), 1))) for place in known]
-    return {} if sessions in places else {"hosts.claude_code": [*known, sessions]}
+# --- checks: only files are read, the client is not started ------------------------------
 
-
-def _warnings(settings: dict[str, Any]) -> list[str]:
-    if settings.get("disableAllHooks"):
-        return ["settings.json says disableAllHooks: until that is gone, only the tools work."]
-    return []
-
-
-# -----------------------------------------------------------------------------
-# What `wakebook doctor` looks at in Claude Code.
-#
-# Only files are read; the client is not started. A check that finds nothing wrong says so in one
-# line, so that a person sees what was looked at.
-
-CONNECT = f"wakebook init --host {NAME}"
 SEARCH = b"memory_search"
 SECONDS = 20.0  # for another Wakebook to say its version
 LARGEST = 1 << 20  # bytes of a plugin's file that is looked into
@@ -230,14 +212,12 @@ MANAGED = {
 def checks(where: Where, memory: Memory) -> list[Check]:
     """Empty if Claude Code is not used here."""
     folder = config_folder(where)
-    present = folder.is_dir() or shutil.which("claude", path=where.env.get("PATH", ""))
-    if not present:
+    if not folder.is_dir() and not where.which(PROGRAM):
         return []
     try:
-        settings = read_json(folder / "settings.json")
-        markets = read_json(folder / "plugins" / "known_marketplaces.json")
-        installed = read_json(folder / "plugins" / "installed_plugins.json").get("plugins", {})
-        state = read_json(_state_file(where))
+        settings, markets, installed = _client_files(folder)
+        chosen = where.env.get(FOLDER[0])
+        state = read_json((Path(chosen) if chosen else where.user) / ".claude.json")
     except WakebookError as error:
         return [_check("settings", "fail", str(error))]
     wired = PLUGIN in installed or PLUGIN in settings.get("enabledPlugins", {})
@@ -245,19 +225,14 @@ def checks(where: Where, memory: Memory) -> list[Check]:
         return [_check("plugin", "note", f"{LABEL} is here, but not connected.", CONNECT)]
     return [
         *_plugin(where, settings, markets, installed),
-        *_hook_checks(settings, folder / "settings.json"),
-        *_shadows(installed, settings, state),
+        _hook_check(settings, folder / "settings.json"),
+        _shadows(installed, settings, state),
         behind(memory, NAME),
     ]
 
 
 def _check(what: str, state: Any, said: str, run: str = "") -> Check:
-    from wakebook.upkeep.doctor import Check
-
-    return Check(name=f"{NAME} {what}", state=state, said=said, run=run)
-
-
-# --- the plugin --------------------------------------------------------------------------
+    return Check(f"{NAME} {what}", state, said, run)
 
 
 def _plugin(
@@ -282,7 +257,9 @@ def _plugin(
         yield _check("plugin", "warn", said, CONNECT)
     else:
         yield _check("plugin", "ok", "The plugin is installed, enabled and of this version.")
-    lines = [shlex.split(one) for one in _commands(hooks)]
+    groups = [group for event in hooks.values() for group in event]
+    entries = [hook for group in groups for hook in group.get("hooks", ())]
+    lines = [shlex.split(str(hook.get("command", ""))) for hook in entries]
     lines.append([str(server.get("command", "")), *map(str, server.get("args", ()))])
     yield _program(where, lines)
 
@@ -303,12 +280,6 @@ def _not_installed(
     if not enabled:
         return _check("plugin", "fail", "The plugin is disabled.", f"claude plugin enable {PLUGIN}")
     return None
-
-
-def _commands(hooks: dict[str, Any]) -> Iterator[str]:
-    for groups in hooks.values():
-        for group in groups:
-            yield from (str(hook.get("command", "")) for hook in group.get("hooks", ()))
 
 
 def _program(where: Where, lines: list[list[str]]) -> Check:
@@ -346,10 +317,7 @@ def _broken(where: Where, line: list[str]) -> str:
     return ""
 
 
-# --- what can be in the way --------------------------------------------------------------
-
-
-def _hook_checks(settings: dict[str, Any], path: Path) -> Iterator[Check]:
+def _hook_check(settings: dict[str, Any], path: Path) -> Check:
     managed = MANAGED.get(sys.platform)
     try:
         policy = read_json(managed) if managed else {}
@@ -357,23 +325,14 @@ def _hook_checks(settings: dict[str, Any], path: Path) -> Iterator[Check]:
         policy = {}
     if settings.get("disableAllHooks"):
         said = f"{path} says disableAllHooks: nothing is told at the start of a session."
-        yield _check("hooks", "fail", said, f"take disableAllHooks out of {path}")
-    elif policy.get("disableAllHooks") or policy.get("allowManagedHooksOnly"):
+        return _check("hooks", "fail", said, f"take disableAllHooks out of {path}")
+    if policy.get("disableAllHooks") or policy.get("allowManagedHooksOnly"):
         said = f"{managed} allows no hooks of plugins: only the tools work."
-        yield _check("hooks", "fail", said, "ask whoever manages this machine")
-    else:
-        yield _check("hooks", "ok", "Hooks are not switched off.")
+        return _check("hooks", "fail", said, "ask whoever manages this machine")
+    return _check("hooks", "ok", "Hooks are not switched off.")
 
 
-def _state_file(where: Where) -> Path:
-    """Where the client keeps the MCP servers that a user has added."""
-    chosen = where.env.get("CLAUDE_CONFIG_DIR")
-    return (Path(chosen) if chosen else where.user) / ".claude.json"
-
-
-def _shadows(
-    installed: dict[str, Any], settings: dict[str, Any], state: dict[str, Any]
-) -> Iterator[Check]:
+def _shadows(installed: dict[str, Any], settings: dict[str, Any], state: dict[str, Any]) -> Check:
     """Others that offer a memory_search: the model would have to choose between the two."""
     enabled = settings.get("enabledPlugins", {})
     others = [
@@ -387,9 +346,8 @@ def _shadows(
     others += [f"the MCP server {name}" for name, entry in servers.items() if _searches(entry)]
     if others:
         said = f"{', '.join(sorted(others))} offers memory_search too. One of the two is enough."
-        yield _check("tools", "warn", said, "claude mcp list")
-    else:
-        yield _check("tools", "ok", "Nobody else offers memory_search.")
+        return _check("tools", "warn", said, "claude mcp list")
+    return _check("tools", "ok", "Nothing else offers memory_search.")
 
 
 def _searches(entry: Any) -> bool:

@@ -2,7 +2,7 @@
 
 Codex skips a hook in silence until the user has allowed it, on a screen that it shows when it
 starts. We never do that for the user: `init` says it, and the checks ask Codex whether it was
-done.
+done. What Codex remembers about our hooks, in [hooks.state] of config.toml, goes with them.
 """
 
 from __future__ import annotations
@@ -12,24 +12,38 @@ import os
 import re
 import selectors
 import shlex
-import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from wakebook import __version__
-from wakebook.base import clock, config
+from wakebook.base import clock
 from wakebook.base.errors import WakebookError
-from wakebook.hosts import codex_config, codex_hooks
-from wakebook.hosts.wiring import Change, Plan, Where, behind, read
+from wakebook.hosts import claude_code, toml
+from wakebook.hosts.plan import (
+    Change,
+    Plan,
+    Where,
+    behind,
+    misdirected,
+    read,
+    sessions_in,
+    version,
+)
 from wakebook.upkeep.doctor import Check
+from wakebook.version import __version__
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 NAME = "codex"
 LABEL = "Codex"
+PROGRAM = "codex"
+FOLDER = ("CODEX_HOME", ".codex")
+EVENTS = claude_code.EVENTS  # Codex has the same hooks
+LOADS, KEEPS, spoken = claude_code.LOADS, claude_code.KEEPS, claude_code.spoken
+CONNECT = f"wakebook init --host {NAME}"
 MEASURED = (0, 166, 0)  # the version that this was built and is tested with
 TRUST = (
     "Codex runs no hook before you have allowed it. Start `codex` once: it says "
@@ -37,113 +51,333 @@ TRUST = (
     "(later: /hooks). Until then nothing is remembered as it happens."
 )
 OFF = "config.toml turns hooks off ([features] hooks = false): none will run. Take that out."
-
-
-def folder(where: Where) -> Path:
-    chosen = where.env.get("CODEX_HOME", "")
-    return Path(chosen).expanduser() if chosen else where.user / ".codex"
+# What Codex waits for a hook, in seconds: SessionEnd's is at most 3 in Codex itself.
+WAITS = {"SessionStart": 10, "UserPromptSubmit": 10, "PreCompact": 30, "Stop": 10, "SessionEnd": 3}
+SPEAKING = ("SessionStart", "UserPromptSubmit")  # their text may be longer than 2,500 tokens
+SERVER = "wakebook"
+MARK = "# Wakebook's memory tools: put here by `wakebook init --host codex`, taken out by --undo"
+SECONDS = 15.0  # Codex answers in 0.3 s, plus what the slowest MCP server of the user's takes
 
 
 def plan(where: Where) -> Plan:
-    hooks, settings = folder(where) / "hooks.json", folder(where) / "config.toml"
+    hooks, settings = _files(where)
     old, text = read(hooks), read(settings)
     changes = (
-        Change(settings, text, codex_config.wired(settings, text, where.command, where.home)),
-        Change(hooks, old, codex_hooks.wired(hooks, old, where.hook, where.home)),
+        Change(settings, text, with_server(settings, text, where.command, where.home)),
+        Change(hooks, old, with_hooks(hooks, old, where.hook, where.home)),
     )
     changed = tuple(change for change in changes if change.before != change.after)
     notes = [TRUST] if any(change.path == hooks for change in changed) else []
-    if codex_config.hooks_off(settings, text):
+    if _hooks_off(_values(settings, text)):
         notes.append(OFF)
-    return Plan(changes=changed, settings=_settings(where), notes=tuple(notes))
-
-
-def _settings(where: Where) -> dict[str, Any]:
-    """Where its sessions are, if that is not where we look anyway."""
-    sessions = folder(where) / "sessions"
-    known = config.load(where.home / "config.toml").hosts.codex
-    if sessions in [config.expand(each) for each in known]:
-        return {}
-    return {"hosts.codex": [*known, str(sessions)]}
+    own = sessions_in(where, NAME, hooks.parent / "sessions")
+    return Plan(changes=changed, settings=own, notes=tuple(notes))
 
 
 def without(where: Where, path: Path, data: bytes) -> bytes | None:
     """A file of Codex's that was changed since, with our part taken out; None: it was ours."""
     if path.name == "hooks.json":
-        return codex_hooks.without(path, data)
-    return codex_config.without(path, data, _records(where, path, data))
+        return without_hooks(path, data)
+    return without_server(path, data, _records(where, path, data))
+
+
+def _files(where: Where) -> tuple[Path, Path]:
+    chosen = where.env.get(FOLDER[0], "")
+    folder = Path(chosen).expanduser() if chosen else where.user / FOLDER[1]
+    return folder / "hooks.json", folder / "config.toml"
 
 
 def _records(where: Where, path: Path, data: bytes) -> set[str]:
     """What Codex remembers about our hooks, whether they are still in hooks.json or not."""
-    hooks = folder(where) / "hooks.json"
+    hooks = _files(where)[0]
     try:
-        others = codex_hooks.places(hooks, read(hooks), mine=False)
+        others = {
+            f"{hooks}:{_label(event)}:{group}:{at}"
+            for event, groups in _load(hooks, read(hooks)).get("hooks", {}).items()
+            for group, at, handler in _handlers(groups)
+            if not is_ours(handler)
+        }
     except WakebookError:
         return set()
-    labels = tuple(f"{hooks}:{codex_hooks.label(event)}:" for event in codex_hooks.EVENTS)
-    known = codex_config.trust_records(path, data)
-    return {key for key in known - others if key.startswith(labels)}
+    labels = tuple(f"{hooks}:{_label(event)}:" for event in WAITS)
+    return {key for key in _state(_values(path, data)).keys() - others if key.startswith(labels)}
+
+
+# --- hooks.json --------------------------------------------------------------------------
+#
+# Codex knows a hook by its place (file, event, group, number in the group) and remembers which it
+# may run under that name. So ours are added at the end of each event's list: no other hook moves,
+# and none has to be trusted again.
+
+
+def with_hooks(path: Path, before: bytes | None, command: Sequence[str], home: Path) -> bytes:
+    """The file with our hooks, each once; everything else as it was."""
+    data = _load(path, before)
+    hooks = data.setdefault("hooks", {})
+    for event, seconds in WAITS.items():
+        line = shlex.join([*command, NAME, event, "--home", str(home)])
+        ours: dict[str, Any] = {"type": "command", "command": line, "timeout": seconds}
+        ours |= {"additionalContextLimit": 0} if event in SPEAKING else {}
+        groups = hooks.setdefault(event, [])
+        places = [(group, at) for group, at, handler in _handlers(groups) if is_ours(handler)]
+        for group, at in places[:1]:
+            groups[group]["hooks"][at] = ours
+        for group, at in reversed(places[1:]):
+            del groups[group]["hooks"][at]
+        if not places:
+            groups.append({"hooks": [ours]})
+    return _dump(data, before)
+
+
+def without_hooks(path: Path, before: bytes) -> bytes | None:
+    """The file with our hooks taken out; None if nothing else is in it."""
+    data = _load(path, before)
+    hooks = data.get("hooks", {})
+    for event in [event for event in hooks if event in WAITS]:
+        mixed = [group for group in hooks[event] if any(map(is_ours, group.get("hooks", [])))]
+        for group in mixed:
+            group["hooks"] = [each for each in group["hooks"] if not is_ours(each)]
+        emptied = {id(group) for group in mixed if not group["hooks"]}
+        hooks[event] = [group for group in hooks[event] if id(group) not in emptied]
+        if mixed and not hooks[event]:
+            del hooks[event]
+    return None if not hooks and set(data) <= {"hooks"} else _dump(data, before)
+
+
+def is_ours(handler: Any) -> bool:
+    try:
+        words = shlex.split(handler["command"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return False
+    if NAME not in words:
+        return False
+    program = words[: words.index(NAME)]
+    named = len(program) > 1 and Path(program[-2]).name == "wakebook"
+    quick = any("wakebook.__main__" in word for word in program)  # of whatever environment
+    return program[-1:] == ["hook"] and (named or quick)
+
+
+def _label(event: str) -> str:
+    """SessionStart -> session_start"""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+
+
+def _handlers(groups: list[Any]) -> Iterator[tuple[int, int, Any]]:
+    for number, group in enumerate(groups):
+        for at, handler in enumerate(group.get("hooks", [])):
+            yield number, at, handler
+
+
+def _load(path: Path, data: bytes | None) -> dict[str, Any]:
+    if data is None or not data.strip():
+        return {}
+    try:
+        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once)
+        _understand(found)
+    except (ValueError, TypeError) as error:
+        raise WakebookError(
+            f"{path} cannot be understood ({error}). Nothing was changed. "
+            "Repair the file (Codex does not read it like this either), then try again."
+        ) from None
+    assert isinstance(found, dict)
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{twice[0]!r} stands there twice")
+    return dict(pairs)
+
+
+def _understand(data: Any) -> None:
+    hooks = data.get("hooks", {}) if isinstance(data, dict) else None
+    if not isinstance(hooks, dict):
+        raise TypeError('not an object with "hooks"')
+    for event, groups in hooks.items():
+        lists = [group.get("hooks", []) for group in groups if isinstance(group, dict)]
+        if not isinstance(groups, list) or len(lists) < len(groups):
+            raise TypeError(f"{event} is not a list of objects")
+        if not all(isinstance(each, list) for each in lists):
+            raise TypeError(f'"hooks" in {event} is not a list')
+
+
+def _dump(data: dict[str, Any], before: bytes | None) -> bytes:
+    """JSON, indented as the file was."""
+    old = (before or b"").decode("utf-8-sig", "replace")
+    step = re.search(r"\n([ \t]+)\S", old)
+    one_line = bool(old.strip()) and "\n" not in old.strip()
+    indent = None if one_line else step[1] if step else "  "
+    text = json.dumps(data, indent=indent, ensure_ascii=False)
+    return (text + ("" if old.strip() and not old.endswith("\n") else "\n")).encode()
+
+
+# --- config.toml -------------------------------------------------------------------------
+#
+# Ours are tables at the end, under a comment by which we know them again. Every change is checked
+# by reading the values before and after.
+
+
+def with_server(path: Path, before: bytes | None, command: Sequence[str], home: Path) -> bytes:
+    """The file with our server at its end, once; everything else as it was."""
+    import tomlkit
+
+    text = (before or b"").decode("utf-8", "replace")
+    if SERVER in _servers(_values(path, before)):
+        if MARK not in text:
+            raise _refused(path, "already has an MCP server called wakebook that is not ours")
+        text = _cut(path, text, set())
+    arguments = [*command[1:], "mcp", "--home", str(home)]
+    ours = {"command": command[0], "args": arguments, "startup_timeout_sec": 20}
+    ours |= {"default_tools_approval_mode": "approve"}
+    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+    after = (
+        f"{text}{gap}{MARK}\n[mcp_servers.{SERVER}]\n{tomlkit.dumps(ours)}\n"
+        f'[mcp_servers.{SERVER}.tools.forget]\napproval_mode = "prompt"\n'
+    )
+    try:
+        values = tomllib.loads(after)
+    except tomllib.TOMLDecodeError:
+        raise _refused(
+            path, "has its MCP servers in one line, to which none can be added"
+        ) from None
+    if SERVER not in _servers(values) or not _same(values, tomllib.loads(text), set()):
+        raise _refused(path, "cannot be added to safely")
+    return after.encode()
+
+
+def without_server(path: Path, before: bytes, keys: Iterable[str]) -> bytes | None:
+    """The file without our server and without Codex's word on these hooks; None if it was ours."""
+    _values(path, before)
+    after = _cut(path, before.decode(), set(keys))
+    return after.encode() if after.strip() else None
+
+
+def _cut(path: Path, text: str, keys: set[str]) -> str:
+    """Our tables out, and those of [hooks.state] with these keys; checked by the values."""
+    was = tomllib.loads(text)
+    emptied = _state(was).keys() <= keys and bool(keys)
+
+    def goes(name: tuple[str, ...]) -> bool:
+        record = emptied or (len(name) > 2 and name[2] in keys)
+        return name[:2] == ("mcp_servers", SERVER) or (name[:2] == ("hooks", "state") and record)
+
+    try:
+        after = toml.without_tables(text, MARK, goes)
+        done = _same(was, tomllib.loads(after), keys)
+    except ValueError:
+        done = False
+    if not done:
+        raise WakebookError(
+            f"{path} was changed so that our part cannot be told from yours. Nothing was changed. "
+            f"Take [mcp_servers.{SERVER}] out of it by hand."
+        )
+    return after
+
+
+def _same(one: dict[str, Any], other: dict[str, Any], keys: set[str]) -> bool:
+    """Whether two files have the same values, but for ours."""
+    for data in (one, other):
+        _servers(data).pop(SERVER, None)
+        for key in keys & _state(data).keys():
+            del _state(data)[key]
+        if isinstance(data.get("hooks"), dict) and data["hooks"].get("state") == {}:
+            del data["hooks"]["state"]
+        for table in ("hooks", "mcp_servers"):
+            if data.get(table) == {}:
+                del data[table]
+    return repr(one) == repr(other)  # nan is not itself
+
+
+def _servers(data: dict[str, Any]) -> dict[str, Any]:
+    found = data.get("mcp_servers", {})
+    return found if isinstance(found, dict) else {}
+
+
+def _state(data: dict[str, Any]) -> dict[str, Any]:
+    hooks = data.get("hooks", {})
+    found = hooks.get("state", {}) if isinstance(hooks, dict) else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _hooks_off(data: dict[str, Any]) -> bool:
+    features = data.get("features", {})
+    return features.get("hooks", features.get("codex_hooks", True)) is False
+
+
+def _values(path: Path, data: bytes | None) -> dict[str, Any]:
+    try:
+        return tomllib.loads((data or b"").decode())
+    except ValueError as error:
+        raise WakebookError(
+            f"{path} cannot be understood ({error}). Nothing was changed. "
+            "Repair the file, then try again."
+        ) from None
+
+
+def _refused(path: Path, why: str) -> WakebookError:
+    return WakebookError(
+        f"{path} {why}. Nothing was changed. Take that entry out (codex mcp remove {SERVER}), or "
+        f"write the servers as tables ([mcp_servers.NAME]), then try again."
+    )
+
+
+# --- checks ------------------------------------------------------------------------------
 
 
 def checks(where: Where, memory: Memory) -> list[Check]:
     """Is it wired to this home, may its hooks run, are its tools there, is anything behind?"""
-    again = f"wakebook init --host {NAME}"
-    hooks, settings = folder(where) / "hooks.json", folder(where) / "config.toml"
+    hooks, settings = _files(where)
     try:
-        ours = codex_hooks.ours(hooks, read(hooks) or b"")
-        server = codex_config.server(settings, read(settings))
-        off = codex_config.hooks_off(settings, read(settings))
+        events = _load(hooks, read(hooks)).get("hooks", {})
+        values = _values(settings, read(settings))
     except WakebookError as error:
-        return [Check("codex", "fail", str(error), again)]
+        return [Check("codex", "fail", str(error), CONNECT)]
+    ours = {
+        event: str(handler["command"])
+        for event in WAITS
+        for _, _, handler in _handlers(events.get(event, []))
+        if is_ours(handler)
+    }
+    server = _servers(values).get(SERVER)
+    server = server if isinstance(server, dict) else None
     if not ours and server is None:
-        return [Check("codex", "note", "not connected", again)]
-    found = [_hooks(where, ours, hooks, again), _entry(where, server, settings, again)]
-    if off:
+        return [Check("codex", "note", "not connected", CONNECT)]
+    found = [_hooks(where, ours, hooks), _entry(where, server, settings)]
+    if _hooks_off(values):
         found.append(Check("codex hooks", "warn", OFF))
     return [*found, *_asked(where, bool(ours), server is not None), behind(memory, NAME)]
 
 
-def _hooks(where: Where, ours: dict[str, str], path: Path, again: str) -> Check:
-    missing = [event for event in codex_hooks.EVENTS if event not in ours]
+def _hooks(where: Where, ours: dict[str, str], path: Path) -> Check:
+    missing = [event for event in WAITS if event not in ours]
     if missing:
-        return Check("codex hooks", "fail", f"{path} lacks ours for {', '.join(missing)}", again)
+        return Check("codex hooks", "fail", f"{path} lacks ours for {', '.join(missing)}", CONNECT)
     for event, line in ours.items():
-        wrong = _wrong(where, shlex.split(line))
-        if wrong:
-            return Check("codex hooks", "fail", f"{path}: the hook for {event} {wrong}", again)
+        if wrong := misdirected(where, shlex.split(line)):
+            return Check("codex hooks", "fail", f"{path}: the hook for {event} {wrong}", CONNECT)
     return Check("codex hooks", "ok", f"{len(ours)} in {path}")
 
 
-def _entry(where: Where, server: dict[str, Any] | None, path: Path, again: str) -> Check:
+def _entry(where: Where, server: dict[str, Any] | None, path: Path) -> Check:
     if server is None:
-        return Check("codex tools", "fail", f"{path} lacks [mcp_servers.wakebook]", again)
+        return Check("codex tools", "fail", f"{path} lacks [mcp_servers.wakebook]", CONNECT)
     words = [str(server.get("command", "")), *map(str, server.get("args", []))]
-    wrong = _wrong(where, words)
-    if wrong:
-        return Check("codex tools", "fail", f"{path}: the MCP server {wrong}", again)
+    if wrong := misdirected(where, words):
+        return Check("codex tools", "fail", f"{path}: the MCP server {wrong}", CONNECT)
     if server.get("enabled") is False:
         return Check("codex tools", "warn", f"{path}: the MCP server has enabled = false")
     return Check("codex tools", "ok", f"[mcp_servers.wakebook] in {path}")
 
 
-def _wrong(where: Where, words: list[str]) -> str:
-    """What is wrong with a command that a file of Codex's has."""
-    if not shutil.which(words[0], path=where.env.get("PATH", "")):
-        return f"runs {words[0]}, which is not there"
-    home = words[words.index("--home") + 1] if "--home" in words[:-1] else ""
-    if Path(home).expanduser().resolve() != where.home.resolve():
-        return f"is for another home ({home or 'none is named'})"
-    return ""
-
-
 def _asked(where: Where, hooks: bool, tools: bool) -> Iterator[Check]:
     """What Codex itself says."""
-    codex = shutil.which("codex", path=where.env.get("PATH", ""))
+    codex = where.which(PROGRAM)
     if not codex:
         yield Check("codex", "note", "`codex` is not on the PATH, so it was not asked")
         return
-    yield _version(codex, where)
+    yield version(where, PROGRAM, MEASURED)
     questions: dict[str, Any] = {"hooks/list": {"cwds": [str(where.user)]}}
     questions["mcpServerStatus/list"] = {"detail": "toolsAndAuthOnly"}
     answers = ask([codex], where.env, questions)
@@ -154,37 +388,33 @@ def _asked(where: Where, hooks: bool, tools: bool) -> Iterator[Check]:
 
 
 def _trust(answer: Any) -> Check:
-    name, look = "codex trust", "codex"
+    name = "codex trust"
     if answer is None:
         said = "Codex did not say whether it runs our hooks: look at /hooks in it"
-        return Check(name, "note", said, look)
-    ours = [
-        each for entry in answer["data"] for each in entry["hooks"] if codex_hooks.is_ours(each)
-    ]
+        return Check(name, "note", said, PROGRAM)
+    ours = [each for entry in answer["data"] for each in entry["hooks"] if is_ours(each)]
     waiting = [
         each["eventName"] for each in ours if each["trustStatus"] in ("untrusted", "modified")
     ]
     disabled = [each["eventName"] for each in ours if not each["enabled"]]
     if not ours:
-        return Check(name, "fail", "Codex does not see our hooks", f"wakebook init --host {NAME}")
+        return Check(name, "fail", "Codex does not see our hooks", CONNECT)
     if waiting:
-        return Check(name, "fail", f"not allowed yet: {', '.join(waiting)}. {TRUST}", look)
+        return Check(name, "fail", f"not allowed yet: {', '.join(waiting)}. {TRUST}", PROGRAM)
     if disabled:
         said = f"turned off in Codex: {', '.join(disabled)}. Turn them on under /hooks"
-        return Check(name, "warn", said, look)
+        return Check(name, "warn", said, PROGRAM)
     return Check(name, "ok", f"Codex runs all {len(ours)} hooks")
 
 
 def _offered(answer: Any) -> Iterator[Check]:
     """Are our tools there, and does another server have a memory_search?"""
     if answer is None:
-        yield Check(
-            "codex tools", "note", "Codex did not say which tools it has: look at /mcp in it"
-        )
+        said = "Codex did not say which tools it has: look at /mcp in it"
+        yield Check("codex tools", "note", said)
         return
     tools = {server["name"]: set(server["tools"]) for server in answer["data"]}
-    mine = tools.pop(codex_config.NAME, set())
-    if "memory_search" not in mine:
+    if "memory_search" not in tools.pop(SERVER, set()):
         said = "Codex gets no tools from our MCP server"
         yield Check("codex tools", "fail", said, "wakebook mcp < /dev/null")
     for name in sorted(name for name, offered in tools.items() if "memory_search" in offered):
@@ -192,34 +422,11 @@ def _offered(answer: Any) -> Iterator[Check]:
         yield Check("codex tools", "warn", said, f"codex mcp remove {shlex.quote(name)}")
 
 
-def _version(codex: str, where: Where) -> Check:
-    try:
-        done = subprocess.run(
-            [codex, "--version"], env=where.env, capture_output=True, text=True, timeout=10
-        )
-        said = done.stdout.strip()
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return Check("codex version", "warn", f"`codex --version` failed: {error}")
-    number = re.search(r"(\d+)\.(\d+)\.(\d+)", said)
-    if number and tuple(map(int, number.groups())) < MEASURED:
-        wanted = ".".join(map(str, MEASURED))
-        old = f"{said} is older than {wanted}, with which Wakebook was tested"
-        return Check("codex version", "note", old, "codex update")
-    return Check("codex version", "ok", said)
-
-
-# -----------------------------------------------------------------------------
-# What Codex itself says about its set-up: `codex app-server`, asked over its stdio.
-#
-# Only questions are asked. Which hooks may run is the user's to decide, on Codex's own screen.
-
-SECONDS = 15.0  # it answers in 0.3 s, plus what the slowest MCP server of the user's takes
-
-
 def ask(
     codex: Sequence[str], env: Mapping[str, str], questions: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The answers by method; one that did not come in time, or was an error, is missing."""
+    """The answers of `codex app-server` by method; one that did not come in time, or was an
+    error, is missing. Only questions: which hooks may run is the user's to decide."""
     client = {"name": "wakebook", "title": "Wakebook", "version": __version__}
     lines = [{"id": 0, "method": "initialize", "params": {"clientInfo": client}}]
     lines += [{"method": "initialized", "params": {}}]
@@ -240,7 +447,13 @@ def ask(
     except OSError:
         return {}
     finally:
-        _end(child)
+        child.stdin.close()
+        child.stdout.close()
+        try:
+            child.wait(2)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
 
 
 def _answers(out: IO[bytes], names: dict[int, str]) -> dict[str, Any]:
@@ -250,10 +463,10 @@ def _answers(out: IO[bytes], names: dict[int, str]) -> dict[str, Any]:
     with selectors.DefaultSelector() as selector:
         selector.register(out, selectors.EVENT_READ)
         while waiting and selector.select(max(0.0, end - clock.monotonic())):
-            read = os.read(out.fileno(), 65536)
-            if not read:
+            data = os.read(out.fileno(), 65536)
+            if not data:
                 break
-            *lines, rest = (rest + read).split(b"\n")
+            *lines, rest = (rest + data).split(b"\n")
             for answer in map(_object, lines):
                 at = answer.get("id")
                 if at in waiting and "method" not in answer:
@@ -268,14 +481,3 @@ def _object(line: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    for stream in (child.stdin, child.stdout):
-        if stream:
-            stream.close()
-    try:
-        child.wait(2)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()

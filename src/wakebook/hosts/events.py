@@ -1,72 +1,41 @@
 """What a host's event means, and the answer to it.
 
-Every host has its own names for the same few moments; ACTS says which is which. What a host
-waits for is answered at once (wake, context, flush). What it need not wait for (keep, close,
-sweep) is handed to `behind`: the service's queue, or a process of its own. All of it is
-`catch_up`, so an event that comes twice, late or never changes nothing but the moment.
+Every host has its own names for the same few moments; EVENTS of its module says which is which.
+What a host waits for is answered at once (wake, context, flush). What it need not wait for (keep,
+close, reset, sweep) is handed to `behind`: the service's queue, or a process of its own. All of it
+is `catch_up`, so an event that comes twice, late or never changes nothing but the moment.
 """
 
 from __future__ import annotations
 
+import hashlib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from wakebook.base import clock
 from wakebook.base.errors import WakebookError
-from wakebook.hosts.told import Said
+from wakebook.hosts import host as module_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wakebook.base.home import Home
     from wakebook.memory import Memory
 
-CLAUDE = {
-    "SessionStart": "wake",
-    "UserPromptSubmit": "context",
-    "PreCompact": "flush",
-    "Stop": "keep",
-    "SessionEnd": "close",
-    "PostCompact": "",
-    "SubagentStart": "",
-    "SubagentStop": "",
-    "PreToolUse": "",
-    "PostToolUse": "",
-    "Notification": "",
-}
-ACTS: dict[str, dict[str, str]] = {
-    "claude-code": CLAUDE,
-    "codex": CLAUDE,
-    "openclaw": {
-        "before_prompt_build": "context",
-        "before_compaction": "flush",
-        "agent_end": "keep",
-        "before_reset": "reset",
-        "session_end": "reset",
-        "gateway_start": "sweep",
-        "session_start": "",
-        "after_compaction": "keep",
-        "gateway_stop": "",
-    },
-    "pi": {
-        "before_agent_start": "context",
-        "session_before_compact": "flush",
-        "agent_end": "keep",
-        "session_shutdown": "close",
-        "session_start": "sweep",
-    },
-}
 WAKING = ("", "startup", "clear", "compact")  # sources of a session that knows nothing yet
 GOES_ON = ("compaction", "restart", "shutdown", "unknown")  # reasons of an OpenClaw "end"
-BY_HOST = ("identity", "memory", "history")  # what OpenClaw loads by itself
 FIXED = ("identity", "memory", "projects", "handoff", "journal")  # told when a session begins
 PATIENCE = 0.5  # of the time box: a new session waits so long for the end of the one before
 SMALLEST = 200  # tokens of a context
 GOES_ON_MARK = "(told before)\n"
+TOLD_BYTES = 200_000  # of what a session was told; older words have mostly been compacted by then
+TOLD_SECONDS = 14 * 86_400.0  # that they are kept
 NOT_SAID = ("<task-notification>", "<subagent_notification>", "<local-command-", "<command-name>")
 
 
 class Work(NamedTuple):
-    """What somebody does while the host goes on."""
+    """What is done while the host goes on."""
 
     act: str  # keep, close, reset, sweep
     host: str = ""
@@ -75,7 +44,7 @@ class Work(NamedTuple):
 
 
 class Behind(Protocol):
-    """Whoever does the work that a host does not wait for."""
+    """Does the work that a host does not wait for."""
 
     def put(self, work: Work) -> None: ...
 
@@ -84,13 +53,12 @@ class Behind(Protocol):
 
 
 def act_of(host: str, event: str) -> str:
-    """What is done about an event. Raises WakebookError for one that nobody knows."""
-    if host not in ACTS:
-        raise WakebookError(f"There is no host {host!r}. There are: {', '.join(ACTS)}.")
-    if event not in ACTS[host]:
-        known = ", ".join(name for name, act in ACTS[host].items() if act)
+    """What is done about an event. Raises WakebookError for one that is not known."""
+    events = module_of(host).EVENTS
+    if event not in events:
+        known = ", ".join(name for name, act in events.items() if act)
         raise WakebookError(f"{host} has no event {event!r} for Wakebook. There are: {known}.")
-    return ACTS[host][event]
+    return events[event]
 
 
 def answer(
@@ -98,28 +66,26 @@ def answer(
 ) -> dict[str, Any]:
     """What the host gets back; empty if there is nothing to say."""
     act = act_of(host, event)
-    told = _Told(memory, host, event, payload)
-    if act == "context" and told.by_machine:
-        return {}
+    moment = _Event(memory, host, payload)
+    found = ""
     if act == "wake":
-        behind.wait(told.patience)
-        found = told.wake() if told.text("source") in WAKING else told.goes_on()
+        behind.wait(moment.patience)
+        found = moment.wake() if moment.text("source") in WAKING else moment.goes_on()
         behind.put(Work("sweep", host))
-        return told.spoken(found)
-    if act == "context":
-        if host == "openclaw" or payload.get("first"):
-            behind.wait(told.patience)
-        return told.spoken(told.turn())
-    if act == "flush":
-        return told.flush()
-    if act:
-        behind.put(told.work(act))
-    return {}
+    elif act == "context" and not moment.by_machine:
+        if not moment.host.KEEPS or payload.get("first"):
+            behind.wait(moment.patience)
+        found = moment.turn()
+    elif act == "flush":
+        return moment.flush()
+    elif act and act != "context":
+        behind.put(moment.work(act))
+    return moment.host.spoken(event, found) if found.strip() else {}
 
 
 def undelivered(memory: Memory, host: str, payload: Mapping[str, Any]) -> None:
     """The host did not wait for the answer: its session has been told nothing."""
-    _Told(memory, host, "", payload).forget()
+    _Event(memory, host, payload).told.forget()
 
 
 def do(memory: Memory, work: Work) -> None:
@@ -148,18 +114,61 @@ def _reset(memory: Memory, session: str, paths: list[Path]) -> None:
         clock.sleep(pause)
 
 
-class _Told:
-    """One event, and what it needs of the memory."""
+class Told:
+    """What a session has been told by hooks, and still sees: so that no turn tells it again.
 
-    def __init__(self, memory: Memory, host: str, event: str, payload: Mapping[str, Any]) -> None:
-        self.memory = memory
-        self.host = host
-        self.event = event
-        self.payload = payload
-        self._said = Said(memory.home, host, self.session)
+    A host keeps what a hook told in its conversation, until it compacts that. The words are kept
+    in .cache/told/, one file a session; without them a turn only says something twice.
+    """
+
+    def __init__(self, home: Home, host: str, session: str) -> None:
+        name = hashlib.sha256(f"{host}/{session}".encode("utf-8", "replace")).hexdigest()[:24]
+        self._home = home
+        self._path = home.cache / "told" / f"{name}.md" if session else None
+
+    def before(self) -> str:
+        try:
+            return self._path.read_text(encoding="utf-8", errors="replace") if self._path else ""
+        except OSError:
+            return ""
+
+    def begin(self, text: str) -> None:
+        """A session that knows nothing yet is told this."""
+        if self._path is None:
+            return
+        oldest = clock.now().timestamp() - TOLD_SECONDS
+        with suppress(OSError):
+            for path in self._path.parent.glob("*.md"):
+                if path.stat().st_mtime < oldest:
+                    path.unlink(missing_ok=True)
+            self._home.replace(self._path, text)
+
+    def add(self, text: str) -> None:
+        if self._path is None or not text:
+            return
+        with suppress(OSError):
+            if self._path.exists() and self._path.stat().st_size > TOLD_BYTES:
+                self._home.replace(self._path, self.before()[-TOLD_BYTES // 2 :])
+            self._home.folder(self._path.parent)
+            self._home.append(self._path, text.encode("utf-8", "replace"), durable=False)
 
     def forget(self) -> None:
-        self._said.forget()
+        """It was not told after all."""
+        if self._path is not None:
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+
+
+class _Event:
+    """One event, and what it needs of the memory."""
+
+    def __init__(self, memory: Memory, host: str, payload: Mapping[str, Any]) -> None:
+        self.memory = memory
+        self.host = module_of(host)
+        self.payload = payload
+        self.session = self.text("session_id", "session")
+        self.path = self.text("transcript_path", "path")
+        self.told = Told(memory.home, host, self.session)
 
     def text(self, *names: str) -> str:
         for name in names:
@@ -173,42 +182,34 @@ class _Told:
         return PATIENCE * float(self.memory.config.hooks.seconds)
 
     @property
-    def session(self) -> str:
-        return self.text("session_id", "session")
-
-    @property
-    def path(self) -> str:
-        return self.text("transcript_path", "path")
-
-    @property
     def by_machine(self) -> bool:
-        """A prompt that nobody typed: a subagent's, or a note that one has finished."""
+        """A prompt that no person typed: a subagent's, or a note that one has finished."""
         said = self.text("prompt").lstrip()
         return bool(self.text("agent_id")) or said.startswith(NOT_SAID)
 
     def wake(self) -> str:
         """What a session is told that knows nothing yet. All of it may be fixed slots."""
         share = self.memory.config.context.fixed_share or 1.0
-        found = self.context("", 1 / share, skip=("topics", "recalled"), have=("history",))
-        self._said.begin(found)
+        found = self.context("", 1 / share, skip=("topics", "recalled"))
+        self.told.begin(found)
         return found
 
     def goes_on(self) -> str:
         """A session that was told before, under this id or the one that it was forked from."""
-        if not self._said.before():
-            self._said.begin(GOES_ON_MARK)
+        if not self.told.before():
+            self.told.begin(GOES_ON_MARK)
         return ""
 
     def turn(self) -> str:
         """What a message calls for, beside what the session sees already."""
         message = self.text("prompt")
-        if self.host == "openclaw":  # which keeps nothing of it: everything, every time
-            return self.context(message, have=BY_HOST)
-        earlier = "" if self.payload.get("first") else self._said.before()
+        if not self.host.KEEPS:  # everything, every time
+            return self.context(message)
+        earlier = "" if self.payload.get("first") else self.told.before()
         first = not earlier  # or the session began without us
         skip = () if first else FIXED
-        found = self.context(message, have=("history",), skip=skip, told=earlier)
-        self._said.begin(found) if first else self._said.add(found)
+        found = self.context(message, skip=skip, told=earlier)
+        self.told.begin(found) if first else self.told.add(found)
         return found
 
     def context(self, message: str, share: float = 1.0, **options: Any) -> str:
@@ -219,19 +220,10 @@ class _Told:
             session=self.text("key") or self.session,
             budget=max(int(settings.budget * share), SMALLEST),
             characters=settings.characters,
+            have=self.host.LOADS,
             **options,
         )
         return done.text
-
-    def spoken(self, text: str) -> dict[str, Any]:
-        if not text.strip():
-            return {}
-        if self.host == "openclaw":
-            return {"prependContext": text}
-        if self.host == "pi":
-            return {"message": text}
-        told = {"hookEventName": self.event, "additionalContext": text}
-        return {"hookSpecificOutput": told}
 
     def flush(self) -> dict[str, Any]:
         paths = [Path(self.path)] if self.path else []
@@ -242,9 +234,9 @@ class _Told:
 
     def work(self, act: str) -> Work:
         if not (self.session or self.path):
-            act = "sweep"  # somebody has something to say; nobody is ended by that
+            act = "sweep"  # there is something to read, but no session is ended by that
         elif act == "reset" and self.text("reason") in GOES_ON:
             act = "keep"
         elif act == "reset" and self.text("reason") == "deleted":
             act = "close"
-        return Work(act, self.host, self.session, self.path)
+        return Work(act, self.host.NAME, self.session, self.path)

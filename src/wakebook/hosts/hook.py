@@ -140,7 +140,7 @@ def _child(root: str, host: str, event: str, data: bytes, writing: int) -> None:
             import site
 
             site.main()
-        from wakebook.hosts.own import begun
+        from wakebook.hosts.backlog import begun
 
         body, behind = begun(root, host, event, data)
         try:

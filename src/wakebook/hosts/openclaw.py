@@ -1,31 +1,131 @@
-"""Where OpenClaw keeps its things: as its environment variables and its settings say."""
+"""OpenClaw: our plugin in its memory slot.
+
+The plugin's folder (`openclaw_files`, with the definition of the tools beside it) is put into the
+home and named in openclaw.json, which is JSON5 and is edited in place. What would remember the
+same things twice, or hide our tools, is switched off there: memory-core (with dreaming on it loads
+beside us), its memory flush, the session-memory hook. MEMORY.md of the agent's workspace becomes
+the one that Wakebook briefs: OpenClaw loads it by itself, and not in groups.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wakebook.base import config
+from wakebook.base import markdown
 from wakebook.base.errors import WakebookError
-from wakebook.base.text import line_end
-from wakebook.hosts import openclaw_json as json5
-from wakebook.hosts import openclaw_settings as settings
-from wakebook.hosts.wiring import Change, Plan, Where, behind
+from wakebook.hosts import json5
+from wakebook.hosts.plan import Change, Plan, Where, behind, read, shipped
+from wakebook.upkeep.doctor import Check
 
 if TYPE_CHECKING:
-    from wakebook.hosts.wiring import Where
     from wakebook.memory import Memory
-    from wakebook.upkeep.doctor import Check
+
+NAME = "openclaw"
+LABEL = "OpenClaw"
+PROGRAM = "openclaw"
+FOLDER = ("OPENCLAW_STATE_DIR", ".openclaw")
+EVENTS = {
+    "before_prompt_build": "context",
+    "before_compaction": "flush",
+    "agent_end": "keep",
+    "before_reset": "reset",
+    "session_end": "reset",
+    "gateway_start": "sweep",
+    "session_start": "",
+    "after_compaction": "keep",
+    "gateway_stop": "",
+}
+LOADS = ("identity", "memory", "history")
+KEEPS = False
+CONNECT = f"wakebook init --host {NAME}"
+FILES = Path(__file__).parent / "openclaw_files"
+TOOLS = Path(__file__).parents[1] / "service" / "tools.json"
+MANIFEST = "openclaw.plugin.json"
+SHADOWED = {"memory_search", "memory_get"}
+MEMORY = "MEMORY.md"
+CRON_KEY = "wakebook-briefing"
+CRON_SECONDS = 60
+SESSIONS = (
+    '"session": {"reset": {"mode": "daily", "atHour": 5, "idleMinutes": 360}, '
+    '"resetByType": {"group": {"mode": "daily", "atHour": 5, "idleMinutes": 180}}}'
+)
+# Places in openclaw.json
+PLUGIN = "wakebook"
+ENTRY = ("plugins", "entries", PLUGIN)
+PATHS = ("plugins", "load", "paths")
+ALLOW = ("plugins", "allow")
+SLOT = ("plugins", "slots", "memory")
+CORE = ("plugins", "entries", "memory-core", "enabled")
+FLUSH = ("agents", "defaults", "compaction", "memoryFlush", "enabled")
+HOOK = ("hooks", "internal", "entries", "session-memory")
+PERMISSIONS = ("allowConversationAccess", "allowPromptInjection")
+
+_BLOCK = re.compile(
+    r"(?:(?<=\n)\r?\n|\A|(?<=\n))<!-- (?:BEGIN GENERATED BRIEFING|wakebook:begin \S+) -->"
+    r".*?<!-- (?:END GENERATED BRIEFING|wakebook:end \S+) -->(?:\r?\n|\Z)",
+    re.DOTALL,
+)
+Place = tuple[str, ...]
+
+
+def spoken(event: str, text: str) -> dict[str, Any]:
+    return {"prependContext": text}
+
+
+def plan(where: Where) -> Plan:
+    path = config_file(where)
+    data = read(path)
+    if data is None:
+        raise WakebookError(
+            f"{path}: OpenClaw has no configuration there. Set it up first (`openclaw onboard`), "
+            "or say where it is with OPENCLAW_CONFIG_PATH or OPENCLAW_STATE_DIR."
+        )
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise WakebookError(f"{path} is not UTF-8: {error}. Correct it, then try again.") from error
+    values = values_of(path, text)
+    after = text
+    for place, value in _wanted(where, values):
+        after = _put(path, after, place, value)
+    note = workspace_of(where, values) / MEMORY
+    changes = (Change(path, data, after.encode("utf-8")), *_briefed(note))
+    found = where.which(PROGRAM)
+    undo = (sys.executable, "-m", "wakebook.hosts.openclaw", found or "", CRON_KEY)
+    return Plan(
+        changes=tuple(one for one in changes if one.before != one.after),
+        files=files(),
+        commands=((found, *_cron(where)),) if found else (),
+        undo_commands=(undo,) if found else (),
+        settings=_own_settings(where, note),
+        notes=tuple(_notes(where, values, text, found)),
+    )
+
+
+def without(where: Where, path: Path, data: bytes) -> bytes | None:
+    """Our part taken out of a file that was changed since."""
+    text = data.decode("utf-8", "surrogateescape")
+    left = _BLOCK.sub("", text) if path.name == MEMORY else _taken_out(where, path, text)
+    return left.encode("utf-8", "surrogateescape") if left.strip() else None
+
+
+def files() -> dict[str, bytes]:
+    """The plugin, as it is put into the home."""
+    return shipped(FILES) | {"tools.json": TOOLS.read_bytes()}
+
+
+# --- where OpenClaw keeps its things: as its environment and its settings say ------------
 
 
 def state_folder(where: Where) -> Path:
-    chosen = _named(where, "OPENCLAW_STATE_DIR")
+    chosen = _named(where, FOLDER[0])
     if chosen:
         return chosen
     profile = where.env.get("OPENCLAW_PROFILE", "").strip()
@@ -64,98 +164,114 @@ def expanded(where: Where, text: str) -> Path:
     return where.user / text  # which an absolute path overrides
 
 
-# -----------------------------------------------------------------------------
-# OpenClaw: our plugin in its memory slot.
-#
-# The plugin's folder (`openclaw_files`, with the definition of the tools beside it) is put into the
-# home and named in openclaw.json, which is JSON5 and is edited in place. MEMORY.md of the agent's
-# workspace becomes the one that Wakebook briefs: OpenClaw loads it by itself, and not in groups.
-
-NAME = "openclaw"
-LABEL = "OpenClaw"
-FILES = Path(__file__).parent / "openclaw_files"
-TOOLS = Path(__file__).parents[1] / "service" / "tools.json"
-MEMORY = "MEMORY.md"
-CRON_KEY = "wakebook-briefing"
-BEGIN = "<!-- BEGIN GENERATED BRIEFING -->"
-END = "<!-- END GENERATED BRIEFING -->"
-SESSIONS = (
-    '"session": {"reset": {"mode": "daily", "atHour": 5, "idleMinutes": 360}, '
-    '"resetByType": {"group": {"mode": "daily", "atHour": 5, "idleMinutes": 180}}}'
-)
-
-_BLOCK = re.compile(
-    r"(?:(?<=\n)\r?\n|\A|(?<=\n))<!-- (?:BEGIN GENERATED BRIEFING|wakebook:begin \S+) -->"
-    r".*?<!-- (?:END GENERATED BRIEFING|wakebook:end \S+) -->(?:\r?\n|\Z)",
-    re.DOTALL,
-)
+# --- openclaw.json -----------------------------------------------------------------------
 
 
-def plan(where: Where) -> Plan:
-    path = config_file(where)
-    data, text = _read(path)
-    values = settings.values_of(path, text)
-    after = settings.put_in(where, path, text).encode("utf-8")
-    note = workspace_of(where, values) / MEMORY
-    changes = (Change(path, data, after), *_briefed(note))
-    found = shutil.which("openclaw", path=where.env.get("PATH", ""))
-    return Plan(
-        changes=tuple(one for one in changes if one.before != one.after),
-        files=files(),
-        commands=((found, *_cron(where)),) if found else (),
-        undo_commands=(_uncron(found),) if found else (),
-        settings=_own_settings(where, note),
-        notes=tuple(_notes(where, values, text, found)),
-    )
-
-
-def without(where: Where, path: Path, data: bytes) -> bytes | None:
-    """Our part taken out of a file that was changed since."""
-    text = data.decode("utf-8", "surrogateescape")
-    left = _BLOCK.sub("", text) if path.name == MEMORY else settings.take_out(where, path, text)
-    return left.encode("utf-8", "surrogateescape") if left.strip() else None
-
-
-def files() -> dict[str, bytes]:
-    """The plugin, as it is put into the home."""
-    found = {
-        path.relative_to(FILES).as_posix(): path.read_bytes()
-        for path in sorted(FILES.rglob("*"))
-        if path.is_file()
-    }
-    return found | {"tools.json": TOOLS.read_bytes()}
-
-
-# --- the nightly briefing ----------------------------------------------------------------
-
-
-def _cron(where: Where) -> tuple[str, ...]:
-    """A job of the gateway, which asks no model for it."""
-    argv = json.dumps([*where.command, "--home", str(where.home), "brief"])
-    what = ("--name", CRON_KEY, "--cron", "0 3 * * *", "--exact", "--no-deliver")
-    return ("cron", "add", *what, "--command-argv", argv, "--declaration-key", CRON_KEY)
-
-
-def _uncron(openclaw: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", "wakebook.hosts.openclaw_cron", openclaw, CRON_KEY)
-
-
-# --- files, settings, notes --------------------------------------------------------------
-
-
-def _read(path: Path) -> tuple[bytes, str]:
+def values_of(path: Path, text: str) -> dict[str, Any]:
     try:
-        data = path.read_bytes()
-        return data, data.decode("utf-8")
-    except FileNotFoundError:
+        values = json5.read(text)
+    except json5.NotJson as error:
         raise WakebookError(
-            f"{path}: OpenClaw has no configuration there. Set it up first (`openclaw onboard`), "
-            "or say where it is with OPENCLAW_CONFIG_PATH or OPENCLAW_STATE_DIR."
-        ) from None
-    except OSError as error:
-        raise WakebookError(f"{path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise WakebookError(f"{path} is not UTF-8: {error}. Correct it, then try again.") from error
+            f"{path}, {error}. Nothing was changed; `openclaw doctor` says what is wrong with it."
+        ) from error
+    if not isinstance(values, dict):
+        raise WakebookError(f"{path}: an object is expected. Nothing was changed.")
+    return values
+
+
+def _wanted(where: Where, values: Any) -> Iterator[tuple[Place, Any]]:
+    """Every setting of ours and its place, given what stands there now."""
+    paths = json5.get(values, PATHS, [])
+    if isinstance(paths, list) and str(where.folder) not in paths:
+        yield PATHS, [*paths, str(where.folder)]
+    allowed = json5.get(values, ALLOW)
+    if isinstance(allowed, list) and allowed and PLUGIN not in allowed:
+        yield ALLOW, [*allowed, PLUGIN]
+    yield SLOT, PLUGIN
+    ours = {"command": list(where.command), "home": str(where.home), "lend": _lends(where)}
+    if json5.get(values, ENTRY) is None:
+        hooks = dict.fromkeys(PERMISSIONS, True)
+        yield ENTRY, {"enabled": True, "hooks": hooks, "config": ours}
+    else:  # its owner may have more in there than we know of
+        yield (*ENTRY, "enabled"), True
+        for permission in PERMISSIONS:
+            yield (*ENTRY, "hooks", permission), True
+        for name, value in ours.items():
+            yield (*ENTRY, "config", name), value
+    yield CORE, False
+    yield FLUSH, False
+    if _is_on(json5.get(values, HOOK)):
+        yield (*HOOK, "enabled"), False
+
+
+def _is_on(hook: Any) -> bool:
+    return isinstance(hook, dict) and hook.get("enabled") is not False
+
+
+def _lends(where: Where) -> bool:
+    """Whether OpenClaw's model reads the conversations: the user has named no other."""
+    return where.config.models.main in ("", "host")
+
+
+def _taken_out(where: Where, path: Path, text: str) -> str:
+    """Without ours; what was there before is put back, what was changed since stays."""
+    before = _before(where, path)
+    values = values_of(path, text)
+    ours: dict[Place, Any] = {SLOT: PLUGIN, CORE: False, FLUSH: False}
+    if json5.get(before, HOOK) is not None:
+        ours[(*HOOK, "enabled")] = False
+    changed = [place for place, value in ours.items() if json5.get(values, place) == value]
+    for place in (*changed, ENTRY):
+        was = json5.get(before, place, _MISSING)
+        text = _dropped(text, place, before) if was is _MISSING else _put(path, text, place, was)
+    for place, one in ((PATHS, str(where.folder)), (ALLOW, PLUGIN)):
+        text = _unlisted(path, text, place, one, before)
+    return text
+
+
+_MISSING = object()
+
+
+def _put(path: Path, text: str, place: Place, value: Any) -> str:
+    try:
+        return json5.put(text, place, value)
+    except json5.NotJson as error:
+        raise WakebookError(f"{path}: {error}. Nothing was changed; correct it first.") from error
+
+
+def _before(where: Where, path: Path) -> Any:
+    """The file as it was when it was wired; nothing is known of it without its backup."""
+    for backup in (where.folder / "backup").glob(f"*-{path.name}"):
+        try:
+            return json5.read(backup.read_text(encoding="utf-8"))
+        except (OSError, ValueError, json5.NotJson):
+            continue
+    return {}
+
+
+def _unlisted(path: Path, text: str, place: Place, one: str, before: Any) -> str:
+    """Without this item of a list."""
+    listed = json5.get(values_of(path, text), place)
+    was = json5.get(before, place)
+    if not isinstance(listed, list) or one not in listed or one in (was or ()):
+        return text
+    left = [other for other in listed if other != one]
+    if not left and was is None:
+        return _dropped(text, place, before)
+    return _put(path, text, place, left)
+
+
+def _dropped(text: str, place: Place, before: Any) -> str:
+    """Without it, and without the objects around it that were made for it."""
+    text = json5.drop(text, place)
+    while place := place[:-1]:
+        if json5.get(json5.read(text), place) != {} or json5.get(before, place) is not None:
+            break
+        text = json5.drop(text, place)
+    return text
+
+
+# --- the briefing, our own settings, notes -----------------------------------------------
 
 
 def _briefed(path: Path) -> Iterator[Change]:
@@ -164,18 +280,38 @@ def _briefed(path: Path) -> Iterator[Change]:
         return
     data = path.read_bytes() if path.is_file() else None
     text = (data or b"").decode("utf-8", "surrogateescape")
-    if BEGIN in text:
-        return
-    new = line_end(text)
-    gap = "" if not text else new if text.endswith("\n") else new * 2
-    text = f"{text}{gap}{BEGIN}{new}{END}{new}"
-    yield Change(path, data, text.encode("utf-8", "surrogateescape"))
+    if markdown.BEGIN not in text:
+        text = markdown.put(text, markdown.BRIEFING, ())
+        yield Change(path, data, text.encode("utf-8", "surrogateescape"))
+
+
+def _cron(where: Where) -> tuple[str, ...]:
+    """The nightly briefing: a job of the gateway, which asks no model for it."""
+    argv = json.dumps([*where.command, "--home", str(where.home), "brief"])
+    what = ("--name", CRON_KEY, "--cron", "0 3 * * *", "--exact", "--no-deliver")
+    return ("cron", "add", *what, "--command-argv", argv, "--declaration-key", CRON_KEY)
+
+
+def _uncron(openclaw: str, key: str) -> int:
+    """Take our job out of the gateway, which makes it by its key but removes it by its id only."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [openclaw, "cron", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=CRON_SECONDS)
+
+    done = run("list", "--all", "--json")
+    if done.returncode:
+        sys.stderr.write(done.stderr)
+        return done.returncode
+    jobs = json.loads(done.stdout).get("jobs", [])
+    removed = [run("rm", one["id"]) for one in jobs if one.get("declarationKey") == key]
+    return max((one.returncode for one in removed), default=0)
 
 
 def _own_settings(where: Where, note: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"briefing.memory_file": str(note)}
     state = state_folder(where)
-    known = config.load(where.home / "config.toml").hosts.openclaw
+    known = where.config.hosts.openclaw
     folders = [expanded(where, one) for one in known]
     if not any(one == state or state in one.parents for one in folders):
         found["hosts.openclaw"] = [*known, str(state)]
@@ -183,10 +319,10 @@ def _own_settings(where: Where, note: Path) -> dict[str, Any]:
 
 
 def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterator[str]:
-    yield "A gateway that runs takes this over by itself; if it does not: openclaw gateway restart"
+    yield "A running gateway picks this up by itself; if it does not: openclaw gateway restart"
     if not openclaw:
         yield "`openclaw` is not on PATH. Add the nightly briefing with the gateway running:"
-        yield shlex.join(("openclaw", *_cron(where)))
+        yield shlex.join((PROGRAM, *_cron(where)))
     if json5.commented(text):
         yield (
             "openclaw.json has comments. They stay, but OpenClaw drops them when it writes the "
@@ -194,14 +330,14 @@ def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterat
         )
     if "$include" in text:
         yield "openclaw.json includes other files: ours is written beside, and wins over theirs."
-    if settings.PLUGIN in (json5.get(values, ("plugins", "deny")) or ()):
+    if PLUGIN in (json5.get(values, ("plugins", "deny")) or ()):
         yield "plugins.deny names wakebook: take it out, or the plugin is not loaded."
     if json5.get(values, ("plugins", "enabled")) is False:
         yield "plugins.enabled is false: no plugin is loaded until you change that."
     internal = json5.get(values, ("hooks", "internal"), {})
     if isinstance(internal, dict) and internal.get("enabled") and not internal.get("entries"):
         yield "All bundled hooks are on: `openclaw hooks disable session-memory` avoids doubles."
-    if settings.lends(where):
+    if _lends(where):
         yield (
             "OpenClaw's own model reads the conversations, because config.toml names none. It "
             'costs what your provider takes; [models] off = ["extract"] has rules read them.'
@@ -210,12 +346,7 @@ def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterat
         yield f"Sessions never end by themselves. Suggested, not applied: {SESSIONS}"
 
 
-# -----------------------------------------------------------------------------
-# What `wakebook doctor` looks at in OpenClaw. Only files are read; the gateway is not asked.
-
-CONNECT = f"wakebook init --host {NAME}"
-MANIFEST = "openclaw.plugin.json"
-SHADOWED = {"memory_search", "memory_get"}
+# --- checks: only files are read, the gateway is not asked -------------------------------
 
 
 def checks(where: Where, memory: Memory) -> list[Check]:
@@ -224,96 +355,82 @@ def checks(where: Where, memory: Memory) -> list[Check]:
     if not path.exists():
         return []
     try:
-        values = settings.values_of(path, path.read_text(encoding="utf-8"))
+        values = values_of(path, path.read_text(encoding="utf-8"))
     except (WakebookError, OSError, UnicodeDecodeError) as error:
         return [_check("settings", "fail", f"{path}: {error}", "openclaw doctor")]
-    if json5.get(values, settings.ENTRY) is None and not where.folder.is_dir():
-        return [_check("plugin", "note", "OpenClaw is here, but not connected.", CONNECT)]
+    if json5.get(values, ENTRY) is None and not where.folder.is_dir():
+        return [_check("plugin", "note", "OpenClaw is here, but not connected.")]
     return [
-        *_plugin(where, values),
-        *_slot(values),
-        *_permissions(values),
+        _plugin(where, values),
+        *_slot_and_hooks(values),
         *_doubles(values),
         *_shadows(where, values),
         behind(memory, NAME),
     ]
 
 
-def _check(what: str, state: Any, said: str, run: str = "") -> Check:
-    from wakebook.upkeep.doctor import Check
-
-    return Check(name=f"{NAME} {what}", state=state, said=said, run=run)
+def _check(what: str, state: Any, said: str, run: str = CONNECT) -> Check:
+    return Check(f"{NAME} {what}", state, said, "" if state == "ok" else run)
 
 
-def _plugin(where: Where, values: Any) -> Iterator[Check]:
+def _plugin(where: Where, values: Any) -> Check:
     """Ours is listed, is there, and is this version's."""
-    listed = str(where.folder) in (json5.get(values, settings.PATHS) or ())
-    installed = state_folder(where) / "extensions" / settings.PLUGIN
+    listed = str(where.folder) in (json5.get(values, PATHS) or ())
+    installed = state_folder(where) / "extensions" / PLUGIN
     folder = where.folder if listed else installed
+    allowed = json5.get(values, ALLOW)
+    home = json5.get(values, (*ENTRY, "config", "home"))
     if json5.get(values, ("plugins", "enabled")) is False:
-        yield _check("plugin", "fail", "plugins.enabled is false: no plugin is loaded.", CONNECT)
-    elif not (folder / MANIFEST).is_file():
+        return _check("plugin", "fail", "plugins.enabled is false: no plugin is loaded.")
+    if not (folder / MANIFEST).is_file():
         where_to = folder if listed else f"plugins.load.paths, and not in {installed}"
-        yield _check("plugin", "fail", f"The plugin is not in {where_to}.", CONNECT)
-    elif settings.PLUGIN in (json5.get(values, ("plugins", "deny")) or ()):
-        yield _check("plugin", "fail", "plugins.deny names wakebook: take it out.")
-    elif _not_allowed(values):
-        yield _check("plugin", "fail", "plugins.allow does not name wakebook.", CONNECT)
-    elif json5.get(values, (*settings.ENTRY, "enabled")) is False:
-        yield _check("plugin", "fail", "The plugin is switched off.", CONNECT)
-    elif _differs(folder):
-        yield _check("plugin", "warn", f"{folder} is of another version of Wakebook.", CONNECT)
-    elif json5.get(values, (*settings.ENTRY, "config", "home")) != str(where.home):
-        home = json5.get(values, (*settings.ENTRY, "config", "home")) or "the default home"
-        yield _check("plugin", "warn", f"It remembers in another home: {home}.", CONNECT)
-    else:
-        yield _check("plugin", "ok", f"The plugin is in {folder}.")
+        return _check("plugin", "fail", f"The plugin is not in {where_to}.")
+    if PLUGIN in (json5.get(values, ("plugins", "deny")) or ()):
+        return _check("plugin", "fail", "plugins.deny names wakebook: take it out.", "")
+    if allowed and PLUGIN not in allowed:
+        return _check("plugin", "fail", "plugins.allow does not name wakebook.")
+    if json5.get(values, (*ENTRY, "enabled")) is False:
+        return _check("plugin", "fail", "The plugin is switched off.")
+    if any(_differs(folder / name, data) for name, data in files().items()):
+        return _check("plugin", "warn", f"{folder} is of another version of Wakebook.")
+    if home != str(where.home):
+        said = f"It remembers in another home: {home or 'the default home'}."
+        return _check("plugin", "warn", said)
+    return _check("plugin", "ok", f"The plugin is in {folder}.")
 
 
-def _not_allowed(values: Any) -> bool:
-    allowed = json5.get(values, settings.ALLOW)
-    return bool(allowed) and settings.PLUGIN not in allowed
+def _differs(path: Path, data: bytes) -> bool:
+    try:
+        return path.read_bytes() != data
+    except OSError:
+        return True
 
 
-def _differs(folder: Path) -> bool:
-    for name, data in files().items():
-        try:
-            if (folder / name).read_bytes() != data:
-                return True
-        except OSError:
-            return True
-    return False
-
-
-def _slot(values: Any) -> Iterator[Check]:
-    owner = json5.get(values, settings.SLOT)
-    if owner == settings.PLUGIN:
+def _slot_and_hooks(values: Any) -> Iterator[Check]:
+    owner = json5.get(values, SLOT)
+    if owner == PLUGIN:
         yield _check("memory slot", "ok", "The memory slot is Wakebook's.")
     else:
-        yield _check("memory slot", "fail", f"The memory slot has {owner or 'nobody'}.", CONNECT)
-
-
-def _permissions(values: Any) -> Iterator[Check]:
-    given = json5.get(values, (*settings.ENTRY, "hooks"), {})
-    missing = [name for name in settings.PERMISSIONS if not json5.get(given, (name,))]
+        yield _check("memory slot", "fail", f"The memory slot has {owner or 'no plugin'}.")
+    given = json5.get(values, (*ENTRY, "hooks"), {})
+    missing = [name for name in PERMISSIONS if not json5.get(given, (name,))]
     if missing:
         said = f"{' and '.join(missing)} not given: OpenClaw drops our hooks silently."
-        yield _check("hooks", "fail", said, CONNECT)
+        yield _check("hooks", "fail", said)
     else:
         yield _check("hooks", "ok", "The hooks are allowed.")
 
 
 def _doubles(values: Any) -> Iterator[Check]:
-    if json5.get(values, settings.CORE) is not False:
+    if json5.get(values, CORE) is not False:
         said = "memory-core is on: beside us it loads, and its tools can hide ours."
-        yield _check("memory-core", "warn", said, CONNECT)
-    if json5.get(values, settings.FLUSH) is not False:
+        yield _check("memory-core", "warn", said)
+    if json5.get(values, FLUSH) is not False:
         said = "The memory flush is on: the agent writes notes that Wakebook has already."
-        yield _check("memory flush", "note", said, CONNECT)
-    hook = json5.get(values, settings.HOOK)
-    if isinstance(hook, dict) and hook.get("enabled") is not False:
+        yield _check("memory flush", "note", said)
+    if _is_on(json5.get(values, HOOK)):
         said = "The session-memory hook is on: it saves the same conversations again."
-        yield _check("session-memory", "note", said, CONNECT)
+        yield _check("session-memory", "note", said)
 
 
 def _shadows(where: Where, values: Any) -> Iterator[Check]:
@@ -324,7 +441,7 @@ def _shadows(where: Where, values: Any) -> Iterator[Check]:
 
 
 def _others(where: Where, values: Any) -> Iterator[tuple[str, set[str]]]:
-    listed = json5.get(values, settings.PATHS) or []
+    listed = json5.get(values, PATHS) or []
     folders = [Path(one) for one in listed if isinstance(one, str)]
     folders += sorted((state_folder(where) / "extensions").glob("*"))
     for folder in folders:
@@ -334,5 +451,9 @@ def _others(where: Where, values: Any) -> Iterator[tuple[str, set[str]]]:
         except (OSError, ValueError, KeyError, TypeError):
             continue
         enabled = json5.get(values, ("plugins", "entries", name, "enabled"))
-        if name != settings.PLUGIN and tools and enabled is not False:
+        if name != PLUGIN and tools and enabled is not False:
             yield name, tools
+
+
+if __name__ == "__main__":  # the command that `unwire` runs
+    sys.exit(_uncron(sys.argv[1], sys.argv[2]))

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wakebook.base import config
 from wakebook.base.errors import WakebookError
-from wakebook.hosts.wiring import Change, Plan, Where, behind, read
+from wakebook.hosts.plan import Change, Plan, Where, behind, read, sessions_in, version
 from wakebook.service import tools
 from wakebook.upkeep.doctor import Check
 
@@ -21,14 +18,29 @@ if TYPE_CHECKING:
 
 NAME = "pi"
 LABEL = "pi"
+PROGRAM = "pi"
+FOLDER = ("PI_CODING_AGENT_DIR", ".pi")
+EVENTS = {
+    "before_agent_start": "context",
+    "session_before_compact": "flush",
+    "agent_end": "keep",
+    "session_shutdown": "close",
+    "session_start": "sweep",
+}
+LOADS = ("history",)
+KEEPS = True
+CONNECT = f"wakebook init --host {NAME}"
 MEASURED = (0, 87, 1)  # the version that this is tested with
 SHIPPED = Path(__file__).parent / "pi_files" / "wakebook.js"
 MARK = "// Wakebook for pi: put here by `wakebook init --host pi`"
-AGAIN = f"wakebook init --host {NAME}"
+
+
+def spoken(event: str, text: str) -> dict[str, Any]:
+    return {"message": text}
 
 
 def folder(where: Where) -> Path:
-    chosen = where.env.get("PI_CODING_AGENT_DIR", "")
+    chosen = where.env.get(FOLDER[0], "")
     return Path(chosen).expanduser() if chosen else where.user / ".pi" / "agent"
 
 
@@ -46,11 +58,14 @@ def plan(where: Where) -> Plan:
         )
     changes = (Change(path, before, after),) if before != after else ()
     note = "Start pi anew, or type /reload in one that runs."
-    return Plan(changes=changes, settings=_settings(where), notes=(note,) if changes else ())
+    chosen = where.env.get("PI_CODING_AGENT_SESSION_DIR", "")
+    sessions = Path(chosen).expanduser() if chosen else folder(where) / "sessions"
+    own = sessions_in(where, NAME, sessions)
+    return Plan(changes=changes, settings=own, notes=(note,) if changes else ())
 
 
 def without(where: Where, path: Path, data: bytes) -> bytes | None:
-    """None: the file is ours, whatever was done to it. Somebody else's stays."""
+    """None: the file is ours, whatever was done to it. Another one stays."""
     return None if data.decode("utf-8", "replace").startswith(MARK) else data
 
 
@@ -73,26 +88,27 @@ def checks(where: Where, memory: Memory) -> list[Check]:
     path = extension(where)
     text = (read(path) or b"").decode("utf-8", "replace")
     if not text.startswith(MARK):
-        return [Check("pi", "note", "not connected", AGAIN)]
-    return [
-        _extension(where, path, text),
-        *_version(where),
-        *_shadowed(where),
-        behind(memory, NAME),
-    ]
+        return [Check("pi", "note", "not connected", CONNECT)]
+    asked = Check("pi version", "note", "`pi` is not on the PATH, so it was not asked")
+    if where.which(PROGRAM):
+        asked = version(where, PROGRAM, MEASURED)
+    return [_extension(where, path, text), asked, *_shadowed(where), behind(memory, NAME)]
 
 
 def _extension(where: Where, path: Path, text: str) -> Check:
     command, home = _value(text, "COMMAND"), _value(text, "HOME")
+    state: Any = "fail"
     if not isinstance(command, list) or not command or not isinstance(home, str):
-        return Check("pi extension", "fail", f"{path} cannot be understood", AGAIN)
-    if not shutil.which(str(command[0]), path=where.env.get("PATH", "")):
-        return Check("pi extension", "fail", f"{path} runs {command[0]}, which is not there", AGAIN)
-    if Path(home).expanduser().resolve() != where.home.resolve():
-        return Check("pi extension", "fail", f"{path} is for another home ({home})", AGAIN)
-    if text.encode() != filled(where):
-        return Check("pi extension", "note", f"{path} is of another version of Wakebook", AGAIN)
-    return Check("pi extension", "ok", str(path))
+        said = "cannot be understood"
+    elif not where.which(str(command[0])):
+        said = f"runs {command[0]}, which is not there"
+    elif Path(home).expanduser().resolve() != where.home.resolve():
+        said = f"is for another home ({home})"
+    elif text.encode() != filled(where):
+        state, said = "note", "is of another version of Wakebook"
+    else:
+        return Check("pi extension", "ok", str(path))
+    return Check("pi extension", state, f"{path} {said}", CONNECT)
 
 
 def _value(text: str, name: str) -> Any:
@@ -101,28 +117,6 @@ def _value(text: str, name: str) -> Any:
         return json.loads(found[1]) if found else None
     except ValueError:
         return None
-
-
-def _version(where: Where) -> Iterator[Check]:
-    pi = shutil.which("pi", path=where.env.get("PATH", ""))
-    if not pi:
-        yield Check("pi version", "note", "`pi` is not on the PATH, so it was not asked")
-        return
-    try:
-        done = subprocess.run(
-            [pi, "--version"], env=where.env, capture_output=True, text=True, timeout=20
-        )
-        said = (done.stdout + done.stderr).strip()
-    except (OSError, subprocess.TimeoutExpired) as error:
-        yield Check("pi version", "warn", f"`pi --version` failed: {error}")
-        return
-    number = re.search(r"(\d+)\.(\d+)\.(\d+)", said)
-    if number and tuple(map(int, number.groups())) < MEASURED:
-        wanted = ".".join(map(str, MEASURED))
-        old = f"{said} is older than {wanted}, with which Wakebook was tested"
-        yield Check("pi version", "note", old, "pi update")
-    else:
-        yield Check("pi version", "ok", said)
 
 
 def _shadowed(where: Where) -> Iterator[Check]:
@@ -134,13 +128,3 @@ def _shadowed(where: Where) -> Iterator[Check]:
         if re.search(r"""["'](?:memory_search|memory_get)["']""", text):
             said = f"{path} has a memory_search too: only one of the two can win"
             yield Check("pi tools", "warn", said, "")
-
-
-def _settings(where: Where) -> dict[str, Any]:
-    """Where its sessions are, if that is not where we look anyway."""
-    chosen = where.env.get("PI_CODING_AGENT_SESSION_DIR", "")
-    sessions = Path(chosen).expanduser() if chosen else folder(where) / "sessions"
-    known = config.load(where.home / "config.toml").hosts.pi
-    if sessions in [config.expand(each) for each in known]:
-        return {}
-    return {"hosts.pi": [*known, str(sessions)]}

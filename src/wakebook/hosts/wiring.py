@@ -1,9 +1,8 @@
 """Wiring: a host is told about Wakebook, and back again.
 
-A plan says what changes, byte by byte, before anything does. Whatever is touched is first kept
-in the home (hosts/HOST/backup/), with a list of it, so that `undo` can put it back: the very
-bytes, if the file is as we left it; otherwise without our part, and with everything that its
-owner has changed since.
+Whatever a plan touches is first kept in the home (hosts/HOST/backup/), with a list of it, so that
+`unwire` can put it back: the very bytes, if the file is as we left it; otherwise without our part,
+and with everything that its owner has changed since.
 """
 
 from __future__ import annotations
@@ -13,20 +12,20 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
 
 import msgspec
 
 from wakebook.base.errors import NotFound, WakebookError
-from wakebook.hosts import settings
-from wakebook.learn.account import UNACCOUNTED
+from wakebook.base.home import Home
+from wakebook.hosts import host, toml
+from wakebook.hosts.plan import Host, Plan, Where, read
 from wakebook.memory import Memory
-from wakebook.upkeep.doctor import Check
+from wakebook.version import __version__
 
-HOSTS = ("openclaw", "claude-code", "codex", "pi")
 LIST = "wired.json"
 SECONDS = 120.0  # for a host's own command
 PACKAGES = Path(__file__).parents[2]
@@ -35,48 +34,8 @@ PACKAGES = Path(__file__).parents[2]
 # with exit code 1; for a script that is not there it would be 2, which blocks every prompt.
 QUICKLY = "import sys; sys.path[:0] = [sys.argv.pop(1)]; from wakebook.__main__ import main; main()"
 
-
-class Where(msgspec.Struct, frozen=True, kw_only=True):
-    """Where everything is."""
-
-    home: Path  # of Wakebook
-    command: tuple[str, ...]  # that runs wakebook, from anywhere
-    user: Path  # the user's home folder
-    env: Mapping[str, str]
-    folder: Path  # our own files for this host
-    quick: tuple[str, ...] = ()  # the same for `wakebook hook`, in less time
-
-    @property
-    def hook(self) -> tuple[str, ...]:
-        return self.quick or (*self.command, "hook")
-
-
-class Change(msgspec.Struct, frozen=True):
-    """A file of the host. None: there is no such file."""
-
-    path: Path
-    before: bytes | None
-    after: bytes | None
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    changes: tuple[Change, ...] = ()
-    files: dict[str, bytes] = {}  # our own, relative to `Where.folder`
-    commands: tuple[tuple[str, ...], ...] = ()
-    undo_commands: tuple[tuple[str, ...], ...] = ()
-    touched: tuple[Path, ...] = ()  # files and folders that the commands may change
-    settings: dict[str, Any] = {}  # of config.toml: "section.name" -> value
-    notes: tuple[str, ...] = ()
-    by_hand: bool = False  # the user has to do the rest: the notes say what
-
-
-class Host(Protocol):
-    NAME: str
-    LABEL: str
-
-    def plan(self, where: Where) -> Plan: ...
-    def without(self, where: Where, path: Path, data: bytes) -> bytes | None: ...
-    def checks(self, where: Where, memory: Memory) -> list[Check]: ...
+MOVED = {"wakebook.adapters.hosts.openclaw_cron": "wakebook.hosts.openclaw"}  # in older lists
+Told = Callable[[str], None]  # hears of every command that is run
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +51,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Wired(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done, for whoever undoes it."""
+    """What was done, so that it can be undone."""
 
     version: str
     kept: tuple[Kept, ...] = ()
@@ -103,19 +62,7 @@ class Wired(msgspec.Struct, frozen=True, kw_only=True):
     config_after: str = ""  # its digest as we left it; empty: it has been changed since
 
 
-def host(name: str) -> Host:
-    """The module of a host."""
-    from importlib import import_module
-
-    if name not in HOSTS:
-        raise WakebookError(f"There is no host {name!r}. There are: {', '.join(HOSTS)}.")
-    found: Any = import_module(f"wakebook.hosts.{name.replace('-', '_')}")
-    return found  # type: ignore[no-any-return]
-
-
 def where(memory: Memory, name: str) -> Where:
-    import sys
-
     home = memory.home.root
     return Where(
         home=home,
@@ -128,63 +75,11 @@ def where(memory: Memory, name: str) -> Where:
     )
 
 
-def behind(memory: Memory, name: str) -> Check:
-    """Whether all sessions of a host are read: the last of what `doctor` looks at."""
-    accounts = [one for one in memory.audit() if one.ref.startswith(f"{name}/")]
-    left = [one for one in accounts if one.status in UNACCOUNTED]
-    if not left:
-        return Check(f"{name} sessions", "ok", f"{len(accounts)}, nothing behind")
-    said = f"{len(left)} of {len(accounts)} sessions are not read to their end"
-    return Check(f"{name} sessions", "warn", said, "wakebook catch-up")
-
-
-# --- there -------------------------------------------------------------------------------
-
-
-def wire(
-    memory: Memory, name: str, plan: Plan, told: Callable[[str], None] = lambda line: None
-) -> list[str]:
-    """Do what a plan says. Notes on what did not go as planned; raises before it half does it."""
-    place = where(memory, name)
-    home = memory.home
-    with home.locked():
-        for change in plan.changes:
-            if read(change.path) != change.before:
-                raise WakebookError(f"{change.path} has changed this moment. Try again.")
-        earlier = wired(memory, name) or Wired(version="")
-        # the first backup is the one that counts
-        known = {one.path: _looked_at(one) for one in earlier.kept}
-        paths = [one.path for one in plan.changes] + list(plan.touched)
-        fresh = [_keep(memory, name, path) for path in paths if str(path) not in known]
-        planned = {str(one.path): _sum(one.after) for one in plan.changes}
-        kept = [*known.values(), *fresh]
-        was = home.config.read_bytes().decode("utf-8")
-        text, lines = _settled(was, plan.settings)
-        digest = hashlib.sha256(was.encode()).hexdigest()
-        same = not earlier.settings or digest == earlier.config_after
-        done = Wired(
-            version=_version(),
-            kept=tuple(_left(one, planned) for one in kept),  # if we get no further
-            files=tuple(plan.files),
-            undo_commands=plan.undo_commands,
-            settings=lines | earlier.settings,
-            config_before=earlier.config_before or was,
-            config_after=hashlib.sha256(text.encode()).hexdigest() if same else "",
-        )
-        _save(memory, name, done)
-        for file in set(earlier.files) - set(plan.files):
-            (place.folder / file).unlink(missing_ok=True)
-        for file, data in plan.files.items():
-            home.replace(place.folder / file, data)
-        for change in plan.changes:
-            _write(change.path, change.after)
-        if text != was:
-            home.replace(home.config, text)
-    notes = [note for command in plan.commands if (note := _run(command, told))]
-    with home.locked():
-        left = tuple(msgspec.structs.replace(one, after=_digest(Path(one.path))) for one in kept)
-        _save(memory, name, msgspec.structs.replace(done, kept=left))
-    return notes
+def is_used(where: Where, host: Host) -> bool:
+    """Whether a host is installed, has been run, or was wired by us."""
+    variable, folder = host.FOLDER
+    files = Path(where.env.get(variable) or where.user / folder)
+    return bool(where.which(host.PROGRAM)) or files.is_dir() or where.folder.is_dir()
 
 
 def wired(memory: Memory, name: str) -> Wired | None:
@@ -200,7 +95,86 @@ def wired(memory: Memory, name: str) -> Wired | None:
         ) from error
 
 
-def _keep(memory: Memory, name: str, path: Path) -> Kept:
+def wire(memory: Memory, name: str, plan: Plan, told: Told = lambda line: None) -> list[str]:
+    """Do what a plan says. Notes on what did not go as planned; raises before it half does it."""
+    place, home = where(memory, name), memory.home
+    with home.locked():
+        for change in plan.changes:
+            if read(change.path) != change.before:
+                raise WakebookError(f"{change.path} has changed this moment. Try again.")
+        earlier = wired(memory, name) or Wired(version="")
+        # the first backup is the one that counts
+        known = {one.path: _looked_at(one) for one in earlier.kept}
+        paths = [one.path for one in plan.changes] + list(plan.touched)
+        fresh = [_keep(home, place, path) for path in paths if str(path) not in known]
+        kept = [*known.values(), *fresh]
+        planned = {str(one.path): _sum(one.after) for one in plan.changes}
+        was = home.config.read_bytes().decode("utf-8")
+        text, lines = was, {}
+        for setting, value in plan.settings.items():
+            text, lines[setting] = toml.put(text, setting, value)
+        same = not earlier.settings or _sum(was.encode()) == earlier.config_after
+        done = Wired(
+            version=__version__,
+            kept=tuple(_left(one, planned.get(one.path, one.after)) for one in kept),
+            files=tuple(plan.files),
+            undo_commands=plan.undo_commands,
+            settings=lines | earlier.settings,
+            config_before=earlier.config_before or was,
+            config_after=_sum(text.encode()) if same else "",
+        )
+        _save(home, place, done)  # if we get no further
+        for file in set(earlier.files) - set(plan.files):
+            (place.folder / file).unlink(missing_ok=True)
+        for file, data in plan.files.items():
+            home.replace(place.folder / file, data)
+        for change in plan.changes:
+            _write(change.path, change.after)
+        if text != was:
+            home.replace(home.config, text)
+    notes = [note for command in plan.commands if (note := _run(command, told))]
+    with home.locked():
+        left = tuple(_left(one, _digest(Path(one.path))) for one in kept)
+        _save(home, place, msgspec.structs.replace(done, kept=left))
+    return notes
+
+
+def unwire(memory: Memory, name: str, told: Told = lambda line: None) -> list[str]:
+    """Put everything back. Notes on what the user should look at."""
+    done = wired(memory, name)
+    if done is None:
+        raise NotFound(f"{name} is not wired to this home. `wakebook init --host {name}` does it.")
+    place, home = where(memory, name), memory.home
+    # looked at before: the host's own command may leave traces in them
+    changed = [one for one in done.kept if _looked_at(one).changed]
+    others = any(_of_another(one, place.home) for one in changed)
+    if others:
+        notes = [f"{host(name).LABEL} is wired to another home by now: that stays as it is."]
+    else:
+        commands = [[MOVED.get(word, word) for word in one] for one in done.undo_commands]
+        notes = [note for command in commands if (note := _run(command, told))]
+    with home.locked():
+        for one in done.kept:
+            if one.folder or (one in changed and others):
+                continue
+            path = Path(one.path)
+            if path.is_dir():
+                if not one.before:
+                    shutil.rmtree(path)
+            elif one in changed:
+                notes += _take_out(place, name, one)
+            else:
+                _write(path, _backup(place, one), one.mode)
+            _beside(path).unlink(missing_ok=True)  # of a wiring that was killed
+            for folder in map(Path, one.made):
+                with suppress(OSError):
+                    folder.rmdir()  # only an empty one goes
+        notes += _reset(home, done)
+        shutil.rmtree(place.folder)
+    return notes
+
+
+def _keep(home: Home, place: Where, path: Path) -> Kept:
     """What a path holds now, put aside."""
     made, above = [], path.parent
     while not above.exists():
@@ -211,13 +185,12 @@ def _keep(memory: Memory, name: str, path: Path) -> Kept:
     if data is None or kept.folder:
         return kept
     backup = f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}-{path.name}"
-    memory.home.replace(where(memory, name).folder / "backup" / backup, data)
+    home.replace(place.folder / "backup" / backup, data)
     return msgspec.structs.replace(kept, before=backup, mode=path.stat().st_mode & 0o777)
 
 
-def _left(one: Kept, planned: Mapping[str, str]) -> Kept:
-    """As it will be when everything is done."""
-    return msgspec.structs.replace(one, after=planned.get(one.path, one.after))
+def _left(one: Kept, digest: str) -> Kept:
+    return msgspec.structs.replace(one, after=digest)
 
 
 def _looked_at(one: Kept) -> Kept:
@@ -226,54 +199,9 @@ def _looked_at(one: Kept) -> Kept:
     return msgspec.structs.replace(one, changed=not same)
 
 
-def _save(memory: Memory, name: str, done: Wired) -> None:
+def _save(home: Home, place: Where, done: Wired) -> None:
     data = msgspec.json.format(msgspec.json.encode(done), indent=2)
-    memory.home.replace(where(memory, name).folder / LIST, data + b"\n")
-
-
-# --- and back ----------------------------------------------------------------------------
-
-
-def unwire(memory: Memory, name: str, told: Callable[[str], None] = lambda line: None) -> list[str]:
-    """Put everything back. Notes on what somebody should look at."""
-    done = wired(memory, name)
-    if done is None:
-        raise NotFound(f"{name} is not wired to this home. `wakebook init --host {name}` does it.")
-    ours = [one for one in done.kept if not _looked_at(one).changed]
-    home = where(memory, name).home
-    others = any(_of_another(one, home) for one in done.kept if one not in ours)
-    # looked at before: the host's own command may leave traces in them
-    if others:
-        notes = [f"{host(name).LABEL} is wired to another home by now: that stays as it is."]
-    else:
-        notes = [note for command in done.undo_commands if (note := _run(command, told))]
-    with memory.home.locked():
-        _put_back(
-            memory, name, [one for one in done.kept if one in ours or not others], ours, notes
-        )
-        _reset(memory, done)
-        shutil.rmtree(where(memory, name).folder)
-    return notes
-
-
-def _put_back(
-    memory: Memory, name: str, kept: Sequence[Kept], ours: Sequence[Kept], notes: list[str]
-) -> None:
-    for one in kept:
-        path = Path(one.path)
-        if one.folder:
-            continue
-        if path.is_dir():
-            if not one.before:
-                shutil.rmtree(path)
-        elif one in ours:
-            _write(path, _backup(memory, name, one), one.mode)
-        else:
-            _take_out(memory, name, one, notes)
-        _beside(path).unlink(missing_ok=True)  # of a wiring that was killed
-        for folder in map(Path, one.made):
-            with suppress(OSError):
-                folder.rmdir()  # only an empty one goes
+    home.replace(place.folder / LIST, data + b"\n")
 
 
 def _of_another(one: Kept, home: Path) -> bool:
@@ -283,85 +211,60 @@ def _of_another(one: Kept, home: Path) -> bool:
     if data is None or b"wakebook" not in data:
         return False
     text = data.decode("utf-8", "replace")
-    names = {
-        str(home),
-        json.dumps(str(home))[1:-1],
-        json.dumps(str(home), ensure_ascii=False)[1:-1],
-    }
-    return not any(name in text for name in names)
+    names = [json.dumps(str(home), ensure_ascii=ascii)[1:-1] for ascii in (True, False)]
+    return not any(name in text for name in (str(home), *names))
 
 
-def _take_out(memory: Memory, name: str, one: Kept, notes: list[str]) -> None:
-    """Our part of a file that was changed since."""
+def _take_out(place: Where, name: str, one: Kept) -> list[str]:
+    """Our part of a file that was changed since. A note, if it is not as it was before."""
     path = Path(one.path)
-    data, before = read(path), _backup(memory, name, one)
+    data, before = read(path), _backup(place, one)
     if data is None or data == before:
-        return
-    left = host(name).without(where(memory, name), path, data)
-    if left is not None and before is not None and _same(left, before):
-        left = before
-    if left is None and before is not None:
+        return []
+    left = host(name).without(place, path, data)
+    if before is not None and (left is None or _same(left, before)):
         left = before
     if left != data:
         _write(path, left, one.mode)
-    if left not in (before, data):
-        notes.append(f"{path} has been changed since: only our part was taken out.")
+    if left in (before, data):
+        return []
+    return [f"{path} has been changed since: only our part was taken out."]
 
 
-def _backup(memory: Memory, name: str, one: Kept) -> bytes | None:
-    if not one.before:
-        return None
-    return (where(memory, name).folder / "backup" / one.before).read_bytes()
+def _backup(place: Where, one: Kept) -> bytes | None:
+    return (place.folder / "backup" / one.before).read_bytes() if one.before else None
 
 
 def _same(left: bytes, right: bytes) -> bool:
     """Whether two texts mean the same, as JSON or as TOML."""
     import tomllib
 
-    for read in (json.loads, tomllib.loads):
+    for parse in (json.loads, tomllib.loads):
         with suppress(ValueError):
-            return bool(read(left.decode()) == read(right.decode()))
+            return bool(parse(left.decode()) == parse(right.decode()))
     return False
 
 
-# --- our own settings --------------------------------------------------------------------
-
-
-def _settled(text: str, wanted: Mapping[str, Any]) -> tuple[str, dict[str, str | None]]:
-    """config.toml with these settings, and the lines that it had."""
-    before: dict[str, str | None] = {}
-    for name, value in wanted.items():
-        text, before[name] = settings.put(text, name, value)
-    return text, before
-
-
-def _reset(memory: Memory, done: Wired) -> None:
-    """config.toml as it was: the very bytes, if it is as we left it."""
+def _reset(home: Home, done: Wired) -> list[str]:
+    """config.toml as it was: the very bytes, if it is as we left it. A note, if it cannot be."""
     if not done.settings:
-        return
-    path = memory.home.config
-    was = path.read_bytes()
-    if hashlib.sha256(was).hexdigest() == done.config_after:
-        memory.home.replace(path, done.config_before)
-        return
-    text = was.decode("utf-8")
-    for name, line in done.settings.items():
-        text, _ = settings.lines(text, name, line)
+        return []
+    was = home.config.read_bytes()
+    text = done.config_before
+    if _sum(was) != done.config_after:
+        try:
+            text = was.decode("utf-8")
+            for name, line in done.settings.items():
+                text, _ = toml.set_line(text, name, line)
+        except ValueError as error:
+            names = ", ".join(done.settings)
+            return [f"{home.config} cannot be understood ({error}): take out {names} by hand."]
     if text.encode() != was:
-        memory.home.replace(path, text)
+        home.replace(home.config, text)
+    return []
 
 
 # --- files and commands ------------------------------------------------------------------
-
-
-def read(path: Path) -> bytes | None:
-    """A host's file; None if there is none. Raises WakebookError if it cannot be read."""
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        return None
-    except OSError as error:
-        raise WakebookError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _beside(path: Path) -> Path:
@@ -398,18 +301,14 @@ def _sum(data: bytes | None) -> str:
     return hashlib.sha256(data).hexdigest() if data is not None else ""
 
 
-def _run(command: tuple[str, ...], told: Callable[[str], None]) -> str:
+def _run(command: Sequence[str], told: Told) -> str:
     """Run a host's own command. What went wrong, if something did."""
     shown = " ".join(command)
     told(shown)
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
     try:
         done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SECONDS,
-            stdin=subprocess.DEVNULL,
+            command, stdin=nothing, stdout=pipe, stderr=pipe, errors="replace", timeout=SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"`{shown}` could not be run: {error}. Run it by hand."
@@ -417,9 +316,3 @@ def _run(command: tuple[str, ...], told: Callable[[str], None]) -> str:
         said = (done.stderr.strip() or done.stdout.strip())[-300:]
         return f"`{shown}` failed: {said}. Run it by hand."
     return ""
-
-
-def _version() -> str:
-    from wakebook import __version__
-
-    return __version__

@@ -1,0 +1,111 @@
+"""TOML that is edited in place: config.toml, ours and Codex's.
+
+tomlkit reads a file with every byte of it, so that only what is meant to changes: comments, order,
+spacing and line ends stay as their owner wrote them. An edit puts an item into the list of a
+table's items (or another in its place) and writes the whole down again.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from wakebook.base.errors import WakebookError
+from wakebook.base.text import line_end
+
+if TYPE_CHECKING:
+    from tomlkit.container import Container
+    from tomlkit.items import Table
+
+
+def put(text: str, name: str, value: Any) -> tuple[str, str | None]:
+    """The text with `section.key` set, and the line that stood there before.
+
+    Raises WakebookError if that cannot be done without harm.
+    """
+    import tomlkit
+
+    section, _, key = name.partition(".")
+    line = tomlkit.dumps({key: value}).rstrip("\n")
+    try:
+        changed, old = set_line(text, name, line)
+        wanted = tomllib.loads(text)
+        wanted.setdefault(section, {})[key] = tomllib.loads(line)[key]
+        done = tomllib.loads(changed) == wanted
+    except (ValueError, TypeError, AttributeError):  # tomlkit's errors are ValueErrors
+        done = False
+    if not done:
+        raise WakebookError(
+            f"config.toml: {name} cannot be set by itself. Write {line} below [{section}], and run "
+            "this again."
+        )
+    return changed, old
+
+
+def set_line(text: str, name: str, line: str | None) -> tuple[str, str | None]:
+    """The text with this line for a setting (None: without it), and the line that it had."""
+    import tomlkit
+
+    section, _, key = name.partition(".")
+    end = line_end(text)
+    document = tomlkit.parse(text if text.endswith("\n") else text + end)
+    if section not in document:
+        gap = "" if not text or text.endswith("\n") else end
+        return f"{text}{gap}{end}[{section}]{end}{line.rstrip()}{end}" if line else text, None
+    table: Any = document[section]
+    old = tomlkit.document().add(key, table.item(key)).as_string() if key in table else None
+    if line is None and old:
+        table.remove(key)
+    elif line is None:
+        return text, None
+    elif old:
+        table[key] = tomlkit.parse(line).item(key)
+    else:
+        table.value.body[:0] = tomlkit.parse(f"{line.rstrip()}{end}").body
+    return document.as_string(), old
+
+
+def without_tables(text: str, mark: str, goes: Callable[[tuple[str, ...]], bool]) -> str:
+    """The text without these tables, and without the comment that marks them as ours.
+
+    Other comments in them stay: the last one in a table is a remark about what comes next.
+    """
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    _blank(document, (), mark, goes)
+    left = document.as_string()
+    last = left.endswith(("\n\n", "\n\r\n")) and not text.endswith(("\n\n", "\n\r\n"))
+    return left.removesuffix("\n").removesuffix("\r") if last else left
+
+
+def _blank(
+    inside: Container, path: tuple[str, ...], mark: str, goes: Callable[[tuple[str, ...]], bool]
+) -> None:
+    from tomlkit.items import Comment, Null, Table, Whitespace
+
+    for at, (key, item) in enumerate(inside.body):
+        if isinstance(item, Comment) and item.trivia.comment == mark:
+            inside.body[at] = (None, Null())
+        elif isinstance(item, Table) and key is not None:
+            name = (*path, *(part.key for part in key))
+            if goes(name):
+                inside.body[at] = (None, Whitespace(_remarks(item, mark)))
+            else:
+                _blank(item.value, name, mark, goes)
+
+
+def _remarks(table: Table, mark: str) -> str:
+    """The comments of a table, each with the empty lines that follow it."""
+    from tomlkit.items import Comment, Table, Whitespace
+
+    found = ""
+    for _, item in table.value.body:
+        if isinstance(item, Table):
+            found += _remarks(item, mark)
+        elif isinstance(item, Whitespace):
+            found += item.as_string() if found else ""
+        elif isinstance(item, Comment) and item.trivia.comment != mark:
+            found += item.as_string()
+    return found
