@@ -7,6 +7,7 @@ that tests start are told to (WAKEBOOK_OFFLINE).
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +15,21 @@ from typing import Any
 
 import pytest
 
+from tests.homes import Pattern
 from tests.hosts.hooking import PATIENT, hooked
 from tests.learn.telling import Tale, telling
 from tests.service.serving import Service, made, own_env, serving
 from tests.story import KEYS, NOW, WORKDAY, Claude, chat
 from wakebook import Memory
+
+SHM = Path("/dev/shm")
+ROOM = 1 << 30  # bytes
+
+
+def pytest_configure() -> None:
+    """Homes lie in main memory, where there is such a folder: an fsync takes no time there."""
+    if SHM.is_dir() and os.access(SHM, os.W_OK) and shutil.disk_usage(SHM).free > ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHM))
 
 
 def _stay_here(event: str, arguments: tuple[Any, ...]) -> None:
@@ -35,8 +46,12 @@ sys.addaudithook(_stay_here)
 
 
 @pytest.fixture(autouse=True)
-def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    user = tmp_path / "user"
+def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _set_apart(tmp_path, monkeypatch)
+
+
+def _set_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = folder / "user"
     user.mkdir()
     for name in list(os.environ):
         if name.startswith(("WAKEBOOK_", "GIT_", "XDG_", *KEYS)):
@@ -45,16 +60,22 @@ def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("WAKEBOOK_NOW", NOW)
     monkeypatch.setenv("WAKEBOOK_OFFLINE", "1")
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    yield
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(folder))
+
+
+@pytest.fixture(scope="session")
+def pattern(tmp_path_factory: pytest.TempPathFactory) -> Pattern:
+    """What homes are copied from."""
+    folder = tmp_path_factory.mktemp("pattern")
+    with pytest.MonkeyPatch.context() as patch:
+        _set_apart(folder, patch)
+        return Pattern(folder)
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Memory:
+def memory(tmp_path: Path, pattern: Pattern) -> Memory:
     """An initialised home in tmp_path/home."""
-    memory = Memory(tmp_path / "home")
-    memory.init()
-    return memory
+    return pattern.copied(tmp_path / "home")
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from wakebook.base import clock
 
 HOLD = """
 import sys, time
-from wakebook.home import Home
+from wakebook.base.home import Home
 with Home(sys.argv[1]).locked():
     print("locked", flush=True)
     time.sleep(600)

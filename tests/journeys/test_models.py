@@ -276,7 +276,7 @@ def test_costs_are_among_the_commands_that_speak_json(home: Path) -> None:
 
 _ASKED_FOR = """
 import json, sys
-from wakebook.adapters import cli
+from wakebook import cli
 sys.argv = ["wakebook", *sys.argv[1:]]
 try:
     cli.main()

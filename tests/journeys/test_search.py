@@ -196,7 +196,7 @@ def test_show_says_what_to_do(home: Memory, ref: str, said: str) -> None:
 
 _IMPORTED = """
 import json, sys
-from wakebook.adapters import cli
+from wakebook import cli
 sys.argv = ["wakebook", *sys.argv[1:]]
 try:
     cli.main()
