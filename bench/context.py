@@ -168,7 +168,7 @@ def _read(memory: Memory, path: str) -> None:
     drafts = whole.read(home, memory.opened.extractor, source, scene)
     with home.locked():
         entries = admitted(home, drafts, source, chains, registry, now)
-        batch.append_batch(home, batch.settle(home), source.ref, None, entries)
+        batch.append(home, batch.settle(home), source.ref, None, entries)
 
 
 # --- ways --------------------------------------------------------------------------------------

@@ -237,7 +237,7 @@ class Memory:
         sparing: bool = False,
         **options: Any,
     ) -> Sweep:
-        from wakebook.learn.catch_up import sweep
+        from wakebook.learn.catch_up import catch_up
 
         git = self.history.git()
 
@@ -245,7 +245,7 @@ class Memory:
             for path in report.closed:
                 git.conversation(path)
 
-        done = sweep(self.opened.work(reader, sparing=sparing), found, told=told, **options)
+        done = catch_up(self.opened.work(reader, sparing=sparing), found, told=told, **options)
         self._afterwards(bool(done.entries))
         return done
 
@@ -336,7 +336,7 @@ class Memory:
 
         A correction is about what it corrects, unless it says otherwise.
         """
-        from wakebook.learn.remember import remember
+        from wakebook.learn.entries import remember
 
         with self.opened.writing():
             entry = remember(

@@ -87,30 +87,22 @@ def first_time(session: Session) -> datetime:
 def find(home: Home, state: State, session: Session) -> Progress:
     if "\ufffd" in str(session.path) and not session.path.exists():
         raise TranscriptError(f"{session.path}: its name is not UTF-8. Rename the file.")
-    known = state.sessions.get(session.ref)
-    if known:
-        return msgspec.structs.replace(known, path=str(session.path), kind=session.kind)
+    if progress := state.sessions.get(session.ref):
+        return progress.with_(path=str(session.path), kind=session.kind)
     every = state.sessions.values()
     windows = [one.windows for one in every if (one.host, one.id) == (session.host, session.id)]
+    known = ("host", "id", "part", "kind", "key", "parent", "cwd", "channel", "model")
     fresh = Progress(
-        host=session.host,
-        id=session.id,
         path=str(session.path),
-        part=session.part,
-        kind=session.kind,
-        key=session.key,
-        parent=session.parent,
-        cwd=session.cwd,
-        channel=session.channel,
-        model=session.model,
         windows=max(windows, default=0),
+        **{name: getattr(session, name) for name in known},
     )
     recovered = _from_archives(home, session, fresh)
     if recovered:
         return recovered
     captured = {one.path for one in every if one.position}
     start = format_of(session).beginning(session, lambda path: str(path) in captured)
-    return msgspec.structs.replace(fresh, position=start)
+    return fresh.with_(position=start)
 
 
 def _from_archives(home: Home, session: Session, fresh: Progress) -> Progress | None:
@@ -134,7 +126,7 @@ def _from_archives(home: Home, session: Session, fresh: Progress) -> Progress | 
         return None
     home.trace("cursor-recovered", session=session.ref, windows=len(windows))
     number, position = max(windows, key=lambda window: window[1])
-    return msgspec.structs.replace(fresh, head=head, windows=number, position=position)
+    return fresh.with_(head=head, windows=number, position=position)
 
 
 def said_at(session: Session, position: int, limit: int) -> datetime | None:
@@ -159,13 +151,13 @@ def anchored(home: Home, config: Config, progress: Progress, session: Session) -
         return progress
     head = _head(session)
     if _unchanged(progress, session, head):
-        return msgspec.structs.replace(progress, head=head or progress.head)
+        return progress.with_(head=head or progress.head)
     home.trace("source-replaced", session=session.ref, path=str(session.path))
     position = _rediscovered(config, progress, session)
     window = progress.window
     if window is not None:  # its source range is gone: what follows has a range of its own
-        window = msgspec.structs.replace(window, start=position)
-    return msgspec.structs.replace(progress, head=head, position=position, window=window)
+        window = window.with_(start=position)
+    return progress.with_(head=head, position=position, window=window)
 
 
 def _unchanged(progress: Progress, session: Session, head: str) -> bool:

@@ -104,6 +104,9 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     covered: bool = False  # rules have read a part that a model should have
     ended: str = ""  # why it has ended, while its last entries are still to be extracted
 
+    def with_(self, **changes: Any) -> Window:
+        return msgspec.structs.replace(self, **changes)
+
 
 class Failure(msgspec.Struct, frozen=True):
     at: datetime
@@ -143,6 +146,19 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     touched_at: datetime | None = None
     failure: Failure | None = None
     flushed: int | None = None  # the compaction round before which it was last saved
+
+    def with_(self, **changes: Any) -> Progress:
+        return msgspec.structs.replace(self, **changes)
+
+    def session(self) -> Session:
+        """The session as far as state.json knows it."""
+        known = ("host", "id", "kind", "key", "part", "size", "cwd", "channel", "model")
+        return Session(path=Path(self.path), **{name: getattr(self, name) for name in known})
+
+    @property
+    def held(self) -> bool:
+        """Whether the model has failed at it: the next time, rules take its place."""
+        return self.failure is not None and self.failure.model
 
 
 class Pending(msgspec.Struct, frozen=True):

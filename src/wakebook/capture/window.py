@@ -120,8 +120,7 @@ def _boundary_note(one: Boundary) -> Clean:
 def advance(progress: Progress, portion: Portion, now: datetime) -> Progress:
     """The cursor after a step, with nothing written."""
     moved = portion.position != progress.position
-    return msgspec.structs.replace(
-        progress,
+    return progress.with_(
         position=portion.position,
         size=portion.size,
         unread=dict(Counter(progress.unread) + Counter(portion.unread)),
@@ -129,7 +128,7 @@ def advance(progress: Progress, portion: Portion, now: datetime) -> Progress:
         model=portion.model,
         channel=portion.channel,
         touched_at=now if moved or progress.touched_at is None else progress.touched_at,
-        failure=progress.failure if progress.failure and progress.failure.model else None,
+        failure=progress.failure if progress.held else None,
     )
 
 

@@ -14,6 +14,7 @@ lost      the host deleted it before it was read to the end
 from __future__ import annotations
 
 import bisect
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
@@ -27,7 +28,6 @@ from wakebook.capture.hosts import format_of
 from wakebook.capture.read import Reader
 from wakebook.capture.state import Failure, Progress, Session, State, why_skipped
 from wakebook.capture.transcript import Boundary
-from wakebook.learn.catch_up import session_of
 from wakebook.log import forgotten
 from wakebook.log.chains import Chains
 
@@ -43,8 +43,20 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     seen: int = 0  # read, in the same unit
     messages: int = 0  # archived
     entries: int = 0  # extracted
-    unread: dict[str, int] = {}  # records that nobody could understand
+    unread: dict[str, int] = {}  # records of an unknown form
     note: str = ""
+
+    def saying(self, status: str, note: str) -> Account:
+        return msgspec.structs.replace(self, status=status, note=note)
+
+    def counting(self, progress: Progress) -> Account:
+        return msgspec.structs.replace(
+            self,
+            seen=progress.position,
+            messages=progress.messages,
+            entries=progress.entries,
+            unread=progress.unread,
+        )
 
 
 def audit(
@@ -52,12 +64,11 @@ def audit(
 ) -> list[Account]:
     """An account of every source that exists or was ever read. Writes nothing."""
     found = {session.ref: session for session in sessions}
-    accounts = [_account(session, state, config) for session in found.values()]
-    for ref, progress in state.sessions.items():
-        if ref not in found:
-            accounts.append(_absent(ref, progress, config))
-    kept = _Kept(home, chains, state)
-    accounts = [kept.checked(account) for account in accounts]
+    known = state.sessions
+    accounts = [_account(session, known.get(ref), config) for ref, session in found.items()]
+    accounts += [_absent(ref, one, config) for ref, one in known.items() if ref not in found]
+    there = _Kept(home, chains, state)
+    accounts = [there.checked(account) for account in accounts]
     return sorted(accounts, key=lambda account: (account.status not in UNACCOUNTED, account.ref))
 
 
@@ -66,9 +77,7 @@ class _Kept:
 
     def __init__(self, home: Home, chains: Chains, state: State) -> None:
         self._state = state
-        self._entries: dict[str, int] = {}
-        for entry in chains.entries:
-            self._entries[entry.session] = self._entries.get(entry.session, 0) + 1
+        self._entries = Counter(entry.session for entry in chains.entries)
         self._files = sorted(path.name[5:] for path in home.conversations.glob("*/*/*/*.md"))
         self._forgotten = _forgotten(home, chains)
 
@@ -76,27 +85,24 @@ class _Kept:
         progress = self._state.sessions.get(account.ref)
         if progress is None or account.status in UNACCOUNTED:
             return account
-        parts = [
-            one
-            for one in self._state.sessions.values()
-            if (one.host, one.id) == (progress.host, progress.id)
-        ]
+        every = self._state.sessions.values()
+        parts = [one for one in every if (one.host, one.id) == (progress.host, progress.id)]
         windows = max(one.windows for one in parts)
         entries = sum(one.entries for one in parts)
         gone = []
         if (files := _count(self._files, progress.id)) < windows:
             gone.append(f"{windows - files} of {windows} transcripts")
-        there = self._entries.get(progress.id, 0)
+        there = self._entries[progress.id]
         if there + _count(self._forgotten, progress.id) < entries:
             gone.append(f"{entries - there} of {entries} entries")
         if not gone:
             return account
         note = f"{' and '.join(gone)} are gone: `git log` in the home shows what happened"
-        return msgspec.structs.replace(account, status="missing", note=note)
+        return account.saying("missing", note)
 
 
 def _forgotten(home: Home, chains: Chains) -> list[str]:
-    """The transcript of every entry that somebody had forgotten, without the time in its name."""
+    """The transcript of every entry that was forgotten, without the time in its name."""
     try:
         receipts = forgotten.load(home).by_transcript
     except WakebookError:
@@ -116,36 +122,29 @@ def _count(names: Sequence[str], session: str) -> int:
     return bisect.bisect_left(names, prefix[:-1] + ".", start) - start
 
 
-def _account(session: Session, state: State, config: Config) -> Account:
-    progress = state.sessions.get(session.ref)
+def _account(session: Session, progress: Progress | None, config: Config) -> Account:
     reason = why_skipped(session, config.capture)
-    host = format_of(session)
-    base = Account(
+    form = format_of(session)
+    account = Account(
         ref=session.ref,
         path=str(session.path),
         status="skipped",
-        unit=host.unit,
+        unit=form.unit,
         size=session.size,
         note=reason or "",
     )
     if reason:
-        return base
+        return account
     if progress:
-        base = msgspec.structs.replace(
-            base,
-            seen=progress.position,
-            messages=progress.messages,
-            entries=progress.entries,
-            unread=progress.unread,
-        )
+        account = account.counting(progress)
         if progress.failure:
-            return msgspec.structs.replace(base, status="failed", note=_what_next(progress.failure))
+            return account.saying("failed", _what_next(progress.failure))
     try:
         status, note = _remaining(session, progress, config)
-        size = host.size(session)
+        size = form.size(session)
     except TranscriptError as error:
-        return msgspec.structs.replace(base, status="failed", note=str(error))
-    return msgspec.structs.replace(base, status=status, note=note, size=size)
+        return account.saying("failed", str(error))
+    return msgspec.structs.replace(account, status=status, note=note, size=size)
 
 
 def _what_next(failure: Failure) -> str:
@@ -180,24 +179,15 @@ def _remaining(session: Session, progress: Progress | None, config: Config) -> t
 
 def _absent(ref: str, progress: Progress, config: Config) -> Account:
     """A source that discovery did not find: read from elsewhere, or deleted by its host."""
-    session = session_of(progress)
+    session = progress.session()
     if session.path.exists():
-        return _account(session, State(sessions={ref: progress}), config)
+        return _account(session, progress, config)
     left = progress.size - progress.position
-    account = Account(
-        ref=ref,
-        path=progress.path,
-        status="gone",
-        size=progress.size,
-        seen=progress.position,
-        messages=progress.messages,
-        entries=progress.entries,
-        unread=progress.unread,
-    )
-    if progress.failure and progress.failure.model and left <= 0:  # archived to the end
-        note = _what_next(progress.failure)
-        return msgspec.structs.replace(account, status="failed", note=note)
+    account = Account(ref=ref, path=progress.path, status="gone", size=progress.size)
+    account = account.counting(progress)
+    if progress.failure and progress.held and left <= 0:  # archived to the end
+        return account.saying("failed", _what_next(progress.failure))
     if progress.failure or left > 0:
         note = progress.failure.error if progress.failure else f"{left:,} unread"
-        return msgspec.structs.replace(account, status="lost", note=note)
+        return account.saying("lost", note)
     return account

@@ -1,13 +1,16 @@
 """ModelExtractor: a chat model reads the messages, and plain code checks every line it writes.
 
 The model is shown the new messages, numbered, some before them as context, the subjects, and the
-known entries that the messages may be about (`view`). It answers with lines, which become drafts
-if they keep the rules (`_Reader.draft`), are not refused by the sift, and are not known already.
-It never names an entry by its id, only by a reference that was made up for this question.
+known entries that the messages may be about, each within limits. It answers with lines, which
+become drafts if they keep the rules (`_Answer.line`), are not refused by the judge, and are not
+known already. It never names an entry by its id, only by a reference that was made up for this
+question.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,8 +21,7 @@ from wakebook.base.config import Config
 from wakebook.base.errors import BadModelOutput, NotAsked, TooLong
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
-from wakebook.learn import known as view
-from wakebook.learn.extract import Draft, Extraction, Extractor, Scene
+from wakebook.learn.extract import Draft, Extraction, Extractor, Scene, entry_line
 from wakebook.learn.judge.verdict import tainted, why_refused
 from wakebook.learn.select.extractor import UNTOLD, RuleExtractor, handoff_of, selected
 from wakebook.learn.select.ledger import Ledger
@@ -28,6 +30,13 @@ from wakebook.models.chat import Models
 
 CONTENT = 600  # characters of an entry, at most
 DETAIL = 2000
+CONTEXT_TOKENS = 1200  # of what was said before
+CONTEXT_MESSAGES = 8
+KNOWN_TOKENS = 3000
+KNOWN = 80  # entries
+SUBJECTS = 200
+HEADING = 12  # tokens
+AGENT = 0.3  # what an agent's words count for, against a user's
 LEAST = 400  # tokens: a question that is too long even so cannot be asked
 ENDS = "The conversation ends with these messages: write exactly one handoff, as the last line."
 GOES_ON = "The conversation goes on after these messages: write no handoff."
@@ -41,18 +50,18 @@ _SUCCESSORS = {
 }
 
 
-class Nothing(msgspec.Struct, frozen=True):
+class _Nothing(msgspec.Struct, frozen=True):
     """The model's word for a piece in which nothing is worth keeping."""
 
 
-class Handoff(msgspec.Struct, frozen=True):
+class _Handoff(msgspec.Struct, frozen=True):
     content: str
     detail: str
     subject: str
     title: str
 
 
-Line = Draft | Handoff | Nothing
+_Line = Draft | _Handoff | _Nothing
 
 
 class ModelExtractor:
@@ -72,14 +81,14 @@ class ModelExtractor:
             return Extraction(drafts=[], taken=len(fresh))  # nothing that could be remembered
         limit, most = self._limit, len(fresh)
         while True:
-            taken = view.fitting(fresh[:most], limit)
+            taken = fitting(fresh[:most], limit)
             try:
                 return self._ask(fresh[:taken], fresh, scene, limit)
             except TooLong as error:
                 if taken > 1:
                     most = taken // 2
                     continue
-                limit = min(limit, view.size(fresh[:1])) // 2
+                limit = min(limit, size(fresh[:1])) // 2
                 if limit < LEAST:
                     raise BadModelOutput(str(error)) from None
 
@@ -87,19 +96,19 @@ class ModelExtractor:
         self, taken: Sequence[Message], fresh: Sequence[Message], scene: Scene, limit: int
     ) -> Extraction:
         ends = scene.ends and len(taken) == len(fresh)
-        earlier = view.context(scene.earlier)
-        known = view.related(taken, earlier, scene)
-        reader = _Reader(taken, earlier, known, scene, ends)
+        earlier = context(scene.earlier)
+        known = related(taken, earlier, scene)
+        answer = _Answer(taken, earlier, known, scene, ends)
         try:
             lines = self._models.lines(
                 "extract",
-                reader.line,
+                answer.line,
                 60 + 2 * len(taken),
-                reader.missing,
-                subjects=view.subjects(taken, scene),
-                known=view.known(known),
-                earlier=view.messages(earlier, view.CONTEXT_TOKENS // 3),
-                messages=view.messages(taken, limit),
+                answer.missing,
+                subjects=shown_subjects(taken, scene),
+                known=shown_entries(known),
+                earlier=shown_messages(earlier, CONTEXT_TOKENS // 3),
+                messages=shown_messages(taken, limit),
                 ending=ENDS if ends else GOES_ON,
             )
         except NotAsked:
@@ -115,16 +124,16 @@ class ModelExtractor:
             reason = f"{self.name} was cut off: the end of its answer is missing"
             self._home.trace("rejected", where="extract", reason=reason)
         drafts = [msgspec.structs.replace(one, by=lines.by) for one in _drafts(lines.kept)]
-        kept = self._sifted(drafts, [*earlier, *taken], scene)
+        kept = self._judged(drafts, [*earlier, *taken], scene)
         if not ends:
             return Extraction(drafts=kept, taken=len(taken))
-        handoff = next((one for one in reversed(lines.kept) if isinstance(one, Handoff)), None)
+        handoff = next((one for one in reversed(lines.kept) if isinstance(one, _Handoff)), None)
         last = self._handoff(handoff, taken, scene, lines.by)
         title = handoff.title if handoff and last and last[0].content == handoff.content else ""
         title = "" if tainted(title, [*scene.earlier, *taken]) else title
         return Extraction(drafts=[*kept, *last], taken=len(taken), title=title)
 
-    def _sifted(
+    def _judged(
         self, drafts: Sequence[Draft], shown: Sequence[Message], scene: Scene
     ) -> list[Draft]:
         """The drafts that are true to the conversation, worth keeping, and new."""
@@ -150,9 +159,9 @@ class ModelExtractor:
         return refusal is not None
 
     def _handoff(
-        self, handoff: Handoff | None, taken: Sequence[Message], scene: Scene, by: str
+        self, handoff: _Handoff | None, taken: Sequence[Message], scene: Scene, by: str
     ) -> list[Draft]:
-        """The model's handoff; the rules' one if there is none, or the sift refuses it."""
+        """The model's handoff; the rules' one if there is none, or the judge refuses it."""
         said = [*scene.earlier, *taken]
         if handoff:
             draft = Draft(
@@ -179,7 +188,7 @@ def choose(models: Models, home: Home, config: Config) -> Extractor:
     return RuleExtractor()
 
 
-class _Reader:
+class _Answer:
     """Reads the lines of one answer. A ValueError is meant for the model."""
 
     def __init__(
@@ -196,15 +205,15 @@ class _Reader:
         self._scene = scene
         self._ends = ends
 
-    def missing(self, kept: list[Line]) -> str:
-        if self._ends and not any(isinstance(line, Handoff) for line in kept):
+    def missing(self, kept: list[_Line]) -> str:
+        if self._ends and not any(isinstance(line, _Handoff) for line in kept):
             return 'there is no handoff: {"type":"handoff","content":"...","detail":"..."}'
         return ""
 
-    def line(self, raw: dict[str, Any]) -> Line:
+    def line(self, raw: dict[str, Any]) -> _Line:
         kind = raw.get("type")
         if kind == "nothing":
-            return Nothing()
+            return _Nothing()
         if kind not in TYPES:
             raise ValueError(f"type must be one of {', '.join(TYPES)}")
         content = _text(raw, "content", CONTENT)
@@ -214,8 +223,8 @@ class _Reader:
         subject = self._subject(raw)
         if kind == "handoff":
             if not self._ends:
-                return Nothing()
-            return Handoff(content, detail, subject, _text(raw, "title", 80, cut=True))
+                return _Nothing()
+            return _Handoff(content, detail, subject, _text(raw, "title", 80, cut=True))
         evidence = self._evidence(raw)
         status = raw.get("status") if kind == "task" else None
         if kind == "task" and status not in STATUSES:
@@ -284,7 +293,7 @@ def _named(draft: Draft, shown: Sequence[Message], scene: Scene) -> Draft:
     return msgspec.structs.replace(draft, subject="") if poison else draft
 
 
-def _drafts(lines: Sequence[Line]) -> list[Draft]:
+def _drafts(lines: Sequence[_Line]) -> list[Draft]:
     return [line for line in lines if isinstance(line, Draft)]
 
 
@@ -321,3 +330,118 @@ def _shared(draft: Draft, old: Entry) -> float:
     terms = words.terms(old.content)
     said = words.terms(f"{draft.content} {draft.detail}")
     return len(terms & said) / len(terms) if terms else 0.0
+
+
+# --- what a model is shown --------------------------------------------------------------------
+# A message is indented below its heading, so that nothing in it can look like another message. One
+# that is too long for a question by itself loses its middle, and says so.
+
+
+def size(messages: Sequence[Message]) -> int:
+    """Tokens, about."""
+    return sum(HEADING + text.tokens(message.text) for message in messages)
+
+
+def fitting(messages: Sequence[Message], limit: int) -> int:
+    """How many of the messages, from the first on, fit into one question. At least one."""
+    total = 0
+    for count, message in enumerate(messages):
+        total += size([message])
+        if count and total > limit:
+            return count
+    return len(messages)
+
+
+def context(earlier: Sequence[Message]) -> list[Message]:
+    """The last messages before the new ones."""
+    found: list[Message] = []
+    total = 0
+    for message in reversed(earlier[-CONTEXT_MESSAGES:]):
+        total += min(size([message]), CONTEXT_TOKENS // 3)
+        if total > CONTEXT_TOKENS:
+            break
+        found.insert(0, message)
+    return found
+
+
+def shown_messages(shown: Sequence[Message], limit: int) -> str:
+    blocks = []
+    for message in shown:
+        if message.branch:
+            continue
+        when = f", {message.at:%Y-%m-%d %H:%M}" if message.at else ""
+        said = "\n    ".join(shortened(message.text, limit).splitlines())
+        blocks.append(f"[{message.turn}] {message.role}{when}\n    {said}")
+    return "\n".join(blocks) or "(none)"
+
+
+def shortened(said: str, limit: int) -> str:
+    """A text of about `limit` tokens, at most: its beginning and its end."""
+    if text.tokens(said) <= limit:
+        return said
+    start = text.cut(said, limit * 2 // 3)
+    end = said[-len(start) // 2 :]
+    return f"{start}\n[... {len(said) - len(start) - len(end):,} characters left out ...]\n{end}"
+
+
+def shown_subjects(shown: Sequence[Message], scene: Scene) -> str:
+    """The slugs, those that the messages name first, each with its other names."""
+    names: dict[str, list[str]] = {}
+    for name, slug in scene.subjects.items():
+        names.setdefault(slug, []).append(name)
+    said = " ".join(message.text for message in shown).lower()
+    lately = {entry.subject: number for number, entry in enumerate(scene.current)}
+    ranked = sorted(
+        names,
+        key=lambda slug: (
+            slug == scene.subject or any(name in said for name in names[slug]),
+            lately.get(slug, -1),
+        ),
+        reverse=True,
+    )
+    lines = []
+    for slug in ranked[:SUBJECTS]:
+        others = [name for name in names[slug] if name not in (slug, slug.replace("-", " "))]
+        note = " (the subject of this session)" if slug == scene.subject else ""
+        lines.append(slug + (f": {', '.join(others)}" if others else "") + note)
+    return "\n".join(lines) or "(none yet)"
+
+
+def related(shown: Sequence[Message], earlier: Sequence[Message], scene: Scene) -> dict[str, Entry]:
+    """The known entries that the messages may be about, by reference, oldest first.
+
+    What counts: rare words in common with one of the messages, an agent's less than a
+    user's; a subject that is named; being open; being recent.
+    """
+    current = [entry for entry in scene.current if entry.type != "handoff"]
+    said = [(1.0 if one.role == "user" else AGENT, words.terms(one.text)) for one in shown]
+    said += [(AGENT, words.terms(one.text)) for one in earlier]
+    lower = " ".join(message.text for message in (*earlier, *shown)).lower()
+    named = {slug for name, slug in scene.subjects.items() if name in lower} | {scene.subject}
+    terms = [words.terms(f"{entry.content} {entry.detail}") for entry in current]
+    counts = Counter(term for found in terms for term in found)
+    total = len(current)
+    rarity = {term: math.log(1 + total / count) for term, count in counts.items()}
+
+    def score(position: int) -> float:
+        entry, own = current[position], terms[position]
+        fits = (weight * sum(rarity[term] for term in own & spoken) for weight, spoken in said)
+        fit = max(fits, default=0.0) / math.sqrt(len(own) or 1)
+        about = 1.0 if entry.subject and entry.subject in named else 0.0
+        still_open = entry.type == "question" or entry.status == "open"
+        recent = 0.4 * (1.0 - min(1.0, (total - 1 - position) / 200))
+        return fit + about + (0.75 if still_open else 0.0) + recent
+
+    ranked = sorted(range(total), key=score)
+    chosen: list[int] = []
+    room = KNOWN_TOKENS
+    for position in reversed(ranked[-KNOWN:]):
+        room -= text.tokens(entry_line("k00", current[position]))
+        if room < 0:
+            break
+        chosen.append(position)
+    return {f"k{n}": current[position] for n, position in enumerate(sorted(chosen), 1)}
+
+
+def shown_entries(entries: Mapping[str, Entry]) -> str:
+    return "\n".join(entry_line(ref, entry) for ref, entry in entries.items()) or "(none)"

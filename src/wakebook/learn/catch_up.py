@@ -1,18 +1,29 @@
-"""The sweep: bring every session up to date, whatever happens to one of them.
+"""catch_up: the one call behind every trigger. Triggers decide only when.
 
-It recovers what a crash, a missed hook or a long absence left behind. Windows are taken in
-the order in which they were said, across all sessions, so that a correction finds what it
-corrects, and a sweep that was killed goes on exactly where it was. A session that fails is
-noted with its error and tried once more by the next sweep; after that it is shown as failed
-until somebody asks for a retry. Where it was the model that failed, the second time rules read
-the words instead.
+    read past the cursor -> archive -> learn -> append -> close
+
+It brings sessions up to date whatever happens to one of them, and recovers what a crash, a missed
+hook or a long absence left behind. Windows are taken in the order in which they were said, across
+all sessions, so that a correction finds what it corrects, and a run that was killed goes on exactly
+where it was. A session that fails is noted with its error and tried once more the next time; after
+that it is shown as failed until a person asks for a retry. Where it was the model that failed, the
+second time rules read the words instead.
+
+Each step takes at most what belongs to the current window of a session. It is idempotent, and safe
+across crashes at any point: the archive file is replaced whole (written again, it is the same),
+then one write of state.json advances the cursor; what was said is now kept. Learning has a cursor
+of its own (`reading`), and its entries get into the log exactly once (`entries.append`).
+
+Entries are derived from the archived turns, never from the host's raw records, so that a transcript
+alone is enough to derive them again, and the portions in which a conversation arrived leave no
+trace in what the rules find.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -27,7 +38,7 @@ from wakebook.capture.state import RECENT, Failure, Progress, Session, State, Wi
 from wakebook.capture.transcript import Message
 from wakebook.capture.window import Portion
 from wakebook.learn.entries import settle
-from wakebook.learn.reading import Report, Work, distil
+from wakebook.learn.reading import Report, Work, learn
 from wakebook.log import subjects
 
 LATEST = datetime.max.replace(tzinfo=UTC)
@@ -35,9 +46,11 @@ Told = Callable[[Session, Report], None]
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
+    """What catching up has done."""
+
     reports: tuple[Report, ...] = ()
-    failed: dict[str, str] = {}  # session -> error, in this sweep
-    held: dict[str, str] = {}  # session -> why the model failed; the next sweep tries again
+    failed: dict[str, str] = {}  # session -> error, this time
+    held: dict[str, str] = {}  # session -> why the model failed; the next time it is tried again
     given_up: tuple[str, ...] = ()  # failed before, and not tried again
     skipped: dict[str, str] = {}  # session -> why
     pruned: tuple[str, ...] = ()
@@ -60,7 +73,7 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(path for report in self.reports for path in report.closed)
 
 
-def sweep(
+def catch_up(
     work: Work,
     sessions: Iterable[Session],
     *,
@@ -76,39 +89,45 @@ def sweep(
     `told` hears of every portion, `finished` of every session that is done. With `absent`,
     open windows whose source is gone are closed as well. `stopped` ends it between portions.
     """
-    found = list(sessions)
+    found = {session.ref: session for session in sessions}
     with work.home.locked():
         work.home.sweep_temporary()
         subjects.load(work.home)  # broken, it would make every session fail
-        state = _follow_rotations(work.home, settle(work.home), found)
-    queue, skipped, given_up = _queued(work, found, state, retry_failed, finished)
-    earlier = {ref: known.failure for ref, known in state.sessions.items() if _held(known)}
+        state = _follow_rotations(work.home, settle(work.home), found.values())
+    earlier = {ref: known.failure for ref, known in state.sessions.items() if known.held}
+    queue: list[tuple[datetime, str, Session]] = []  # by the time of the first unread message
+    skipped: dict[str, str] = {}
+    given_up: list[str] = []
+    for ref, session in found.items():
+        known = state.sessions.get(ref)
+        if reason := why_skipped(session, work.config.capture):
+            skipped[ref] = reason
+        elif known and known.failure and known.failure.final and not retry_failed:
+            given_up.append(ref)
+        elif known is None or not _is_settled(session, known):
+            heapq.heappush(queue, (_waiting_since(work, session, known), ref, session))
+            continue
+        finished(session)
     reports: dict[str, Report] = {}
     failed: dict[str, str] = {}
     while queue and not stopped():
         _, ref, session = heapq.heappop(queue)
-        try:
-            report, more = step(work, session, closing, earlier.get(ref))
-        except WakebookError as error:
-            if not isinstance(error, TranscriptError):
-                raise  # not this session's fault: a locked home, a broken registry
-            failed[ref] = str(error)
-        except OSError:
-            raise  # a full disk, a read-only folder
-        except Exception as error:  # noqa: BLE001 - one bad session must not stop the others
-            failed[ref] = repr(error)
+        report, more, error = _tried(work, session, closing, earlier.get(ref))
+        if error:
+            failed[ref] = error
+            _note_failure(work, session, error)
         else:
             reports[ref] = reports.get(ref, Report(ref=ref)).plus(report)
             told(session, report)
-            if more:
-                heapq.heappush(queue, (_unread_since(work, session), ref, session))
-                continue
-        if ref in failed:
-            _note_failure(work, session, failed[ref])
-        finished(session)
-    if absent:
-        for report in _close_absent(work, found, closing, earlier):
-            reports[report.ref] = report
+        if more:
+            known = states.load(work.home).sessions.get(ref)
+            since = _unread_since(work, session, known.position if known else 0)
+            heapq.heappush(queue, (since, ref, session))
+        else:
+            finished(session)
+    for ref, progress in states.load(work.home).sessions.items() if absent else ():
+        if progress.window and ref not in found and not Path(progress.path).exists():
+            reports[ref] = _close_absent(work, ref, closing, earlier.get(ref))
     return Sweep(
         reports=tuple(reports.values()),
         failed=failed,
@@ -119,48 +138,32 @@ def sweep(
     )
 
 
-def _queued(
-    work: Work,
-    sessions: Iterable[Session],
-    state: State,
-    retry_failed: bool,
-    finished: Callable[[Session], None],
-) -> tuple[list[tuple[datetime, str, Session]], dict[str, str], list[str]]:
-    """Those to read, by the time of their first unread message; those skipped; given up on."""
-    queue: list[tuple[datetime, str, Session]] = []
-    skipped: dict[str, str] = {}
-    given_up: list[str] = []
-    for session in {session.ref: session for session in sessions}.values():
-        known = state.sessions.get(session.ref)
-        reason = why_skipped(session, work.config.capture)
-        if reason:
-            skipped[session.ref] = reason
-        elif known and known.failure and known.failure.final and not retry_failed:
-            given_up.append(session.ref)
-        elif known is None or not _is_settled(session, known):
-            window = known.window if known else None
-            since = window.last_at if window and window.ended else None
-            since = since or _unread_since(work, session, known.position if known else 0)
-            queue.append((since, session.ref, session))
-            continue
-        finished(session)
-    heapq.heapify(queue)
-    return queue, skipped, given_up
-
-
-def _unread_since(work: Work, session: Session, position: int | None = None) -> datetime:
-    if position is None:
-        known = states.load(work.home).sessions.get(session.ref)
-        position = known.position if known else 0
-    limit = work.config.capture.max_record_megabytes << 20
+def _tried(
+    work: Work, session: Session, closing: bool, earlier: Failure | None
+) -> tuple[Report, bool, str]:
+    """What one step did, whether there may be more, and why it failed."""
     try:
-        return read.said_at(session, position, limit) or LATEST
+        return (*_step(work, session, closing, earlier), "")
+    except TranscriptError as error:
+        reason = str(error)
+    except (WakebookError, OSError):
+        raise  # not this session's fault: a locked home, a broken registry, a full disk
+    except Exception as error:  # noqa: BLE001 - one bad session must not stop the others
+        reason = repr(error)
+    return Report(ref=session.ref), False, reason
+
+
+def _waiting_since(work: Work, session: Session, known: Progress | None) -> datetime:
+    if known and known.window and known.window.ended:
+        return known.window.last_at
+    return _unread_since(work, session, known.position if known else 0)
+
+
+def _unread_since(work: Work, session: Session, position: int) -> datetime:
+    try:
+        return read.said_at(session, position, work.record_limit) or LATEST
     except TranscriptError:
         return LATEST  # the step meets the same error and reports it
-
-
-def _held(known: Progress) -> bool:
-    return known.failure is not None and known.failure.model
 
 
 def _is_settled(session: Session, known: Progress) -> bool:
@@ -173,26 +176,15 @@ def _is_settled(session: Session, known: Progress) -> bool:
         return False
 
 
-def _close_absent(
-    work: Work, found: Iterable[Session], closing: bool, earlier: Mapping[str, Failure | None]
-) -> list[Report]:
-    present = {session.ref for session in found}
-    reports: list[Report] = []
-    for ref, progress in states.load(work.home).sessions.items():
-        if progress.window and ref not in present and not Path(progress.path).exists():
-            reports.append(close_absent(work, ref, closing, earlier.get(ref)))
-    return reports
-
-
 def _note_failure(work: Work, session: Session, error: str) -> None:
     with work.home.locked():
         state = states.load(work.home)
         known = state.sessions.get(session.ref) or Progress(
             host=session.host, id=session.id, path=str(session.path), part=session.part
         )
-        again = known.failure is not None and not known.failure.model
+        again = known.failure is not None and not known.held
         retries = known.failure.retries + 1 if known.failure and again else 0
-        noted = msgspec.structs.replace(known, failure=Failure(work.now, error, retries))
+        noted = known.with_(failure=Failure(work.now, error, retries))
         states.save(work.home, state.with_session(session.ref, noted))
     work.home.trace("failure", where=session.ref, error=error)
 
@@ -221,32 +213,19 @@ def _follow_rotations(home: Home, state: State, sessions: Iterable[Session]) -> 
         except TranscriptError:
             continue
         if same:
-            moved[session.ref] = msgspec.structs.replace(
-                moved.pop(base), path=str(session.path), part=session.part
-            )
+            del moved[base]
+            moved[session.ref] = known.with_(path=str(session.path), part=session.part)
     if moved != state.sessions:
         state = msgspec.structs.replace(state, sessions=moved)
         states.save(home, state)
     return state
 
 
-# -----------------------------------------------------------------------------
-# catch_up: the one call behind every trigger.
-#
-# read past the cursor -> archive -> distil -> append -> close
-#
-# One `step` takes at most what belongs to the current window of a session. It is idempotent, and
-# safe across crashes at any point: the archive file is replaced whole (written again, it is the
-# same), then one write of state.json advances the cursor; what was said is now kept. Distilling
-# has a cursor of its own (`distil`), and its entries get into the log exactly once (`batch`).
-#
-# Entries are derived from the archived turns, never from the host's raw records, so that a
-# transcript alone is enough to derive them again, and the portions in which a conversation
-# arrived leave no trace in what the rules find.
+# --- one step: archive, then learn ---------------------------------------------------------
 
 
-def step(
-    work: Work, session: Session, closing: bool = False, earlier: Failure | None = None
+def _step(
+    work: Work, session: Session, closing: bool, earlier: Failure | None
 ) -> tuple[Report, bool]:
     """Take the next portion of a session: at most to the end of its current window.
 
@@ -256,7 +235,7 @@ def step(
     """
     with work.home.locked():
         report, more = _archive(work, session, closing)
-    done = distil(work, session.ref, earlier)
+    done = learn(work, session.ref, earlier)
     return report.plus(done), more and not (done.held or done.busy)
 
 
@@ -274,8 +253,7 @@ def _archive(work: Work, session: Session, closing: bool) -> tuple[Report, bool]
         states.save(work.home, state)
     progress = read.anchored(work.home, work.config, progress, session)
     portion = windows.collect(work.config, progress, session, closing, work.now)
-    idle = timedelta(minutes=work.config.capture.idle_minutes)
-    if not portion.cut and not closing and work.now - portion.last_at > idle:
+    if not portion.cut and not closing and work.idle(portion.last_at):
         closing = True
         portion = windows.collect(work.config, progress, session, closing, work.now)
     ended = portion.cut or ("closed" if closing else "")
@@ -283,44 +261,26 @@ def _archive(work: Work, session: Session, closing: bool) -> tuple[Report, bool]
         report = _write(work, state, progress, session, portion, ended)
         return (report, bool(portion.cut)) if report else (Report(ref=session.ref), True)
     after = windows.advance(progress, portion, work.now)
-    after = msgspec.structs.replace(after, tail=read.tail(session, after.position))
+    after = after.with_(tail=read.tail(session, after.position))
     if after != state.sessions[session.ref]:
         states.save(work.home, state.with_session(session.ref, after))
     return Report(ref=session.ref), bool(portion.cut)
 
 
-def close_absent(work: Work, ref: str, closing: bool, earlier: Failure | None = None) -> Report:
+def _close_absent(work: Work, ref: str, closing: bool, earlier: Failure | None) -> Report:
     """End the open window of a session whose source is gone, from its transcript alone."""
     with work.home.locked():
         state = settle(work.home)
         progress = state.sessions.get(ref)
-        idle = timedelta(minutes=work.config.capture.idle_minutes)
         window = progress.window if progress else None
         if progress is None or window is None:
             return Report(ref=ref)
-        if not (window.ended or closing or work.now - window.last_at > idle):
+        if not (window.ended or closing or work.idle(window.last_at)):
             return Report(ref=ref)
         if not window.ended:
-            gone = msgspec.structs.replace(window, ended="gone")
-            after = msgspec.structs.replace(progress, window=gone)
+            after = progress.with_(window=window.with_(ended="gone"))
             states.save(work.home, state.with_session(ref, after))
-    return distil(work, ref, earlier)
-
-
-def session_of(progress: Progress) -> Session:
-    """A session as far as state.json knows it."""
-    return Session(
-        host=progress.host,
-        id=progress.id,
-        path=Path(progress.path),
-        kind=progress.kind,  # type: ignore[arg-type]
-        key=progress.key,
-        part=progress.part,
-        size=progress.size,
-        cwd=progress.cwd,
-        channel=progress.channel,
-        model=progress.model,
-    )
+    return learn(work, ref, earlier)
 
 
 def _write(
@@ -330,16 +290,18 @@ def _write(
     messages = [item.message for item in portion.batch if windows.visible(item.message)]
     window = progress.window or windows.opened(work.home, progress, session, messages[0])
     body = windows.body(work.home, window)
-    if body is None:  # somebody removed the open transcript: read its part again
+    if body is None:  # the open transcript was removed: read its part again
         _read_again(work, state, progress, session, window)
         return None
     text, tail = archive.render(messages, window.tail)
     body += text
-    window = _grown(window, portion, messages, tail, len(body.encode()), ended)
+    window = _grown(window, portion, messages).with_(
+        tail=tail, size=len(body.encode()), ended=ended
+    )
     front = windows.front(session, portion, window, progress.head)
-    work.home.replace(work.home.root / window.path, archive.compose(front, window.title, body))
-    after = msgspec.structs.replace(
-        windows.advance(progress, portion, work.now),
+    text = archive.compose(front, window.title, body)
+    work.home.replace(work.home.root / window.path, text)
+    after = windows.advance(progress, portion, work.now).with_(
         window=window,
         windows=window.number,
         recent=(*progress.recent, *(message.id for message in messages))[-RECENT:],
@@ -349,32 +311,18 @@ def _write(
         touched_at=work.now,
     )
     states.save(work.home, state.with_session(session.ref, after))
-    return Report(
-        ref=session.ref,
-        messages=len(messages),
-        redacted=sum(item.redacted for item in portion.batch),
-    )
+    redacted = sum(item.redacted for item in portion.batch)
+    return Report(ref=session.ref, messages=len(messages), redacted=redacted)
 
 
-def _grown(
-    window: Window,
-    portion: Portion,
-    messages: Sequence[Message],
-    tail: archive.Tail,
-    size: int,
-    ended: str,
-) -> Window:
-    return msgspec.structs.replace(
-        window,
-        tail=tail,
+def _grown(window: Window, portion: Portion, messages: Sequence[Message]) -> Window:
+    return window.with_(
         last_at=portion.last_at,
         messages=window.messages + len(messages),
         tokens_in=window.tokens_in + sum(message.tokens_in for message in messages),
         tokens_out=window.tokens_out + sum(message.tokens_out for message in messages),
         redacted=window.redacted + sum(item.redacted for item in portion.batch),
         echoes=window.echoes + sum(item.echoes for item in portion.batch),
-        size=size,
-        ended=ended,
     )
 
 
@@ -382,7 +330,5 @@ def _read_again(
     work: Work, state: State, progress: Progress, session: Session, window: Window
 ) -> None:
     work.home.trace("archive-lost", session=session.ref, path=window.path)
-    again = msgspec.structs.replace(
-        progress, position=window.start, tail="", window=None, windows=window.number - 1
-    )
+    again = progress.with_(position=window.start, tail="", window=None, windows=window.number - 1)
     states.save(work.home, state.with_session(session.ref, again))

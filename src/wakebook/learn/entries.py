@@ -14,17 +14,18 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from wakebook.base import words
-from wakebook.base.errors import InvalidEntry
+from wakebook.base import clock, words
+from wakebook.base.errors import InvalidEntry, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import state as states
 from wakebook.capture.archive import Turn
+from wakebook.capture.clean import redact
 from wakebook.capture.state import Pending, Progress, State
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
 from wakebook.log import forgotten, log, subjects
-from wakebook.log.chains import Chains
-from wakebook.log.entry import Entry, as_dict, from_dict, slugify, validate
+from wakebook.log.chains import Chains, find_entry
+from wakebook.log.entry import TYPES, Entry, as_dict, from_dict, new_id, slugify, validate
 from wakebook.log.forgotten import Forgotten
 from wakebook.log.subjects import Registry
 
@@ -160,9 +161,7 @@ def project(cwd: str) -> str:
     return name
 
 
-# -----------------------------------------------------------------------------
-# Exactly once: how entries get into the log together with the progress that they stand for.
-#
+# --- exactly once: entries get into the log together with the progress that they stand for ---
 # 1. The batch, ids included, goes to state.json as pending.
 # 2. The log is appended to in one write.
 # 3. One write of state.json advances the progress and clears the batch.
@@ -187,7 +186,7 @@ def settle(home: Home) -> State:
     return state
 
 
-def append_batch(
+def append(
     home: Home, state: State, ref: str, after: Progress | None, entries: Sequence[Entry]
 ) -> None:
     """Put entries into the log and a session's progress into the state. Under the lock."""
@@ -212,3 +211,57 @@ def _ensure_subjects(home: Home, names: Sequence[str]) -> None:
     grown = registry.ensure(names)
     if grown != registry:
         subjects.save(home, grown)
+
+
+# --- by hand ---------------------------------------------------------------------------------
+
+
+def remember(
+    home: Home,
+    text: str,
+    chains: Chains,
+    *,
+    type_: str,
+    subject: str,
+    detail: str,
+    replaces: Sequence[str],
+    status: str,
+    pinned: bool,
+) -> Entry:
+    """Keep what a person or an agent writes. Under the lock.
+
+    `replaces`: ids, or unique beginnings of them.
+    """
+    if type_ not in TYPES:
+        raise WakebookError(f"type {type_!r} is not one of {', '.join(TYPES)}.")
+    old = [find_entry(chains, name) for name in replaces]
+    before = registry = subjects.load(home)
+    if not subject:  # a correction is about what it corrects
+        known = (registry.for_entry(one.subject) for one in old if one.subject)
+        subject = next((slug for slug in known if slug), "")
+    if subject:
+        subject = subjects.slug_of(subject)
+        slug = registry.for_entry(subject)
+        if not slug:
+            raise WakebookError(
+                f"The subject {subject!r} was deleted. Add it again, or use another one."
+            )
+        registry = registry.ensure([slug])
+    entry = validate(
+        Entry(
+            id=new_id(),
+            timestamp=clock.now(),
+            type=type_,  # type: ignore[arg-type]
+            content=redact(text.strip())[0],
+            detail=redact(detail.strip())[0],
+            session="manual",
+            subject=registry.for_entry(subject) if subject else "",
+            replaces=tuple(one.id for one in old),
+            status=(status or "open") if type_ == "task" else None,  # type: ignore[arg-type]
+            pinned=pinned,
+        )
+    )
+    if registry != before:  # first: a subject without entries harms nobody
+        subjects.save(home, registry)
+    log.append(home, [entry])
+    return entry

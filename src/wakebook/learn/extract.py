@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from wakebook.base import words
-from wakebook.capture.transcript import Message
+from wakebook.capture.transcript import Message, one_line
 from wakebook.log.entry import Entry, EntryKind, Status, Type, derived_id
 
 RULES = "rules"
@@ -95,16 +95,23 @@ def after(current: Iterable[Entry], new: Sequence[Entry]) -> list[Entry]:
     return [entry for entry in known.values() if entry.id not in replaced]
 
 
-# -----------------------------------------------------------------------------
-# Likeness: whether two readings of a conversation say the same.
-#
+def entry_line(ref: str, entry: Entry) -> str:
+    """k3 [task, open, 2026-03-02, auth-migration] Write the backfill script"""
+    kind = f"{entry.type}, {entry.status}" if entry.status else entry.type
+    about = f", {entry.subject}" if entry.subject else ""
+    content = one_line(entry.content, 400)
+    detail = f" — {one_line(entry.detail, 200)}" if entry.detail else ""
+    return f"{ref} [{kind}, {entry.timestamp:%Y-%m-%d}{about}] {content}{detail}"
+
+
+# --- whether two readings of a conversation say the same -------------------------------------
 # Another extractor finds other words for what was said, but at the same place: the turns
 # that two things point at tell more than how they are worded.
 
 MUCH = 0.6
 ENOUGH = 0.3  # of the terms: to be the successor, if it was said at the same place
 
-Said = TypeVar("Said", Draft, Entry)
+Reading = TypeVar("Reading", Draft, Entry)
 
 
 def likeness(one: Draft | Entry, other: Entry) -> float:
@@ -116,7 +123,7 @@ def likeness(one: Draft | Entry, other: Entry) -> float:
     return alike + 0.1 * (one.type == other.type)
 
 
-def matches(new: Sequence[Said], old: Sequence[Entry]) -> dict[str, Entry]:
+def matches(new: Sequence[Reading], old: Sequence[Entry]) -> dict[str, Entry]:
     """New id -> the old entry that says the same, each at most once, the most alike first."""
     pairs = [
         (alike, -number, one, entry)

@@ -1,4 +1,4 @@
-"""Distil: the archived turns of a window become entries, and an ended window is closed.
+"""Learning: the archived turns of a window become entries, and an ended window is closed.
 
 Extraction may ask a model, which takes its time: nothing is locked meanwhile. What was found
 is written under the lock, if the window is still as it was; otherwise it is read again. A
@@ -25,8 +25,8 @@ from wakebook.capture import state as states
 from wakebook.capture import window as windows
 from wakebook.capture.state import Failure, Window, holds_memories
 from wakebook.capture.transcript import Message
-from wakebook.learn import entries as batch
-from wakebook.learn.entries import Source, admitted, complete, project, related
+from wakebook.learn import entries as found_entries
+from wakebook.learn.entries import Source, admitted, complete, project, related, settle
 from wakebook.learn.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
 from wakebook.learn.select.extractor import handoff_of, selected
 from wakebook.log import forgotten, subjects
@@ -50,8 +50,17 @@ class Work(msgspec.Struct, frozen=True):
 
     @property
     def now(self) -> datetime:
-        """Not the same all the time: with a model, a sweep may take an hour."""
+        """Not the same all the time: with a model, catching up may take an hour."""
         return self.at or clock.now()
+
+    @property
+    def record_limit(self) -> int:
+        """Bytes of the largest record that is read."""
+        return self.config.capture.max_record_megabytes << 20
+
+    def idle(self, last_at: datetime) -> bool:
+        """Whether a pause since then ends a window."""
+        return self.now - last_at > timedelta(minutes=self.config.capture.idle_minutes)
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,18 +97,15 @@ class _Before(msgspec.Struct, frozen=True):
     scene: Scene
     first: int  # turns that have been extracted
     fresh: list[Message]  # what is to be extracted now
-    reader: Extractor  # the work's, unless these are old memories
-    verbatim: bool  # they are
+    verbatim: Extractor | None  # reads it, if these are old memories
 
 
-def distil(work: Work, ref: str, earlier: Failure | None = None) -> Report:
+def learn(work: Work, ref: str, earlier: Failure | None = None) -> Report:
     """Extract what is new in the window of a session, and close it if it has ended.
 
     `earlier`: how the model has failed at it before.
     """
-    if work.extractor.name == RULES:
-        return _all(work, ref, earlier)
-    before = _before(work, ref)
+    before = _before(work, ref) if work.extractor.name != RULES else None
     if before is None or not _due(work, before):
         return _all(work, ref, earlier)
     with work.home.reading(ref) as alone:  # two processes do not pay for the same words
@@ -108,23 +114,17 @@ def distil(work: Work, ref: str, earlier: Failure | None = None) -> Report:
 
 def _all(work: Work, ref: str, earlier: Failure | None) -> Report:
     report, more = Report(ref=ref), True
-    while more:
-        done, more = _once(work, ref, earlier)
+    while more and (before := _before(work, ref)):
+        if not _due(work, before):
+            _sketched(work, ref, before)
+            break
+        try:
+            found, covered = _extracted(work, before, earlier)
+        except ModelError as error:
+            return report.plus(_held(work, ref, before, error))
+        done, more = _kept(work, ref, before, found, covered)
         report = report.plus(done)
     return report
-
-
-def _once(work: Work, ref: str, earlier: Failure | None) -> tuple[Report, bool]:
-    before = _before(work, ref)
-    if before is None:
-        return Report(ref=ref), False
-    if not _due(work, before):
-        return _sketched(work, ref, before), False
-    try:
-        found, covered = _extracted(work, before, earlier)
-    except ModelError as error:
-        return _held(work, ref, before, error), False
-    return _kept(work, ref, before, found, covered)
 
 
 def _before(work: Work, ref: str) -> _Before | None:
@@ -132,7 +132,7 @@ def _before(work: Work, ref: str) -> _Before | None:
     window = progress.window if progress else None
     body = windows.body(work.home, window) if window else None
     if progress is None or window is None or body is None:
-        return None  # nothing to read, or somebody removed it: the next step finds out
+        return None  # nothing to read, or it was removed: the next step finds out
     source = Source(
         ref=ref,
         session=progress.id,
@@ -146,8 +146,7 @@ def _before(work: Work, ref: str) -> _Before | None:
     said = source.messages()
     first = min(max(window.extracted, _known(window, chains)), len(said))
     last = len(said) if window.ended else complete(source.turns)
-    verbatim = work.verbatim is not None and holds_memories(progress.channel)
-    reader = work.verbatim if verbatim and work.verbatim else work.extractor
+    verbatim = work.verbatim if holds_memories(progress.channel) else None
     scene = Scene(
         earlier=said[:first],
         current=chains.current() if verbatim else related(chains, window.path),
@@ -155,7 +154,7 @@ def _before(work: Work, ref: str) -> _Before | None:
         subject=registry.for_entry(project(progress.cwd)),
         ends=bool(window.ended),
     )
-    return _Before(window, source, body, scene, first, said[first:last], reader, verbatim)
+    return _Before(window, source, body, scene, first, said[first:last], verbatim)
 
 
 def _due(work: Work, before: _Before) -> bool:
@@ -179,7 +178,7 @@ def _known(window: Window, chains: Chains) -> int:
 def _extracted(work: Work, before: _Before, earlier: Failure | None) -> tuple[Extraction, int]:
     """What was found, and whether rules had to stand in."""
     if before.verbatim:
-        return before.reader.read(before.fresh, before.scene), 0
+        return before.verbatim.read(before.fresh, before.scene), 0
     if work.extractor.name == RULES:
         return selected(work.home, before.fresh, before.scene, work.extractor), 0
     try:
@@ -204,32 +203,31 @@ def _held(work: Work, ref: str, before: _Before, error: ModelError) -> Report:
     """Note that the model failed. The words stay unread; what rules make of them is shown."""
     sketch = _sketch(work.home, before, [])
     with work.home.locked():
-        state = batch.settle(work.home)
+        state = settle(work.home)
         progress = state.sessions.get(ref)
         if progress is None:
             return Report(ref=ref)  # it goes by another name now
-        last = progress.failure if progress.failure and progress.failure.model else None
+        last = progress.failure if progress.held else None
         tried = (last.retries if last else -1) + (not isinstance(error, LeftAlone))
         failure = Failure(last.at if last else work.now, str(error), tried, model=True)
         window = progress.window
         if window and window.path == before.window.path:
             window = _drawn(window, sketch)
-        held = msgspec.structs.replace(progress, window=window, failure=failure)
+        held = progress.with_(window=window, failure=failure)
         states.save(work.home, state.with_session(ref, held))
     return Report(ref=ref, held=str(error))
 
 
-def _sketched(work: Work, ref: str, before: _Before) -> Report:
+def _sketched(work: Work, ref: str, before: _Before) -> None:
     """Nothing is complete enough to be extracted, but the handoff may look different now."""
     drawn = _drawn(before.window, _sketch(work.home, before, []))
     if drawn != before.window:
         with work.home.locked():
-            state = batch.settle(work.home)
+            state = settle(work.home)
             progress = state.sessions.get(ref)
             if progress and progress.window == before.window:
-                progress = msgspec.structs.replace(progress, window=drawn)
-                states.save(work.home, state.with_session(ref, progress))
-    return Report(ref=ref)
+                after = progress.with_(window=drawn)
+                states.save(work.home, state.with_session(ref, after))
 
 
 def _kept(
@@ -237,7 +235,7 @@ def _kept(
 ) -> tuple[Report, bool]:
     """Write what was found. Returns whether there is more to extract."""
     with work.home.locked():
-        state = batch.settle(work.home)
+        state = settle(work.home)
         progress = state.sessions.get(ref)
         window = progress.window if progress else None
         if progress is None or window is None:
@@ -246,11 +244,16 @@ def _kept(
             return Report(ref=ref), True  # another process was faster
         registry = subjects.load(work.home)
         drafts = _marked(found.drafts) if window.covered else found.drafts
-        entries = admitted(
-            work.home, drafts, before.source, work.ledger.chains(), registry, work.now
+        chains = work.ledger.chains()
+        entries = admitted(work.home, drafts, before.source, chains, registry, work.now)
+        used = (*window.subjects, *(one.subject for one in entries if one.subject))
+        window = window.with_(
+            extracted=before.first + found.taken,
+            entries=window.entries + tuple(entry.id for entry in entries),
+            subjects=tuple(dict.fromkeys(used)),
+            title=found.title or window.title,
+            covered=window.covered or bool(covered),
         )
-        window = _grown(window, before.first + found.taken, entries, found.title)
-        window = msgspec.structs.replace(window, covered=window.covered or bool(covered))
         grew = window.size != before.window.size  # while we were reading
         whole = window.extracted >= len(before.source.turns)
         ends = before.scene.ends and whole and not grew
@@ -258,17 +261,15 @@ def _kept(
             _close(work.home, window, before.body)
         else:
             window = _drawn(window, _sketch(work.home, before, entries))
-        progress = msgspec.structs.replace(
-            progress,
+        after = progress.with_(
             window=None if ends else window,
             entries=progress.entries + len(entries),
             failure=None,
             touched_at=work.now,
         )
-        batch.append_batch(work.home, state, ref, progress, entries)
-    report = Report(
-        ref=ref, entries=len(entries), closed=(window.path,) if ends else (), covered=covered
-    )
+        found_entries.append(work.home, state, ref, after, entries)
+    closed = (window.path,) if ends else ()
+    report = Report(ref=ref, entries=len(entries), closed=closed, covered=covered)
     left = complete(before.source.turns) > window.extracted
     return report, not ends and (bool(window.ended) or left)
 
@@ -281,17 +282,6 @@ def _marked(drafts: Sequence[Draft]) -> list[Draft]:
         else draft
         for draft in drafts
     ]
-
-
-def _grown(window: Window, extracted: int, entries: Sequence[Entry], title: str) -> Window:
-    used = dict.fromkeys((*window.subjects, *(one.subject for one in entries if one.subject)))
-    return msgspec.structs.replace(
-        window,
-        extracted=extracted,
-        entries=window.entries + tuple(entry.id for entry in entries),
-        subjects=tuple(used),
-        title=title or window.title,
-    )
 
 
 def _close(home: Home, window: Window, body: str) -> None:
@@ -325,8 +315,6 @@ def _sketch(home: Home, before: _Before, entries: Sequence[Entry]) -> Draft | No
 
 
 def _drawn(window: Window, sketch: Draft | None) -> Window:
-    return msgspec.structs.replace(
-        window,
-        draft=sketch.content if sketch else "",
-        draft_detail=sketch.detail if sketch else "",
-    )
+    if sketch is None:
+        return window.with_(draft="", draft_detail="")
+    return window.with_(draft=sketch.content, draft_detail=sketch.detail)

@@ -103,7 +103,7 @@ def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[
         if progress:
             ours = sum(entry.session == source.session for entry in entries)
             progress = msgspec.structs.replace(progress, entries=progress.entries + ours)
-        batch.append_batch(work.home, state, known, progress, entries)
+        batch.append(work.home, state, known, progress, entries)
     return Report(ref=source.ref, entries=len(entries))
 
 

@@ -23,7 +23,7 @@ from wakebook.base.config import Briefing
 from wakebook.base.errors import ModelError
 from wakebook.base.home import Home
 from wakebook.capture.transcript import one_line
-from wakebook.learn import known as view
+from wakebook.learn.extract import entry_line
 from wakebook.learn.judge.verdict import suspicious
 from wakebook.log.entry import Entry
 
@@ -108,7 +108,7 @@ def _comparable(active: Mapping[str, Sequence[Entry]], since: datetime) -> dict[
         told = [entry for entry in entries if entry.type in ("decision", "fact")][-OLDER:]
         if len(told) < 2 or told[-1].timestamp < since:
             continue
-        room -= sum(tokens.tokens(view.line("e00", entry)) for entry in told)
+        room -= sum(tokens.tokens(entry_line("e00", entry)) for entry in told)
         if room < 0:
             break
         found[slug] = told
@@ -141,7 +141,7 @@ def _lines(models: Models, active: Mapping[str, Sequence[Entry]], now: datetime)
         return slug, text
 
     blocks = [
-        f"{slug}\n" + "\n".join(view.line("-", entry) for entry in found)
+        f"{slug}\n" + "\n".join(entry_line("-", entry) for entry in found)
         for slug, found in shown.items()
     ]
     answer = models.lines(
@@ -164,7 +164,7 @@ def _pairs(
         for entry in entries:
             ref = f"e{len(refs) + 1}"
             refs[ref] = (slug, entry)
-            lines.append(view.line(ref, entry))
+            lines.append(entry_line(ref, entry))
         blocks.append("\n".join(lines))
 
     def check(raw: dict[str, Any]) -> tuple[str, str] | None:
