@@ -1,18 +1,17 @@
 """The verbs: one table of everything that can be asked of a memory from outside.
 
-A row is a request: its fields, which msgspec checks, the call of the façade, and the type of the
-answer. The paths of the service, their description in OpenAPI, the service's client and the
-tools of agents are all made from these rows.
+A row is a verb: its name, its meaning, the type of its answer, the call of the façade, and the
+fields of its request, which msgspec checks. The paths of the service, their description in
+OpenAPI, the service's client and the tools of agents are all made from these rows.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -21,12 +20,10 @@ from msgspec.structs import asdict
 if TYPE_CHECKING:
     from wakebook.log.query import Query
 
-Moment = Annotated[datetime, Meta(tz=True)]
 Count = Annotated[int, Meta(ge=0)]
 Some = Annotated[int, Meta(ge=1)]
-Share = Annotated[float, Meta(ge=0, le=1)]
+Moment = Annotated[datetime, Meta(tz=True)] | None
 Words = tuple[str, ...]
-T = TypeVar("T", bound="type[Ask]")
 
 
 class Ask(
@@ -37,14 +34,14 @@ class Ask(
 
 class Verb(NamedTuple):
     name: str
-    path: str
     about: str
-    asks: type[Ask]
-    does: Callable[[Any, Any], Any]  # with the memory, or a conversation, and the request
     answers: str  # a type by its module; or "key: type", or "key: [type]" for a list of them
-    long: bool  # it may read whole conversations, or ask a model
+    does: Callable[[Any, Any], Any]  # with the memory, or a conversation, and the request
+    asks: Any  # the fields of the request; in VERBS, the Struct that is made from them
+    long: bool = False  # it may read whole conversations, or ask a model
+    path: str = ""
 
-    def answer(self, of: Any, ask: Ask) -> bytes:
+    def answer(self, of: Any, ask: Any) -> bytes:
         """The answer of a memory, or a conversation, as JSON."""
         done = self.does(of, ask)
         key, found, _ = self.answers.partition(": ")
@@ -58,307 +55,147 @@ class Verb(NamedTuple):
         return list[type_] if name.startswith("[") else type_
 
 
-VERBS: dict[str, Verb] = {}
-SESSIONS: dict[str, Verb] = {}  # verbs of a conversation of your own agent
-
-
-def verb(
-    answers: str, does: Callable[[Any, Any], Any], *, long: bool = False, session: str = ""
-) -> Callable[[T], T]:
-    """A row of the table. It is named after its request, or as a verb of a session."""
-
-    def added(asks: T) -> T:
-        name = session or re.sub(r"(?<!^)(?=[A-Z])", "-", asks.__name__).lower()
-        path = f"/v1/sessions/{{id}}/{name}" if session else f"/v1/{name}"
-        row = Verb(name, path, asks.__doc__ or "", asks, does, answers, long)
-        (SESSIONS if session else VERBS)[name] = row
-        return asks
-
-    return added
-
-
-def query_of(ask: Filters) -> Query:
+def query_of(ask: Any) -> Query:
     from wakebook.log.query import Query
 
     given = asdict(ask)
     return Query(**{name: given[name] for name in Query.__slots__ if name in given})
 
 
-def _search(m: Any, ask: Search) -> Any:
-    options = {name: getattr(ask, name) for name in ("limit", "min_score", "sessions", "explain")}
-    return m.search(query_of(ask), **options)
+def _search(m: Any, a: Any) -> Any:
+    options = {name: getattr(a, name) for name in ("limit", "min_score", "sessions", "explain")}
+    return m.search(query_of(a), **options)
 
 
-def _log(m: Any, ask: Log) -> Any:
-    found = m.log.entries(query_of(ask))
-    return found[-ask.limit :] if ask.limit else found
-
-
-def _transcripts(ask: CatchUp | Flush) -> dict[str, Any]:
+def _transcripts(ask: Any) -> dict[str, Any]:
     """A request that names transcripts, as the façade takes it."""
     return asdict(ask) | {"paths": [Path(path) for path in ask.paths]}
 
 
-# --- the table ---------------------------------------------------------------------------
-
-
-@verb("text: str", lambda m, a: m.wake())
-class Wake(Ask, frozen=True):
-    """What a new session should be told."""
-
-
-@verb("recall.slot.Context", lambda m, a: m.context(**asdict(a)))
-class Context(Ask, frozen=True):
-    """What an agent needs to know for a message."""
-
-    message: str = ""
-    session: str = ""
-    kind: Literal["", "main", "group", "subagent", "cron", "hook"] = ""
-    budget: Count = 0  # tokens; 0: [context] budget
-    have: Words = ()
-    history: tuple[Any, ...] = ()
-    topics: Words = ()
-    paths: Words = ()
-    skip: Words = ()  # slots that are not wanted now
-    told: str = ""  # earlier context that the session still sees
-
-
-class Filters(Ask, frozen=True):
-    text: str = ""
-    types: tuple[Literal["fact", "decision", "task", "question", "handoff"], ...] = ()
-    subjects: Words = ()
-    kinds: Words = ()
-    status: Literal["", "open", "done", "answered"] = ""
-    session: str = ""
-    since: Moment | None = None
-    until: Moment | None = None
-    all: bool = False  # replaced entries too
-
-
-@verb("store.search.Found", _search)
-class Search(Filters, frozen=True):
-    """Find what was said, learned or written."""
-
-    categories: Words = ()
-    host: str = ""
-    limit: Count = 0  # 0: as many as [search] says
-    min_score: Share | None = None
-    sessions: bool = False  # whole conversations
-    explain: bool = False
-
-
-@verb("recall.show.Shown", lambda m, a: m.get(**asdict(a)))
-class Get(Ask, frozen=True):
-    """An entry with its history, a session, or lines of a file."""
-
-    ref: str  # an entry's id, session:ID, or a file of the home
-    first: Count = 0
-    lines: Count = 0
-
-
-@verb("entries: [log.entry.Entry]", _log)
-class Log(Filters, frozen=True):
-    """The newest entries, oldest first."""
-
-    limit: Count = 20  # 0: all
-
-
-@verb("log.entry.Entry", lambda m, a: m.remember(**asdict(a)))
-class Remember(Ask, frozen=True, rename={"type_": "type"}):
-    """Keep something by hand."""
-
-    text: str
-    type_: Literal["fact", "decision", "task", "question"] = "fact"
-    subject: str = ""
-    detail: str = ""
-    replaces: Words = ()
-    status: Literal["", "open", "done"] = ""
-    pinned: bool = False
-
-
-@verb(
-    "upkeep.forget.Forgetting",
-    lambda m, a: (m.forget if a.yes else m.plan_forget)(a.ids, chain=a.chain),
-)
-class Forget(Ask, frozen=True):
-    """Take entries out of the log. Without `yes` it only says what would go."""
-
-    ids: Annotated[Words, Meta(min_length=1)]
-    chain: bool = False
-    yes: bool = False
-
-
-@verb("learn.catch_up.Sweep", lambda m, a: m.catch_up(**_transcripts(a)), long=True)
-class CatchUp(Ask, frozen=True):
-    """Read what was said since the last time."""
-
-    session: str = ""
-    paths: Words = ()
-    closing: bool = False
-    retry_failed: bool = False
-    sparing: bool = False  # archive at once; a model reads only when enough is new
-
-
-@verb("learn.flush.Flushed", lambda m, a: m.flush(**_transcripts(a)), long=True)
-class Flush(Ask, frozen=True):
-    """Save a session before its host compacts it, and check that."""
-
-    session: str
-    tokens: int | None = None
-    window: int | None = None
-    compactions: int | None = None
-    paths: Words = ()  # where the session is, if that is known
-
-
-@verb("decisions: [recall.topics.activation.Decision]", lambda m, a: m.observe(**asdict(a)))
-class Observe(Ask, frozen=True):
-    """Look at what the agent itself has said."""
-
-    output: str
-    session: str = ""
-    paths: Words = ()
-
-
-@verb("fired: [recall.topics.fired.Fired]", lambda m, a: m.topics.fire(**asdict(a)))
-class Fire(Ask, frozen=True):
-    """A webhook: topics that wait for it come with the next turn."""
-
-    source: str
-    event: str = ""
-    payload: str = ""
-    session: str = ""
-
-
-@verb("topics: [recall.topics.topic.Topic]", lambda m, a: m.topics.read().topics)
-class Topics(Ask, frozen=True):
-    """The topics."""
-
-
-@verb("upkeep.status.Status", lambda m, a: m.status())
-class Status(Ask, frozen=True):
-    """How the memory is doing."""
-
-
-@verb("checks: [upkeep.doctor.Check]", lambda m, a: m.doctor(**asdict(a)), long=True)
-class Doctor(Ask, frozen=True):
-    """Check everything, and say what to run."""
-
-    quick: bool = False  # without the slow checks
-    ask: bool = False  # the model, too: a question that costs a little
-
-
-@verb("accounts: [learn.account.Account]", lambda m, a: m.audit())
-class Audit(Ask, frozen=True):
-    """Account for every session of every host."""
-
-
-@verb("notes.brief.Brief", lambda m, a: m.notes.brief(ask=a.ask), long=True)
-class Brief(Ask, frozen=True):
-    """Write the briefing into MEMORY.md."""
-
-    ask: bool = True  # a model, if there is one
-
-
-@verb("notes.write.Updated", lambda m, a: m.notes.update(full=a.full), long=True)
-class Notes(Ask, frozen=True):
-    """Bring the notes up to date."""
-
-    full: bool = False
-
-
-@verb("store.sync.Synced", lambda m, a: m.index.sync(full=a.full), long=True)
-class Index(Ask, frozen=True):
-    """Bring the search index up to date."""
-
-    full: bool = False
-
-
-@verb("jobs: [upkeep.jobs.Standing]", lambda m, a: m.jobs.listed())
-class Jobs(Ask, frozen=True):
-    """The jobs, when they ran and when they run next."""
-
-
-@verb("ran: [upkeep.jobs.Ran]", lambda m, a: m.tick(a.names), long=True)
-class Tick(Ask, frozen=True):
-    """Run the jobs that are due, or those with these names."""
-
-    names: Words = ()
-
-
-@verb("commit: str", lambda m, a: m.history.commit(a.summary) or "", long=True)
-class Commit(Ask, frozen=True):
-    """Commit what is waiting to git, now."""
-
-    summary: str = ""
-
-
-@verb("notes.why.Why", lambda m, a: m.notes.why(a.place))
-class Why(Ask, frozen=True):
-    """Where a line of a note comes from."""
-
-    place: str  # FILE:LINE
-
-
-@verb("history.past.Learned", lambda m, a: m.history.when(a.text))
-class When(Ask, frozen=True):
-    """When something was learned."""
-
-    text: str
-
-
-@verb("upkeep.costs.Costs", lambda m, a: m.costs(**asdict(a)))
-class Costs(Ask, frozen=True):
-    """What the models have cost."""
-
-    by: Literal["operation", "model", "day"] = "operation"
-    since: Moment | None = None
-
-
-@verb("recall.prune.Pruned", lambda m, a: m.window.prune(**asdict(a)))
-class Prune(Ask, frozen=True):
-    """Make the old tool results of a message list smaller."""
-
-    messages: list[Any]
-    window: Some
-    idle_ms: int | None = None
-
-
-@verb("recall.window.Slid", lambda m, a: m.window.slide(**asdict(a)), long=True)
-class Slide(Ask, frozen=True):
-    """A message list that fits a budget: its oldest messages drop."""
-
-    messages: list[Any]
-    budget: Some
-    session: str = ""
-    anyway: bool = False
-
-
-@verb("ids: [str]", lambda chat, a: [chat.add(one) for one in a.messages], session="messages")
-class Messages(Ask, frozen=True):
-    """Write down what was said."""
-
-    messages: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
-    channel: str = ""
-    model: str = ""
-    cwd: str = ""
-
-
-@verb("recall.slot.Context", lambda chat, a: chat.context(**asdict(a)), session="context")
-class Turn(Ask, frozen=True):
-    """What the agent should know for its next turn."""
-
-    message: str = ""
-    budget: Count = 0
-
-
-@verb("learn.catch_up.Sweep", lambda chat, a: chat.keep(), session="keep", long=True)
-class Keep(Ask, frozen=True):
-    """Learn from what was said so far."""
-
-
-@verb("learn.catch_up.Sweep", lambda chat, a: chat.end(), session="end", long=True)
-class End(Ask, frozen=True):
-    """Learn from what was said, and leave a handoff."""
+def _asks(**fields: Any) -> dict[str, Any]:
+    """The fields of a request: each a type, or a type and its default."""
+    return fields
+
+
+FILTERS = _asks(
+    text=(str, ""),
+    types=(tuple[Literal["fact", "decision", "task", "question", "handoff"], ...], ()),
+    subjects=(Words, ()), kinds=(Words, ()), status=(Literal["", "open", "done", "answered"], ""),
+    session=(str, ""), since=(Moment, None), until=(Moment, None),
+    all=(bool, False),  # replaced entries too
+)  # fmt: skip
+_TABLE = (
+    Verb("wake", "What a new session should be told.", "text: str", lambda m, a: m.wake(), {}),
+    Verb("context", "What an agent needs to know for a message.", "recall.slot.Context",
+         lambda m, a: m.context(**asdict(a)), _asks(
+             message=(str, ""), session=(str, ""),
+             kind=(Literal["", "main", "group", "subagent", "cron", "hook"], ""),
+             budget=(Count, 0),  # tokens; 0: [context] budget
+             have=(Words, ()), history=(tuple[Any, ...], ()), topics=(Words, ()), paths=(Words, ()),
+             skip=(Words, ()),  # slots that are not wanted now
+             told=(str, ""),  # earlier context that the session still sees
+         )),
+    Verb("search", "Find what was said, learned or written.", "store.search.Found", _search, _asks(
+         **FILTERS, categories=(Words, ()), host=(str, ""),
+         limit=(Count, 0),  # 0: as many as [search] says
+         min_score=(Annotated[float, Meta(ge=0, le=1)] | None, None),
+         sessions=(bool, False),  # whole conversations
+         explain=(bool, False))),
+    Verb("get", "An entry with its history, a session, or lines of a file.", "recall.show.Shown",
+         lambda m, a: m.get(**asdict(a)), _asks(
+             ref=str,  # an entry's id, session:ID, or a file of the home
+             first=(Count, 0), lines=(Count, 0))),
+    Verb("log", "The newest entries, oldest first.", "entries: [log.entry.Entry]",
+         lambda m, a: m.log.entries(query_of(a))[-a.limit :],  # 0: all
+         _asks(**FILTERS, limit=(Count, 20))),
+    Verb("remember", "Keep something by hand.", "log.entry.Entry",
+         lambda m, a: m.remember(**asdict(a)), _asks(
+             text=str, type_=(Literal["fact", "decision", "task", "question"], "fact"),
+             subject=(str, ""), detail=(str, ""), replaces=(Words, ()),
+             status=(Literal["", "open", "done"], ""), pinned=(bool, False))),
+    Verb("forget", "Take entries out of the log. Without `yes` it only says what would go.",
+         "upkeep.forget.Forgetting",
+         lambda m, a: (m.forget if a.yes else m.plan_forget)(a.ids, chain=a.chain), _asks(
+             ids=Annotated[Words, Meta(min_length=1)], chain=(bool, False), yes=(bool, False))),
+    Verb("catch-up", "Read what was said since the last time.", "learn.catch_up.Sweep",
+         lambda m, a: m.catch_up(**_transcripts(a)), _asks(
+             session=(str, ""), paths=(Words, ()), closing=(bool, False),
+             retry_failed=(bool, False),
+             sparing=(bool, False),  # archive at once; a model reads only when enough is new
+         ), long=True),
+    Verb("flush", "Save a session before its host compacts it, and check that.",
+         "learn.flush.Flushed", lambda m, a: m.flush(**_transcripts(a)), _asks(
+             session=str, tokens=(int | None, None), window=(int | None, None),
+             compactions=(int | None, None),
+             paths=(Words, ()),  # where the session is, if that is known
+         ), long=True),
+    Verb("observe", "Look at what the agent itself has said.",
+         "decisions: [recall.topics.activation.Decision]", lambda m, a: m.observe(**asdict(a)),
+         _asks(output=str, session=(str, ""), paths=(Words, ()))),
+    Verb("fire", "A webhook: topics that wait for it come with the next turn.",
+         "fired: [recall.topics.fired.Fired]", lambda m, a: m.topics.fire(**asdict(a)),
+         _asks(source=str, event=(str, ""), payload=(str, ""), session=(str, ""))),
+    Verb("topics", "The topics.", "topics: [recall.topics.topic.Topic]",
+         lambda m, a: m.topics.read().topics, {}),
+    Verb("status", "How the memory is doing.", "upkeep.status.Status", lambda m, a: m.status(), {}),
+    Verb("doctor", "Check everything, and say what to run.", "checks: [upkeep.doctor.Check]",
+         lambda m, a: m.doctor(**asdict(a)), _asks(
+             quick=(bool, False),  # without the slow checks
+             ask=(bool, False),  # the model, too: a question that costs a little
+         ), long=True),
+    Verb("audit", "Account for every session of every host.", "accounts: [learn.account.Account]",
+         lambda m, a: m.audit(), {}),
+    Verb("brief", "Write the briefing into MEMORY.md.", "notes.brief.Brief",
+         lambda m, a: m.notes.brief(ask=a.ask),
+         _asks(ask=(bool, True)),  # a model, if there is one
+         long=True),
+    Verb("notes", "Bring the notes up to date.", "notes.write.Updated",
+         lambda m, a: m.notes.update(full=a.full), _asks(full=(bool, False)), long=True),
+    Verb("index", "Bring the search index up to date.", "store.sync.Synced",
+         lambda m, a: m.index.sync(full=a.full), _asks(full=(bool, False)), long=True),
+    Verb("jobs", "The jobs, when they ran and when they run next.", "jobs: [upkeep.jobs.Standing]",
+         lambda m, a: m.jobs.listed(), {}),
+    Verb("tick", "Run the jobs that are due, or those with these names.", "ran: [upkeep.jobs.Ran]",
+         lambda m, a: m.tick(a.names), _asks(names=(Words, ())), long=True),
+    Verb("commit", "Commit what is waiting to git, now.", "commit: str",
+         lambda m, a: m.history.commit(a.summary) or "", _asks(summary=(str, "")), long=True),
+    Verb("why", "Where a line of a note comes from.", "notes.why.Why",
+         lambda m, a: m.notes.why(a.place), _asks(place=str)),  # FILE:LINE
+    Verb("when", "When something was learned.", "history.past.Learned",
+         lambda m, a: m.history.when(a.text), _asks(text=str)),
+    Verb("costs", "What the models have cost.", "upkeep.costs.Costs",
+         lambda m, a: m.costs(**asdict(a)), _asks(
+             by=(Literal["operation", "model", "day"], "operation"), since=(Moment, None))),
+    Verb("prune", "Make the old tool results of a message list smaller.", "recall.prune.Pruned",
+         lambda m, a: m.window.prune(**asdict(a)),
+         _asks(messages=list[Any], window=Some, idle_ms=(int | None, None))),
+    Verb("slide", "A message list that fits a budget: its oldest messages drop.",
+         "recall.window.Slid", lambda m, a: m.window.slide(**asdict(a)), _asks(
+             messages=list[Any], budget=Some, session=(str, ""), anyway=(bool, False)), long=True),
+)  # fmt: skip
+_SESSIONS = (  # verbs of a conversation of your own agent
+    Verb("messages", "Write down what was said.", "ids: [str]",
+         lambda chat, a: [chat.add(one) for one in a.messages], _asks(
+             # as OpenAI, Anthropic or LangChain have them
+             messages=Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)],
+             channel=(str, ""), model=(str, ""), cwd=(str, ""))),
+    Verb("context", "What the agent should know for its next turn.", "recall.slot.Context",
+         lambda chat, a: chat.context(**asdict(a)), _asks(message=(str, ""), budget=(Count, 0))),
+    Verb("keep", "Learn from what was said so far.", "learn.catch_up.Sweep",
+         lambda chat, a: chat.keep(), {}, long=True),
+    Verb("end", "Learn from what was said, and leave a handoff.", "learn.catch_up.Sweep",
+         lambda chat, a: chat.end(), {}, long=True),
+)  # fmt: skip
+TOOLS = {  # the tools of agents: a verb, and the names that they know its fields by
+    "memory_search": ("search", {
+        "query": "text", "maxResults": "limit", "minScore": "min_score", "type": "types",
+        "subject": "subjects", "includeReplaced": "all",
+    }),
+    "memory_get": ("get", {"path": "ref", "from": "first"}),
+    "remember": ("remember", {"type": "type_"}),
+    "forget": ("forget", {}),
+    "context": ("context", {}),
+}  # fmt: skip
 
 
 class ToolCall(Ask, frozen=True):
@@ -368,7 +205,39 @@ class ToolCall(Ask, frozen=True):
     session: str = ""
 
 
-def decode(body: bytes, type_: type[Any]) -> Any:
+def request_of(tool: str, arguments: Mapping[str, Any]) -> Any:
+    """The request that a tool's arguments make. A tool names one type or subject, not several."""
+    name, fields = TOOLS[tool]
+    given = {fields.get(key, key): value for key, value in arguments.items()}
+    one = {key: (given[key],) for key in ("types", "subjects") if key in given}
+    return VERBS[name].asks(**given | one)
+
+
+def _made(verb: Verb, before: str = "") -> Verb:
+    """A row with its path, and the Struct of its request."""
+    fields = [
+        (name, *kind) if isinstance(kind, tuple) else (name, kind)
+        for name, kind in verb.asks.items()
+    ]
+    asks = msgspec.defstruct(
+        (before + verb.name).title().replace("-", "").replace("/", ""),
+        fields,
+        bases=(Ask,),
+        namespace={"__doc__": verb.about},
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+        rename={"type_": "type"},
+    )
+    path = f"/v1/sessions/{{id}}/{verb.name}" if before else f"/v1/{verb.name}"
+    return verb._replace(asks=asks, path=path)
+
+
+VERBS = {verb.name: _made(verb) for verb in _TABLE}
+SESSIONS = {verb.name: _made(verb, "session-") for verb in _SESSIONS}
+
+
+def decode(body: bytes, type_: Any) -> Any:
     """A request. Raises msgspec.ValidationError or DecodeError with what is wrong, and where."""
     return msgspec.json.decode(body.strip() or b"{}", type=type_)
 

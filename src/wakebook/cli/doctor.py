@@ -77,12 +77,12 @@ def _split(check: Check) -> tuple[str, str]:
 
 def _service(memory: Memory) -> list[Check]:
     from wakebook.cli.service import unit_of
-    from wakebook.service import running
+    from wakebook.service import address
     from wakebook.upkeep.doctor import examine
 
     if not memory.home.exists():
         return []
-    look = ("service: process", lambda: running.checks(memory.home, unit_of(memory)))
+    look = ("service: process", lambda: address.checks(memory.home, unit_of(memory)))
     return examine([look])
 
 

@@ -50,7 +50,7 @@ def _opened(root: str) -> Callable[[], Memory]:
 
 
 def _where(memory: Memory, as_json: bool) -> None:
-    from wakebook.service.running import look
+    from wakebook.service.address import look
 
     memory.home.require()
     found = look(memory.home)

@@ -16,7 +16,7 @@ from wakebook.cli.shared import console, emit, options
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
-    from wakebook.service.running import Running
+    from wakebook.service.address import Running
     from wakebook.service.unit import Unit
 
 SECONDS = 200.0  # a clean stop takes its time
@@ -106,7 +106,7 @@ def _facts(unit: Unit) -> dict[str, Any]:
 
 def _beside(memory: Memory, unit: Unit) -> list[str]:
     """A service that was started by hand keeps the unit's from starting."""
-    from wakebook.service.running import look
+    from wakebook.service.address import look
 
     found = look(memory.home)
     if found.state != "up" or _pid_of(unit) in (0, found.pid):
@@ -193,7 +193,7 @@ def status(memory: Memory, as_json: bool) -> None:
     A service that was started by hand (`wakebook serve`) is found as well. Exit code 1 if one
     should run and does not, or does not answer.
     """
-    from wakebook.service.running import look
+    from wakebook.service.address import look
     from wakebook.service.unit import is_ours
 
     memory.home.require()

@@ -1,7 +1,9 @@
-"""Where the service listens, and the files that say so: service.lock, service.sock, service.json.
+"""Where the service is: the files service.lock, service.sock and service.json of its home.
 
 The lock is held as long as the process lives, whatever becomes of it: a second service of the
-same home is refused, and what a killed one left lying can be replaced.
+same home is refused, and the files that a killed one left can be replaced. service.json says
+where it listens; whether it answers there decides. The lock tells a service that hangs from a
+file that was left behind.
 """
 
 from __future__ import annotations
@@ -11,20 +13,31 @@ import fcntl
 import hashlib
 import json
 import os
+import shlex
 import socket
 import stat
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
+
+import msgspec
 
 from wakebook.base import clock
 from wakebook.base.errors import ConfigError, WakebookError
 from wakebook.base.home import Home
+from wakebook.service.call import FILE, call
+from wakebook.service.unit import Unit, is_ours
+from wakebook.upkeep.doctor import Check, to_run
 from wakebook.version import __version__
 
 LONGEST = 100  # bytes of a socket's path; systems allow about 104
 BACKLOG = 128
 SOCKET = "service.sock"
+LOCK = "service.lock"
+SECONDS = 2.0  # for an answer
+HEALTH = "/health"
 
 
 class Address:
@@ -32,7 +45,6 @@ class Address:
 
     def __init__(self, home: Home, port: int) -> None:
         self._home = home
-        self._file = home.cache / "service.json"
         self._lock = _lock(home)
         self.sockets: list[socket.socket] = []
         self.path = _path(home)
@@ -49,15 +61,15 @@ class Address:
         told = {
             "pid": os.getpid(),
             "port": self.port,
-            "socket": str(self.path),  # `adapters.call` looks for exactly this
+            "socket": str(self.path),  # `call.address` looks for exactly this
             "version": __version__,
             "started": clock.iso(clock.now()),
         }
-        self._home.replace(self._file, json.dumps(told, ensure_ascii=False) + "\n")
+        self._home.replace(self._home.root / FILE, json.dumps(told, ensure_ascii=False) + "\n")
 
     def leave(self) -> None:
-        """From now on whoever wants something does it himself."""
-        self._file.unlink(missing_ok=True)
+        """From now on hooks and commands do their work themselves."""
+        (self._home.root / FILE).unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -69,7 +81,7 @@ class Address:
 
 def _lock(home: Home) -> int:
     home.folder(home.cache)
-    path = home.cache / "service.lock"
+    path = home.cache / LOCK
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -130,7 +142,7 @@ def _path(home: Home) -> Path:
     above = Path(tempfile.gettempdir())
     above = above if _fits(above / name / SOCKET) else Path("/tmp")  # noqa: S108
     folder = above / name
-    if not _own(folder):  # somebody else was faster
+    if not _own(folder):  # another user was faster
         folder = Path(tempfile.mkdtemp(prefix="wakebook-", dir=above))
     return folder / SOCKET
 
@@ -146,3 +158,162 @@ def _own(folder: Path) -> bool:
     found = folder.lstat()
     private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
     return private and found.st_uid == os.getuid()
+
+
+# --- seen from outside -------------------------------------------------------------------
+
+
+class Running(msgspec.Struct, frozen=True, kw_only=True):
+    """service.json, and the state of the service that wrote it."""
+
+    state: Literal["up", "off", "silent", "dead"] = "dead"  # silent: it runs, without an answer
+    pid: int
+    port: int
+    socket: str
+    version: str = ""
+    started: str = ""
+    problem: str = ""  # with service.json
+
+
+def look(home: Home, seconds: float = SECONDS) -> Running:
+    """How the service of a home is doing. Asks it, over its socket."""
+    path = home.root / FILE
+    none = Running(pid=0, port=0, socket="", state="off")
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Running)
+    except FileNotFoundError:
+        return none
+    except (OSError, msgspec.MsgspecError) as error:
+        problem = f"{path} cannot be read: {error}"
+        return msgspec.structs.replace(none, state="dead", problem=problem)
+    if _answers(home, seconds):
+        return msgspec.structs.replace(found, state="up")
+    lives = _lives(found.pid) and _locked(home)
+    return msgspec.structs.replace(found, state="silent" if lives else "dead")
+
+
+def _answers(home: Home, seconds: float) -> bool:
+    try:
+        answer = call(str(home.root), HEALTH, b"", seconds, method="GET")
+    except (OSError, ValueError):  # too slow, or nothing that we understand
+        return False
+    return answer is not None and answer[0] == 200
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return pid > 0
+
+
+def _locked(home: Home) -> bool:
+    """Whether a service holds its lock: a process with the same number may be another one."""
+    try:
+        descriptor = os.open(home.cache / LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def reachable(port: int, seconds: float = SECONDS) -> str:
+    """Why the service cannot be reached on its port; nothing if it can."""
+    from http.client import HTTPConnection, HTTPException
+
+    link = HTTPConnection("127.0.0.1", port, timeout=seconds)
+    try:
+        link.request("GET", HEALTH)
+        answer = link.getresponse()
+        with suppress(ValueError):
+            known = json.loads(answer.read(10_000))
+            if answer.status == 200 and isinstance(known, dict) and known.get("version"):
+                return ""
+        return f"something else answers there ({answer.status})"
+    except (OSError, HTTPException) as error:
+        return str(error) or type(error).__name__
+    finally:
+        link.close()
+
+
+# --- for `wakebook doctor` ---------------------------------------------------------------
+
+
+def checks(home: Home, unit: Unit) -> Iterator[Check]:
+    found = look(home)
+    installed = _installed(unit)
+    yield _process(home, unit, found, installed)
+    if found.state == "up":
+        again = f"kill {found.pid} && {to_run(home, 'serve')}"
+        again = shlex.join(unit.restart) if installed else again
+        yield _version(found, again)
+        yield _port(found, again)
+        yield from _socket(found)
+    yield _unit(home, unit, found, installed)
+
+
+def _installed(unit: Unit) -> bool:
+    try:
+        return is_ours(unit.path)
+    except (WakebookError, OSError):
+        return False
+
+
+def _process(home: Home, unit: Unit, found: Running, installed: bool) -> Check:
+    name, start = "service: process", shlex.join(unit.restart)
+    if found.state == "up":
+        return Check(name, "ok", f"process {found.pid}, since {found.started}")
+    if found.state == "silent":
+        said = f"process {found.pid} runs, but has not answered for {SECONDS:g} s"
+        return Check(name, "fail", said, start if installed else f"kill {found.pid}")
+    if found.state == "dead":
+        said = found.problem or f"process {found.pid} ended without a word"
+        said += "; everything works without it, only slower"
+        return Check(name, "warn", said, start if installed else to_run(home, "serve"))
+    if installed:
+        return Check(name, "warn", "does not run, although it starts at login", start)
+    said = "does not run; hooks and commands do its work themselves, only slower"
+    return Check(name, "note", said, to_run(home, "service", "install"))
+
+
+def _version(found: Running, again: str) -> Check:
+    name = "service: version"
+    if found.version == __version__:
+        return Check(name, "ok", __version__)
+    said = f"it is {found.version or 'unknown'}, and this command is {__version__}"
+    return Check(name, "warn", said, again)
+
+
+def _port(found: Running, again: str) -> Check:
+    name = "service: port"
+    problem = reachable(found.port)
+    if not problem:
+        return Check(name, "ok", f"answers on 127.0.0.1:{found.port}")
+    said = f"does not answer on 127.0.0.1:{found.port}: {problem}"
+    return Check(name, "warn", said, again)
+
+
+def _socket(found: Running) -> Iterator[Check]:
+    path = Path(found.socket)
+    if path.exists() and path.stat().st_mode & 0o077:
+        said = f"others may open {path}, which asks for no token"
+        yield Check("service: socket", "warn", said, f"chmod 600 {shlex.quote(str(path))}")
+
+
+def _unit(home: Home, unit: Unit, found: Running, installed: bool) -> Check:
+    name, run = "service: at login", to_run(home, "service", "install")
+    if not installed:
+        said = "nothing starts it"
+        return Check(name, "note", said, run if found.state == "up" else "")
+    if unit.path.read_text(encoding="utf-8", errors="replace") != unit.text:
+        said = f"{unit.path} is not what would be written now (another Python, or another version)"
+        return Check(name, "warn", said, run)
+    return Check(name, "ok", str(unit.path))

@@ -155,7 +155,7 @@ class Service:
             self.metrics.count("hooks_total", host="unknown", event="unknown", outcome="refused")
             raise
         payload = self.hooks.payload(asked.body)
-        seconds = max(0.0, self.pool.opened.config().hooks.seconds - EARLY)
+        seconds = max(0.0, self.pool.memories.config().hooks.seconds - EARLY)
         work = asyncio.ensure_future(
             self.pool.run(lambda m: self.hooks.answer(m, host, event, payload), long=act == "flush")
         )
@@ -213,7 +213,7 @@ class Service:
             return mcp.error(request.id, refused.code, str(refused), refused.data), 400
         if request.id is None:
             return None, 202
-        answer = await self.pool.do(lambda: mcp.answer(request, self.pool.opened, self.trace))
+        answer = await self.pool.do(lambda: mcp.answer(request, self.pool.memories, self.trace))
         code = answer.get("error", {}).get("code")
         return answer, mcp.STATUS.get(code, 200) if request.modern else 200
 
@@ -222,7 +222,7 @@ class Service:
     def trace(self, where: str, error: str) -> None:
         self.metrics.count("failures_total")
         with suppress(OSError):
-            self.pool.opened.home.trace("failure", where=where, error=error)
+            self.pool.memories.home.trace("failure", where=where, error=error)
 
 
 def _spoken(message: Any, status: int) -> Reply:

@@ -1,4 +1,4 @@
-"""The Model Context Protocol: its messages, and what Wakebook offers in it.
+"""The Model Context Protocol: its messages, and what Wakebook offers in it (with mcp.json).
 
 A message is read and answered here, whichever way it came: over standard input (mcp_stdio) or
 HTTP (app). Both kinds of clients are understood: those that shake hands (`initialize`), and
@@ -11,6 +11,7 @@ import base64
 import json
 from collections.abc import Callable, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -35,18 +36,12 @@ CACHEABLE = (
 )  # fmt: skip
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
-CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+OFFER: dict[str, Any] = json.loads(Path(__file__).with_name("mcp.json").read_bytes())
 ABOUT = {"name": "wakebook", "title": "Wakebook memory", "version": __version__}
-INSTRUCTIONS = (
-    "The memory of earlier sessions with this user. Before you answer anything about earlier "
-    "work, decisions, dates, people, preferences or open tasks, call memory_search, and "
-    "memory_get for what a result points at. What a result says now replaces what an older one "
-    "said. Conversations are remembered by themselves: call remember only when the user asks for "
-    "it or corrects an entry."
-)
+TELLS = {key: OFFER[key] for key in ("capabilities", "instructions")}
 PAGE = 50  # resources in one list
 MOST = 200  # entries, and as many transcripts, that are listed; all others can be read by name
-MEMORY = "wakebook://memory"
+MEMORY = OFFER["memory"]["uri"]
 ENTRIES = "wakebook://entries/"
 TRANSCRIPTS = "wakebook://transcripts/"
 
@@ -149,13 +144,11 @@ def _result(request: Request, memory: Callable[[], Memory]) -> Message:
     if method == "ping" and not request.modern:
         return {}
     if method == "server/discover" and request.modern:
-        return {
-            "supportedVersions": list(MODERN),
-            "capabilities": CAPABILITIES,
-            "instructions": INSTRUCTIONS,
-        }
-    if method in _STILL:
-        return _STILL[method]()
+        return {"supportedVersions": list(MODERN), **TELLS}
+    if method == "tools/list":
+        return _tools()
+    if method in ("resources/templates/list", "prompts/list"):
+        return dict(OFFER[method])
     if method in LIVE:
         return LIVE[method](memory(), params)
     raise Refused(UNKNOWN, f"There is no method {method!r:.100}.")
@@ -165,12 +158,8 @@ def _initialize(params: Params) -> Message:
     wanted = params.get("protocolVersion")
     if not isinstance(wanted, str):
         raise Refused(INVALID, "protocolVersion must be a string.")
-    return {
-        "protocolVersion": wanted if wanted in HANDSHAKE else HANDSHAKE[-1],
-        "capabilities": CAPABILITIES,
-        "serverInfo": ABOUT,
-        "instructions": INSTRUCTIONS,
-    }
+    version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
+    return {"protocolVersion": version, "serverInfo": ABOUT, **TELLS}
 
 
 def _check_envelope(meta: Params) -> None:
@@ -263,7 +252,7 @@ def _call(memory: Memory, params: Params) -> Message:
 def _resources(memory: Memory, params: Params) -> Message:
     """MEMORY.md, the newest entries, and the newest transcripts; a page at a time."""
     after = _after(params.get("cursor"))
-    rows = [_memory_file(), *_entries(memory), *_transcripts(memory)]
+    rows = [OFFER["memory"], *_entries(memory), *_transcripts(memory)]
     names = [row["uri"] for row in rows]
     begin = names.index(after) + 1 if after in names else 0
     if after and not begin:
@@ -281,16 +270,6 @@ def _after(cursor: object) -> str:
         return base64.urlsafe_b64decode(str(cursor).encode("ascii")).decode() or "?"
     except ValueError:
         raise Refused(INVALID, "That is not a cursor of ours.") from None
-
-
-def _memory_file() -> Message:
-    return {
-        "uri": MEMORY,
-        "name": "MEMORY.md",
-        "title": "MEMORY.md",
-        "description": "What is remembered above all, with the briefing of what is active.",
-        "mimeType": "text/markdown",
-    }
 
 
 def _entries(memory: Memory) -> list[Message]:
@@ -321,24 +300,6 @@ def _transcripts(memory: Memory) -> list[Message]:
         }
         for name, (when, host) in newest
     ]
-
-
-def _templates() -> Message:
-    entry = {
-        "uriTemplate": f"{ENTRIES}{{id}}",
-        "name": "entry",
-        "title": "An entry",
-        "description": "Something that was learned, with its history and its source.",
-        "mimeType": "application/json",
-    }
-    transcript = {
-        "uriTemplate": f"{TRANSCRIPTS}{{session}}",
-        "name": "transcript",
-        "title": "A conversation",
-        "description": "All that was said in a session.",
-        "mimeType": "text/markdown",
-    }
-    return {"resourceTemplates": [entry, transcript]}
 
 
 def _read(memory: Memory, params: Params) -> Message:
@@ -383,26 +344,6 @@ def _transcript(memory: Memory, session: str) -> str:
 # --- prompts -----------------------------------------------------------------------------
 
 
-def _prompts() -> Message:
-    wake = {
-        "name": "wake",
-        "title": "Wake up",
-        "description": "What a new session should know: the briefing and open loops.",
-    }
-    session = {
-        "name": "session",
-        "description": "A session's id, or its beginning; the last one without it.",
-        "required": False,
-    }
-    handoff = {
-        "name": "handoff",
-        "title": "Take over",
-        "description": "What the last session, or a certain one, has left behind.",
-        "arguments": [session],
-    }
-    return {"prompts": [wake, handoff]}
-
-
 def _prompt(memory: Memory, params: Params) -> Message:
     name = _text(params, "name")
     given = params.get("arguments")
@@ -440,11 +381,6 @@ def _text(params: Params, name: str) -> str:
     return value
 
 
-_STILL: dict[str, Callable[[], Message]] = {  # the same for every home
-    "tools/list": _tools,
-    "resources/templates/list": _templates,
-    "prompts/list": _prompts,
-}
 LIVE: dict[str, Callable[[Memory, Params], Message]] = {  # these need the memory
     "tools/call": _call,
     "resources/list": _resources,

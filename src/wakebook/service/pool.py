@@ -1,8 +1,8 @@
 """The pool: where the façade, which is synchronous, is called from the service.
 
-Four threads, each with a Memory of its own. It is made anew when config.toml has changed, so
-that a setting counts without a restart. Two of the threads are kept free of what takes long: a
-hook is answered while others read whole conversations.
+Four threads, each with a Memory of its own, which is made anew when config.toml has changed: a
+setting counts without a restart. Two of the threads are kept free of verbs that take long, so
+that a hook is answered while others read whole conversations.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from wakebook.base import config as configs
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 THREADS = 4
-LONG = 2  # of them, at most, for what takes long
+LONG = 2  # of them, at most, for verbs that take long
 PATIENCE = 5.0  # seconds that a request waits for another writer
 
 T = TypeVar("T")
 
 
 class Brisk(Home):
-    """A home whose lock a request does not wait for a minute for: somebody waits for it."""
+    """A home whose lock a request does not wait a minute for."""
 
     @contextmanager
     def locked(self, seconds: float = PATIENCE) -> Iterator[None]:
@@ -39,25 +40,27 @@ class Brisk(Home):
             yield
 
 
-class Opened:
-    """A thread's own Memory of one home."""
+class Memories:
+    """The Memory of one home for each thread, by the config.toml that there is now."""
 
-    def __init__(self, root: str | os.PathLike[str], *, brisk: bool = False) -> None:
+    def __init__(self, root: Path, *, brisk: bool = False) -> None:
         self.home = Home(root)
         self._config: tuple[object, Config] | None = None
         self._brisk = brisk
         self._own = threading.local()
 
     def __call__(self) -> Memory:
+        from wakebook.memory import Memory
+
         now = self.mark()
-        kept: tuple[object, Memory] | None = getattr(self._own, "kept", None)
-        if kept is None or kept[0] != now:
-            kept = now, self._open()
-            self._own.kept = kept
-        return kept[1]
+        if getattr(self._own, "mark", self) != now:
+            self._own.memory, self._own.mark = Memory(self.home.root), now
+            if self._brisk:
+                self._own.memory.opened.home = Brisk(self.home.root)
+        found: Memory = self._own.memory
+        return found
 
     def config(self) -> Config:
-        """The settings, as config.toml has them by now."""
         now = self.mark()
         if self._config is None or self._config[0] != now:
             self.home.require()
@@ -72,27 +75,15 @@ class Opened:
             return None
         return there.st_mtime_ns, there.st_size, there.st_ino
 
-    def _open(self) -> Memory:
-        from wakebook.memory import Memory
-
-        memory = Memory(self.home.root)
-        if self._brisk:
-            memory.opened.home = Brisk(self.home.root)
-        return memory
-
 
 class Pool:
-    def __init__(self, root: str | os.PathLike[str]) -> None:
-        self.opened = Opened(root, brisk=True)
+    def __init__(self, root: Path) -> None:
+        self.memories = Memories(root, brisk=True)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="asked")
         self._long = asyncio.Semaphore(LONG)
 
     def submit(self, work: Callable[[Memory], T]) -> Future[T]:
-        return self._threads.submit(lambda: work(self.opened()))
-
-    async def do(self, work: Callable[[], T]) -> T:
-        """In a thread, without opening the home."""
-        return await asyncio.wrap_future(self._threads.submit(work))
+        return self._threads.submit(lambda: work(self.memories()))
 
     async def run(self, work: Callable[[Memory], T], *, long: bool = False) -> T:
         if not long:
@@ -100,18 +91,21 @@ class Pool:
         async with self._long:
             return await asyncio.wrap_future(self.submit(work))
 
+    async def do(self, work: Callable[[], T]) -> T:
+        """In a thread, without opening the home."""
+        return await asyncio.wrap_future(self._threads.submit(work))
+
     def warm(self) -> None:
-        """What the first question would wait for is loaded before it comes."""
-        self._threads.submit(lambda: _warm(self.opened))
+        """Load what the first question would wait for. Nothing of this is told or written down."""
+
+        def ask() -> None:
+            with suppress(WakebookError, OSError):  # the first question meets it again, and tells
+                memory = self.memories()
+                memory.topics.test("wakebook")
+                memory.context("wakebook", have=("topics",))
+
+        self._threads.submit(ask)
 
     def end(self) -> None:
         """Finish what runs."""
         self._threads.shutdown(wait=True, cancel_futures=False)
-
-
-def _warm(opened: Opened) -> None:
-    """Nothing of this is told to anybody, or written down."""
-    with suppress(WakebookError, OSError):  # the first question meets it again, and tells
-        memory = opened()
-        memory.topics.test("wakebook")
-        memory.context("wakebook", have=("topics",))

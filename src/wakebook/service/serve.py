@@ -1,12 +1,12 @@
 """The process of `wakebook serve`: the watcher, the jobs, HTTP and MCP, until it is told to stop.
 
-    asked ──> guard ──> pool of 4 threads ──> façade
-    hooks ──> the same; what nobody waits for goes to the backlog, worked off by one thread
-    files ──> watcher and jobs, in a thread of their own
+    requests ──> guard ──> pool of 4 threads ──> façade
+    hooks    ──> the same; work that no host waits for is done by one thread in the background
+    files    ──> watcher and jobs, in a thread of their own
 
 On SIGTERM or SIGINT it first says that it is gone, so that hosts do their work themselves; then
-what runs is finished and the backlog is worked off. A second signal ends it at once. Whatever
-ends it, nothing is lost: the hosts' files are the source, and every write is whole.
+running requests and the work in the background are finished. A second signal ends it at once.
+Whatever ends it, nothing is lost: the hosts' files are the source, and every write is whole.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from wakebook.base import clock
 from wakebook.base.errors import WakebookError
 from wakebook.service.address import Address
 from wakebook.service.app import App, Hooks, Service
 from wakebook.service.guard import Guard, Token
 from wakebook.service.metrics import Metrics
-from wakebook.service.pool import Opened, Pool
+from wakebook.service.pool import Memories, Pool
 
 if TYPE_CHECKING:
     from wakebook.base.home import Home
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
     from wakebook.upkeep.jobs import Ran
 
-REST_SECONDS = 60.0  # after the watcher has failed
+REST_SECONDS = 60.0  # after the watcher has failed, or until config.toml has changed
 LOOK_SECONDS = 2.0  # whether config.toml has changed
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 GRACE_SECONDS = 30  # for requests that run when we are told to stop
@@ -48,7 +47,20 @@ MakeHooks = Callable[["Home", Callable[[], "Memory"], Done], Hooks]
 class Server(uvicorn.Server):
     """One that says when it is ready, and sleeps until it is told to stop."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], gone: Any) -> None:
+    def __init__(self, app: App, ready: Callable[[], None], gone: Callable[[], None]) -> None:
+        config = uvicorn.Config(
+            app,
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,  # its messages go to standard error, as they are
+            access_log=False,
+            proxy_headers=False,  # nothing stands between us and the client
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
         super().__init__(config)
         self._ready = ready
         self._gone = gone
@@ -86,7 +98,7 @@ class Watching:
     """The watcher and the jobs, in a thread; with new settings, from the start."""
 
     def __init__(self, home: Home, metrics: Metrics, told: Told) -> None:
-        self._opened = Opened(home.root)
+        self._memories = Memories(home.root)
         self._metrics = metrics
         self._told = told
         self._stop = threading.Event()
@@ -113,27 +125,19 @@ class Watching:
             self._turn.clear()
             if self._stop.is_set():
                 return
-            seen = self._opened.mark()
             try:
-                self._opened().jobs.watch(self._turn, self._swept, self._failed, self._ran)
+                self._memories().jobs.watch(self._turn, self._swept, self._failed, self._ran)
             except Exception as error:  # noqa: BLE001 - config.toml is wrong; or anything passing
                 said = str(error) if isinstance(error, WakebookError) else repr(error)
                 self._failed(said)
                 with suppress(OSError):
-                    self._opened.home.trace("failure", where="watch", error=said)
-                self._rest(seen)
-
-    def _rest(self, seen: object) -> None:
-        """Until config.toml has changed, or a while has passed."""
-        until = clock.monotonic() + REST_SECONDS
-        while self._opened.mark() == seen and clock.monotonic() < until:
-            if self._stop.wait(LOOK_SECONDS):
-                return
+                    self._memories.home.trace("failure", where="watch", error=said)
+                self._turn.wait(REST_SECONDS)
 
     def _look(self) -> None:
-        seen = self._opened.mark()
+        seen = self._memories.mark()
         while not self._stop.wait(LOOK_SECONDS):
-            now = self._opened.mark()
+            now = self._memories.mark()
             if now != seen:
                 seen = now
                 self._turn.set()
@@ -152,20 +156,20 @@ class Watching:
         self._told("ran", ran)
 
 
-def serve(home: Home, port: int | None, told: Told, hooks: MakeHooks) -> None:
+def serve(home: Home, port: int | None, told: Told, make_hooks: MakeHooks) -> None:
     """Until a signal comes. `told` hears of what happens: ready, caught up, ran, failed, ..."""
     home.require()
-    settings = Opened(home.root).config()  # what is wrong with it is told now
+    settings = Memories(home.root).config()  # an error in it is told now
 
     def tell(what: str, about: Any) -> None:
-        with suppress(OSError):  # nobody reads what we print: that is no reason to stop
+        with suppress(OSError):  # a closed output is no reason to stop
             told(what, about)
 
     address = Address(home, settings.service.port if port is None else port)
     try:
         token = Token(home)
         token.make(home)
-        _serve(home, address, token, tell, hooks)
+        _serve(home, address, token, tell, make_hooks)
     finally:
         address.close()
 
@@ -174,7 +178,21 @@ def _serve(home: Home, address: Address, token: Token, told: Told, make_hooks: M
     metrics = Metrics()
     pool = Pool(home.root)
     watching = Watching(home, metrics, told)
-    hooks = make_hooks(home, Opened(home.root), _done(home, metrics, told))
+
+    def done(act: str, whose: str, error: Exception | None) -> None:
+        """Work in the background has ended."""
+        metrics.count("works_total", act=act, outcome="failed" if error else "ok")
+        if error is None:
+            metrics.caught_up()
+            return
+        known = isinstance(error, WakebookError)
+        said = str(error) if known else f"{type(error).__name__}: {error}"
+        metrics.count("failures_total")
+        with suppress(OSError):
+            home.trace("failure", where=f"{act} {whose}", error=said)
+        told("failed", said)
+
+    hooks = make_hooks(home, Memories(home.root), done)
 
     def ready() -> None:
         address.tell()
@@ -189,7 +207,7 @@ def _serve(home: Home, address: Address, token: Token, told: Told, make_hooks: M
 
     try:
         app = App(Service(pool, hooks, metrics), Guard(token, address.port))
-        Server(_settings(app), ready, gone).run(sockets=address.sockets)
+        Server(app, ready, gone).run(sockets=address.sockets)
     finally:
         for number in SIGNALS:  # the loop has ended, and its handlers with it
             signal.signal(number, lambda *_: os._exit(1))
@@ -197,37 +215,3 @@ def _serve(home: Home, address: Address, token: Token, told: Told, make_hooks: M
         hooks.end()
         watching.end()
         told("stopped", None)
-
-
-def _settings(app: Any) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        loop="asyncio",
-        http="h11",
-        ws="none",
-        lifespan="off",
-        log_config=None,  # what it has to say goes to standard error, as it is
-        access_log=False,
-        proxy_headers=False,  # nobody stands between us and the client
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )
-
-
-def _done(home: Home, metrics: Metrics, told: Told) -> Done:
-    """Counts the work of hooks in the background, and tells and traces what failed."""
-
-    def done(act: str, whose: str, error: Exception | None) -> None:
-        metrics.count("works_total", act=act, outcome="failed" if error else "ok")
-        if error is None:
-            metrics.caught_up()
-            return
-        known = isinstance(error, WakebookError)
-        said = str(error) if known else f"{type(error).__name__}: {error}"
-        metrics.count("failures_total")
-        with suppress(OSError):
-            home.trace("failure", where=f"{act} {whose}", error=said)
-        told("failed", said)
-
-    return done

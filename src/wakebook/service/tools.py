@@ -1,28 +1,22 @@
-"""The tools that an agent calls, the same on every host.
+"""The tools that an agent calls, the same on every host: verbs with fewer, simpler parameters.
 
-A tool is a verb with fewer and simpler parameters. tools.json has them with their schemas, for
-plugins in other languages and for first answers without delay; after a change here or in the
-table of verbs, `python -m wakebook.service.tools` writes it anew.
-
-Arguments are checked against it, and an error comes back as text that a model can act on.
+Their names, texts and schemas stand in tools.json, which plugins in other languages read as
+well. Arguments are checked against it; an error comes back as text that a model can act on.
 """
 
 from __future__ import annotations
 
 import json
-import typing
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from wakebook.base import clock, ref
 from wakebook.base.errors import NotFound, WakebookError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from wakebook import verbs
     from wakebook.log.entry import Entry
     from wakebook.memory import Memory
     from wakebook.recall.show import Shown
@@ -40,130 +34,6 @@ KINDS = {
 }  # fmt: skip
 
 
-class Parameter(NamedTuple):
-    """A field of a verb's request, under the name that agents know it by."""
-
-    name: str
-    about: str
-    field: str = ""  # if it has another name; `name` plus "s": the tool takes one value of many
-    limits: Mapping[str, Any] = {}  # in the words of JSON Schema
-    required: bool = False
-
-    def schema(self, hint: Any) -> dict[str, Any]:
-        several, kind = typing.get_origin(hint) is tuple, hint
-        if several or type(None) in typing.get_args(hint):
-            kind = typing.get_args(hint)[0]
-        found: dict[str, Any] = {"type": _JSON.get(kind, "string")}
-        if typing.get_origin(kind) is Literal:
-            found["enum"] = [value for value in typing.get_args(kind) if value]
-        if several and self.field != f"{self.name}s":
-            found = {"type": "array", "items": found}
-        return found | dict(self.limits) | {"description": self.about}
-
-
-class Tool(NamedTuple):
-    """What an agent may call: a verb, with fewer and simpler parameters."""
-
-    name: str
-    label: str
-    verb: str
-    reads: bool
-    about: str
-    parameters: tuple[Parameter, ...]
-
-    @property
-    def asks(self) -> type[verbs.Ask]:
-        from wakebook.verbs import VERBS
-
-        return VERBS[self.verb].asks
-
-    def request(self, arguments: Mapping[str, Any]) -> Any:
-        """The verb's request, out of arguments that fit the schema."""
-        asks, given = self.asks, {}
-        for one in self.parameters:
-            field = one.field or one.name
-            if one.name in arguments and field in asks.__struct_fields__:
-                value = arguments[one.name]
-                given[field] = (value,) if field == f"{one.name}s" else value
-        return asks(**given)
-
-    def described(self) -> dict[str, Any]:
-        """As hosts and MCP clients get it."""
-        hints = typing.get_type_hints(self.asks)
-        fields = {one.name: one.schema(hints.get(one.field or one.name)) for one in self.parameters}
-        required = [one.name for one in self.parameters if one.required]
-        schema = {"type": "object", "properties": fields, "required": required}
-        return {
-            "name": self.name,
-            "label": self.label,
-            "description": self.about,
-            "readOnly": self.reads,
-            "parameters": {key: value for key, value in schema.items() if value}
-            | {"additionalProperties": False},
-        }
-
-
-_JSON = {str: "string", int: "integer", float: "number", bool: "boolean"}
-_TOOLS = (
-    Tool("memory_search", "Search memory", "search", True, """\
-Search everything that is remembered from earlier sessions: facts, decisions, tasks, questions, \
-handoffs, notes and the conversations themselves. Use it before answering anything about earlier \
-work, decisions, dates, people, preferences or open tasks. Corrected entries are left out unless \
-asked for. Each result has a path that memory_get takes.""", (
-        Parameter("query", "Words or a question, in any wording. May be empty when a filter is "
-                  "given.", "text", required=True),
-        Parameter("maxResults", "Results, at most (default 6).", "limit",
-                  {"minimum": 1, "maximum": 100}),
-        Parameter("minScore", "Leave out what fits less than this, 0 to 1.", "min_score",
-                  {"minimum": 0, "maximum": 1}),
-        Parameter("type", "Only entries of this type.", "types"),
-        Parameter("subject", "Only entries about this subject (its slug or another name of it).",
-                  "subjects"),
-        Parameter("status", "Only tasks with this status.", limits={"enum": ["open", "done"]}),
-        Parameter("includeReplaced", "Also what was corrected or replaced since (default false).",
-                  "all"),
-    )),
-    Tool("memory_get", "Read from memory", "get", True, """\
-Read what a search result points at: an entry by its id (with all fields, its history and the \
-words it came from), a whole conversation as session:ID, or lines of a file such as MEMORY.md or \
-knowledge/projects/NAME/notes.md.""", (
-        Parameter("path", "An entry id, session:ID, or a file of the memory (path or path#12-20).",
-                  "ref", {"minLength": 1}, required=True),
-        Parameter("from", "First line (files and sessions).", "first", {"minimum": 1}),
-        Parameter("lines", "Number of lines (files and sessions).", limits={"minimum": 1}),
-    )),
-    Tool("remember", "Remember", "remember", False, """\
-Keep something for later sessions, when the user asks for it or when it is clearly worth it. \
-Conversations are remembered by themselves; do not repeat them here. To correct an entry, name it \
-in replaces.""", (
-        Parameter("text", "One statement that can be understood on its own.",
-                  limits={"minLength": 1}, required=True),
-        Parameter("type", "Default: fact.", "type_"),
-        Parameter("subject", "What it is about, like auth-migration."),
-        Parameter("detail", "Reasons, figures, links."),
-        Parameter("replaces", "Ids of entries that this corrects."),
-        Parameter("pinned", "Always in the briefing."),
-    )),
-    Tool("forget", "Forget", "forget", False, """\
-Take entries out of the memory for good. The first call changes nothing: it answers with what \
-would go and a code. Show that to the user; only when they agree, call again with the same ids \
-and confirm set to the code.""", (
-        Parameter("ids", "Entry ids, from memory_search.",
-                  limits={"minItems": 1, "maxItems": 50}, required=True),
-        Parameter("confirm", "The code that the first call answered with."),
-    )),
-    Tool("context", "Context", "context", True, """\
-What an agent should know before it answers a message: identity, MEMORY.md, the last handoff, \
-active topics and what fits the message, within a budget of tokens. Hosts with hooks bring this \
-by themselves.""", (
-        Parameter("message", "The user's message."),
-        Parameter("budget", "Tokens, at most (default 8192).",
-                  limits={"minimum": 400, "maximum": 200000}),
-    )),
-)  # fmt: skip
-TOOLS = {tool.name: tool for tool in _TOOLS}
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     text: str
@@ -178,16 +48,18 @@ def call(memory: Memory, name: str, arguments: object, session: str = "") -> Ans
     wrong = _wrong(LIST[NAMES.index(name)]["parameters"], arguments)
     if wrong:
         return _failed(f"{name}: {wrong}")
+    from wakebook.verbs import request_of
+
     assert isinstance(arguments, dict)
     given = {key: _whole(value) for key, value in arguments.items() if value is not None}
     try:
         if name == "context":
-            return _context(memory, TOOLS[name].request(given), session)
+            return _context(memory, given, session)
         if memory.turns.kind_of(session) == "group":
             return _failed("This is a group chat: the user's private memory stays closed here.")
         if name == "forget":
             return _forget(memory, given["ids"], given.get("confirm"))
-        return _DOERS[name](memory, TOOLS[name].request(given))
+        return _DOERS[name](memory, request_of(name, given))
     except WakebookError as error:
         return Answer(str(error), {"error": str(error), "kind": type(error).__name__}, failed=True)
 
@@ -252,7 +124,7 @@ def _brief(value: Any) -> str:
 # --- what they do ------------------------------------------------------------------------
 
 
-def _search(memory: Memory, ask: verbs.Search) -> Answer:
+def _search(memory: Memory, ask: Any) -> Answer:
     from msgspec.structs import replace
 
     from wakebook.verbs import VERBS, query_of
@@ -287,7 +159,7 @@ def _result(hit: Hit) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value != ""}
 
 
-def _get(memory: Memory, ask: verbs.Get) -> Answer:
+def _get(memory: Memory, ask: Any) -> Answer:
     path, most = ask.ref.strip(), min(ask.lines or LINES, LINES)
     wanted = path if path.startswith("session:") else _file(memory, path)
     if not wanted:
@@ -351,7 +223,7 @@ def _lines(shown: Shown, path: str, most: int) -> Answer:
     return _json(data)
 
 
-def _remember(memory: Memory, ask: verbs.Remember) -> Answer:
+def _remember(memory: Memory, ask: Any) -> Answer:
     from wakebook.verbs import VERBS
 
     return _json({"remembered": _short(VERBS["remember"].does(memory, ask))})
@@ -391,8 +263,8 @@ def _short(entry: Entry) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _context(memory: Memory, ask: verbs.Context, session: str) -> Answer:
-    done = memory.context(ask.message, session=session, budget=ask.budget)
+def _context(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
+    done = memory.context(**given, session=session)
     return Answer(done.text, {"text": done.text, "tokens": done.tokens, "notes": list(done.notes)})
 
 
@@ -409,8 +281,3 @@ _DOERS: dict[str, Callable[[Memory, Any], Answer]] = {
     "memory_get": _get,
     "remember": _remember,
 }
-
-
-if __name__ == "__main__":
-    found = [tool.described() for tool in TOOLS.values()]
-    FILE.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
