@@ -53,8 +53,7 @@ if TYPE_CHECKING:
     from wakebook.store.search import Found
     from wakebook.store.sync import Progress
     from wakebook.upkeep.costs import Costs
-    from wakebook.upkeep.doctor import Check
-    from wakebook.upkeep.doctor.examination import Examination
+    from wakebook.upkeep.doctor import Check, Examination
     from wakebook.upkeep.forget import Forgetting
     from wakebook.upkeep.init import Made
     from wakebook.upkeep.jobs import Body, Jobs, Ran
@@ -538,7 +537,7 @@ class Memory:
         return audit(opened.home, opened.chains(), opened.state(), found, opened.config)
 
     def _examination(self) -> Examination:
-        from wakebook.upkeep.doctor.examination import Examination
+        from wakebook.upkeep.doctor import Examination
 
         return Examination(
             self.opened,
@@ -559,7 +558,7 @@ class Memory:
         `quick`: without writing and finding something in a temporary home. `ask`: ask the
         models, which may cost a little.
         """
-        from wakebook.upkeep.doctor.round_trip import tried
+        from wakebook.upkeep.doctor import tried
 
         found = self._examination().checks(ask=ask)
         if not quick:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
-from wakebook.upkeep.doctor.round_trip import NAME, round_trip
+from wakebook.upkeep.doctor import NAME, round_trip
 
 
 def everything(folder: Path) -> dict[str, bytes]:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from wakebook.base import clock
 from wakebook.base.errors import ConfigError, GitError, WakebookError
 from wakebook.base.home import Home
-from wakebook.capture import state as states
+from wakebook.capture.state import State
 from wakebook.history.history import History
 from wakebook.learn.account import UNACCOUNTED, Account
 from wakebook.learn.reread import candidates
 from wakebook.log.chains import Chains
 from wakebook.log.entry import TYPES
 from wakebook.log.log import Ledger
-from wakebook.log.subjects import Registry
 from wakebook.models.chat import Models
 from wakebook.notes import condensed
 from wakebook.notes.knowledge import Knowledge
@@ -26,11 +28,14 @@ from wakebook.recall.topics.topic import TopicFiles
 from wakebook.store.index import IndexStatus
 from wakebook.upkeep.jobs import table
 
+if TYPE_CHECKING:
+    from wakebook.opened import Opened
+
 RECENT_DAYS = 7
 NOTABLE = {
     "failure": "",
     "covered": "rules read what the model should have (`catch-up --upgrade` reads it again): ",
-    "archive-lost": "the open transcript was removed by somebody and written again: ",
+    "archive-lost": "the open transcript was removed and written again: ",
     "source-replaced": "the host replaced the file; reading went on after the last known message: ",
 }
 
@@ -66,25 +71,17 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def status(
-    home: Home,
-    ledger: Ledger,
-    registry: Registry,
+    opened: Opened,
     history: History,
     accounts: Sequence[Account],
-    extractor: str,
-    models: Models,
     index: IndexStatus,
     known: Knowledge,
     now: datetime,
 ) -> Status:
+    home, models, ledger, state = opened.home, opened.models, opened.ledger, opened.state()
     chains = ledger.chains()
     current = chains.current()
-    counts = dict.fromkeys(TYPES, 0)
-    for entry in current:
-        counts[entry.type] += 1
-    tally: dict[str, int] = {}
-    for account in accounts:
-        tally[account.status] = tally.get(account.status, 0) + 1
+    counts = dict.fromkeys(TYPES, 0) | Counter(entry.type for entry in current)
     waiting: list[Path] = []
     problems: list[str] = []
     try:
@@ -92,21 +89,14 @@ def status(
         problems += history.problems()
     except GitError as error:
         problems.append(str(error))
-    by_rules = candidates(chains, states.load(home)) if models.has("extract") else []
+    by_rules = candidates(chains, state) if models.has("extract") else []
     since = clock.iso(now - timedelta(days=RECENT_DAYS))
-    over = (
-        _over(models, now)
-        | _done(states.load(home))
-        | history.over()
-        | _condensed(home)
-        | _vault(home)
-        | _flushed(home)
-    )
+    over = _over(home, models, state, now) | history.over()
     notable = NOTABLE if by_rules else {k: v for k, v in NOTABLE.items() if k != "covered"}
     handoffs = [entry.timestamp for entry in current if entry.type == "handoff"]
     return Status(
         home=str(home.root),
-        extractor=extractor,
+        extractor=opened.extractor.name,
         models={role: models.name(role) for role in ("main", "cheap") if models.name(role)},
         spent=round(models.calls.spent(now), 6),
         budget=models.limit,
@@ -116,8 +106,8 @@ def status(
         open_tasks=sum(entry.type == "task" and chains.is_open(entry) for entry in current),
         open_questions=counts["question"],
         replaced=len(chains.replaced_by),
-        subjects=len(registry.known()),
-        sessions=tally,
+        subjects=len(opened.registry().known()),
+        sessions=dict(Counter(account.status for account in accounts)),
         accounts=tuple(account for account in accounts if account.status in UNACCOUNTED),
         transcripts=sum(1 for _ in home.conversations.glob("*/*/*/*.md")),
         last_handoff=clock.iso(max(handoffs)) if handoffs else "",
@@ -129,13 +119,13 @@ def status(
             *problems,
             *models.problems(),
             *_problems(home, ledger, chains),
-            *_events(home, notable, since, over),
+            *_events(home, state, notable, since, over),
             *index.problems,
             *known.problems,
             *(f"{one} It is left out." for one in TopicFiles(home).read().bad),
             *_schedule(history),
         ),
-        notes=(*_events(home, WORTH_KNOWING, since, {}), *known.hints),
+        notes=(*_events(home, state, WORTH_KNOWING, since, {}), *known.hints),
     )
 
 
@@ -152,19 +142,19 @@ def _problems(home: Home, ledger: Ledger, chains: Chains) -> Iterator[str]:
         yield "log.torn holds half-written lines that a crash left; the log itself is whole"
 
 
-def _over(models: Models, now: datetime) -> dict[str, str]:
-    """When a model last did well at an operation: earlier failures at it are over."""
-    return {
-        f"model for {call.operation}": call.at
-        for call in models.calls.of_month(now)
-        if call.outcome == "ok"
-    }
-
-
-def _done(state: states.State) -> dict[str, str]:
-    """When a job last did well: its earlier failures are over."""
+def _over(home: Home, models: Models, state: State, now: datetime) -> dict[str, str]:
+    """When something last did well: its earlier failures are over."""
+    calls = [call for call in models.calls.of_month(now) if call.outcome == "ok"]
+    over = {f"model for {call.operation}": call.at for call in calls}
     runs = state.jobs.items()
-    return {f"job {name}": clock.iso(run.ended) for name, run in runs if run.outcome == "ok"}
+    over |= {f"job {name}": clock.iso(run.ended) for name, run in runs if run.outcome == "ok"}
+    with suppress(WakebookError):  # which the notes complain about
+        blocks = condensed.load(home).blocks.items()
+        over |= {f"condense {name}": clock.iso(rewrite.at) for name, rewrite in blocks}
+    # a vault that was built since has told anew what is wrong there
+    for built in home.traces("vault", 1):
+        over["vault"] = str(built["at"])
+    return over | {f"flush {one['session']}": str(one["at"]) for one in home.traces("flushed")}
 
 
 def _schedule(history: History) -> Iterator[str]:
@@ -174,37 +164,17 @@ def _schedule(history: History) -> Iterator[str]:
         yield f"{error} No job runs until then."
 
 
-def _vault(home: Home) -> dict[str, str]:
-    """When a vault was last built: it has told anew what is wrong there."""
-    built = home.traces("vault", 1)
-    return {"vault": str(built[0]["at"])} if built else {}
-
-
-def _flushed(home: Home) -> dict[str, str]:
-    """When a session was last saved: an earlier flush that failed is over."""
-    return {f"flush {one['session']}": str(one["at"]) for one in home.traces("flushed")}
-
-
-def _condensed(home: Home) -> dict[str, str]:
-    """When a block was last condensed: what was refused before is over."""
-    try:
-        blocks = condensed.load(home).blocks.items()
-    except WakebookError:
-        return {}  # which the notes complain about
-    return {f"condense {name}": clock.iso(rewrite.at) for name, rewrite in blocks}
-
-
 def _events(
-    home: Home, notable: Mapping[str, str], since: str, over: Mapping[str, str]
+    home: Home, state: State, notable: Mapping[str, str], since: str, over: Mapping[str, str]
 ) -> Iterator[str]:
     """The notable events since then; what happened again and again is told once."""
     told: dict[tuple[str, str], tuple[str, int]] = {}
-    sessions = states.load(home).sessions
     for event, what in notable.items():
         for record in home.traces(event):
             where = str(record.get("where") or record.get("session") or "")
             where = "extract" if event == "covered" else where  # once for all sessions
-            of_a_session = event == "failure" and where in sessions  # that stands in its account
+            # a session's failure stands in its account
+            of_a_session = event == "failure" and where in state.sessions
             where = "vault" if where.startswith("vault ") else where
             at = str(record.get("at", ""))
             if of_a_session or at < max(since, over.get(where, "")):
