@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from wakebook.base import clock
 from wakebook.base.errors import NotFound
 from wakebook.log.query import Query
-from wakebook.opened import Opened
+from wakebook.opened import Opened, quiet
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -59,10 +59,6 @@ if TYPE_CHECKING:
     from wakebook.upkeep.jobs import Body, Jobs, Ran
     from wakebook.upkeep.status import Status
     from wakebook.upkeep.undo import Rewrite, Undone
-
-
-def _quiet(what: str, done: int, total: int) -> None:
-    pass
 
 
 def _verbatim(home: Home) -> Extractor:
@@ -201,7 +197,7 @@ class Memory:
         closing: bool = False,
         retry_failed: bool = False,
         sparing: bool = False,
-        progress: Progress = _quiet,
+        progress: Progress = quiet,
     ) -> Sweep:
         """Bring sessions up to date: all, those at some paths, or the one with this id.
 
@@ -261,7 +257,7 @@ class Memory:
         quietly("wake", self.wake)
         quietly("index", self.opened.index.sync)
 
-    def upgrade(self, session: str = "", progress: Progress = _quiet) -> Upgraded:
+    def upgrade(self, session: str = "", progress: Progress = quiet) -> Upgraded:
         """Have the model read again what rules have read. New entries replace the old ones."""
         from wakebook.learn.reread import upgrade
 
@@ -279,13 +275,7 @@ class Memory:
         compactions: int | None = None,
         paths: Sequence[Path] = (),
     ) -> Flushed:
-        """Save a session before its host compacts it, and check that it is saved.
-
-        With `tokens` (used so far) and `window` (the context window) only if that is due, and
-        once in each round. `compactions`: how often the host has compacted it; without it,
-        what the session's file tells, and where that tells nothing each call is a round.
-        `paths`: where the session is, if that is known.
-        """
+        """Save a session before its host compacts it, and check that (see `Windows.flush`)."""
         return self.window.flush(
             session, tokens=tokens, window=window, compactions=compactions, paths=paths
         )
@@ -296,7 +286,7 @@ class Memory:
         path: str | os.PathLike[str],
         *,
         dry: bool = False,
-        progress: Progress = _quiet,
+        progress: Progress = quiet,
     ) -> Imported:
         """Take over an export or an old memory: chatgpt, claude, markdown, mem0, openclaw-memory.
 
@@ -433,10 +423,7 @@ class Memory:
         topics: Sequence[str] = (),
         paths: Sequence[str] = (),
     ) -> Context:
-        """What an agent needs to know for a message, within a budget of tokens.
-
-        What each argument means, `Turns.context` says.
-        """
+        """What an agent needs to know for a message (see `Turns.context`)."""
         return self.turns.context(
             message,
             session=session,
@@ -454,8 +441,7 @@ class Memory:
     def observe(
         self, output: str, *, session: str = "", paths: Sequence[str] = ()
     ) -> list[Decision]:
-        """Look at what the agent itself has said: a topic that corrects it waits for its next
-        turn."""
+        """Look at what the agent itself has said (see `Book.observe`)."""
         return self.topics.observe(output, session=session, paths=paths)
 
     def search(

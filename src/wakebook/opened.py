@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 SESSIONS, IMPORTS = "sessions", "imports"
 
 
+def quiet(what: str, done: int, total: int) -> None:
+    """A progress that nobody wants to see."""
+
+
 class Opened:
     def __init__(
         self,
