@@ -407,21 +407,23 @@ def remember_some(root: str, asks: Sequence[Ask]) -> dict[str, float]:
 
 def nearest_of(root: str, texts: Sequence[str]) -> dict[str, float]:
     """Recall@10 against all vectors, and the milliseconds of both ways."""
-    from wakebook.models.builtin import Builtin
-    from wakebook.store.search import CANDIDATES
-    from wakebook.store.vectors import Nearest
+    import numpy as np
 
-    db = sqlite3.connect(f"file:{root}/index.db?mode=ro", uri=True)
-    nearest, embedder = Nearest(), Builtin()
-    wanted = [list(map(float, embedder.embed([text], query=True)[0])) for text in texts]
-    nearest.search(db, wanted[0], CANDIDATES)
+    from wakebook.models.builtin import Builtin
+    from wakebook.store.database import Store
+    from wakebook.store.search import CANDIDATES
+
+    store = Store(Path(root) / "index.db")
+    db, edition, embedder = store.db, store.edition(), Builtin()
+    nothing = np.zeros(0, np.intp)
+    wanted = embedder.embed(texts, query=True)
+    store.nearest.search(db, wanted[0], CANDIDATES, None, nothing, edition)
     answers, times = [], []
     for one in wanted:
         began = time.perf_counter()
-        answers.append(list(nearest.search(db, one, CANDIDATES).items())[:10])
+        ids, near = store.nearest.search(db, one, CANDIDATES, None, nothing, edition)
         times.append((time.perf_counter() - began) * 1000)
-    import numpy as np
-
+        answers.append(ids[(-near).argsort()[:10]].tolist())
     rows, scales = all_vectors(db)
     exact_times, shares = [], []
     for one, answer in zip(wanted, answers, strict=True):
@@ -432,7 +434,7 @@ def nearest_of(root: str, texts: Sequence[str]) -> dict[str, float]:
         best = np.argpartition(cosines, -10)[-10:]
         exact_times.append((time.perf_counter() - began) * 1000)
         least = float(cosines[best].min()) - 1e-5  # as near as the tenth is near enough
-        shares.append(sum(float(cosines[chunk]) >= least for chunk, _ in answer) / 10)
+        shares.append(sum(float(cosines[chunk]) >= least for chunk in answer) / 10)
     return {
         "recall": fmean(shares),
         "worst": min(shares),

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from wakebook.recall.topics.gate import Gate
     from wakebook.recall.turn import Turns
     from wakebook.recall.window import Windows
+    from wakebook.store.hits import Found
     from wakebook.store.index import Index
-    from wakebook.store.search import Found
     from wakebook.store.sync import Progress
     from wakebook.upkeep.costs import Costs
     from wakebook.upkeep.doctor import Check, Examination
@@ -459,7 +459,7 @@ class Memory:
         `limit` and `min_score` default to [search] in config.toml. With `sessions`, the hits
         are whole conversations; with `explain`, each says what its score is made of.
         """
-        from wakebook.store.search import Options
+        from wakebook.store.hits import Options
 
         query = Query(text=wanted) if isinstance(wanted, str) else wanted
         options = Options(limit, min_score, sessions, explain)

@@ -31,9 +31,8 @@ from wakebook.recall import recalled
 from wakebook.recall.recalled import MISSED, TITLE, Around, Packed
 from wakebook.recall.texts import Once
 from wakebook.store.database import Row
-from wakebook.store.hits import Passage
+from wakebook.store.hits import Passage, Passages
 from wakebook.store.index import Index
-from wakebook.store.search import Passages
 
 BOOST = 0.1
 

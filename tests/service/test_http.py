@@ -12,7 +12,7 @@ import pytest
 
 from tests.service.serving import SECONDS, Service, made, own_env, serving
 from tests.story import Claude
-from wakebook.store.search import Found
+from wakebook.store.hits import Found
 from wakebook.verbs import SESSIONS, VERBS, Verb
 
 PATIENT = "[hooks]\nseconds = 60\n"  # a slow machine is not what these tests are about

@@ -18,7 +18,7 @@ from wakebook.log import log
 from wakebook.log.entry import Entry, decode
 from wakebook.log.query import Query
 from wakebook.store.database import Store
-from wakebook.store.search import Found
+from wakebook.store.hits import Found
 
 WORDS_ALONE = '[embedding]\nprovider = "none"\n'
 NOW = datetime(2026, 11, 9, 8, 0, tzinfo=UTC)

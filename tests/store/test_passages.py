@@ -22,9 +22,8 @@ from tests.store.making import (
 )
 from wakebook import Memory
 from wakebook.log.query import Query
-from wakebook.store.hits import Passage
+from wakebook.store.hits import Options, Passage, Passages
 from wakebook.store.index import Index
-from wakebook.store.search import Options, Passages
 
 
 @pytest.fixture

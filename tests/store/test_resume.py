@@ -185,7 +185,7 @@ def test_two_syncs_at_once_do_the_work_once(tmp_path: Path) -> None:
     fill(memory)
     texts = sentences(600)
     append(memory, *(entry(1000 + at, text) for at, text in enumerate(texts)))
-    code = "import sys; from wakebook import Memory; print(Memory(sys.argv[1]).index().added)"
+    code = "import sys; from wakebook import Memory; print(Memory(sys.argv[1]).index.sync().added)"
     command = [sys.executable, "-c", code, str(memory.home.root)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     added = [int(process.communicate()[0]) for process in running]
@@ -239,7 +239,7 @@ for turn in range(13):
     for topic in range(4):
         parts = [f"# H{at}\\n\\nzebra {at} {turn} room {at * turn}\\n" for at in range(30)]
         note(home, f"topics/{topic}.md", "".join(parts))
-    home.index()
+    home.index.sync()
 """
 
 

@@ -1,8 +1,7 @@
-"""Vectors: the nearest ones, all but exactly, with numpy and without."""
+"""Vectors: the nearest ones, all but exactly."""
 
 from __future__ import annotations
 
-import json
 import random
 import sqlite3
 from collections.abc import Sequence
@@ -11,18 +10,43 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.store.making import python, sentences
+from tests.store.making import sentences
 from wakebook.base.errors import BadModelOutput
 from wakebook.models.builtin import Builtin
 from wakebook.store import vectors
+from wakebook.store.database import SCHEMA, Edition
 from wakebook.store.question import Allowed
 from wakebook.store.vectors import BLOCK, Nearest
 
 
 def fresh() -> sqlite3.Connection:
     db = sqlite3.connect(":memory:", isolation_level=None)
-    db.executescript(vectors.SCHEMA)
+    db.executescript(SCHEMA)
     return db
+
+
+def near(
+    nearest: Nearest,
+    db: sqlite3.Connection,
+    wanted: Any,
+    most: int,
+    allowed: Allowed | None = None,
+    also: Sequence[int] = (),
+) -> dict[int, float]:
+    """The nearest chunks with their cosines, best first; of `also`, those that have a vector."""
+    version, last = db.execute("SELECT max(version), max(block) FROM vectors").fetchone()
+    last = max(BLOCK * (last or 0) + BLOCK - 1, *also, 0)
+    extra = np.array(also, np.intp)
+    ids, cosines = nearest.search(
+        db, wanted, most, allowed, extra, Edition(version or 99, 0, 0, last)
+    )
+    assert ids.tolist() == sorted(set(ids.tolist()) | set(also))
+    found = {
+        number: cosine
+        for number, cosine in zip(ids.tolist(), cosines.tolist(), strict=True)
+        if cosine
+    }
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def some(count: int, dimension: int, seed: int = 5) -> list[list[float]]:
@@ -59,7 +83,7 @@ def test_ten_nearest_of_twenty_thousand_texts() -> None:
     for question in questions:
         wanted = embedder.embed([question], query=True)[0]
         true = exact(rows, wanted)
-        found = nearest.search(db, list(wanted), 10)
+        found = near(nearest, db, list(wanted), 10)
         least = np.sort(true)[-10] - 1e-3  # of equals, any will do
         met += sum(bool(true[number - 1] >= least) for number in found)
         assert list(found.values()) == sorted(found.values(), reverse=True)
@@ -75,7 +99,7 @@ def test_any_dimension(dimension: int) -> None:
     vectors.add(db, range(1, 301), rows, 1)
     nearest = Nearest()
     for at in (0, 128, 299):
-        found = nearest.search(db, rows[at], 5)
+        found = near(nearest, db, rows[at], 5)
         true = exact(rows, rows[at]) / np.linalg.norm(rows[at])
         assert max(found.values()) == pytest.approx(1, abs=0.02)
         assert all(cosine == pytest.approx(true[n - 1], abs=0.03) for n, cosine in found.items())
@@ -86,16 +110,16 @@ def test_any_dimension(dimension: int) -> None:
 def test_zeros_find_nothing_and_are_not_found() -> None:
     db = fresh()
     vectors.add(db, [1, 2, 3], [[0.0] * 16, [1.0] + [0.0] * 15, [-1.0] + [0.0] * 15], 1)
-    assert Nearest().search(db, [0.0] * 16, 5) == {}
-    found = Nearest().search(db, [1.0] + [0.0] * 15, 5)
+    assert near(Nearest(), db, [0.0] * 16, 5) == {}
+    found = near(Nearest(), db, [1.0] + [0.0] * 15, 5)
     assert list(found) == [2, 3]
     assert found[2] == pytest.approx(1) and found[3] == pytest.approx(-1)
-    assert Nearest().search(db, [1.0] + [0.0] * 15, 0, None, [1, 2, 77, 10_000]).keys() == {2}
+    assert near(Nearest(), db, [1.0] + [0.0] * 15, 0, None, [1, 2, 77, 10_000]).keys() == {2}
 
 
 def test_an_empty_index() -> None:
-    assert Nearest().search(fresh(), [1.0, 2.0], 5) == {}
-    assert Nearest().search(fresh(), [1.0, 2.0], 0, None, [1]) == {}
+    assert near(Nearest(), fresh(), [1.0, 2.0], 5) == {}
+    assert near(Nearest(), fresh(), [1.0, 2.0], 0, None, [1]) == {}
 
 
 def test_what_is_removed_is_gone_also_from_what_was_read_before() -> None:
@@ -104,14 +128,14 @@ def test_what_is_removed_is_gone_also_from_what_was_read_before() -> None:
     db = fresh()
     vectors.add(db, ids, rows, 1)
     kept = Nearest()
-    assert next(iter(kept.search(db, rows[200], 5))) == 201
+    assert next(iter(near(kept, db, rows[200], 5))) == 201
     vectors.remove(db, [201, 5, 99_999], 2)
     for nearest in (kept, Nearest()):
-        found = nearest.search(db, rows[200], len(rows))
+        found = near(nearest, db, rows[200], len(rows))
         assert 201 not in found and 5 not in found
-        assert nearest.search(db, rows[200], 0, None, [201, 202]).keys() == {202}
+        assert near(nearest, db, rows[200], 0, None, [201, 202]).keys() == {202}
     vectors.clear(db)
-    assert kept.search(db, rows[200], 5) == {}
+    assert near(kept, db, rows[200], 5) == {}
 
 
 def test_what_is_added_later_is_found() -> None:
@@ -121,9 +145,9 @@ def test_what_is_added_later_is_found() -> None:
     for number, start in enumerate(range(0, 700, 90), start=1):
         part = rows[start : start + 90]
         vectors.add(db, range(start + 1, start + 1 + len(part)), part, number)
-        assert next(iter(nearest.search(db, part[-1], 3))) == start + len(part)
+        assert next(iter(near(nearest, db, part[-1], 3))) == start + len(part)
     vectors.add(db, [10], [rows[400]], 50)  # another one in its place
-    assert set(nearest.search(db, rows[400], 2)) == {10, 401}
+    assert set(near(nearest, db, rows[400], 2)) == {10, 401}
 
 
 def test_only_what_is_allowed() -> None:
@@ -131,9 +155,9 @@ def test_only_what_is_allowed() -> None:
     db = fresh()
     vectors.add(db, range(1, 1001), rows, 1)
     allowed = Allowed([3, 700, 701, 5000])
-    found = Nearest().search(db, rows[500], 10, allowed)
+    found = near(Nearest(), db, rows[500], 10, allowed)
     assert set(found) == {3, 700, 701}
-    assert Nearest().search(db, rows[500], 10, Allowed(())) == {}
+    assert near(Nearest(), db, rows[500], 10, Allowed(())) == {}
 
 
 def test_vectors_that_cannot_be_compared_are_refused() -> None:
@@ -143,56 +167,25 @@ def test_vectors_that_cannot_be_compared_are_refused() -> None:
             vectors.check(bad, 2, "m")
 
 
-_PURE = """
-import json, sys
-from tests.store.pure import answers
-assert "numpy" not in sys.modules
-print(json.dumps(answers()))
-assert "numpy" not in sys.modules
-"""
-
-
-def test_with_numpy_it_is_the_same_as_without() -> None:
-    from tests.store.pure import answers
-
-    pure = json.loads(python(_PURE))
-    for one, other in zip(answers(), pure, strict=True):
-        assert [number for number, _ in one] == [number for number, _ in other]
-        for (_, cosine), (_, same) in zip(one, other, strict=True):
-            assert cosine == pytest.approx(same, abs=2e-3)
-
-
-_BINARY = """
-import random, sqlite3, sys
-from wakebook.index import vectors
-from wakebook.store.vectors import Nearest
-db = sqlite3.connect(":memory:", isolation_level=None)
-db.executescript(vectors.SCHEMA)
-chance = random.Random(1)
-rows = [[chance.choice([-1.0, 1.0]) for _ in range(64)] for _ in range(3000)]
-vectors.add(db, range(1, 3001), rows, 1)
-print([next(iter(Nearest().search(db, rows[at], 200))) for at in (0, 1500, 2999)])
-assert "numpy" not in sys.modules
-"""
-
-
 def test_vectors_of_plus_and_minus_one() -> None:
-    assert python(_BINARY) == "[1, 1501, 3000]\n"
+    db = fresh()
+    chance = random.Random(1)
+    rows = [[chance.choice([-1.0, 1.0]) for _ in range(64)] for _ in range(3000)]
+    vectors.add(db, range(1, 3001), rows, 1)
+    assert [next(iter(near(Nearest(), db, rows[at], 200))) for at in (0, 1500, 2999)] == [
+        1,
+        1501,
+        3000,
+    ]
 
 
-def test_the_first_search_finds_what_the_next_one_finds() -> None:
-    python("""
-import random, sqlite3
-from wakebook.index import vectors
-
-db = sqlite3.connect(":memory:", isolation_level=None)
-db.executescript(vectors.SCHEMA)
-chance = random.Random(1)
-rows = [[chance.gauss(0, 1) for _ in range(64)] for _ in range(4000)]
-vectors.add(db, range(1, 4001), rows, 1)
-vectors.remove(db, range(1000, 3000), 2)
-near = vectors.Nearest()
-first, second = near.search(db, rows[5], 200), near.search(db, rows[5], 200)
-assert len(first) == len(second) == 200
-assert len(first.keys() & second.keys()) > 190
-""")
+def test_more_than_two_stripes_are_compared_by_two_threads() -> None:
+    count = 2 * vectors.STRIPE + 500
+    rows = np.random.default_rng(3).normal(size=(count, 64)).astype(np.float32)
+    db = fresh()
+    vectors.add(db, range(1, count + 1), rows, 1)
+    nearest = Nearest()
+    for at in (0, vectors.STRIPE, count - 1):
+        found = near(nearest, db, rows[at] + 0.05, 10)
+        true = exact(rows, rows[at] + 0.05)
+        assert next(iter(found)) == int(true.argmax()) + 1 == at + 1

@@ -11,8 +11,7 @@ from wakebook.cli.shared import COLOURS, Progress, emit, filters, options, query
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
-    from wakebook.store.hits import Hit
-    from wakebook.store.search import Found
+    from wakebook.store.hits import Found, Hit
 
 CATEGORIES = "identity memory journal project person procedure reference conversation topic".split()
 

@@ -242,8 +242,8 @@ def _question(line: bytes, where: str) -> Question:
 
 def _answered(home: Home, config: Config, asked: Sequence[Question], now: datetime) -> list[bool]:
     """Which questions a home's own search answers."""
+    from wakebook.store.hits import Options
     from wakebook.store.index import Index
-    from wakebook.store.search import Options
 
     index = Index(home, config)
     found: list[bool] = []

@@ -44,7 +44,7 @@ from wakebook.recall.topics.fired import Fired
 from wakebook.recall.topics.speech import is_small_talk
 from wakebook.recall.wake import Handoff
 from wakebook.store.chunk import category
-from wakebook.store.search import Passages
+from wakebook.store.hits import Passages
 
 LEAST = 400  # tokens: with less, not even the fixed slots can say where they are
 FEW = 60  # tokens: less of the observations is not worth a fence

@@ -21,9 +21,8 @@ from wakebook.models import tokenizer
 from wakebook.recall.slot import Item, label
 from wakebook.recall.texts import Once, bare
 from wakebook.store import words
-from wakebook.store.hits import Passage
+from wakebook.store.hits import Passage, Passages
 from wakebook.store.question import Question
-from wakebook.store.search import Passages
 
 TITLE = "# Found"
 MOST = 120  # candidates

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wakebook.recall.topics.book import Book
     from wakebook.recall.topics.fired import Fired
     from wakebook.recall.wake import Handoff
-    from wakebook.store.search import Passages
+    from wakebook.store.hits import Passages
 
 HANDOFFS = "handoffs.json"
 SHORT, LONG = 4, 20  # characters of an id that may be shortened, and of how much of it

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from wakebook.base import markdown
 from wakebook.base import text as texts
-from wakebook.store import postings, words
+from wakebook.store import words
 
 if TYPE_CHECKING:
     from wakebook.capture.archive import Transcript, Turn
@@ -298,8 +298,8 @@ DETAIL = 0.5
 ABOUT = 1.0  # who said it and when
 
 
-def uses(chunk: Chunk) -> tuple[dict[str, int], int, str]:
-    """How much a chunk uses each term, packed; its length; its language."""
+def uses(chunk: Chunk) -> tuple[dict[str, float], int, str]:
+    """How much a chunk uses each term; its length in words; its language."""
     text = words.tokens(chunk.text)
     detail = words.tokens(chunk.detail)
     language = words.language(text or detail)
@@ -316,7 +316,7 @@ def uses(chunk: Chunk) -> tuple[dict[str, int], int, str]:
             counted[term] = counted.get(term, 0.0) + weight
             length += weight >= TEXT
     counted.pop("", None)
-    return postings.pack(counted, length), length, language
+    return counted, length, language
 
 
 def about(chunk: Chunk) -> list[str]:

@@ -10,26 +10,25 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
 
 from wakebook.base import clock
 from wakebook.base.errors import IndexUnavailable
-from wakebook.store import chunk as fields
-from wakebook.store import postings, vectors, words
-from wakebook.store.chunk import Chunk
 
 if TYPE_CHECKING:
-    from wakebook.models.embedder import Embedder, Rows
+    from wakebook.store.vectors import Nearest
+
+T = TypeVar("T")
 
 VERSION = 1
 BUSY_SECONDS = 5.0
 KEPT_ROWS = 100_000
 
-SCHEMA = f"""
+SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, modified INTEGER NOT NULL,
   size INTEGER NOT NULL, digest BLOB NOT NULL, problem TEXT NOT NULL DEFAULT '') STRICT;
@@ -58,9 +57,12 @@ CREATE TABLE said (file TEXT NOT NULL, place INTEGER NOT NULL, entry TEXT NOT NU
   PRIMARY KEY (file, place, entry)) WITHOUT ROWID;
 CREATE INDEX said_entry ON said (entry);
 CREATE TABLE pending (id INTEGER PRIMARY KEY) STRICT;
-{postings.SCHEMA}
-{vectors.SCHEMA}
-PRAGMA user_version = {VERSION};
+CREATE TABLE term (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, chunks INTEGER NOT NULL,
+  blocks INTEGER NOT NULL) STRICT;
+CREATE TABLE posting (id INTEGER PRIMARY KEY, ids BLOB NOT NULL, uses BLOB NOT NULL) STRICT;
+CREATE TABLE vectors (block INTEGER PRIMARY KEY, version INTEGER NOT NULL, scales BLOB NOT NULL,
+  signs BLOB NOT NULL, numbers BLOB NOT NULL) STRICT;
+CREATE INDEX vectors_version ON vectors (version);
 """
 
 
@@ -88,6 +90,19 @@ class Row(NamedTuple):
     replaced_by: str
 
 
+class Edition(NamedTuple):
+    """Which state of the index it is, and how much that holds."""
+
+    version: int  # grows with every change
+    chunks: int
+    words: int  # of all chunks together
+    last: int  # the highest id of a chunk
+
+    @property
+    def average(self) -> float:
+        return max(self.words / self.chunks, 1.0) if self.chunks else 1.0
+
+
 class Store:
     """The database of one home, opened when it is first used. For one thread at a time."""
 
@@ -95,11 +110,10 @@ class Store:
         self.path = path
         self.readonly = False
         self.set_aside: Path | None = None  # a broken file that was found on opening
-        self.nearest = vectors.Nearest()
+        self._nearest: Nearest | None = None
         self._db: sqlite3.Connection | None = None
-        self._rows: dict[int, Row] = {}
-        self._names: dict[tuple[str, int], Any] = {}  # of files and sessions
-        self.kept: dict[Any, Any] = {}  # what others keep until somebody writes
+        self._patience = BUSY_SECONDS
+        self._kept: dict[Any, Any] = {}  # what was read, until the index changes
         self._meta: dict[str, Any] = {}
         self._seen = (-1, -1)  # of the database, when these two were read
 
@@ -150,7 +164,7 @@ class Store:
         db.execute("BEGIN IMMEDIATE")  # only one of two that start at once makes the tables
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version == 0:
-            for statement in SCHEMA.split(";\n"):
+            for statement in (*SCHEMA.split(";\n"), f"PRAGMA user_version = {VERSION}"):
                 db.execute(statement)
             db.execute("INSERT INTO meta VALUES ('schema', ?)", (crc32(SCHEMA.encode()),))
         db.execute("COMMIT")
@@ -159,7 +173,10 @@ class Store:
 
     def patience(self, seconds: float) -> None:
         """How long a write waits for another process."""
-        self.db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+        db = self.db
+        if seconds != self._patience:
+            db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+            self._patience = seconds
 
     def abandon(self) -> None:
         """Set a broken index aside, so that the next one starts from nothing."""
@@ -182,11 +199,10 @@ class Store:
     def close(self) -> None:
         if self._db is not None:
             self._db.close()
-        self._db = None
+        self._db, self._patience = None, BUSY_SECONDS
         self._seen = (-1, -1)
-        self._rows, self._meta, self._names = {}, {}, {}
-        self.kept.clear()
-        self.nearest = vectors.Nearest()
+        self._kept, self._meta = {}, {}
+        self._nearest = None
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -208,8 +224,7 @@ class Store:
         db = self.db
         db.execute("BEGIN")
         try:
-            db.execute("SELECT 1 FROM meta LIMIT 1").fetchone()  # the moment
-            self.fresh()
+            self.fresh()  # the moment: its question is the first one
             yield
         finally:
             db.execute("COMMIT")
@@ -222,8 +237,14 @@ class Store:
         (version,) = db.execute("PRAGMA data_version").fetchone()
         seen = (version, db.total_changes)
         if seen != self._seen:
-            self._rows, self._meta, self._names, self._seen = {}, {}, {}, seen
-            self.kept.clear()
+            self._kept, self._meta, self._seen = {}, {}, seen
+
+    def keep(self, key: Any, make: Callable[[], T]) -> T:
+        """What was read before, until the index changes."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: T = self._kept[key]
+        return found
 
     def get(self, key: str, default: Any = None) -> Any:
         if key not in self._meta:
@@ -236,8 +257,21 @@ class Store:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
         self._meta[key] = value
 
-    def size(self) -> postings.Size:
-        return postings.Size(self.get("chunks", 0), self.get("words", 0))
+    @property
+    def nearest(self) -> Nearest:
+        """Reads vectors anew where they have changed."""
+        if self._nearest is None:
+            from wakebook.store.vectors import Nearest
+
+            self._nearest = Nearest()
+        return self._nearest
+
+    def edition(self) -> Edition:
+        return self.keep("edition", self._edition)
+
+    def _edition(self) -> Edition:
+        (last,) = self.db.execute("SELECT coalesce(max(id), 0) FROM chunk").fetchone()
+        return Edition(self.get("version", 0), self.get("chunks", 0), self.get("words", 0), last)
 
     def count(self, table: str) -> int:
         (number,) = self.db.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608
@@ -246,30 +280,26 @@ class Store:
     def source(self, row: Row) -> tuple[str, str, str]:
         """The file, the session and the host of a chunk."""
         file, session = ("file", row.file), ("session", row.session)
+        known: dict[tuple[str, int], Any] = self.keep("names", dict)
         for kind, number in (file, session):
-            if (kind, number) not in self._names:
+            if (kind, number) not in known:
                 columns = "path" if kind == "file" else "name, host"
                 sql = f"SELECT {columns} FROM {kind} WHERE id = ?"  # noqa: S608
-                self._names[kind, number] = self.db.execute(sql, (number,)).fetchone()
-        path, where = self._names[file], self._names[session]
+                known[kind, number] = self.db.execute(sql, (number,)).fetchone()
+        path, where = known[file], known[session]
         return (path[0] if path else ""), *(where or ("", ""))
 
-    def rows(self, ids: Iterable[int]) -> dict[int, Row]:
+    def rows(self, ids: Sequence[int]) -> dict[int, Row]:
         """What is known about some chunks, of those that are there."""
-        known = self._rows
-        wanted = list(ids)
-        missing = [number for number in wanted if number not in known]
+        known: dict[int, Row] = self.keep("rows", dict)
+        if len(known) > KEPT_ROWS:
+            known.clear()
+        missing = [number for number in ids if number not in known]
         if missing:
-            if len(known) > KEPT_ROWS:
-                known.clear()
-                self._names.clear()
-                missing = wanted
-            sql = (
-                f"SELECT {', '.join(Row._fields)} FROM chunk "  # noqa: S608
-                f"WHERE id IN ({','.join(map(str, missing))})"
-            )
+            marks = ",".join(map(str, missing))
+            sql = f"SELECT {', '.join(Row._fields)} FROM chunk WHERE id IN ({marks})"  # noqa: S608
             known.update((row[0], Row._make(row)) for row in self.db.execute(sql))
-        return {number: known[number] for number in wanted if number in known}
+        return {number: known[number] for number in ids if number in known}
 
 
 def _prepare(db: sqlite3.Connection) -> None:
@@ -297,147 +327,3 @@ def is_gone(error: BaseException) -> bool:
 def _is_readonly(error: sqlite3.Error) -> bool:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
-
-
-# -----------------------------------------------------------------------------
-# Writer: puts chunks into the index and takes them out, with their words and vectors.
-
-ROLES = ("", "user", "agent", "system")
-SPEAKERS = 500  # names that are kept, at most
-
-
-class Writer:
-    """Every method is a part of a transaction of the caller's."""
-
-    def __init__(self, store: Store, embedder: Embedder | None) -> None:
-        self._store = store
-        self._embedder = embedder
-        self._sessions: dict[tuple[str, str], int] = {}
-        self.added = self.removed = self.embedded = 0
-
-    def put(self, db: sqlite3.Connection, items: Sequence[tuple[Chunk, int]]) -> None:
-        """Add chunks of files (0 is the log), with vectors if those cost nothing."""
-        if not items:
-            return
-        (top,) = db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence").fetchone()
-        ids = range(top + 1, top + 1 + len(items))
-        found: dict[str, dict[int, int]] = {}
-        rows, bodies, languages, length = [], [], set(), 0
-        for number, (item, file) in zip(ids, items, strict=True):
-            uses, size, language = fields.uses(item)
-            length += size
-            languages.add(language)
-            for term, use in uses.items():
-                found.setdefault(term, {})[number] = use
-            rows.append(_row(number, item, file, self._session(db, item)))
-            bodies.append((number, item.title, item.text, item.detail, language))
-        db.executemany(_INSERT, rows)
-        db.executemany("INSERT INTO body VALUES (?, ?, ?, ?, ?)", bodies)
-        postings.add(db, found)
-        self._resize(len(items), length)
-        self._note(languages, {item.speaker for item, _ in items})
-        self.added += len(items)
-        if self._embedder is None:
-            return
-        if self._embedder.remote:
-            db.executemany("INSERT INTO pending VALUES (?)", [(number,) for number in ids])
-        else:
-            self.embed(db, ids, self._embedder.embed([fields.meaning(item) for item, _ in items]))
-
-    def drop(self, db: sqlite3.Connection, ids: Sequence[int]) -> None:
-        if not ids:
-            return
-        found: dict[str, set[int]] = {}
-        length = 0
-        for number in ids:
-            uses, size, _ = fields.uses(read(db, number))
-            length += size
-            for term in uses:
-                found.setdefault(term, set()).add(number)
-        postings.remove(db, found)
-        vectors.remove(db, ids, self._version())
-        gone = [(number,) for number in ids]
-        for table in ("chunk", "body", "pending"):
-            db.executemany(f"DELETE FROM {table} WHERE id = ?", gone)  # noqa: S608
-        self._resize(-len(ids), -length)
-        self.removed += len(ids)
-
-    def embed(self, db: sqlite3.Connection, ids: Sequence[int], rows: Rows) -> None:
-        """Keep the vectors of chunks. Raises BadModelOutput, and then nothing was written."""
-        assert self._embedder is not None
-        dimension = self._store.get("dimension", 0) or len(rows[0])
-        vectors.check(rows, dimension, self._embedder.name)
-        self._store.set("dimension", dimension)
-        vectors.add(db, ids, rows, self._version())
-        self.embedded += len(ids)
-
-    # --- book-keeping ----------------------------------------------------------------
-
-    def _resize(self, number: int, length: int) -> None:
-        self._store.set("chunks", self._store.get("chunks", 0) + number)
-        self._store.set("words", self._store.get("words", 0) + length)
-
-    def _version(self) -> int:
-        """Grows with every change of the vectors, so that readers see what to read again."""
-        version: int = self._store.get("version", 0) + 1
-        self._store.set("version", version)
-        return version
-
-    def _session(self, db: sqlite3.Connection, item: Chunk) -> int:
-        wanted = (item.session, item.host)
-        if not item.session:
-            return 0
-        if wanted not in self._sessions:
-            # an entry does not say which host it was
-            sql = "SELECT id, host FROM session WHERE name = ?1 AND (host IN (?2, '') OR ?2 = '')"
-            row = db.execute(f"{sql} ORDER BY host = '', id", wanted).fetchone()
-            if row is not None and item.host and not row[1]:
-                db.execute("UPDATE session SET host = ? WHERE id = ?", (item.host, row[0]))
-            if row is None:
-                sql = "INSERT INTO session (name, host) VALUES (?, ?) RETURNING id"
-                row = db.execute(sql, wanted).fetchone()
-            self._sessions[wanted] = int(row[0])
-        return self._sessions[wanted]
-
-    def _note(self, languages: set[str], speakers: set[str]) -> None:
-        """Keep which languages there are, and the names of those who took part."""
-        known = set(self._store.get("languages", []))
-        if not languages <= known:
-            self._store.set("languages", sorted(known | languages))
-        names: dict[str, str] = self._store.get("speakers", {})
-        new = speakers - set(ROLES) - set(names.values())
-        for name in sorted(new)[: max(0, SPEAKERS - len(names))]:
-            for word in words.tokens(name):
-                names.setdefault(word, name)
-        if new:
-            self._store.set("speakers", names)
-
-
-_INSERT = (
-    "INSERT INTO chunk (id, name, file, place, line, last_line, at, session, category, type, "
-    "subject, status, own_status, kind, speaker, pinned, archived, asks, turn, dated, digest) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-
-
-def _row(number: int, item: Chunk, file: int, session: int) -> tuple[object, ...]:
-    return (
-        number, item.name, file, item.place, item.line, item.last_line, item.at, session,
-        item.category, item.type, item.subject, item.status, item.status, item.kind, item.speaker,
-        item.pinned, item.archived, item.text.rstrip().endswith(("?", "？")),
-        item.category == "conversation" and item.session != "", item.is_dated, item.digest(),
-    )  # fmt: skip
-
-
-def read(db: sqlite3.Connection, number: int) -> Chunk:
-    """A chunk as it was put in, as far as its words and its meaning depend on it."""
-    row = db.execute(
-        "SELECT c.category, c.name, c.at, c.subject, c.speaker, c.type, b.title, b.text, b.detail "
-        "FROM chunk c JOIN body b ON b.id = c.id WHERE c.id = ?",
-        (number,),
-    ).fetchone()
-    category, name, at, subject, speaker, type_, title, text, detail = row
-    return Chunk(
-        category=category, name=name, at=at, subject=subject, speaker=speaker, type=type_,
-        title=title, text=text, detail=detail,
-    )  # fmt: skip

@@ -24,10 +24,11 @@ from wakebook.base.home import Home
 from wakebook.models.embedder import Choice, Embedder, choose
 from wakebook.store import changes
 from wakebook.store.database import Store, is_broken, is_gone
-from wakebook.store.search import Found, Options, Passages, Searcher
+from wakebook.store.hits import Found, Options, Passages
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query
+    from wakebook.store.search import Searcher
     from wakebook.store.sync import Progress, Sync, Synced
 
 SEARCH_SECONDS = 1.0  # a search waits this long for another process that writes ...
@@ -200,7 +201,7 @@ class Index:
             if found.problem:
                 with suppress(OSError):
                     self._home.trace("failure", where="embedding", error=found.problem)
-        return replace(found, notes=(*notes, *found.notes))
+        return replace(found, notes=(*notes, *found.notes)) if notes else found
 
     def passages(self, query: Query, now: datetime, most: int) -> Passages:
         """What may matter, with whole texts. Whatever is wrong with the index, this answers."""
@@ -226,6 +227,8 @@ class Index:
         return found._replace(notes=(*notes, *found.notes))
 
     def _searcher(self, store: Store, embedder: Embedder | None, now: datetime) -> Searcher:
+        from wakebook.store.search import Searcher
+
         names = store.get("subjects", {})
         return Searcher(store, self._config.search, embedder, names, now)
 

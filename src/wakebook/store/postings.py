@@ -5,20 +5,21 @@ for each a 16-bit number with how often the term occurs and how long the chunk i
 scoring reads nothing else. Adding a chunk extends the last block of each of its terms.
 
 Why not FTS5: ranking 5 words among a million rows takes it 40 ms, because it looks up the
-length of every row that holds any of them; docs/decisions.md has the measurements. Small
-indexes are scored without numpy, whose import takes longer than the scoring.
+length of every row that holds any of them; docs/decisions.md has the measurements.
 """
 
 from __future__ import annotations
 
-import heapq
 import sqlite3
-import sys
-from array import array
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import log
 from typing import Any, NamedTuple
+
+import numpy as np
+
+from wakebook.store.database import Edition
+from wakebook.store.question import Allowed
+from wakebook.store.words import Asked
 
 K1 = 1.2
 B = 0.75
@@ -26,29 +27,8 @@ BLOCK = 640  # postings in a block: 6 bytes each, about a page of the database
 UNIT = 2  # an occurrence counts in halves
 MOST_OFTEN = 63  # six bits
 LONGEST = 1023  # ten bits
-MANY = 100_000  # postings that are scored without numpy, unless it is there already
-
-SCHEMA = """
-CREATE TABLE term (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, chunks INTEGER NOT NULL,
-  blocks INTEGER NOT NULL) STRICT;
-CREATE TABLE posting (id INTEGER PRIMARY KEY, ids BLOB NOT NULL, uses BLOB NOT NULL) STRICT;
-"""
-
-
-class Sought(NamedTuple):
-    """A word of a question: the terms it may stand under, how much it counts."""
-
-    terms: tuple[str, ...]
-    weight: float = 1.0
-
-
-class Size(NamedTuple):
-    chunks: int
-    words: int  # of all chunks together
-
-    @property
-    def average(self) -> float:
-        return max(self.words / self.chunks, 1.0) if self.chunks else 1.0
+KEPT = 8_000_000  # postings that stay in memory, at 12 bytes each
+STRIPES = 64  # parts of a long list of scores of which only the best are compared
 
 
 def pack(uses: Mapping[str, float], length: int) -> dict[str, int]:
@@ -61,210 +41,172 @@ def pack(uses: Mapping[str, float], length: int) -> dict[str, int]:
     return {term: known[weight] for term, weight in uses.items()}
 
 
-def _first(term: int) -> int:
-    return term << 24
+# --- writing -----------------------------------------------------------------------------
 
 
 def add(db: sqlite3.Connection, found: Mapping[str, Mapping[int, int]]) -> None:
     """Add term -> chunk id -> packed use. Ids are higher than all before."""
     for word, uses in sorted(found.items()):
-        row = db.execute("SELECT id, chunks, blocks FROM term WHERE word = ?", (word,)).fetchone()
-        ids, packed = array("I", sorted(uses)), array("H")
-        packed.extend(uses[chunk] for chunk in ids)
-        if row is None:
+        term, chunks, blocks = _term(db, word) or (0, 0, 0)
+        if not term:
             sql = "INSERT INTO term (word, chunks, blocks) VALUES (?, 0, 0)"
-            term, chunks, blocks = db.execute(sql, (word,)).lastrowid, 0, 0
-            assert term is not None
-        else:
-            term, chunks, blocks = row
-        blocks = _extend(db, term, blocks, ids, packed)
-        db.execute(
-            "UPDATE term SET chunks = ?, blocks = ? WHERE id = ?",
-            (chunks + len(ids), blocks, term),
-        )
+            term = db.execute(sql, (word,)).lastrowid or 0
+        ids = np.array(sorted(uses), np.uint32)
+        packed = np.array([uses[chunk] for chunk in ids.tolist()], np.uint16)
+        _extend(db, term, chunks, blocks, ids, packed)
+
+
+def _term(db: sqlite3.Connection, word: str) -> tuple[int, int, int] | None:
+    """A term's number, how many chunks hold it, and in how many blocks they stand."""
+    sql = "SELECT id, chunks, blocks FROM term WHERE word = ?"
+    row: tuple[int, int, int] | None = db.execute(sql, (word,)).fetchone()
+    return row
 
 
 def _extend(
-    db: sqlite3.Connection, term: int, blocks: int, ids: array[int], uses: array[int]
-) -> int:
-    """Write behind a term's last block. Returns the number of blocks."""
-    start = _first(term)
+    db: sqlite3.Connection, term: int, chunks: int, blocks: int, ids: Any, uses: Any
+) -> None:
+    """Write behind a term's last block."""
+    start, chunks = term << 24, chunks + len(ids)
     if blocks:
         sql = "SELECT ids, uses FROM posting WHERE id = ?"
         last = db.execute(sql, (start + blocks - 1,)).fetchone()
         if len(last[0]) < 4 * BLOCK:
             blocks -= 1
-            ids = array("I", last[0]) + ids
-            uses = array("H", last[1]) + uses
+            ids = np.concatenate((np.frombuffer(last[0], np.uint32), ids))
+            uses = np.concatenate((np.frombuffer(last[1], np.uint16), uses))
     for at in range(0, len(ids), BLOCK):
         db.execute(
             "INSERT OR REPLACE INTO posting VALUES (?, ?, ?)",
             (start + blocks, ids[at : at + BLOCK].tobytes(), uses[at : at + BLOCK].tobytes()),
         )
         blocks += 1
-    return blocks
+    db.execute("UPDATE term SET chunks = ?, blocks = ? WHERE id = ?", (chunks, blocks, term))
 
 
 def remove(db: sqlite3.Connection, found: Mapping[str, Collection[int]]) -> None:
     """Take chunks out of the blocks of their terms, and terms without chunks out of the list."""
     for word, gone in found.items():
-        row = db.execute("SELECT id, chunks, blocks FROM term WHERE word = ?", (word,)).fetchone()
+        row = _term(db, word)
         if row is None:
             continue
         term, _, blocks = row
         ids, uses = _read(db, term, blocks)
-        kept = [at for at, chunk in enumerate(ids) if chunk not in gone]
-        start = _first(term)
+        kept = ~np.isin(ids, list(gone))
+        start = term << 24
         db.execute("DELETE FROM posting WHERE id >= ? AND id < ?", (start, start + blocks))
-        if kept:
-            ids, uses = array("I", [ids[at] for at in kept]), array("H", [uses[at] for at in kept])
-            blocks = _extend(db, term, 0, ids, uses)
-            sql = "UPDATE term SET chunks = ?, blocks = ? WHERE id = ?"
-            db.execute(sql, (len(kept), blocks, term))
+        if kept.any():
+            _extend(db, term, 0, 0, ids[kept], uses[kept])
         else:
             db.execute("DELETE FROM term WHERE id = ?", (term,))
 
 
-def _read(db: sqlite3.Connection, term: int, blocks: int) -> tuple[array[int], array[int]]:
-    ids, uses = array("I"), array("H")
+def _read(db: sqlite3.Connection, term: int, blocks: int) -> tuple[Any, Any]:
+    """The chunks of a term, and the packed use of each."""
     sql = "SELECT ids, uses FROM posting WHERE id >= ? AND id < ? ORDER BY id"
-    for some, their in db.execute(sql, (_first(term), _first(term) + blocks)):
-        ids.frombytes(some)
-        uses.frombytes(their)
-    return ids, uses
+    rows = db.execute(sql, (term << 24, (term << 24) + blocks)).fetchall()
+    ids = np.frombuffer(b"".join(row[0] for row in rows), np.uint32)
+    return ids, np.frombuffer(b"".join(row[1] for row in rows), np.uint16)
 
 
-def frequencies(db: sqlite3.Connection, words: Iterable[str]) -> dict[str, tuple[int, int, int]]:
-    """word -> (term, chunks, blocks), for the words that occur at all."""
-    sql = "SELECT id, chunks, blocks FROM term WHERE word = ?"
-    rows = ((word, db.execute(sql, (word,)).fetchone()) for word in words)
-    return {word: row for word, row in rows if row is not None}
-
-
-def rarity(size: Size, chunks: int) -> float:
-    """The weight of a term that this many chunks hold (BM25's IDF)."""
-    return log(1 + (size.chunks - chunks + 0.5) / (chunks + 0.5))
+# --- searching ---------------------------------------------------------------------------
 
 
 class Found(NamedTuple):
-    """Chunks with their scores, and which words of the question each of them holds."""
+    """The chunks that hold words of a question, best first, side by side with their scores."""
 
-    scores: dict[int, float]
-    holds: dict[int, int]  # a bit for every word, in the order of the question
+    ids: Any
+    scores: Any
+    holds: Any  # a bit for every word of the question, in its order
     weights: list[float]  # how much each word tells
 
 
-def search(
-    db: sqlite3.Connection,
-    sought: Sequence[Sought],
-    size: Size,
-    most: int,
-    allowed: Any = None,
-) -> Found:
-    """The best chunks. `allowed` is a container of ids, or None for all."""
-    known = frequencies(db, {term for word in sought for term in word.terms})
-    plan: list[_Part] = []
-    weights: list[float] = []
-    for number, word in enumerate(sought):
-        present = [known[term] for term in word.terms if term in known]
-        # a word's variants count as one word, as rare as all of them together
-        chunks = min(sum(row[1] for row in present), size.chunks)
-        weights.append(word.weight * rarity(size, chunks))
-        for term, _, blocks in present:
-            plan.append(_Part(1 << number, weights[-1], *_read(db, term, blocks)))
-    total = sum(row[1] for row in known.values())
-    few = total <= MANY and "numpy" not in sys.modules
-    scores = (_score_few if few else _score_many)(plan, size, most, allowed)
-    return Found(scores, _holds(plan, sorted(scores)), weights)
+def rarity(edition: Edition, chunks: int) -> float:
+    """The weight of a term that this many chunks hold (BM25's IDF)."""
+    return log(1 + (edition.chunks - chunks + 0.5) / (chunks + 0.5))
 
 
-class _Part(NamedTuple):
-    """A term of the question: its word's bit and weight, its chunks and their uses."""
+class Postings:
+    """Searches one index. What was read stays in memory until the index has changed."""
 
-    bit: int
-    weight: float
-    ids: array[int]
-    uses: array[int]
+    def __init__(self) -> None:
+        self.forget()
 
+    def forget(self) -> None:
+        self._terms: dict[str, tuple[Any, Any] | None] = {}
+        self._kept = 0
+        self._values: Any = None  # of all 65,536 packed uses
 
-def _holds(plan: Sequence[_Part], chunks: Sequence[int]) -> dict[int, int]:
-    held = dict.fromkeys(chunks, 0)
-    for part in plan:
-        ids, at = part.ids, 0
-        if len(ids) < 4 * len(chunks):  # few: look at each of them
-            for chunk in ids:
-                if chunk in held:
-                    held[chunk] |= part.bit
-            continue
-        for chunk in chunks:
-            at = bisect_left(ids, chunk, at)
-            if at == len(ids):
-                break
-            if ids[at] == chunk:
-                held[chunk] |= part.bit
-    return held
+    def search(
+        self,
+        db: sqlite3.Connection,
+        asked: Sequence[Asked],
+        edition: Edition,
+        most: int,
+        allowed: Allowed | None = None,
+    ) -> Found:
+        """The best chunks, of those that are allowed."""
+        plan: list[tuple[int, Any]] = []  # a word's bit, and a term's chunks
+        weights: list[float] = []
+        scores = np.zeros(edition.last + 1, np.float32)
+        for number, word in enumerate(asked):
+            parts = [part for term in word.terms if (part := self._part(db, term, edition))]
+            # a word's variants count as one word, as rare as all of them together
+            chunks = min(sum(len(ids) for ids, _ in parts), edition.chunks)
+            weights.append(word.weight * rarity(edition, chunks))
+            for ids, values in parts:
+                scores[ids] += values * np.float32(weights[-1])  # a term has a chunk once
+                plan.append((1 << number, ids))
+        if allowed is not None:
+            scores *= allowed.mask(edition.last)
+        best = _best(scores, most)
+        return Found(best, scores[best], _holds(plan, best), weights)
 
+    def _part(self, db: sqlite3.Connection, word: str, edition: Edition) -> tuple[Any, Any] | None:
+        """A term's chunks, and BM25's term-frequency part of each."""
+        if word not in self._terms:
+            row = _term(db, word)
+            if self._kept > KEPT:
+                self.forget()
+            self._terms[word] = self._scored(*_read(db, row[0], row[2]), edition) if row else None
+        return self._terms[word]
 
-def _value(use: int, average: float) -> float:
-    """BM25's term-frequency part of a packed use."""
-    often = (use >> 10) / UNIT
-    return often * (K1 + 1) / (often + K1 * (1 - B + B * (use & LONGEST) / average))
-
-
-def _score_few(plan: Sequence[_Part], size: Size, most: int, allowed: Any) -> dict[int, float]:
-    scores: dict[int, float] = {}
-    values: dict[int, float] = {}
-    for _, weight, ids, uses in plan:
-        for chunk, use in zip(ids, uses, strict=True):
-            value = values.get(use)
-            if value is None:
-                value = values[use] = _value(use, size.average)
-            scores[chunk] = scores.get(chunk, 0.0) + weight * value
-    if allowed is not None:
-        scores = {chunk: score for chunk, score in scores.items() if chunk in allowed}
-    best = heapq.nlargest(most, scores.items(), key=lambda item: (item[1], -item[0]))
-    return dict(best)
-
-
-def _score_many(plan: Sequence[_Part], size: Size, most: int, allowed: Any) -> dict[int, float]:
-    import numpy as np
-
-    if not plan:
-        return {}
-    values = _values(size.average)
-    lists, parts, top = [], [], 0
-    for _, weight, ids, uses in plan:
-        chunks = np.frombuffer(ids, np.uint32)
-        lists.append(chunks)
-        parts.append(values[np.frombuffer(uses, np.uint16)] * np.float32(weight))
-        top = max(top, int(chunks[-1]))
-    scores = np.zeros(top + 1, np.float32)
-    for chunks, part in zip(lists, parts, strict=True):
-        scores[chunks] += part  # a term has a chunk once
-    seen = np.concatenate(lists)
-    if allowed is not None:
-        seen = seen[allowed.mask(top)[seen]]
-    found = scores[seen]
-    enough = most * len(lists)  # a chunk may stand there once for each term
-    if len(seen) > enough:
-        seen = seen[found >= np.partition(found, len(found) - enough)[len(found) - enough]]
-    seen = np.unique(seen)
-    found = scores[seen]
-    order = np.lexsort((seen, -found))[:most]
-    return dict(zip(seen[order].tolist(), found[order].tolist(), strict=True))
+    def _scored(self, ids: Any, uses: Any, edition: Edition) -> tuple[Any, Any]:
+        if not len(ids) or int(ids.max()) > edition.last:
+            raise ValueError("A term of the index has chunks that are not there.")
+        if self._values is None:
+            every = np.arange(1 << 16)
+            often = (every >> 10) / UNIT
+            norm = K1 * (1 - B + B * (every & LONGEST) / edition.average)
+            self._values = (often * (K1 + 1) / (often + norm)).astype(np.float32)
+        self._kept += len(ids)
+        return ids.astype(np.intp), self._values[uses]
 
 
-_kept: tuple[float, Any] = (0.0, None)
+def _best(scores: Any, most: int) -> Any:
+    """Where the highest scores stand, best first; of equal ones the first. Zeros do not count."""
+    width = len(scores) // STRIPES
+    least = 0.0
+    if width > 4 * most:  # at least so many reach the least of the best of all columns
+        columns = scores[: STRIPES * width].reshape(STRIPES, width).max(axis=0)
+        columns.partition(width - most)
+        least = float(columns[width - most])
+    found = (scores >= least if least else scores).nonzero()[0]
+    values = scores.take(found)
+    if len(found) > most:
+        found = found[values >= np.partition(values, -most)[-most]]
+        values = scores.take(found)
+    return found.take((-values).argsort(kind="stable")[:most])
 
 
-def _values(average: float) -> Any:
-    """`_value` of all 65,536 packed uses."""
-    global _kept
-    if _kept[0] != average:
-        import numpy as np
-
-        uses = np.arange(1 << 16)
-        often = (uses >> 10) / UNIT
-        norm = K1 * (1 - B + B * (uses & LONGEST) / average)
-        _kept = (average, (often * (K1 + 1) / (often + norm)).astype(np.float32))
-    return _kept[1]
+def _holds(plan: Sequence[tuple[int, Any]], chunks: Any) -> Any:
+    """Which words each of the chunks holds."""
+    held = np.zeros(len(chunks), np.uint64)
+    order = chunks.argsort()
+    ascending = chunks.take(order)
+    for bit, ids in plan:
+        there = ids.take(ids.searchsorted(ascending), mode="clip") == ascending
+        held |= there * np.uint64(bit)
+    found = np.empty_like(held)
+    found[order] = held
+    return found

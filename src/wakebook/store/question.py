@@ -6,14 +6,15 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wakebook.store import words
+from wakebook.store.words import Asked
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query
     from wakebook.store.database import Store
-from wakebook.store import words
-from wakebook.store.postings import Sought
-from wakebook.store.words import Asked
 
 _ASKS_AGENT = (
     r"\b(?:you|your)\b.{0,40}\b(?:said|say|mention|recommend|suggest|told|tell|gave|give|provid|list|"
@@ -21,6 +22,7 @@ _ASKS_AGENT = (
 )
 LONGEST = 10_000  # characters that are looked at
 MOST_WORDS = 64
+_JOINS = frozenset("_./-")
 
 
 class Question(NamedTuple):
@@ -44,11 +46,9 @@ class Question(NamedTuple):
     @property
     def exact(self) -> int:
         """The bits of the words that are names of files, functions and the like."""
-        return sum(1 << at for at, word in enumerate(self.words) if set("_./-") & set(word.word))
-
-    @property
-    def sought(self) -> list[Sought]:
-        return [Sought(word.terms, word.weight) for word in self.words]
+        return sum(
+            1 << at for at, word in enumerate(self.words) if not _JOINS.isdisjoint(word.word)
+        )
 
     @property
     def terms(self) -> frozenset[str]:
@@ -252,30 +252,25 @@ _RULES: tuple[tuple[str, Callable[[re.Match[str], date], Span | None]], ...] = (
 
 
 class Allowed:
-    """A set of chunk ids, as a set or as numpy's mask, whichever is asked for."""
+    """A set of chunk ids."""
 
     def __init__(self, ids: Iterable[int]) -> None:
-        self._ids = list(ids)
-        self._set: frozenset[int] | None = None
-        self._mask: Any = None
-
-    def __contains__(self, number: int) -> bool:
-        if self._set is None:
-            self._set = frozenset(self._ids)
-        return number in self._set
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def mask(self, top: int) -> Any:
-        """True for every allowed id from 0 to `top`."""
         import numpy as np
 
-        if self._mask is None or len(self._mask) <= top:
-            ids = np.array(self._ids, np.int64)
-            self._mask = np.zeros(max(top, int(ids.max(initial=0))) + 1, bool)
-            self._mask[ids] = True
-        return self._mask[: top + 1]
+        found = np.fromiter(ids, np.intp)
+        self._mask: Any = np.zeros(int(found.max(initial=0)) + 1, bool)
+        self._mask[found] = True
+
+    def __contains__(self, number: int) -> bool:
+        return number < len(self._mask) and bool(self._mask[number])
+
+    def mask(self, last: int) -> Any:
+        """True for every allowed id from 0 to the last."""
+        if len(self._mask) <= last:
+            import numpy as np
+
+            self._mask = np.pad(self._mask, (0, last + 1 - len(self._mask)))
+        return self._mask[: last + 1]
 
 
 def where(query: Query, aliases: Mapping[str, str]) -> tuple[str, list[Any]]:
@@ -330,12 +325,9 @@ def allowed_rows(store: Store, query: Query, aliases: Mapping[str, str]) -> Allo
     from dataclasses import replace
 
     condition, values = where(replace(query, all=True), aliases)
-    key = (condition, *values)
-    if key not in store.kept:
-        rows = store.db.execute(f"SELECT id FROM chunk WHERE {condition}", values)  # noqa: S608
-        store.kept[key] = Allowed(row[0] for row in rows)
-    found: Allowed = store.kept[key]
-    return found
+    sql = f"SELECT id FROM chunk WHERE {condition}"  # noqa: S608
+    rows = partial(store.db.execute, sql, values)
+    return store.keep((sql, *values), lambda: Allowed(row[0] for row in rows()))
 
 
 def newest(

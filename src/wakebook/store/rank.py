@@ -5,17 +5,21 @@ A turn of a conversation is helped by its neighbours and by the best turns of it
 what was said around it is part of what it says. Then comes what the home knows: whether the
 question names who spoke or when, how old a chunk is, and whether it is open, pinned, about
 the subject that was asked for, archived or replaced. docs/decisions.md has what each is worth.
+
+Every part of a score is an array, with a place for every candidate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, prod
-from operator import add, mul
+from math import inf, prod
+from typing import Any
+
+import numpy as np
 
 from wakebook.base.config import Search
-from wakebook.store.database import Row
+from wakebook.store.database import Row, Store
 from wakebook.store.postings import Found
 from wakebook.store.question import Question
 
@@ -37,9 +41,9 @@ PINNED = 1.2
 SUBJECT = 1.25
 ARCHIVED = 0.7
 DAY = 86_400
-
-Boosts = tuple[tuple[str, float], ...]
-PLAIN: Boosts = (("distilled", DISTILLED),)
+ROOM = 4096  # chunks for which a table of columns has room at first
+ALONE = -1  # the group of what was not said in a conversation
+FIRST = -float(1 << 52)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -48,237 +52,250 @@ class Scored:
 
     id: int
     row: Row
+    holds: int = 0  # a bit for every word of the question
     score: float = 0.0
     lexical: float = 0.0  # BM25
     cosine: float = 0.0
-    holds: int = 0  # a bit for every word of the question
+    covers: float = 0.0  # the share of the question that those words are
     words: float = 0.0  # its share of the score
     meaning: float = 0.0
     context: float = 0.0
     about: float = 0.0
     recency: float = 1.0
-    boosts: Boosts = ()
+    asked: tuple[tuple[str, float], ...] = ()  # factors that it owes to the question
     instead_of: str = ""  # the replaced entry that matched
     corrected_by: str = ""  # what holds instead of this
     partly: str = ""  # what holds instead of a part of this
 
 
-def rank(
-    question: Question,
-    lexical: Found,
-    cosine: Mapping[int, float],
-    rows: Mapping[int, Row],
-    settings: Search,
-    now: float,
-    *,
-    whole: bool = False,
-    most: int | None = None,
-) -> list[Scored]:
-    """The candidates, best first. Replaced entries are among them.
+class Columns:
+    """What a ranking needs to know about chunks, as numbers; read when it is first needed.
 
-    With `whole`, what counts is the session: its best turn stands for it. Everything is in
-    lists side by side, one for each part of the score: this runs for hundreds of candidates
-    while somebody waits.
+    group     the session of a turn; -1 for what stands alone
+    key       the file and the number of a turn, so that the next turn has the next key
+    session   also of an entry
+    at, aged  when it was said; the same if it loses by its age, otherwise the end of time
+    speaker, subject   as `code` gives them
+    asks      1 for a question
+    speaks    the factor of who speaks
+    boost     the product of `boosts`
     """
-    found = list(rows.values())
-    if not found:
-        return []
-    bm25 = [lexical.scores.get(row.id, 0.0) for row in found]
-    near = [cosine.get(row.id, 0.0) for row in found]
-    holds = [lexical.holds.get(row.id, 0) for row in found]
-    words, meaning = _shares(found, bm25, near, settings, question.asks_agent)
-    score = list(map(add, words, meaning))
-    context = [0.0] * len(found) if whole else _surroundings(found, score)
-    about = _about(found, question)
-    recency = _recency(found, settings, now)
-    score = list(map(mul, map(add, map(add, score, context), about), recency))
-    session = _sessions(found, score, holds, lexical.weights, whole)
-    boosts = [
-        () if row.turn and not row.archived else _boosts(row, question.subjects) for row in found
-    ]
-    if question.exact:
-        boosts = [
-            (*known, ("exact", EXACT)) if bits & question.exact else known
-            for known, bits in zip(boosts, holds, strict=True)
+
+    NAMES = "there group key session at aged speaker subject asks speaks boost".split()
+
+    def __init__(self) -> None:
+        self._table = np.zeros((ROOM, len(self.NAMES)))
+        self._codes: dict[str, int] = {"": 0}
+
+    def code(self, text: str) -> int:
+        return self._codes.setdefault(text, len(self._codes))
+
+    def of(self, store: Store, ids: Any) -> tuple[Any, ...]:
+        """Those of the ids that are there, by group and key, and their columns after `there`."""
+        if len(ids) and ids[-1] >= len(self._table):
+            grown = np.zeros((2 * int(ids[-1]), len(self.NAMES)))
+            grown[: len(self._table)] = self._table
+            self._table = grown
+        rows = self._table.take(ids, axis=0)
+        if not rows[:, 0].all():
+            for number, row in store.rows(ids[rows[:, 0] == 0].tolist()).items():
+                self._table[number] = self._known(number, row)
+            ids = ids[self._table[ids, 0] != 0]  # those that are there
+            rows = self._table.take(ids, axis=0)
+        order = np.lexsort((rows[:, 2], rows[:, 1]))
+        return ids.take(order), *rows.take(order, axis=0).T[1:]
+
+    def _known(self, number: int, row: Row) -> tuple[float, ...]:
+        return (
+            1,
+            row.session if row.turn else ALONE,
+            row.file << 24 | row.place if row.turn else FIRST + 2 * number,
+            row.session,
+            row.at,
+            row.at if row.dated and not row.pinned else inf,
+            self.code(row.speaker),
+            self.code(row.subject),
+            row.asks,
+            AGENT if row.speaker == "agent" else 1,
+            prod(factor for _, factor in boosts(row)),
+        )
+
+
+def boosts(row: Row) -> list[tuple[str, float]]:
+    """What ranks a chunk up or down, whatever the question: its name, and its factor."""
+    found = (
+        ("distilled", DISTILLED, not row.turn),
+        ("handoff", HANDOFF, row.type == "handoff"),
+        ("open", OPEN, row.status == "open" and not row.replaced_by),
+        ("pinned", PINNED, row.pinned),
+        ("archived", ARCHIVED, row.archived),
+    )
+    return [(name, factor) for name, factor, has in found if has]
+
+
+class Ranking:
+    """The order of the candidates of one question.
+
+    With `whole`, what counts is the session: its best turn stands for it.
+    """
+
+    def __init__(
+        self, store: Store, question: Question, settings: Search, now: float, whole: bool
+    ) -> None:
+        self._store = store
+        self._question = question
+        self._settings = settings
+        self._now = now
+        self._whole = whole
+        self._columns = store.keep("columns", Columns)
+        self.candidates = 0
+
+    def best(self, lexical: Found, near: tuple[Any, Any], most: int | None) -> list[Scored]:
+        """The best candidates, in order. Replaced entries are among them.
+
+        `near` are the ids of all candidates, ascending, and their cosines. Of equals, the
+        chunk that was indexed first comes first.
+        """
+        columns = self._columns.of(self._store, near[0])
+        ids, group, key, session, at, aged, speaker, subject, asks, speaks, boost = columns
+        self.candidates = size = len(ids)
+        if not size:
+            return []
+        parts = np.zeros((9, size))
+        total, bm25, cosine, covers, words, meaning, context, about, recency = parts
+        holds = np.zeros(size, np.uint64)
+        order = ids.argsort()
+        cosine[order] = near[1]
+        places = order.take(near[0].searchsorted(lexical.ids))
+        bm25[places], holds[places] = lexical.scores, lexical.holds
+        words_of = _Words(lexical.weights)
+        covers += words_of.covered(holds)
+        self._share(bm25, cosine, words, meaning)
+        if not self._question.asks_agent:
+            words *= speaks
+            meaning *= speaks
+        np.add(words, meaning, out=total)
+        alone = int(group.searchsorted(0))
+        if not self._whole:
+            _surroundings(total, key, asks, alone, context)
+        self._about(at, speaker, about)
+        self._recency(aged, recency)
+        total += context
+        total += about
+        total *= recency
+        more = self._sessions(total, covers, holds, words_of, group, session, alone)
+        total += more
+        context += more
+        total *= boost
+        asked = self._asked(subject, holds)
+        for has, (_, factor) in asked:
+            total[has] *= factor
+        best = np.lexsort((ids, -total))[:most]
+        rows = self._store.rows(ids.take(best).tolist())
+        values = zip(holds.take(best).tolist(), *parts.take(best, axis=1).tolist(), strict=True)
+        found = [
+            Scored(number, row, *its)
+            for (number, row), its in zip(rows.items(), values, strict=True)
         ]
-    total = [
-        (one + more) * prod(factor for _, factor in factors) if factors else one + more
-        for one, more, factors in zip(score, session, boosts, strict=True)
-    ]
-    order = sorted(range(len(found)), key=total.__getitem__, reverse=True)
-    return [
-        Scored(
-            id=found[at].id,
-            row=found[at],
-            score=total[at],
-            lexical=bm25[at],
-            cosine=near[at],
-            holds=holds[at],
-            words=words[at],
-            meaning=meaning[at],
-            context=context[at] + session[at],
-            about=about[at],
-            recency=recency[at],
-            boosts=boosts[at],
-        )
-        for at in order[:most]
-    ]
+        for has, named in asked:
+            for place in has.take(best).nonzero()[0].tolist():
+                found[place].asked += (named,)
+        return found
+
+    def _asked(self, subject: Any, holds: Any) -> list[tuple[Any, tuple[str, float]]]:
+        """Which have what the question names: one of its subjects, an exact name."""
+        code, exact = self._columns.code, self._question.exact
+        found: list[tuple[Any, tuple[str, float]]] = [
+            (subject == code(name), ("subject", SUBJECT)) for name in self._question.subjects
+        ]
+        if exact:
+            found.append(((holds & np.uint64(exact)) != 0, ("exact", EXACT)))
+        return found
+
+    def _share(self, bm25: Any, cosine: Any, words: Any, meaning: Any) -> None:
+        """Words and meaning, each as a share of the best, weighted."""
+        there = cosine if cosine.all() else cosine[cosine != 0]
+        text, vector = self._settings.text_weight, self._settings.vector_weight
+        low, top = (float(there.min()), float(there.max())) if len(there) else (0.0, 0.0)
+        total = text + (vector if len(there) else 0.0) or 1.0
+        if top <= low:  # a single one, or all alike: as near as can be
+            low, top = 0.0, top or 1.0
+        np.multiply(bm25, text / total / (float(bm25.max()) or 1.0), out=words)
+        np.maximum(cosine - low, 0, out=meaning)
+        meaning *= vector / total / (top - low)
+
+    def _sessions(
+        self,
+        score: Any,
+        covers: Any,
+        holds: Any,
+        words: _Words,
+        group: Any,
+        session: Any,
+        alone: int,
+    ) -> Any:
+        """A share of how well the session as a whole fits. What stands alone is its own."""
+        factor = WHOLE_COVER if self._whole else SESSION * COVER
+        found = SESSION * score + factor * covers
+        if alone == len(found):
+            return found
+        group, score = group[alone:], score[alone:]
+        first = np.concatenate(([0], (group[1:] != group[:-1]).nonzero()[0] + 1))
+        ordered = score.take(np.lexsort((score, group)))  # the best turns of each session last
+        ordered[:-BEST_TURNS] *= group[BEST_TURNS:] != group[:-BEST_TURNS]
+        held = np.bitwise_or.reduceat(holds[alone:], first)
+        total = np.add.reduceat(ordered, first)
+        share = SESSION * total / BEST_TURNS + factor * words.covered(held)
+        found[alone:] = share.repeat(np.concatenate((first[1:], [len(group)])) - first)
+        if alone:
+            names, mine = group.take(first), session[:alone]
+            place = names.searchsorted(mine)
+            shared = (names.take(place, mode="clip") == mine) * share.take(place, mode="clip")
+            np.maximum(found[:alone], shared, out=found[:alone])
+        return found
+
+    def _about(self, at: Any, speaker: Any, about: Any) -> None:
+        """Whether it was said by whom, and when, the question says."""
+        question = self._question
+        if question.speaker:
+            about[speaker == self._columns.code(question.speaker)] = SPEAKER
+        if question.dates:
+            days = at // DAY
+            first, last = np.array(question.dates).T[:, :, None]
+            off = np.maximum(np.maximum(first - days, days - last), 0).min(axis=0)
+            about += (at != 0) * DATE * np.exp(-off / DATE_DAYS)
+
+    def _recency(self, aged: Any, recency: Any) -> None:
+        """Older is less, down to a floor; pins and notes without a date of their own do not age."""
+        weight, days = self._settings.recency_weight, self._settings.half_life_days
+        recency += 1
+        if weight and days:
+            age = self._now - aged
+            age /= days * DAY
+            np.power(0.5, np.maximum(age, 0, out=age), out=recency)
+            recency *= weight
+            recency += 1 - weight
 
 
-def _shares(
-    found: Sequence[Row],
-    bm25: Sequence[float],
-    near: Sequence[float],
-    settings: Search,
-    asks_agent: bool,
-) -> tuple[list[float], list[float]]:
-    """Words and meaning, each as a share of the best, weighted."""
-    there = [value for value in near if value]
-    text, vector = settings.text_weight, settings.vector_weight if there else 0.0
-    total = text + vector or 1.0
-    high, low = max(bm25) or 1.0, min(there, default=0.0)
-    wide = max(there, default=0.0) - low
-    if wide <= 0:  # a single one, or all alike: as near as can be
-        low, wide = 0.0, max(there, default=0.0) or 1.0
-    text, vector = text / total / high, vector / total / wide
-    words = [text * value for value in bm25]
-    meaning = [vector * (value - low) if value > low else 0.0 for value in near]
-    if not asks_agent:
-        for at, row in enumerate(found):
-            if row.speaker == "agent":
-                words[at] *= AGENT
-                meaning[at] *= AGENT
-    return words, meaning
-
-
-def _surroundings(found: Sequence[Row], score: Sequence[float]) -> list[float]:
+def _surroundings(score: Any, key: Any, asks: Any, alone: int, context: Any) -> None:
     """A share of the better neighbour. What stands alone is its own neighbour, half."""
-    turns = {row.file << 24 | row.place: at for at, row in enumerate(found) if row.turn}
-    more = [NEIGHBOUR * value / 2 for value in score]
-    for key, at in turns.items():
-        before, after = turns.get(key - 1), turns.get(key + 1)
-        one = score[before] if before is not None else 0.0
-        other = score[after] if after is not None else 0.0
-        more[at] = NEIGHBOUR * (one if one > other else other)
-        if before is not None and found[before].asks and not found[at].asks:
-            more[at] += ANSWER * one
-    return more
+    follows = key[1:] - key[:-1] == 1  # each but the first: whether it comes right after
+    before = score[:-1] * follows
+    context[1:] = before
+    np.maximum(context[:-1], score[1:] * follows, out=context[:-1])
+    context *= NEIGHBOUR
+    context[1:] += ANSWER * before * (asks[:-1] > asks[1:])
+    context[:alone] = NEIGHBOUR / 2 * score[:alone]
 
 
-def _sessions(
-    found: Sequence[Row],
-    score: Sequence[float],
-    holds: Sequence[int],
-    weights: Sequence[float],
-    whole: bool,
-) -> list[float]:
-    """A share of how well the session as a whole fits. What stands alone is its own."""
-    scores: dict[int, list[float]] = {}
-    held: dict[int, int] = {}
-    for row, value, bits in zip(found, score, holds, strict=True):
-        if row.turn:
-            session = row.session
-            if session in scores:
-                scores[session].append(value)
-                held[session] |= bits
-            else:
-                scores[session], held[session] = [value], bits
-    factor = WHOLE_COVER if whole else SESSION * COVER
-    cover = {bits: factor * covered(bits, weights) for bits in {*holds, *held.values()}}
-    shares = {
-        session: SESSION * sum(sorted(values)[-BEST_TURNS:]) / BEST_TURNS + cover[held[session]]
-        for session, values in scores.items()
-    }
-    return [
-        shares[row.session]
-        if row.turn
-        else max(shares.get(row.session, 0.0), SESSION * value + cover[bits])
-        for row, value, bits in zip(found, score, holds, strict=True)
-    ]
+class _Words:
+    """How much each word of a question tells."""
 
+    def __init__(self, weights: Sequence[float]) -> None:
+        self._weights = np.array(weights)[:, None]
+        self._bits = np.array([1 << number for number in range(len(weights))], np.uint64)[:, None]
+        self._total = sum(weights) or 1.0
 
-def covered(holds: int, weights: Sequence[float]) -> float:
-    """The share of the question's words, by what they tell, of which the bits are set."""
-    there = sum(weight for number, weight in enumerate(weights) if holds >> number & 1)
-    return there / (sum(weights) or 1.0)
-
-
-def _about(found: Sequence[Row], question: Question) -> list[float]:
-    """Whether it was said by whom, and when, the question says."""
-    if not question.speaker and not question.dates:
-        return [0.0] * len(found)
-    return [
-        (SPEAKER if question.speaker and row.speaker == question.speaker else 0.0)
-        + (_dated(row.at // DAY, question.dates) if question.dates and row.at else 0.0)
-        for row in found
-    ]
-
-
-def _dated(day: int, dates: Sequence[tuple[int, int]]) -> float:
-    off = min(max(first - day, day - last, 0) for first, last in dates)
-    return DATE * exp(-off / DATE_DAYS)
-
-
-def _recency(found: Sequence[Row], settings: Search, now: float) -> list[float]:
-    """Older is less, down to a floor; pins and notes without a date of their own do not age."""
-    weight, days = settings.recency_weight, settings.half_life_days
-    if not weight or not days:
-        return [1.0] * len(found)
-    half = days * DAY
-    return [
-        1 - weight + weight * 0.5 ** ((now - row.at) / half)
-        if row.dated and not row.pinned and row.at < now
-        else 1.0
-        for row in found
-    ]
-
-
-def _boosts(row: Row, subjects: Set[str]) -> Boosts:
-    if not (row.turn or row.pinned or row.archived or row.subject in subjects) and (
-        row.type in ("fact", "decision") or not row.type
-    ):
-        return PLAIN
-    found = [] if row.turn else [*PLAIN]
-    if row.type == "handoff":
-        found.append(("handoff", HANDOFF))
-    if row.status == "open" and not row.replaced_by:
-        found.append(("open", OPEN))
-    if row.pinned:
-        found.append(("pinned", PINNED))
-    if row.subject and row.subject in subjects:
-        found.append(("subject", SUBJECT))
-    if row.archived:
-        found.append(("archived", ARCHIVED))
-    return tuple(found)
-
-
-def diverse(
-    found: Sequence[Scored], said: Mapping[int, Set[str]], most: int, weight: float
-) -> list[Scored]:
-    """The best ones that do not say the same (maximal marginal relevance)."""
-    top = max((item.score for item in found), default=1.0) or 1.0
-    waiting = list(found)
-    worth = [weight * item.score / top for item in waiting]
-    alike = [0.0] * len(waiting)
-    chosen: list[Scored] = []
-    while waiting and len(chosen) < most:
-        best = max(
-            range(len(waiting)),
-            key=[
-                one - (1 - weight) * like for one, like in zip(worth, alike, strict=True)
-            ].__getitem__,
-        )
-        item = waiting.pop(best)
-        del worth[best], alike[best]
-        chosen.append(item)
-        words = said[item.id]
-        for at, other in enumerate(waiting):
-            like = _overlap(words, said[other.id])
-            if like > alike[at]:
-                alike[at] = like
-    return chosen
-
-
-def _overlap(one: Set[str], other: Set[str]) -> float:
-    both = len(one & other)
-    return both / (len(one) + len(other) - both) if both else 0.0
+    def covered(self, holds: Any) -> Any:
+        """The share of the words whose bits are set."""
+        return np.where(holds & self._bits, self._weights, 0.0).sum(axis=0) / self._total

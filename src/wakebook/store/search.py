@@ -1,61 +1,45 @@
-"""Search: a Query -> Hits. What is found by its words, by its meaning, and in which order."""
+"""Search: a Query -> Hits. What is found by its words and by its meaning, in which order, and
+as what a reader gets: text, where it comes from, and why.
+
+What was replaced gives way to what replaced it. A turn in which something was said that no
+longer holds stays below the entry that corrected it.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
+from datetime import UTC, datetime
+from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from wakebook.base.config import Search
 from wakebook.base.errors import ModelError
 from wakebook.models.embedder import Embedder
-from wakebook.store import postings, rank, vectors
-from wakebook.store.database import Store
-from wakebook.store.hits import Hit, Hits, Passage
+from wakebook.store import vectors
+from wakebook.store.database import Row, Store
+from wakebook.store.hits import Found, Hit, Options, Passage, Passages, references
+from wakebook.store.postings import Postings
 from wakebook.store.question import Allowed, Question, allowed_rows, ask, newest
-from wakebook.store.rank import Scored
+from wakebook.store.rank import Ranking, Scored, boosts
+from wakebook.store.snippet import Marker
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query
-    from wakebook.store.database import Store
-    from wakebook.store.hits import Passage
 
 CANDIDATES = 150  # by words, and as many by meaning
-
-
-class Options(NamedTuple):
-    """How much is wanted."""
-
-    limit: int = 0  # 0: as many as the settings say
-    min_score: float | None = None
-    sessions: bool = False  # whole conversations instead of places in them
-    explain: bool = False  # with what each score is made of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
-    """The hits of a search, and how they came about."""
-
-    hits: tuple[Hit, ...] = ()
-    notes: tuple[str, ...] = ()  # what a reader should know: a fall-back, an index that is behind
-    embedder: str = ""  # whose vectors were used; nothing if words alone were
-    problem: str = ""  # why not, if it should have been more
-    candidates: int = 0
-    steps: dict[str, float] = field(default_factory=dict)  # milliseconds
-
-
-class Passages(NamedTuple):
-    """What was found for whoever puts a text together."""
-
-    found: Sequence[Passage] = ()
-    question: Question | None = None
-    weights: Sequence[float] = ()  # what each word of the question tells
-    references: Mapping[int, int] = {}  # passage -> how often something refers to it
-    notes: Sequence[str] = ()
-    steps: Mapping[str, float] = {}
+MORE = 6  # so many more than are wanted are read, to choose from
+BELOW = 0.98  # a replaced thing's share of the score of what replaced it
+ASKED_FOR = 0.15  # of what a date or a speaker adds: it is the one that was asked for
+DATED = 0.3  # the fit of what is only of the right time, or by the right speaker
+VAGUE = 0.3  # the fit of what only has stop words in common with the question
+ALONE = 0.5  # a hit's share of the score that it owes to its surroundings, at most
+NEAR = 0.35  # cosine similarity that means nothing
+TOLD = ("open", "pinned", "subject", "archived", "exact")  # of the boosts
+KEPT = 10_000  # texts that stay in memory
 
 
 class Searcher:
@@ -89,10 +73,9 @@ class Searcher:
             floor = self.settings.min_score
         if not query.text.strip():
             return self._filtered(query, limit)
-        ranked, question, weights = self.ranked(
-            query, options.sessions, None if options.sessions else 2 * limit + 20
-        )
-        hits = Hits(self.store, question, self.settings, weights, explain=options.explain)
+        most = None if options.sessions else 2 * limit + 20
+        ranked, question, _ = self.ranked(query, options.sessions, most)
+        hits = Hits(self.store, question, self.settings, explain=options.explain)
         if options.sessions:
             chosen = hits.sessions(ranked, limit, floor)
         else:
@@ -111,11 +94,11 @@ class Searcher:
     def passages(self, query: Query, most: int) -> Passages:
         """The best candidates with their whole texts, whether or not they say the same."""
         ranked, question, weights = self.ranked(query, False, 2 * most + 20)
-        hits = Hits(self.store, question, self.settings, weights)
+        hits = Hits(self.store, question, self.settings)
         found = hits.passages(hits.settled(ranked, query, self._allowed, most)[:most])
         self._step("read")
         return Passages(
-            found, question, weights, counted(self.store, found), self.notes, self.steps
+            found, question, weights, references(self.store, found), self.notes, self.steps
         )
 
     def ranked(
@@ -127,17 +110,14 @@ class Searcher:
         question = ask(query.text, languages, self.subjects, speakers, self.now)
         allowed = self._allowed = allowed_rows(store, query, self.subjects)
         self._step("question")
-        size = store.size()
-        lexical = postings.search(store.db, question.sought, size, CANDIDATES, allowed)
+        postings, edition = store.keep("postings", Postings), store.edition()
+        lexical = postings.search(store.db, question.words, edition, CANDIDATES, allowed)
         self._step("words")
-        cosine = self._nearest(question, lexical.scores, allowed)
+        near = self._nearest(question, lexical.ids, allowed)
         self._step("meaning")
-        rows = store.rows({*lexical.scores, *cosine})
-        self._candidates = len(rows)
-        now = self.now.timestamp()
-        ranked = rank.rank(
-            question, lexical, cosine, rows, self.settings, now, whole=whole, most=most
-        )
+        ranking = Ranking(store, question, self.settings, self.now.timestamp(), whole)
+        ranked = ranking.best(lexical, near, most)
+        self._candidates = ranking.candidates
         self._step("rank")
         return ranked, question, lexical.weights
 
@@ -148,28 +128,28 @@ class Searcher:
 
     # --- meaning ---------------------------------------------------------------------
 
-    def _nearest(
-        self, question: Question, lexical: Mapping[int, float], allowed: Any
-    ) -> dict[int, float]:
-        store = self.store
+    def _nearest(self, question: Question, also: Any, allowed: Allowed | None) -> tuple[Any, Any]:
+        """Chunks that mean something like the question, and how near they and `also` lie."""
+        store, nothing = self.store, (np.sort(also), np.zeros(len(also)))
         if self.embedder is None or store.get("embedder") != self.embedder.name:
-            return {}
-        waiting = store.count("pending")
-        if waiting > store.size().chunks // 20:
+            return nothing
+        waiting = store.keep("pending", lambda: store.count("pending"))
+        if waiting > store.edition().chunks // 20:
             self.notes.append(
                 f"{waiting:,} texts have no vector of {self.embedder.name} yet, so this was found "
                 "by words alone. `wakebook index` goes on with it."
             )
-            return {}
+            return nothing
         try:
-            wanted = self.embedder.embed([question.meant], query=True)[0]
-            vectors.check([wanted], store.get("dimension", 0) or len(wanted), self.embedder.name)
+            wanted = self.embedder.embed([question.meant], query=True)
+            vectors.check(wanted, store.get("dimension", 0) or len(wanted[0]), self.embedder.name)
         except ModelError as error:
             self._problem = str(error)
             self.notes.append(f"Found by words alone: {error}")
-            return {}
+            return nothing
         self._used = self.embedder.name
-        return store.nearest.search(store.db, wanted, CANDIDATES, allowed, lexical)
+        edition = store.edition()
+        return store.nearest.search(store.db, wanted[0], CANDIDATES, allowed, also, edition)
 
     # --- hits ------------------------------------------------------------------------
 
@@ -179,7 +159,7 @@ class Searcher:
         rows = self.store.rows(ids)
         found = [Scored(number, rows[number], score=1.0) for number in ids]
         nothing = Question(text="", words=())
-        hits = Hits(self.store, nothing, self.settings, [])
+        hits = Hits(self.store, nothing, self.settings)
         self._step("filters")
         return Found(
             hits=tuple(hits.made(item, 1.0, "within the filters") for item in found),
@@ -188,60 +168,309 @@ class Searcher:
         )
 
 
-# -----------------------------------------------------------------------------
-# References: how often something in the home refers to what was found.
-#
-# An entry counts the entries that it replaced (it was refined so often), a turn the entries that
-# were learned from it, a note the links to it in other notes.
-
-_LINK = re.compile(r"\[\[([^\]|#\n]+)")
+# --- from candidates to hits -------------------------------------------------------------
 
 
-def counted(store: Store, found: Sequence[Passage]) -> dict[int, int]:
-    entries = {one.row.name: one.id for one in found if one.row.name}
-    turns = {
-        (one.path.removeprefix("archive/"), one.row.place): one.id for one in found if one.row.turn
-    }
-    counts: dict[int, int] = {}
-    if entries:
-        marks = ",".join("?" * len(entries))
-        sql = f"SELECT new, count(*) FROM replaces WHERE new IN ({marks}) GROUP BY new"  # noqa: S608
-        counts |= {entries[name]: times for name, times in store.db.execute(sql, [*entries])}
-    for file in {file for file, _ in turns}:
-        sql = "SELECT place, count(*) FROM said WHERE file = ? GROUP BY place"
-        for place, times in store.db.execute(sql, (file,)):
-            if (file, place) in turns:
-                counts[turns[file, place]] = times
-    notes = {one.path for one in found if one.path and not one.row.turn}
-    if notes:
-        links = _links(store)
-        times = {path: _linked(path, links) for path in notes}
-        counts |= {one.id: times[one.path] for one in found if times.get(one.path)}
-    return counts
+class Body(NamedTuple):
+    title: str
+    text: str
+    detail: str
+    language: str
 
 
-def _links(store: Store) -> dict[str, set[str]]:
-    """What notes link to -> those notes. Kept until somebody writes the index."""
-    kept: dict[str, set[str]] | None = store.kept.get("links")
-    if kept is None:
-        rows = store.db.execute(
-            "SELECT f.path, b.text FROM chunk c JOIN body b ON b.id = c.id "
-            "JOIN file f ON f.id = c.file WHERE c.turn = 0 AND b.text LIKE '%[[%'"
+class Hits:
+    def __init__(
+        self, store: Store, question: Question, settings: Search, *, explain: bool = False
+    ) -> None:
+        self._store = store
+        self._question = question
+        self._settings = settings
+        self._explain = explain
+        self._marker = Marker(question.terms)
+        self._bodies: dict[int, Body] = store.keep("bodies", dict)
+        self._words: dict[int, Set[str]] = store.keep("words", dict)
+        sql = "SELECT 1 FROM said LIMIT 1"  # whether any entry says where it was said
+        self._said = store.keep("said", lambda: store.db.execute(sql).fetchone() is not None)
+        if len(self._bodies) > KEPT:
+            self._bodies.clear()
+            self._words.clear()
+
+    # --- what holds ------------------------------------------------------------------
+
+    def settled(
+        self, ranked: Sequence[Scored], query: Query, allowed: Allowed | None, limit: int
+    ) -> list[Scored]:
+        """The best candidates, with corrections above what they correct."""
+        by_name = {item.row.name: item for item in ranked if item.row.name}
+        kept: dict[int, Scored] = {}
+        corrected: dict[int, Scored] = {}  # by session
+        for item in ranked:
+            if len(kept) >= limit + MORE:
+                break
+            stale = item.row.replaced_by or self._corrected(item)
+            if stale:
+                item.corrected_by = self._latest(stale)
+                holds = self._raise(item, by_name, kept, allowed)
+                if holds and item.row.session:
+                    corrected.setdefault(item.row.session, holds)
+            if query.shows_replaced or not item.row.replaced_by:
+                kept[item.id] = item
+        for item in kept.values():  # a handoff repeats what was learned in its session
+            if item.row.type == "handoff" and item.row.session in corrected:
+                holds = corrected[item.row.session]
+                item.score = min(item.score, holds.score * BELOW)
+                item.partly = holds.row.name
+        return sorted(kept.values(), key=lambda item: -item.score)
+
+    def _raise(
+        self,
+        item: Scored,
+        by_name: dict[str, Scored],
+        kept: dict[int, Scored],
+        allowed: Allowed | None,
+    ) -> Scored | None:
+        """Put what holds above an item that does not. Returns what holds, if it may be seen."""
+        name = item.corrected_by
+        holds = by_name.get(name)
+        if holds is None:
+            sql = "SELECT id FROM chunk WHERE name = ?"
+            row = self._store.db.execute(sql, (name,)).fetchone()
+            if row is None or (allowed is not None and row[0] not in allowed):
+                return None
+            holds = by_name[name] = Scored(row[0], self._store.rows([row[0]])[row[0]])
+        if holds.score < item.score:
+            holds.score = item.score
+            holds.instead_of = item.row.name or "what was said before"
+        item.score = min(item.score, holds.score * BELOW)
+        kept[holds.id] = holds
+        return holds
+
+    def _latest(self, name: str) -> str:
+        seen = {""}
+        while name not in seen:
+            seen.add(name)
+            sql = "SELECT replaced_by FROM chunk WHERE name = ? AND replaced_by <> ''"
+            row = self._store.db.execute(sql, (name,)).fetchone()
+            name = row[0] if row else name
+        return name
+
+    def _corrected(self, item: Scored) -> str:
+        """For a turn: the entry that replaced all that was learned from it, if one did."""
+        if not item.row.turn or not self._said:
+            return ""
+        rows = self._store.db.execute(
+            "SELECT c.replaced_by FROM file f "
+            "JOIN said s ON s.file IN (f.path, substr(f.path, 9)) AND s.place = ? "
+            "JOIN chunk c ON c.name = s.entry WHERE f.id = ? AND c.type <> 'handoff'",
+            (item.row.place, item.row.file),
+        ).fetchall()
+        replaced = [row[0] for row in rows]
+        return replaced[-1] if replaced and all(replaced) else ""
+
+    # --- choosing --------------------------------------------------------------------
+
+    def chosen(self, found: Sequence[Scored], limit: int, floor: float) -> list[Hit]:
+        """The best that do not say the same, as hits. `floor` is the least score."""
+        self._fetch([item.id for item in found])
+        best = diverse(found, self._words_of, limit, self._settings.diversity)
+        scored = self._scored(sorted(best, key=lambda item: -item.score), floor)
+        return [self.made(item, score, self._why(item)) for item, score in scored]
+
+    def passages(self, found: Sequence[Scored]) -> list[Passage]:
+        """All of them with their whole text, best first."""
+        self._fetch([item.id for item in found])
+        return [self._passage(item, score) for item, score in self._scored(found, 0.0)]
+
+    def _passage(self, item: Scored, score: float) -> Passage:
+        row, body = item.row, self._body(item)
+        path, session, _ = self._store.source(row)
+        return Passage(
+            id=item.id,
+            row=row,
+            score=score,
+            text=f"{body.text} — {body.detail}" if body.detail and row.name else body.text,
+            content=body.text,
+            title=body.title,
+            language=body.language,
+            path=path,
+            session=session,
+            replaced_by=item.corrected_by or row.replaced_by,
+            done=self._is_done(item.corrected_by),
+            partly=item.partly,
+            why=self._why(item),
         )
-        kept = {}
-        for path, text in rows:
-            for name in _LINK.findall(text):
-                kept.setdefault(_bare(name), set()).add(path)
-        store.kept["links"] = kept
-    return kept
+
+    def _is_done(self, name: str) -> bool:
+        sql = "SELECT 1 FROM chunk WHERE name = ? AND type = 'task' AND status = 'done'"
+        return bool(name) and self._store.db.execute(sql, (name,)).fetchone() is not None
+
+    def _scored(self, best: Sequence[Scored], floor: float) -> list[tuple[Scored, float]]:
+        """Each with a score that says how sure it is, without those below the floor.
+
+        The best fit among the first sets the scale; what a hit owes to its surroundings alone
+        counts half.
+        """
+        fits = {item.id: self._fit(item) for item in best}
+        sure = max([fits[item.id] for item in best[:3]], default=0.0)
+        top = max((item.score for item in best), default=0.0) or 1.0
+        scores: dict[int, float] = {}
+        for item in best:
+            own = min(1.0, fits[item.id] / sure) if sure else 0.0
+            scores[item.id] = sure * item.score / top * (ALONE + (1 - ALONE) * own)
+        named = {item.row.name: item.id for item in best if item.row.name}
+        for item in best:  # what holds stays above what does not
+            holds = named.get(item.corrected_by or item.partly)
+            if holds is not None:
+                scores[item.id] = min(scores[item.id], scores[holds] * BELOW)
+        least, found = 0.0, []
+        for item in reversed(best):  # one that its surroundings put first is as good as the next
+            least = max(least, scores[item.id])
+            if least >= floor:
+                found.append((item, round(least, 4)))
+        return found[::-1]
+
+    def sessions(self, ranked: Sequence[Scored], limit: int, floor: float) -> list[Hit]:
+        """Whole conversations, each with its best turn."""
+        best: dict[int, Scored] = {}
+        for item in ranked:
+            if item.row.session and item.row.turn:
+                best.setdefault(item.row.session, item)
+        scored = self._scored(list(best.values())[:limit], floor)
+        hits = [self.made(item, score, self._why(item)) for item, score in scored]
+        return [replace(hit, ref=f"session:{hit.session}") for hit in hits]
+
+    def _fit(self, item: Scored) -> float:
+        """How sure it is that this answers: by words that it has, and by how near it lies."""
+        near = max(0.0, (item.cosine - NEAR) / (1 - NEAR))
+        held = item.covers
+        if item.instead_of:  # by the words of what it replaced
+            held = 1.0 if held else held
+        held = VAGUE * held if self._question.vague else held
+        asked_for = DATED if item.about >= ASKED_FOR else 0.0
+        return 1 - (1 - held) * (1 - near) * (1 - asked_for)
+
+    # --- one hit ---------------------------------------------------------------------
+
+    def _body(self, item: Scored) -> Body:
+        if item.id not in self._bodies:
+            self._fetch([item.id])
+        return self._bodies[item.id]
+
+    def _words_of(self, item: Scored) -> Set[str]:
+        """As they are written: enough to see that two texts say the same."""
+        if item.id not in self._words:
+            body = self._bodies[item.id]
+            self._words[item.id] = frozenset(f"{body.text} {body.detail}".casefold().split())
+        return self._words[item.id]
+
+    def _fetch(self, ids: Sequence[int]) -> None:
+        wanted = ",".join(str(number) for number in ids if number not in self._bodies)
+        if not wanted:
+            return
+        sql = f"SELECT id, title, text, detail, language FROM body WHERE id IN ({wanted})"  # noqa: S608
+        for number, *body in self._store.db.execute(sql):
+            self._bodies[number] = Body(*body)
+
+    def made(self, item: Scored, score: float, why: str) -> Hit:
+        row, body = item.row, self._body(item)
+        path, session, host = self._store.source(row)
+        text = f"{body.text} — {body.detail}" if body.detail and row.name else body.text
+        return Hit(
+            ref=row.name or f"{path}#{row.line}-{row.last_line}",
+            score=score,
+            snippet=self._marker.snippet(
+                text or body.detail, body.language, self._settings.snippet_characters
+            ),
+            category=row.category,
+            type=row.type,
+            subject=row.subject,
+            status=row.status,
+            timestamp=datetime.fromtimestamp(row.at, UTC) if row.at else None,
+            provenance=self._provenance(row, path, session, host),
+            why=why,
+            title=body.title,
+            speaker=row.speaker,
+            session=session,
+            replaced_by=item.corrected_by or row.replaced_by,
+            parts=_parts(item) if self._explain else {},
+        )
+
+    def _provenance(self, row: Row, path: str, session: str, host: str) -> str:
+        if not row.name:
+            where = f"{path}#{row.line}-{row.last_line}"
+            return f"{host} session:{session} {where}".strip() if session else where
+        if session == "manual":
+            return "by hand"
+        said = (
+            self._said
+            and self._store.db.execute(
+                "SELECT s.file, min(c.line), max(c.last_line) FROM said s "
+                "JOIN file f ON f.path IN (s.file, 'archive/' || s.file) "
+                "JOIN chunk c ON c.file = f.id AND c.place = s.place "
+                "WHERE s.entry = ? GROUP BY s.file",
+                (row.name,),
+            ).fetchone()
+        )
+        where = f"{said[0]}#{said[1]}-{said[2]}" if said else ""
+        return f"{host} session:{session} {where}".strip()
+
+    def _why(self, item: Scored) -> str:
+        asked = self._question.words
+        shared = [word.word for number, word in enumerate(asked) if item.holds >> number & 1]
+        parts = []
+        if shared:
+            parts.append(f"words: {', '.join(shared[:6])}")
+        if item.cosine > NEAR:
+            parts.append(f"meaning {item.cosine:.2f}")
+        if item.about >= ASKED_FOR:
+            parts.append("the time or speaker that was asked for")
+        if item.asked or not item.row.turn or item.row.archived:
+            known = {name for name, _ in (*boosts(item.row), *item.asked)}
+            parts += [name for name in TOLD if name in known]
+        if item.instead_of:
+            parts.append(f"corrects {item.instead_of}")
+        if item.partly:
+            parts.append(f"part of it no longer holds, see {item.partly}")
+        if item.corrected_by:
+            parts.append(f"no longer holds, see {item.corrected_by}")
+        return " · ".join(parts) or "near in meaning"
 
 
-def _linked(path: str, links: dict[str, set[str]]) -> int:
-    """How many other notes link to this one: by its name, or by the end of its path."""
-    parts = _bare(path).split("/")
-    ends = ("/".join(parts[at:]) for at in range(len(parts)))
-    return len({other for end in ends for other in links.get(end, ())} - {path})
+def _parts(item: Scored) -> dict[str, float]:
+    named = {
+        "bm25": item.lexical,
+        "cosine": item.cosine,
+        "words": item.words,
+        "meaning": item.meaning,
+        "context": item.context,
+        "about": item.about,
+        "recency": item.recency,
+        "boost": prod((factor for _, factor in (*boosts(item.row), *item.asked)), start=1.0),
+        "total": item.score,
+    }
+    return {name: round(value, 4) for name, value in named.items()}
 
 
-def _bare(name: str) -> str:
-    return name.strip().removesuffix(".md").casefold()
+def diverse(
+    found: Sequence[Scored],
+    words_of: Callable[[Scored], Set[str]],
+    most: int,
+    weight: float,
+) -> list[Scored]:
+    """The best ones that do not say the same (maximal marginal relevance)."""
+    top = max((item.score for item in found), default=1.0) or 1.0
+    worth = [weight * item.score / top for item in found]
+    words = [words_of(item) for item in found]
+    again = [0.0] * len(found)  # how much of it was said by what was chosen
+    waiting = list(range(len(found)))
+    chosen: list[Scored] = []
+    while waiting and len(chosen) < most:
+        values = [worth[at] - (1 - weight) * again[at] for at in waiting]
+        best = waiting.pop(values.index(max(values)))
+        chosen.append(found[best])
+        mine, size = words[best], len(words[best])
+        for at in waiting:
+            both = len(mine & words[at])
+            if both and (like := both / (size + len(words[at]) - both)) > again[at]:
+                again[at] = like
+    return chosen

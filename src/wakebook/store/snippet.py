@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence, Set
-from functools import cached_property
+from collections.abc import Iterator, Sequence, Set
+from functools import cache, lru_cache
 
 from wakebook.store import words
 
@@ -19,12 +19,16 @@ class Marker:
 
     def __init__(self, terms: Set[str]) -> None:
         self._terms = terms
-        pairs = sorted((re.escape(term) for term in terms if words.is_unspaced(term)), key=len)
-        self._pairs = re.compile(f"(?=({'|'.join(reversed(pairs))}))") if pairs else None
-        plain = {words.plain(term) for term in terms if not words.is_unspaced(term)}
+        unspaced = {term for term in terms if words.is_unspaced(term)}
+        pairs = sorted(map(re.escape, unspaced), key=len, reverse=True)
+        self._pairs = re.compile(f"(?=({'|'.join(pairs)}))") if pairs else None
+        plain = {words.plain(term) for term in terms - unspaced}
         # a stem keeps the beginning of its word
-        begins = sorted({term[: max(2, len(term) - 2)].translate(_FOLD) for term in plain})
-        self._begins = "|".join(map(re.escape, begins))
+        begins = {term[: max(2, len(term) - 2)] for term in plain if term}
+        self._begins = sorted(
+            begin if begin.isascii() else begin.translate(_FOLD).translate(_LOWER)
+            for begin in begins
+        )
 
     def snippet(self, text: str, language: str, longest: int = LONGEST) -> str:
         """At most `longest` characters around the densest matches, on one line."""
@@ -44,10 +48,11 @@ class Marker:
 
     def _spans(self, text: str, language: str) -> list[tuple[int, int]]:
         """Where words stand that were asked for; what touches counts as one."""
-        found = []
-        for start, stop in self._candidates(text):
-            if not self._terms.isdisjoint(words.terms(words.tokens(text[start:stop]), language)):
-                found.append((start, stop))
+        found = [
+            (start, stop)
+            for start, stop in self._candidates(text)
+            if not self._terms.isdisjoint(_terms(text[start:stop], language))
+        ]
         if self._pairs:
             found += [match.span(1) for match in self._pairs.finditer(text.translate(_FOLD))]
         spans: list[tuple[int, int]] = []
@@ -58,28 +63,52 @@ class Marker:
                 spans.append((start, stop))
         return spans
 
-    def _candidates(self, text: str) -> list[tuple[int, int]]:
-        """Whatever may turn out to be one of the words."""
-        if not self._begins:
-            return []
-        if text.isascii() and not words.has_camel(text):
-            return [match.span() for match in self._in_ascii.finditer(text.lower())]
-        return [match.span() for match in self._in_any.finditer(text.translate(_FOLD))]
+    def _candidates(self, text: str) -> Iterator[tuple[int, int]]:
+        """Whatever may turn out to be one of the words: it begins like one.
 
-    @cached_property
-    def _in_ascii(self) -> re.Pattern[str]:
-        return re.compile(rf"(?<![a-z0-9])(?:{self._begins})[a-z0-9]*(?:['_./-][a-z0-9]+)*")
+        Looking for each beginning is quicker than an expression with all of them, which
+        would have to be compiled for every question.
+        """
+        plain = text.isascii() and not words.has_camel(text)
+        folded = text if plain else text.translate(_FOLD)
+        lower = text.lower() if plain else folded.translate(_LOWER)
+        starts: dict[int, str] = {}
+        for begin in self._begins:
+            at = lower.find(begin)
+            while at >= 0:
+                if not at or not lower[at - 1].isalnum() or (not plain and _is_hump(folded, at)):
+                    starts.setdefault(at, begin)
+                at = lower.find(begin, at + 1)
+        end, rest = 0, _PLAIN_REST if plain else _any_rest()
+        for at, begin in sorted(starts.items()):
+            if at >= end:
+                found = rest.match(lower if plain else folded, at + len(begin))
+                end = found.end() if found else at + len(begin)
+                yield at, end
 
-    @cached_property
-    def _in_any(self) -> re.Pattern[str]:
-        """A word may begin inside a camelCase one, and an accent may follow its letter."""
-        at = r"(?:(?<![^\W_])|(?<=[a-z0-9])(?=[A-Z]))"
-        rest = r"(?:[^\W_]|[\u0300-\u036f])*(?:['’_./-][^\W_]+)*"
-        return re.compile(rf"{at}(?i:{self._begins}){rest}")
+
+@lru_cache(maxsize=20_000)
+def _terms(text: str, language: str) -> frozenset[str]:
+    return frozenset(words.terms(words.tokens(text), language))
+
+
+def _is_hump(text: str, at: int) -> bool:
+    """Whether a part of a camelCase name begins here."""
+    before, here = text[at - 1], text[at]
+    return "A" <= here <= "Z" and ("a" <= before <= "z" or "0" <= before <= "9")
+
+
+_PLAIN_REST = re.compile(r"[a-z0-9]*(?:['_./-][a-z0-9]+)*")
+
+
+@cache
+def _any_rest() -> re.Pattern[str]:
+    """How a word goes on: an accent may follow its letter."""
+    return re.compile(r"(?:[^\W_]|[\u0300-\u036f])*(?:['’_./-][^\W_]+)*")
 
 
 class _Fold(dict[int, str]):
-    """For str.translate: every letter without its accent, and as long as it was."""
+    """For str.translate: every letter without its accent. The text stays as long as it was."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -88,7 +117,18 @@ class _Fold(dict[int, str]):
         return self[code]
 
 
+class _Lower(dict[int, str]):
+    """For str.translate: every letter as it is compared. The text stays as long as it was."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        folded = "i" if char == "ı" else char.casefold()
+        self[code] = folded if len(folded) == 1 else char.lower()[0]
+        return self[code]
+
+
 _FOLD = _Fold()
+_LOWER = _Lower()
 
 
 def _window(text: str, spans: Sequence[tuple[int, int]], room: int) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 VERSION = "2"  # part of the index's fingerprint
@@ -177,18 +177,18 @@ def asked(text: str, languages: Iterable[str]) -> list[Asked]:
     """The words of a question, each once, with their terms in the languages of the index."""
     words = list(dict.fromkeys(tokens(text)))
     own = language(words)
-    names = dict.fromkeys((own, "english", *languages))
-    found: list[Asked] = []
-    for word in words:
-        if is_unspaced(word):
-            pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]
-            found += [Asked(pair, (pair,)) for pair in dict.fromkeys(pairs)]
-            continue
-        variants = dict.fromkeys(term for name in names for term in terms((word,), name) if term)
-        common = word in STOP_WORDS.get(own, ())
-        weight = WEAK_WORDS.get(word, 1.0)
-        found.append(Asked(word, tuple(variants), common, weight))
-    return found
+    names = tuple(dict.fromkeys((own, "english", *languages)))
+    return [one for word in words for one in _asked(word, own, names)]
+
+
+@lru_cache(maxsize=10_000)
+def _asked(word: str, own: str, names: tuple[str, ...]) -> tuple[Asked, ...]:
+    if is_unspaced(word):
+        pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]
+        return tuple(Asked(pair, (pair,)) for pair in dict.fromkeys(pairs))
+    variants = dict.fromkeys(term for name in names for term in terms((word,), name) if term)
+    common = word in STOP_WORDS.get(own, ())
+    return (Asked(word, tuple(variants), common, WEAK_WORDS.get(word, 1.0)),)
 
 
 # -----------------------------------------------------------------------------

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from wakebook.recall.show import Shown
     from wakebook.recall.slot import Context
     from wakebook.recall.topics.topic import Read
+    from wakebook.store.hits import Found
     from wakebook.store.index import IndexStatus
-    from wakebook.store.search import Found
     from wakebook.upkeep.jobs import Standing
     from wakebook.upkeep.status import Status
 
