@@ -13,6 +13,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.hosts import HOSTS, host
 from wakebook.hosts.events import Work, act_of, answer, do, undelivered
+from wakebook.hosts.hook import LOCK, hold
 from wakebook.memory import Memory
 
-NAME = "behind.lock"  # in .cache/
 ENDINGS = ("close", "reset", "sweep")  # what a new session wants to know about
 
 
@@ -58,7 +59,7 @@ class Backlog:
                 self._number += 1
                 self._waiting[work] = self._number
             if self._lock < 0:
-                self._lock = hold(self._cache)
+                self._lock = hold(str(self._cache))
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> None:
@@ -106,45 +107,28 @@ class Backlog:
             return work
 
 
-def hold(cache: Path) -> int:
-    """Say that work is under way, until the descriptor is closed. -1 if that cannot be said."""
-    try:
-        cache.mkdir(mode=0o700, exist_ok=True)
-        lock = os.open(cache / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError:
-        return -1
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:  # another process looks at it this moment: it only means less waiting
-        os.close(lock)
-        return -1
-    return lock
-
-
 def wait(cache: Path, seconds: float) -> None:
     """Until no process works any more, but not longer than this."""
     until = clock.monotonic() + seconds
     try:
-        lock = os.open(cache / NAME, os.O_RDWR | os.O_CLOEXEC)
+        lock = os.open(cache / LOCK, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
         return  # there has never been any work
     try:
-        while not _alone(lock) and clock.monotonic() < until:
+        while clock.monotonic() < until:
+            with suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
             clock.sleep(0.02)
     finally:
         os.close(lock)
 
 
-def _alone(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+class Hooks(Backlog):
+    """The events of hosts, as a service answers them; what follows is done in a thread."""
 
-
-class Hooks:
-    """The events of hosts, as the service answers them; what follows is done in a thread."""
+    act = staticmethod(act_of)
+    undelivered = staticmethod(undelivered)
 
     def __init__(
         self,
@@ -156,10 +140,7 @@ class Hooks:
         self.events: Mapping[str, Iterable[str]] = {name: host(name).EVENTS for name in HOSTS}
         self._memory = memory
         self._done = done
-        self._backlog = Backlog(home.cache, self._do)
-
-    def act(self, host: str, event: str) -> str:
-        return act_of(host, event)
+        super().__init__(home.cache, self._work)
 
     def payload(self, body: bytes) -> dict[str, Any]:
         return payload_of(body)
@@ -167,18 +148,9 @@ class Hooks:
     def answer(
         self, memory: Memory, host: str, event: str, payload: Mapping[str, Any]
     ) -> dict[str, Any]:
-        return answer(memory, host, event, payload, self._backlog)
+        return answer(memory, host, event, payload, self)
 
-    def undelivered(self, memory: Memory, host: str, payload: Mapping[str, Any]) -> None:
-        undelivered(memory, host, payload)
-
-    def __len__(self) -> int:
-        return len(self._backlog)
-
-    def end(self) -> None:
-        self._backlog.end()
-
-    def _do(self, work: Work) -> None:
+    def _work(self, work: Work) -> None:
         failed: Exception | None = None
         try:
             do(self._memory(), work)
@@ -205,7 +177,7 @@ class Now:
         wait(self._memory.home.cache, seconds)
 
     def work(self) -> None:
-        lock = hold(self._memory.home.cache) if self._works else -1
+        lock = hold(str(self._memory.home.cache)) if self._works else -1
         for one in self._works:
             do(self._memory, one)
         if lock >= 0:

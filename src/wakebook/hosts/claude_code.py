@@ -119,8 +119,7 @@ def files(where: Where) -> dict[str, bytes]:
     """The shipped folder with this Wakebook and this home in it."""
     found = shipped(FILES)
     program, *arguments = where.command
-    manifest = json.loads(found[f"{INSIDE}/.claude-plugin/plugin.json"])
-    manifest |= {"version": __version__}
+    manifest = json.loads(found[f"{INSIDE}/.claude-plugin/plugin.json"]) | {"version": __version__}
     hooks = json.loads(found[f"{INSIDE}/hooks/hooks.json"])
     timeout = math.ceil(where.config.hooks.seconds) + GRACE
     for event, groups in hooks["hooks"].items():
@@ -130,18 +129,12 @@ def files(where: Where) -> dict[str, bytes]:
     server = json.loads(found[f"{INSIDE}/.mcp.json"])
     words = [*arguments, "mcp", "--home", str(where.home)]
     server["mcpServers"][MARKET] |= {"command": program, "args": words}
-    filled = {
-        ".claude-plugin/plugin.json": manifest,
-        "hooks/hooks.json": hooks,
-        ".mcp.json": server,
-    }
-    for name, content in filled.items():
+    filled = (".claude-plugin/plugin.json", manifest), ("hooks/hooks.json", hooks)
+    for name, content in (*filled, (".mcp.json", server)):
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
         found[f"{INSIDE}/{name}"] = text.encode()
-    for name in found:
-        if name.startswith(f"{INSIDE}/commands/"):
-            found[name] = _slash(where, found[name].decode()).encode()
-    return found
+    commands = [name for name in found if name.startswith(f"{INSIDE}/commands/")]
+    return found | {name: _slash(where, found[name].decode()).encode() for name in commands}
 
 
 def _slash(where: Where, text: str) -> str:
@@ -219,10 +212,10 @@ def checks(where: Where, memory: Memory) -> list[Check]:
         chosen = where.env.get(FOLDER[0])
         state = read_json((Path(chosen) if chosen else where.user) / ".claude.json")
     except WakebookError as error:
-        return [_check("settings", "fail", str(error))]
+        return [_check("settings", "fail", str(error), "")]
     wired = PLUGIN in installed or PLUGIN in settings.get("enabledPlugins", {})
     if not wired and not where.folder.is_dir():
-        return [_check("plugin", "note", f"{LABEL} is here, but not connected.", CONNECT)]
+        return [_check("plugin", "note", f"{LABEL} is here, but not connected.")]
     return [
         *_plugin(where, settings, markets, installed),
         _hook_check(settings, folder / "settings.json"),
@@ -231,8 +224,8 @@ def checks(where: Where, memory: Memory) -> list[Check]:
     ]
 
 
-def _check(what: str, state: Any, said: str, run: str = "") -> Check:
-    return Check(f"{NAME} {what}", state, said, run)
+def _check(what: str, state: Any, said: str, run: str = CONNECT) -> Check:
+    return Check(f"{NAME} {what}", state, said, "" if state == "ok" else run)
 
 
 def _plugin(
@@ -248,13 +241,13 @@ def _plugin(
         hooks = read_json(root / "hooks" / "hooks.json").get("hooks", {})
         server = read_json(root / ".mcp.json").get("mcpServers", {}).get(MARKET, {})
     except WakebookError as error:
-        yield _check("plugin", "fail", str(error), CONNECT)
+        yield _check("plugin", "fail", str(error))
         return
     if not hooks or not server:
-        yield _check("plugin", "fail", f"{root} is incomplete.", CONNECT)
+        yield _check("plugin", "fail", f"{root} is incomplete.")
     elif version != __version__:
         said = f"The plugin is of Wakebook {version}; this is {__version__}."
-        yield _check("plugin", "warn", said, CONNECT)
+        yield _check("plugin", "warn", said)
     else:
         yield _check("plugin", "ok", "The plugin is installed, enabled and of this version.")
     groups = [group for event in hooks.values() for group in event]
@@ -271,12 +264,12 @@ def _not_installed(
     enabled = settings.get("enabledPlugins", {}).get(PLUGIN)
     if PLUGIN not in installed or not at:
         said = "The plugin's folder is there, but Claude Code has not installed it."
-        return _check("plugin", "fail", said, CONNECT)
+        return _check("plugin", "fail", said)
     if Path(at) != where.folder:
         said = f"Claude Code runs the plugin of another home: {at}."
-        return _check("plugin", "warn", said, CONNECT)
+        return _check("plugin", "warn", said)
     if not where.folder.is_dir():
-        return _check("plugin", "fail", f"The plugin's folder {at} is gone.", CONNECT)
+        return _check("plugin", "fail", f"The plugin's folder {at} is gone.")
     if not enabled:
         return _check("plugin", "fail", "The plugin is disabled.", f"claude plugin enable {PLUGIN}")
     return None
@@ -287,12 +280,11 @@ def _program(where: Where, lines: list[list[str]]) -> Check:
     gone = {line[0] for line in lines if line and not shutil.which(line[0])}
     if gone:
         said = f"The plugin runs {', '.join(sorted(gone))}, which is not there any more."
-        return _check("command", "fail", said, CONNECT)
+        return _check("command", "fail", said)
     if any("--home" not in line or line[-1] != str(where.home) for line in lines):
-        return _check("command", "warn", "Some hooks work for another home.", CONNECT)
-    said = next((said for line in lines if (said := _broken(where, line))), "")
-    if said:
-        return _check("command", "fail", said, CONNECT)
+        return _check("command", "warn", "Some hooks work for another home.")
+    if said := next(filter(None, (_broken(where, line) for line in lines)), ""):
+        return _check("command", "fail", said)
     return _check("command", "ok", f"Its hooks and tools run {lines[0][0]} for this home.")
 
 
@@ -338,8 +330,9 @@ def _shadows(installed: dict[str, Any], settings: dict[str, Any], state: dict[st
     others = [
         f"the plugin {name}"
         for name, places in installed.items()
-        if name != PLUGIN and enabled.get(name)
-        if any(_mentions(Path(str(place.get("installPath", "")))) for place in places)
+        if name != PLUGIN
+        and enabled.get(name)
+        and any(_mentions(Path(str(place.get("installPath", "")))) for place in places)
     ]
     scopes = [state, *state.get("projects", {}).values()]
     servers = {k: v for scope in scopes for k, v in scope.get("mcpServers", {}).items()}

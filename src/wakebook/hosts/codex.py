@@ -15,22 +15,14 @@ import shlex
 import subprocess
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from wakebook.base import clock
 from wakebook.base.errors import WakebookError
 from wakebook.hosts import claude_code, toml
-from wakebook.hosts.plan import (
-    Change,
-    Plan,
-    Where,
-    behind,
-    misdirected,
-    read,
-    sessions_in,
-    version,
-)
+from wakebook.hosts.plan import Change, Plan, Where, amiss, behind, read, sessions_in, version
 from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
 
@@ -257,7 +249,7 @@ def without_server(path: Path, before: bytes, keys: Iterable[str]) -> bytes | No
 def _cut(path: Path, text: str, keys: set[str]) -> str:
     """Our tables out, and those of [hooks.state] with these keys; checked by the values."""
     was = tomllib.loads(text)
-    emptied = _state(was).keys() <= keys and bool(keys)
+    emptied = bool(keys) and _state(was).keys() <= keys
 
     def goes(name: tuple[str, ...]) -> bool:
         record = emptied or (len(name) > 2 and name[2] in keys)
@@ -355,7 +347,7 @@ def _hooks(where: Where, ours: dict[str, str], path: Path) -> Check:
     if missing:
         return Check("codex hooks", "fail", f"{path} lacks ours for {', '.join(missing)}", CONNECT)
     for event, line in ours.items():
-        if wrong := misdirected(where, shlex.split(line)):
+        if wrong := amiss(where, shlex.split(line)):
             return Check("codex hooks", "fail", f"{path}: the hook for {event} {wrong}", CONNECT)
     return Check("codex hooks", "ok", f"{len(ours)} in {path}")
 
@@ -364,7 +356,7 @@ def _entry(where: Where, server: dict[str, Any] | None, path: Path) -> Check:
     if server is None:
         return Check("codex tools", "fail", f"{path} lacks [mcp_servers.wakebook]", CONNECT)
     words = [str(server.get("command", "")), *map(str, server.get("args", []))]
-    if wrong := misdirected(where, words):
+    if wrong := amiss(where, words):
         return Check("codex tools", "fail", f"{path}: the MCP server {wrong}", CONNECT)
     if server.get("enabled") is False:
         return Check("codex tools", "warn", f"{path}: the MCP server has enabled = false")
@@ -393,16 +385,15 @@ def _trust(answer: Any) -> Check:
         said = "Codex did not say whether it runs our hooks: look at /hooks in it"
         return Check(name, "note", said, PROGRAM)
     ours = [each for entry in answer["data"] for each in entry["hooks"] if is_ours(each)]
-    waiting = [
-        each["eventName"] for each in ours if each["trustStatus"] in ("untrusted", "modified")
-    ]
-    disabled = [each["eventName"] for each in ours if not each["enabled"]]
+    untrusted = [each for each in ours if each["trustStatus"] in ("untrusted", "modified")]
+    waiting = ", ".join(each["eventName"] for each in untrusted)
+    disabled = ", ".join(each["eventName"] for each in ours if not each["enabled"])
     if not ours:
         return Check(name, "fail", "Codex does not see our hooks", CONNECT)
     if waiting:
-        return Check(name, "fail", f"not allowed yet: {', '.join(waiting)}. {TRUST}", PROGRAM)
+        return Check(name, "fail", f"not allowed yet: {waiting}. {TRUST}", PROGRAM)
     if disabled:
-        said = f"turned off in Codex: {', '.join(disabled)}. Turn them on under /hooks"
+        said = f"turned off in Codex: {disabled}. Turn them on under /hooks"
         return Check(name, "warn", said, PROGRAM)
     return Check(name, "ok", f"Codex runs all {len(ours)} hooks")
 
@@ -467,17 +458,11 @@ def _answers(out: IO[bytes], names: dict[int, str]) -> dict[str, Any]:
             if not data:
                 break
             *lines, rest = (rest + data).split(b"\n")
-            for answer in map(_object, lines):
-                at = answer.get("id")
-                if at in waiting and "method" not in answer:
-                    waiting.discard(at)
-                    found |= {names[at]: answer["result"]} if "result" in answer else {}
+            for line in lines:
+                with suppress(ValueError, AttributeError):  # noise, and no JSON object
+                    answer = json.loads(line)
+                    at = answer.get("id")
+                    if at in waiting and "method" not in answer:
+                        waiting.discard(at)
+                        found |= {names[at]: answer["result"]} if "result" in answer else {}
     return found
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -16,6 +16,7 @@ from wakebook.service.call import call
 LARGEST = 8 << 20  # bytes of an event
 SECONDS = 2.0
 LEAST = 0.001  # seconds; 0 would mean not to wait at all
+LOCK = "behind.lock"  # in .cache/: held as long as something that a host said is being read
 
 
 class suppress:  # noqa: N801 - contextlib costs as much as the call to the service
@@ -86,7 +87,7 @@ def _plain(name: str) -> str:
 def _own(root: str, host: str, event: str, data: bytes, until: float) -> bytes:
     waited = event in WAITED_FOR
     reading, writing = os.pipe()
-    lock = -1 if waited else _behind(root)
+    lock = -1 if waited else hold(f"{root}/.cache")
     child = os.fork()
     if child == 0:
         os.close(reading)
@@ -99,16 +100,16 @@ def _own(root: str, host: str, event: str, data: bytes, until: float) -> bytes:
     return _awaited(root, host, event, reading, until)
 
 
-def _behind(root: str) -> int:
-    """A lock that lasts as long as the work: who starts a session can wait for it."""
+def hold(cache: str) -> int:
+    """Say that work is under way, until the descriptor is closed. -1 if that cannot be said."""
     import fcntl
 
     lock = -1
     try:
-        os.makedirs(f"{root}/.cache", 0o700, exist_ok=True)  # noqa: PTH103
-        lock = os.open(f"{root}/.cache/behind.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        os.makedirs(cache, 0o700, exist_ok=True)  # noqa: PTH103
+        lock = os.open(f"{cache}/{LOCK}", os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:  # somebody looks at it this moment: it only means less waiting
+    except OSError:  # another process looks at it this moment: it only means less waiting
         if lock >= 0:
             os.close(lock)
         return -1

@@ -42,96 +42,85 @@ class Node:
         self.members: dict[str, tuple[int, Node]] = {}  # name -> its place, its value
 
 
-# --- reading -----------------------------------------------------------------------------
-
-
 def read(text: str) -> Any:
     return parse(text).value
 
 
 def parse(text: str) -> Node:
     """Raises NotJson with the line."""
-    reader = _Reader(text)
-    found = reader.node(reader.space(0), 0)
-    if reader.space(found.end) != len(text):
-        raise reader.refused(reader.space(found.end), "more after the end")
+    found = _node(text, _space(text, 0), 0)
+    end = _space(text, found.end)
+    if end != len(text):
+        raise _refused(text, end, "more after the end")
     return found
 
 
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self.text = text
+def _refused(text: str, at: int, why: str) -> NotJson:
+    return NotJson(f"line {text.count(chr(10), 0, at) + 1}: {why}")
 
-    def refused(self, at: int, why: str) -> NotJson:
-        return NotJson(f"line {self.text.count(chr(10), 0, at) + 1}: {why}")
 
-    def space(self, at: int) -> int:
-        found = _SPACE.match(self.text, at)
-        return found.end() if found else at
+def _space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
 
-    def node(self, at: int, depth: int) -> Node:
-        node = Node(at)
-        head = self.text[at : at + 1]
-        if depth > _DEEPEST:
-            raise self.refused(at, "too deep")
-        if head == "{":
-            self._object(node, depth)
-        elif head == "[":
-            self._array(node, depth)
-        else:
-            self._scalar(node)
-        return node
 
-    def _object(self, node: Node, depth: int) -> None:
+def _node(text: str, at: int, depth: int) -> Node:
+    node = Node(at)
+    if depth > _DEEPEST:
+        raise _refused(text, at, "too deep")
+    if text.startswith("{", at):
         node.value = {}
-        at = self.space(node.start + 1)
-        while self.text[at : at + 1] != "}":
-            name, begin = self._key(at), at
-            at = self.space(name[1])
-            if self.text[at : at + 1] != ":":
-                raise self.refused(at, "a colon is missing")
-            member = self.node(self.space(at + 1), depth + 1)
-            node.members[name[0]] = (begin, member)
-            node.value[name[0]] = member.value
-            at = self._next(member.end, "}")
-        node.end = at + 1
-
-    def _array(self, node: Node, depth: int) -> None:
+        _fill(text, node, "}", depth)
+    elif text.startswith("[", at):
         node.value = []
-        at = self.space(node.start + 1)
-        while self.text[at : at + 1] != "]":
-            item = self.node(at, depth + 1)
-            node.value.append(item.value)
-            at = self._next(item.end, "]")
-        node.end = at + 1
+        _fill(text, node, "]", depth)
+    else:
+        _scalar(text, node)
+    return node
 
-    def _next(self, at: int, closing: str) -> int:
-        at = self.space(at)
-        if self.text[at : at + 1] == ",":
-            return self.space(at + 1)
-        if self.text[at : at + 1] != closing:
-            raise self.refused(at, f"a comma or {closing} is missing")
-        return at
 
-    def _key(self, at: int) -> tuple[str, int]:
-        found = _STRING.match(self.text, at)
-        if found:
-            return _unquoted(found[0]), found.end()
-        found = _NAME.match(self.text, at)
-        if not found:
-            raise self.refused(at, "a name is missing")
-        return found[0], found.end()
-
-    def _scalar(self, node: Node) -> None:
-        if found := _STRING.match(self.text, node.start):
-            node.value = _unquoted(found[0])
-        elif found := _NUMBER.match(self.text, node.start):
-            node.value = _number(found[0])
-        elif (found := _NAME.match(self.text, node.start)) and found[0] in _WORDS:
-            node.value = _WORDS[found[0]]
+def _fill(text: str, node: Node, closing: str, depth: int) -> None:
+    """The members of an object, or the items of a list."""
+    at = _space(text, node.start + 1)
+    while not text.startswith(closing, at):
+        begin, name = at, ""
+        if closing == "}":
+            name, at = _key(text, at)
+            at = _space(text, at)
+            if not text.startswith(":", at):
+                raise _refused(text, at, "a colon is missing")
+            at = _space(text, at + 1)
+        item = _node(text, at, depth + 1)
+        if closing == "}":
+            node.members[name] = (begin, item)
+            node.value[name] = item.value
         else:
-            raise self.refused(node.start, "a value is missing")
-        node.end = found.end()
+            node.value.append(item.value)
+        at = _space(text, item.end)
+        if text.startswith(",", at):
+            at = _space(text, at + 1)
+        elif not text.startswith(closing, at):
+            raise _refused(text, at, f"a comma or {closing} is missing")
+    node.end = at + 1
+
+
+def _key(text: str, at: int) -> tuple[str, int]:
+    found = _STRING.match(text, at) or _NAME.match(text, at)
+    if not found:
+        raise _refused(text, at, "a name is missing")
+    return _unquoted(found[0]) if found[0][0] in "\"'" else found[0], found.end()
+
+
+def _scalar(text: str, node: Node) -> None:
+    if found := _STRING.match(text, node.start):
+        node.value = _unquoted(found[0])
+    elif found := _NUMBER.match(text, node.start):
+        node.value = _number(found[0])
+    elif (found := _NAME.match(text, node.start)) and found[0] in _WORDS:
+        node.value = _WORDS[found[0]]
+    else:
+        raise _refused(text, node.start, "a value is missing")
+    node.end = found.end()
 
 
 def _unquoted(quoted: str) -> str:
@@ -161,9 +150,6 @@ def commented(text: str) -> bool:
     except ValueError:
         return True
     return False
-
-
-# --- changing ----------------------------------------------------------------------------
 
 
 def get(value: Any, path: Path, default: Any = None) -> Any:
@@ -206,17 +192,15 @@ def drop(text: str, path: Path) -> str:
     if len(names) == 1:
         return text[: node.start] + "{}" + text[node.end :]
     if where + 1 < len(names):
-        comma = text.index(",", _Reader(text).space(member.end))
+        comma = text.index(",", _space(text, member.end))
         return text[:begin] + text[comma + 1 :].lstrip()
     return _shortened(text, node.members[names[where - 1]][1].end, begin, member.end)
 
 
 def _shortened(text: str, before: int, begin: int, end: int) -> str:
-    """Without the last member; whoever ends the last one with a comma still does."""
-    reader = _Reader(text)
-    comma = reader.space(before)
-    after = reader.space(end)
-    if text[after : after + 1] == ",":
+    """Without the last member; if that ended with a comma, so does the one before it."""
+    comma, after = _space(text, before), _space(text, end)
+    if text.startswith(",", after):
         return _ended(text[:begin].rstrip(), text[end:after] + text[after + 1 :])
     return _ended(text[:comma] + text[comma + 1 : begin].rstrip(), text[end:])
 
@@ -229,33 +213,27 @@ def _ended(before: str, after: str) -> str:
 
 def _inserted(text: str, root: Node, node: Node, name: str, value: Any) -> str:
     key = json.dumps(name, ensure_ascii=False)
+    members = list(node.members.values())
     inline = root.members and "\n" not in text[root.start : root.end]
-    if inline or (node.members and "\n" not in text[node.start : node.end]):
-        return _inline(text, node, f"{key}: {json.dumps(value, ensure_ascii=False)}")
-    outer = _margin(text, node.start)
-    end = line_end(text)
-    if not node.members:
+    if inline or (members and "\n" not in text[node.start : node.end]):
+        member = f"{key}: {json.dumps(value, ensure_ascii=False)}"
+        if not members:
+            return f"{text[: node.start]}{{{member}}}{text[node.end :]}"
+        last = members[-1][1].end
+        return f"{text[:last]}, {member}{text[last:]}"
+    outer, end = _margin(text, node.start), line_end(text)
+    level = _margin(text, members[-1][0]) if members else outer
+    if not members or (level == outer and node is not root):
         level = outer + _unit(text, root)
-        inside = f"{end}{level}{key}: {_written(text, root, value, level)}{end}{outer}"
-        kept = text[node.start + 1 : node.end - 1].rstrip()
-        return f"{text[: node.start + 1]}{kept}{inside}{text[node.end - 1 :]}"
-    last_begin, last = list(node.members.values())[-1]
-    level = _margin(text, last_begin)
-    if level == outer and node is not root:
-        level = outer + _unit(text, root)
-    rest = text[last.end : node.end - 1]
-    gap = _SPACE.match(rest)
-    comma = "" if gap and rest[gap.end() : gap.end() + 1] == "," else ","
-    tail = rest[len(rest.rstrip()) :] or f"{end}{outer}"
     member = f"{end}{level}{key}: {_written(text, root, value, level)}"
-    return f"{text[: last.end]}{comma}{rest.rstrip()}{member}{tail}{text[node.end - 1 :]}"
-
-
-def _inline(text: str, node: Node, member: str) -> str:
-    if not node.members:
-        return f"{text[: node.start]}{{{member}}}{text[node.end :]}"
-    last = list(node.members.values())[-1][1].end
-    return f"{text[:last]}, {member}{text[last:]}"
+    if not members:
+        kept = text[node.start + 1 : node.end - 1].rstrip()
+        return f"{text[: node.start + 1]}{kept}{member}{end}{outer}{text[node.end - 1 :]}"
+    last = members[-1][1].end
+    rest = text[last : node.end - 1]
+    comma = "" if text.startswith(",", _space(text, last)) else ","
+    tail = rest[len(rest.rstrip()) :] or f"{end}{outer}"
+    return f"{text[:last]}{comma}{rest.rstrip()}{member}{tail}{text[node.end - 1 :]}"
 
 
 def _written(text: str, root: Node, value: Any, level: str) -> str:
@@ -274,6 +252,5 @@ def _unit(text: str, root: Node) -> str:
 
 def _margin(text: str, at: int) -> str:
     """The white space at the beginning of the line."""
-    begin = text.rfind("\n", 0, at) + 1
-    found = re.compile(r"[ \t]*").match(text, begin)
-    return found[0] if found else ""
+    line = text[text.rfind("\n", 0, at) + 1 :]
+    return line[: len(line) - len(line.lstrip(" \t"))]

@@ -18,13 +18,13 @@ import queue
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import IO, Any
 
 from wakebook.base import clock
 from wakebook.base.errors import ModelUnavailable, WakebookError
 from wakebook.base.home import Home
-from wakebook.hosts.backlog import Backlog
-from wakebook.hosts.events import Work, act_of, answer, do
+from wakebook.hosts.backlog import Hooks
 from wakebook.memory import Memory
 from wakebook.service import tools
 from wakebook.service.call import call
@@ -41,7 +41,7 @@ LEAVING = 5.0  # seconds for what still runs when the host has gone
 
 class Link:
     def __init__(self, root: str, host: str, out: IO[str], *, lend: bool = False) -> None:
-        act_of(host, "agent_end")  # a host that has a plugin
+        Hooks.act(host, "agent_end")  # a host that has a plugin
         self._root = root
         self._host = host
         self._out = out
@@ -52,9 +52,7 @@ class Link:
         self._gone = False
         self._local = threading.local()
         self._pool = ThreadPoolExecutor(THREADS, "call")
-        self._behind = Backlog(Home(root).cache, self._do)
-
-    # --- in ------------------------------------------------------------------------------
+        self._hooks = Hooks(Home(root), self._memory, self._worked)
 
     def run(self, lines: IO[str]) -> None:
         """Until the host closes its end. What was accepted is done first."""
@@ -68,7 +66,8 @@ class Link:
         for line in iter(lambda: lines.readline(LARGEST + 1), ""):
             if len(line) > LARGEST:
                 self._failed("line", f"more than {LARGEST >> 20} MiB in one line")
-                self._skip(lines, line)
+                while line and not line.endswith("\n"):
+                    line = lines.readline(LARGEST)
                 continue
             if line.strip():
                 running -= {one for one in running if one.done()}
@@ -86,12 +85,8 @@ class Link:
                 one.result(max(0.0, until - clock.monotonic()))
             except TimeoutError:
                 break
-        self._behind.end()
+        self._hooks.end()
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _skip(self, lines: IO[str], line: str) -> None:
-        while line and not line.endswith("\n"):
-            line = lines.readline(LARGEST)
 
     def _taken(self, line: str) -> Future[None] | None:
         try:
@@ -114,12 +109,9 @@ class Link:
         what = f"{message.get('call')} {message.get('name') or message.get('event') or ''}"
         try:
             self._send({"id": name, "result": self._result(message)})
-        except WakebookError as error:
-            self._failed(what, str(error))
-            self._send({"id": name, "error": str(error)})
         except Exception as error:  # noqa: BLE001 - a hook never breaks its host
-            self._failed(what, f"{type(error).__name__}: {error}")
-            self._send({"id": name, "error": f"{type(error).__name__}: {error}"})
+            self._failed(what, error)
+            self._send({"id": name, "error": _told(error)})
 
     def _result(self, message: dict[str, Any]) -> Any:
         kind = message.get("call")
@@ -136,11 +128,11 @@ class Link:
 
     def _hook(self, event: str, payload: dict[str, Any]) -> Any:
         """The service's answer. What needs a model is done here, if the host lends its own."""
-        if self._lend is None or act_of(self._host, event) == "context":
+        if self._lend is None or self._hooks.act(self._host, event) == "context":
             found = self._served(f"/v1/hooks/{self._host}/{event}", payload, HOOK_SECONDS)
             if found is not None:
                 return found
-        return answer(self._memory(), self._host, event, payload, self._behind)
+        return self._hooks.answer(self._memory(), self._host, event, payload)
 
     def _tool(self, message: dict[str, Any]) -> Any:
         name = str(message.get("name"))
@@ -162,9 +154,8 @@ class Link:
             late = str(error) if isinstance(error, ConnectionError) else ""
             late = late or f"the service did not answer within {seconds:g} s"
             if path.endswith(ONCE):
-                raise WakebookError(
-                    f"{late}: it may be done. Look before you try again."
-                ) from error
+                said = f"{late}: it may be done. Look before you try again."
+                raise WakebookError(said) from error
             self._failed(path, late)
             return None
         if found is None or found[0] >= 300:
@@ -178,31 +169,23 @@ class Link:
             found = self._local.memory = Memory(self._root, lend=self._lend)
         return found
 
-    def _do(self, work: Work) -> None:
-        try:
-            do(self._memory(), work)
-        except WakebookError as error:
-            self._failed(f"{work.act} {work.session}", str(error))
-        except Exception as error:  # noqa: BLE001 - a hook never breaks its host
-            self._failed(f"{work.act} {work.session}", f"{type(error).__name__}: {error}")
-
-    # --- out -----------------------------------------------------------------------------
+    def _worked(self, act: str, about: str, failed: Exception | None) -> None:
+        if failed:
+            self._failed(f"{act} {about.partition('/')[2]}", failed)
 
     def _send(self, message: dict[str, Any]) -> None:
         line = json.dumps(message, ensure_ascii=False, default=str)
         for end in ("\u2028", "\u2029"):  # where Node ends a line
             line = line.replace(end, f"\\u{ord(end):x}")
         data = line.encode("utf-8", "replace").decode("utf-8")
-        with self._writing:
-            try:
-                self._out.write(f"{data}\n")
-                self._out.flush()
-            except (OSError, ValueError):  # the host has gone
-                pass
+        with self._writing, suppress(OSError, ValueError):  # the host has gone
+            self._out.write(f"{data}\n")
+            self._out.flush()
 
-    def _failed(self, what: str, error: str) -> None:
+    def _failed(self, what: str, error: str | Exception) -> None:
+        where = f"hook {self._host} {what}"[:120]
         try:
-            Home(self._root).trace("failure", where=f"hook {self._host} {what}"[:120], error=error)
+            Home(self._root).trace("failure", where=where, error=_told(error))
         except OSError as problem:
             print(f"wakebook: {problem}", file=sys.stderr)
 
@@ -227,3 +210,9 @@ class Link:
         if isinstance(found.get("text"), str):
             return str(found["text"])
         raise ModelUnavailable(f"The host's model does not answer: {found.get('error')}.")
+
+
+def _told(error: str | Exception) -> str:
+    """An error in words: one that we raise on purpose says it all."""
+    plain = isinstance(error, str | WakebookError)
+    return str(error) if plain else f"{type(error).__name__}: {error}"

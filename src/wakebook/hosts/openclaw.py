@@ -72,6 +72,7 @@ _BLOCK = re.compile(
     r".*?<!-- (?:END GENERATED BRIEFING|wakebook:end \S+) -->(?:\r?\n|\Z)",
     re.DOTALL,
 )
+_MISSING = object()
 Place = tuple[str, ...]
 
 
@@ -229,9 +230,6 @@ def _taken_out(where: Where, path: Path, text: str) -> str:
     return text
 
 
-_MISSING = object()
-
-
 def _put(path: Path, text: str, place: Place, value: Any) -> str:
     try:
         return json5.put(text, place, value)
@@ -310,12 +308,11 @@ def _uncron(openclaw: str, key: str) -> int:
 
 def _own_settings(where: Where, note: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"briefing.memory_file": str(note)}
-    state = state_folder(where)
-    known = where.config.hosts.openclaw
+    state, known = state_folder(where), where.config.hosts.openclaw
     folders = [expanded(where, one) for one in known]
-    if not any(one == state or state in one.parents for one in folders):
-        found["hosts.openclaw"] = [*known, str(state)]
-    return found
+    if any(state in (one, *one.parents) for one in folders):
+        return found
+    return found | {"hosts.openclaw": [*known, str(state)]}
 
 
 def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterator[str]:

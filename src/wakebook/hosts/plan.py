@@ -112,7 +112,7 @@ def sessions_in(where: Where, name: str, folder: Path) -> dict[str, Any]:
 # --- checks that several hosts have ------------------------------------------------------
 
 
-def misdirected(where: Where, words: Sequence[str]) -> str:
+def amiss(where: Where, words: Sequence[str]) -> str:
     """What is wrong with a command that a host runs for this home, if anything is."""
     if not where.which(words[0]):
         return f"runs {words[0]}, which is not there"
