@@ -165,7 +165,7 @@ def _read(memory: Memory, path: str) -> None:
     registry = subjects.load(home)
     source = whole.source_of(archive.read(home, path), now)
     scene = Scene(current=related(chains), subjects=registry.names(), ends=True)
-    drafts = whole.read(home, memory.opened.extractor, source, scene)
+    drafts = whole.read(memory.opened.extractor, source, scene)
     with home.locked():
         entries = admitted(home, drafts, source, chains, registry, now)
         batch.append(home, batch.settle(home), source.ref, None, entries)

@@ -23,7 +23,7 @@ from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
 from wakebook.learn.extract import Draft, Extraction, Extractor, Scene, entry_line
 from wakebook.learn.judge.verdict import tainted, why_refused
-from wakebook.learn.select.extractor import UNTOLD, RuleExtractor, handoff_of, selected
+from wakebook.learn.select.extractor import UNTOLD, RuleExtractor, handoff_of
 from wakebook.learn.select.ledger import Ledger
 from wakebook.log.entry import KINDS, SLUG, STATUSES, TYPES, Entry, slugify
 from wakebook.models.chat import Models
@@ -50,18 +50,7 @@ _SUCCESSORS = {
 }
 
 
-class _Nothing(msgspec.Struct, frozen=True):
-    """The model's word for a piece in which nothing is worth keeping."""
-
-
-class _Handoff(msgspec.Struct, frozen=True):
-    content: str
-    detail: str
-    subject: str
-    title: str
-
-
-_Line = Draft | _Handoff | _Nothing
+_Line = Draft | None  # None: the model's word for a piece in which nothing is worth keeping
 
 
 class ModelExtractor:
@@ -114,8 +103,8 @@ class ModelExtractor:
         except NotAsked:
             if not self._models.dry:
                 raise
-            scene = msgspec.structs.replace(scene, ends=ends)
-            return selected(self._home, taken, scene)
+            seen = msgspec.structs.replace(scene, ends=ends)
+            return RuleExtractor(self._home).read(taken, seen)
         if lines.cut and len(taken) > 1:
             raise TooLong("The answer was cut off")
         if not lines.kept:
@@ -123,14 +112,16 @@ class ModelExtractor:
         if lines.cut:
             reason = f"{self.name} was cut off: the end of its answer is missing"
             self._home.trace("rejected", where="extract", reason=reason)
-        drafts = [msgspec.structs.replace(one, by=lines.by) for one in _drafts(lines.kept)]
-        kept = self._judged(drafts, [*earlier, *taken], scene)
+        drafts = [one.with_(by=lines.by) for one in lines.kept if one]
+        lasting = [one for one in drafts if one.type != "handoff"]
+        kept = self._judged(lasting, [*earlier, *taken], scene)
         if not ends:
             return Extraction(drafts=kept, taken=len(taken))
-        handoff = next((one for one in reversed(lines.kept) if isinstance(one, _Handoff)), None)
-        last = self._handoff(handoff, taken, scene, lines.by)
-        title = handoff.title if handoff and last and last[0].content == handoff.content else ""
-        title = "" if tainted(title, [*scene.earlier, *taken]) else title
+        said = [*scene.earlier, *taken]
+        handoff = next((one for one in reversed(drafts) if one.type == "handoff"), None)
+        last = self._handoff(handoff, said, scene, lines.by)
+        title = answer.titles.get(last[0].content, "") if last else ""
+        title = "" if tainted(title, said) else title
         return Extraction(drafts=[*kept, *last], taken=len(taken), title=title)
 
     def _judged(
@@ -144,9 +135,7 @@ class ModelExtractor:
             draft = _linked(_named(draft, shown, scene), by_id, ledger)
             # what it replaces may lend it words: "on the 21st, no longer on the 14th"
             before = [_remark(by_id[old]) for old in draft.replaces if old in by_id]
-            if self._refused(draft, [*before, *shown], scene):
-                continue
-            if not ledger.holds(draft):
+            if not self._refused(draft, [*before, *shown], scene) and not ledger.holds(draft):
                 ledger.add(draft)
                 kept.append(draft)
         return kept
@@ -159,33 +148,22 @@ class ModelExtractor:
         return refusal is not None
 
     def _handoff(
-        self, handoff: _Handoff | None, taken: Sequence[Message], scene: Scene, by: str
+        self, draft: Draft | None, said: Sequence[Message], scene: Scene, by: str
     ) -> list[Draft]:
         """The model's handoff; the rules' one if there is none, or the judge refuses it."""
-        said = [*scene.earlier, *taken]
-        if handoff:
-            draft = Draft(
-                type="handoff",
-                content=handoff.content,
-                detail=handoff.detail,
-                subject=handoff.subject,
-                source=said[-1].id,
-                evidence=(said[-1].turn,),
-                by=by,
-            )
-            if not self._refused(draft, said, scene):
-                return [_named(draft, said, scene)]
+        if draft and not self._refused(draft, said, scene):
+            return [_named(draft, said, scene)]
         ours = handoff_of(said, scene)
         if ours and why_refused(ours, said, tuple(scene.subjects)):  # it quotes what is harmful
-            ours = msgspec.structs.replace(ours, content=UNTOLD, detail="")
-        return [msgspec.structs.replace(ours, by=f"{by}, rules")] if ours else []
+            ours = ours.with_(content=UNTOLD, detail="")
+        return [ours.with_(by=f"{by}, rules")] if ours else []
 
 
 def choose(models: Models, home: Home, config: Config) -> Extractor:
     """The extractor that the settings ask for."""
     if models.has("extract"):
         return ModelExtractor(models, home, config.models.request_tokens)
-    return RuleExtractor()
+    return RuleExtractor(home)
 
 
 class _Answer:
@@ -203,17 +181,18 @@ class _Answer:
         self._context = {message.turn for message in earlier if not message.branch}
         self._known = known
         self._scene = scene
-        self._ends = ends
+        self._last = (*scene.earlier, *taken)[-1] if ends else None
+        self.titles: dict[str, str] = {}  # of a conversation, by its handoff
 
     def missing(self, kept: list[_Line]) -> str:
-        if self._ends and not any(isinstance(line, _Handoff) for line in kept):
+        if self._last and not any(line and line.type == "handoff" for line in kept):
             return 'there is no handoff: {"type":"handoff","content":"...","detail":"..."}'
         return ""
 
     def line(self, raw: dict[str, Any]) -> _Line:
         kind = raw.get("type")
         if kind == "nothing":
-            return _Nothing()
+            return None
         if kind not in TYPES:
             raise ValueError(f"type must be one of {', '.join(TYPES)}")
         content = _text(raw, "content", CONTENT)
@@ -222,9 +201,13 @@ class _Answer:
         detail = _text(raw, "detail", DETAIL)
         subject = self._subject(raw)
         if kind == "handoff":
-            if not self._ends:
-                return _Nothing()
-            return _Handoff(content, detail, subject, _text(raw, "title", 80, cut=True))
+            if self._last is None:
+                return None
+            self.titles[content] = _text(raw, "title", 80, cut=True)
+            said = Draft(
+                type=kind, content=content, source=self._last.id, evidence=(self._last.turn,)
+            )
+            return said.with_(detail=detail, subject=subject)
         evidence = self._evidence(raw)
         status = raw.get("status") if kind == "task" else None
         if kind == "task" and status not in STATUSES:
@@ -289,12 +272,7 @@ def _remark(entry: Entry) -> Message:
 def _named(draft: Draft, shown: Sequence[Message], scene: Scene) -> Draft:
     """Without a new subject that only a suspect passage names."""
     new = draft.subject and draft.subject not in scene.subjects.values()
-    poison = new and tainted(draft.subject, shown)
-    return msgspec.structs.replace(draft, subject="") if poison else draft
-
-
-def _drafts(lines: Sequence[_Line]) -> list[Draft]:
-    return [line for line in lines if isinstance(line, Draft)]
+    return draft.with_(subject="") if new and tainted(draft.subject, shown) else draft
 
 
 def _linked(draft: Draft, known: Mapping[str, Entry], ledger: Ledger) -> Draft:
@@ -308,7 +286,7 @@ def _linked(draft: Draft, known: Mapping[str, Entry], ledger: Ledger) -> Draft:
         task = ledger.best(terms, ("task",), status="open")
         clear = task and (len(terms & task.terms) > 1 or task.terms <= terms)
         replaces = (task.id,) if task and clear else ()
-    return msgspec.structs.replace(draft, replaces=replaces)
+    return draft.with_(replaces=replaces)
 
 
 def _succeeds(draft: Draft, old: Entry, alone: bool) -> bool:

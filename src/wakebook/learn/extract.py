@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -41,22 +41,15 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         return derived_id(self.source, self.type, self.content)
 
+    def with_(self, **changes: Any) -> Draft:
+        return msgspec.structs.replace(self, **changes)
+
     def entry(self, session: str, timestamp: datetime) -> Entry:
         """The draft as an entry of the log, as far as it says itself."""
-        return Entry(
-            id=self.id,
-            timestamp=timestamp,
-            type=self.type,
-            content=self.content,
-            session=session,
-            detail=self.detail,
-            subject=self.subject,
-            replaces=tuple(old for old in self.replaces if old != self.id),
-            status=self.status,
-            kind=self.kind,
-            evidence=self.evidence,
-            by=self.by,
-        )
+        said = msgspec.structs.asdict(self)
+        del said["source"]
+        said["replaces"] = tuple(old for old in self.replaces if old != self.id)
+        return Entry(id=self.id, timestamp=timestamp, session=session, **said)
 
 
 class Scene(msgspec.Struct, frozen=True, kw_only=True):

@@ -48,10 +48,10 @@ class Flushed(msgspec.Struct, frozen=True, kw_only=True):
     due: bool = True  # whether it was done at all
     messages: int = 0  # archived by this flush
     entries: int = 0  # learned by this flush
-    round: int | None = None  # how often the host has compacted it, as far as anybody knows
+    round: int | None = None  # how often the host has compacted it, as far as Wakebook knows
     why: str = ""  # why nothing was saved, or what is wrong
     note: str = ""  # what is still to come
-    kept: bool = True  # otherwise it is of a kind that nobody keeps, and nothing was saved
+    kept: bool = True  # otherwise it is of a kind that is not kept, and nothing was saved
 
 
 def flush_due(
@@ -86,25 +86,17 @@ def _threshold(window: int, settings: Flush) -> int:
     return left if left > 0 else max(1, window // 2)
 
 
-# --- rounds ------------------------------------------------------------------------------
-
-
 def rounds(sessions: Sequence[Session], config: Config) -> int | None:
     """How often a session's source says that it was compacted. None: it does not say."""
+    if any(session.host in SILENT for session in sessions):
+        return None
     limit = config.capture.max_record_megabytes << 20
-    count = 0
-    for session in sessions:
-        if session.host in SILENT:
-            return None
-        try:
-            for record in format_of(session).records(session, 0, limit, False):
-                count += sum(
-                    isinstance(event, Boundary) and event.kind == "compaction"
-                    for event in record.events
-                )
-        except TranscriptError:
-            return None  # the catch-up meets the same error and reports it
-    return count
+    every = (format_of(session).records(session, 0, limit, False) for session in sessions)
+    try:
+        events = (event for records in every for record in records for event in record.events)
+        return sum(isinstance(event, Boundary) and event.kind == "compaction" for event in events)
+    except TranscriptError:
+        return None  # the catch-up meets the same error and reports it
 
 
 def flushed_at(state: State, sessions: Sequence[Session]) -> int | None:
@@ -118,15 +110,10 @@ def mark(home: Home, sessions: Sequence[Session], done: int) -> None:
     with home.locked():
         state = after = settle(home)
         for session in sessions:
-            known = state.sessions.get(session.ref)
-            if known:
-                marked = msgspec.structs.replace(known, flushed=done)
-                after = after.with_session(session.ref, marked)
+            if known := state.sessions.get(session.ref):
+                after = after.with_session(session.ref, known.with_(flushed=done))
         if after != state:
             states.save(home, after)
-
-
-# --- the check ---------------------------------------------------------------------------
 
 
 def save(

@@ -25,10 +25,9 @@ from wakebook.capture import state as states
 from wakebook.capture import window as windows
 from wakebook.capture.state import Failure, Window, holds_memories
 from wakebook.capture.transcript import Message
-from wakebook.learn import entries as found_entries
-from wakebook.learn.entries import Source, admitted, complete, project, related, settle
+from wakebook.learn.entries import Source, admitted, append, complete, project, related, settle
 from wakebook.learn.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
-from wakebook.learn.select.extractor import handoff_of, selected
+from wakebook.learn.select.extractor import RuleExtractor, handoff_of
 from wakebook.log import forgotten, subjects
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
@@ -177,17 +176,14 @@ def _known(window: Window, chains: Chains) -> int:
 
 def _extracted(work: Work, before: _Before, earlier: Failure | None) -> tuple[Extraction, int]:
     """What was found, and whether rules had to stand in."""
-    if before.verbatim:
-        return before.verbatim.read(before.fresh, before.scene), 0
-    if work.extractor.name == RULES:
-        return selected(work.home, before.fresh, before.scene, work.extractor), 0
+    reader = before.verbatim or work.extractor
     try:
-        return work.extractor.read(before.fresh, before.scene), 0
+        return reader.read(before.fresh, before.scene), 0
     except ModelError as error:
         if not _enough(error, earlier, work.now):
             raise
         work.home.trace("covered", session=before.source.ref, reason=str(error))
-        return selected(work.home, before.fresh, before.scene), 1
+        return RuleExtractor(work.home).read(before.fresh, before.scene), 1
 
 
 def _enough(error: ModelError, earlier: Failure | None, now: datetime) -> bool:
@@ -267,7 +263,7 @@ def _kept(
             failure=None,
             touched_at=work.now,
         )
-        found_entries.append(work.home, state, ref, after, entries)
+        append(work.home, state, ref, after, entries)
     closed = (window.path,) if ends else ()
     report = Report(ref=ref, entries=len(entries), closed=closed, covered=covered)
     left = complete(before.source.turns) > window.extracted
@@ -277,7 +273,7 @@ def _kept(
 def _marked(drafts: Sequence[Draft]) -> list[Draft]:
     """With a note on the handoff that rules have read a part of the window, found or not."""
     return [
-        msgspec.structs.replace(draft, by=f"{draft.by}{PARTLY}")
+        draft.with_(by=f"{draft.by}{PARTLY}")
         if draft.type == "handoff" and draft.by != RULES
         else draft
         for draft in drafts
@@ -311,7 +307,7 @@ def _sketch(home: Home, before: _Before, entries: Sequence[Entry]) -> Draft | No
     kept = forgotten.load(home).without(entry, words.terms)
     if kept is None:
         return None
-    return msgspec.structs.replace(draft, content=kept.content, detail=kept.detail)
+    return draft.with_(content=kept.content, detail=kept.detail)
 
 
 def _drawn(window: Window, sketch: Draft | None) -> Window:

@@ -17,23 +17,29 @@ import msgspec
 
 from wakebook.base import clock
 from wakebook.base.errors import ConfigError, ModelError, NotFound, TranscriptError
-from wakebook.base.home import Home
 from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.capture.archive import Transcript
 from wakebook.capture.state import State
-from wakebook.capture.transcript import Message
-from wakebook.learn import entries as batch
-from wakebook.learn import extract as likeness
-from wakebook.learn.entries import Source, admitted, project, related
-from wakebook.learn.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
+from wakebook.learn.entries import Source, admitted, append, project, related, settle
+from wakebook.learn.extract import (
+    MUCH,
+    PARTLY,
+    RULES,
+    Draft,
+    Extractor,
+    Scene,
+    after,
+    likeness,
+    matches,
+)
 from wakebook.learn.reading import Report, Work
-from wakebook.learn.select.extractor import selected
 from wakebook.log import subjects
 from wakebook.log.chains import Chains, resolve
 from wakebook.log.entry import Entry, derived_id
 
 AGAIN = "upgrade"  # `by` of what holds again
+PATIENCE = 3  # failures in a row
 
 
 def candidates(chains: Chains, state: State, session: str = "") -> list[str]:
@@ -82,12 +88,12 @@ def _read(
         subject=registry.for_entry(subject_of(front, old)),
         ends=True,
     )
-    return read(work.home, work.extractor, source, scene)
+    return read(work.extractor, source, scene)
 
 
 def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[str]) -> Report:
     with work.home.locked():
-        state = batch.settle(work.home)
+        state = settle(work.home)
         chains = work.ledger.chains()
         old = [entry for entry in chains.entries if entry.transcript == source.path]
         if {entry.id for entry in old} != expected:
@@ -102,31 +108,31 @@ def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[
         progress = state.sessions.get(known)
         if progress:
             ours = sum(entry.session == source.session for entry in entries)
-            progress = msgspec.structs.replace(progress, entries=progress.entries + ours)
-        batch.append(work.home, state, known, progress, entries)
+            progress = progress.with_(entries=progress.entries + ours)
+        append(work.home, state, known, progress, entries)
     return Report(ref=source.ref, entries=len(entries))
 
 
 def _chained(drafts: Sequence[Draft], old: Sequence[Entry], chains: Chains) -> list[Draft]:
     """The drafts with what they replace; without those that something newer has replaced."""
-    matches = likeness.matches(drafts, old)
-    left = [entry.id for entry in old if entry.id not in {one.id for one in matches.values()}]
+    alike = matches(drafts, old)
+    left = [entry.id for entry in old if entry.id not in {one.id for one in alike.values()}]
     renamed: dict[str, str] = {}  # drafts whose id was taken
     dropped: set[str] = set()
     found: list[Draft] = []
     for draft in drafts:
         if draft.type == "handoff":
             stale = [identity for identity in left if _by_rules(chains, identity)]
-            found.append(_apart(msgspec.structs.replace(draft, replaces=tuple(stale)), chains))
+            found.append(_apart(draft.with_(replaces=tuple(stale)), chains))
             continue
-        match = matches.get(draft.id)
+        match = alike.get(draft.id)
         replaces = [renamed.get(one, one) for one in draft.replaces]
         replaces += [match.id] if match else []
         if dropped.intersection(replaces) or _overtaken(draft, match, old, chains):
             dropped.add(draft.id)
             continue
         replaced = tuple(dict.fromkeys(replaces))
-        apart = _apart(msgspec.structs.replace(draft, replaces=replaced), chains)
+        apart = _apart(draft.with_(replaces=replaced), chains)
         renamed[draft.id] = apart.id
         found.append(apart)
     return found
@@ -136,9 +142,7 @@ def _overtaken(draft: Draft, match: Entry | None, old: Sequence[Entry], chains: 
     """Whether somebody else has had a later word on what a draft says."""
     if match is not None:
         return _elsewhere(match, chains)
-    return any(
-        likeness.likeness(draft, one) >= likeness.MUCH and _elsewhere(one, chains) for one in old
-    )
+    return any(likeness(draft, one) >= MUCH and _elsewhere(one, chains) for one in old)
 
 
 def _elsewhere(entry: Entry, chains: Chains) -> bool:
@@ -156,7 +160,7 @@ def _apart(draft: Draft, chains: Chains) -> Draft:
     """A draft in the very words of an old entry, with an id of its own."""
     if draft.id not in chains.by_id:
         return draft
-    return msgspec.structs.replace(draft, source=f"{draft.source}/{AGAIN}/{draft.by}")
+    return draft.with_(source=f"{draft.source}/{AGAIN}/{draft.by}")
 
 
 def _without(chains: Chains, path: str) -> Chains:
@@ -179,12 +183,6 @@ def _revived(chains: Chains, path: str, new: Sequence[Entry]) -> list[Entry]:
     return found
 
 
-# -----------------------------------------------------------------------------
-# Upgrade: every transcript that rules have read is read again by a model, oldest first.
-
-PATIENCE = 3  # failures in a row
-
-
 class Upgraded(msgspec.Struct, frozen=True, kw_only=True):
     transcripts: int = 0  # that were read again
     entries: int = 0  # that came out of it
@@ -193,6 +191,7 @@ class Upgraded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None]) -> Upgraded:
+    """Every transcript that rules have read is read again by a model, oldest first."""
     if work.extractor.name == RULES:
         raise ConfigError(
             "No model reads conversations: name one as main in [models] of config.toml, "
@@ -224,11 +223,9 @@ def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None])
     return Upgraded(transcripts=done, entries=entries, failed=failed)
 
 
-# -----------------------------------------------------------------------------
-# Whole: an archived transcript read by itself, from its first turn to its last.
-#
-# Whoever reads a transcript again (an upgrade, a rebuild) reads it here, so that both see what
-# the sweep saw: its turns, the log as it was, and the project that it was about.
+# --- a transcript read by itself, from its first turn to its last ----------------------------
+# An upgrade and a rebuild both read it here, so that both see what catching up saw: its turns, the
+# log as it was, and the project that it was about.
 
 
 def source_of(transcript: Transcript, now: datetime) -> Source:
@@ -257,12 +254,7 @@ def subject_of(front: Mapping[str, object], old: Iterable[Entry], cwd: str = "")
 
 
 def read(
-    home: Home,
-    extractor: Extractor,
-    source: Source,
-    scene: Scene,
-    first: int = 0,
-    last: int | None = None,
+    extractor: Extractor, source: Source, scene: Scene, first: int = 0, last: int | None = None
 ) -> list[Draft]:
     """What an extractor finds in the turns from `first` on, piece by piece as it takes them.
 
@@ -273,20 +265,10 @@ def read(
     drafts: list[Draft] = []
     while first < stop or (first == stop == len(said) and scene.ends and not drafts):
         known = [draft.entry(source.session, source.last_at) for draft in drafts]
-        seen = Scene(
-            earlier=said[:first],
-            current=after(scene.current, known) if known else scene.current,
-            subjects=scene.subjects,
-            subject=scene.subject,
-            ends=scene.ends and stop == len(said),
-        )
-        found = _asked(home, extractor, said[first:stop], seen)
+        current = after(scene.current, known) if known else scene.current
+        ends = scene.ends and stop == len(said)
+        seen = msgspec.structs.replace(scene, earlier=said[:first], current=current, ends=ends)
+        found = extractor.read(said[first:stop], seen)
         drafts += found.drafts
         first += max(found.taken, 1)
     return drafts
-
-
-def _asked(home: Home, extractor: Extractor, fresh: Sequence[Message], scene: Scene) -> Extraction:
-    if extractor.name == RULES:  # they obey nobody, but they quote
-        return selected(home, fresh, scene, extractor)
-    return extractor.read(fresh, scene)

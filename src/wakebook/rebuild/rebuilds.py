@@ -19,6 +19,7 @@ from wakebook.history.history import History
 from wakebook.history.repository import Repository
 from wakebook.learn.entries import settle
 from wakebook.learn.extract import RULES, Extractor
+from wakebook.learn.select.extractor import RuleExtractor
 from wakebook.log import forgotten, log, subjects
 from wakebook.log.chains import resolve
 from wakebook.log.entry import encode
@@ -148,8 +149,6 @@ class Rebuilds:
                 )
             reader = ModelExtractor(models, self._home, config.models.request_tokens)
         else:
-            from wakebook.learn.select.extractor import RuleExtractor
-
             reader = RuleExtractor()
         git = self._history.git()
         return Builder(self._home, config, git, reader, calls, opened.now()), models
@@ -296,9 +295,10 @@ class Builder:
 
     def _replay(self, scratch: Home, journal: Journal) -> Replay:
         main = resolve(log.read(self._home).entries)
-        given = (self._home, scratch, self._extractor, main, journal, self._calls)
         if self._extractor.name == RULES:
-            return InOrder(*given)
+            rules = RuleExtractor(scratch)
+            return InOrder(self._home, scratch, rules, main, journal, self._calls)
+        given = (self._home, scratch, self._extractor, main, journal, self._calls)
         rounds = InRounds(*given)
         rounds.together = self._config.models.concurrency
         return rounds

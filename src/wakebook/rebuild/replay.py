@@ -308,7 +308,7 @@ class InOrder(Replay):
             if last is not None and last <= first:
                 return
             scene = self._scene(path, subject, step.ends)
-            drafts = reread.read(self._scratch, self._extractor, source, scene, first, last)
+            drafts = reread.read(self._extractor, source, scene, first, last)
         except TranscriptError as error:
             self._open.pop(path, None)
             self._stays(path, str(error))
@@ -412,7 +412,7 @@ class InRounds(Replay):
         try:
             source, _ = self._source(item.path)
             assert scene is not None
-            return source, reread.read(self._scratch, self._extractor, source, scene)
+            return source, reread.read(self._extractor, source, scene)
         except (ModelError, TranscriptError) as error:
             return error
 

@@ -16,7 +16,7 @@ import msgspec
 from wakebook.base import words
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
-from wakebook.learn.extract import RULES, Draft, Extraction, Extractor, Scene, after
+from wakebook.learn.extract import RULES, Draft, Extraction, Scene, after
 from wakebook.learn.judge.verdict import suspicious
 from wakebook.learn.select import loops, wording
 from wakebook.learn.select.ledger import Finding, Ledger, Turn, subject
@@ -33,6 +33,10 @@ _RECENT = 3  # user messages that "scratch that" may mean
 class RuleExtractor:
     name = RULES
 
+    def __init__(self, home: Home | None = None) -> None:
+        """`home`: where a refusal is traced. Without one, drafts are not judged."""
+        self._home = home
+
     def read(self, fresh: Sequence[Message], scene: Scene) -> Extraction:
         drafts = self.extract(fresh, scene)
         if scene.ends:
@@ -42,6 +46,9 @@ class RuleExtractor:
                 current=after(scene.current, new), subjects=scene.subjects, subject=scene.subject
             )
             drafts += self.close(said, whole)
+        if self._home:
+            users = {one.id for one in (*scene.earlier, *fresh) if one.role == "user"}
+            drafts = _judged(self._home, drafts, users)
         return Extraction(drafts=drafts, taken=len(fresh))
 
     def extract(self, messages: Sequence[Message], scene: Scene) -> list[Draft]:
@@ -262,24 +269,18 @@ def _line(name: str, text: str) -> str:
 UNTOLD = "Where this session stopped was not written down: see its transcript"
 
 
-def selected(
-    home: Home, fresh: Sequence[Message], scene: Scene, rules: Extractor | None = None
-) -> Extraction:
-    """What rules find and may be kept."""
-    found = (rules or RuleExtractor()).read(fresh, scene)
-    users = {message.id for message in (*scene.earlier, *fresh) if message.role == "user"}
+def _judged(home: Home, drafts: Iterable[Draft], users: set[str]) -> list[Draft]:
+    """The drafts that may be kept. `users`: the messages that a user has said."""
     kept: list[Draft] = []
-    for draft in found.drafts:
+    for draft in drafts:
         if draft.type == "handoff":
             kept.append(_quotable(draft))
-            continue
-        why = suspicious(f"{draft.content}\n{draft.detail}", draft.source in users)
-        if why:
+        elif why := suspicious(f"{draft.content}\n{draft.detail}", draft.source in users):
             reason = f"{why}: {one_line(draft.content, 100)!r}"
             home.trace("refused", where="rules", kind="poisoned", reason=reason)
         else:
             kept.append(draft)
-    return msgspec.structs.replace(found, drafts=kept)
+    return kept
 
 
 def handoff_of(said: Sequence[Message], scene: Scene) -> Draft | None:
