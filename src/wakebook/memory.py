@@ -351,11 +351,13 @@ class Memory:
 
     def forget(self, names: Sequence[str], *, chain: bool = False) -> Forgetting:
         """Take entries out of the log for good: they leave the notes and the index, too."""
-        from wakebook.upkeep.forget import forget, still_there, untold
+        from wakebook.notes.condensed import forgetting
+        from wakebook.upkeep.forget import drafts, forget, still_there, untold
 
+        steps = (forgetting, drafts)  # what each room takes back
         with self.opened.writing():
             going = self.plan_forget(names, chain=chain)
-            forget(self.home, self.history.git(), going, clock.now())
+            forget(self.home, self.history.git(), going, clock.now(), steps)
         untold(self.home)
         self.opened.quietly("notes", lambda: self.notes.update(full=True))
         self._followed()
@@ -370,11 +372,12 @@ class Memory:
 
     def undo(self) -> Undone:
         """Take the last rewrite back."""
+        from wakebook.notes.condensed import taken_back
         from wakebook.upkeep.undo import undo
 
         with self.opened.writing():
             git, quietly = self.history.git(), self.opened.quietly
-            done = undo(git, clock.now())
+            done = undo(git, (taken_back,))
             self.notes.wanted_back(done.restored, done.removed)
             quietly("notes", lambda: self.notes.update(full=True))
             quietly("brief", lambda: self.notes.brief(ask=False))

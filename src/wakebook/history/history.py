@@ -225,9 +225,9 @@ class History:
         names = f"{ours[0].name} as it was" if len(ours) == 1 else f"{len(ours)} notes as they were"
         self._commit("memory", names, ours, checked=False)
 
-    def log(self, summary: str) -> None:
-        """Commit the log and the registry, around a rewrite of both."""
-        self._commit("maintenance", summary, [self.home.log, self.home.subjects])
+    def log(self, summary: str, *more: Path) -> None:
+        """Commit the log, the registry and more, around a rewrite of them."""
+        self._commit("maintenance", summary, [self.home.log, self.home.subjects, *more])
 
     def backup(self, summary: str, paths: Sequence[Path]) -> str | None:
         """Commit files as they are, whatever the checks say. Raises GitError if that fails."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -43,6 +44,25 @@ class Change(msgspec.Struct, frozen=True):
     path: str
     added: int
     removed: int
+
+
+class Versions(NamedTuple):
+    """A file that a commit changed."""
+
+    name: str
+    now: bytes | None
+    then: bytes | None  # as the commit left it
+    before: bytes | None
+
+
+class Put(NamedTuple):
+    """What a file becomes when a change of it is taken back."""
+
+    data: bytes | None  # None: the file goes
+    clash: bool = False  # it has changed in the same place since
+
+
+CLASH = Put(None, clash=True)
 
 
 def commits(repository: Repository, *arguments: str, below: Sequence[str] = (".",)) -> list[Commit]:
@@ -178,11 +198,24 @@ def empty_tree(repository: Repository) -> str:
     return repository.git("hash-object", "-t", "tree", "/dev/null").strip()
 
 
-def merged(repository: Repository, ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
-    """Two changes of one text, put together; None where they contradict each other."""
+def versions(repository: Repository, commit: str) -> list[Versions]:
+    """The files that a commit changed, as they were before, then and now."""
+    found: list[Versions] = []
+    for name in [change.path for change in changes(repository, f"{commit}^", commit, (".",))]:
+        path = repository.root / name
+        now = path.read_bytes() if path.exists() else None
+        then, before = (repository.show(one, name) for one in (commit, f"{commit}^"))
+        found.append(Versions(name, now, then, before))
+    return found
+
+
+def put_back(repository: Repository, file: Versions) -> Put:
+    """A text without what a commit changed, and with every change since."""
+    if file.now is None or file.then is None or file.before is None:
+        return CLASH
     with tempfile.TemporaryDirectory(prefix="wakebook-merge-") as folder:
         paths = [Path(folder, name) for name in ("ours", "base", "theirs")]
-        for path, data in zip(paths, (ours, base, theirs), strict=True):
+        for path, data in zip(paths, (file.now, file.then, file.before), strict=True):
             path.write_bytes(data)
         done = repository.attempt("merge-file", "--stdout", *map(str, paths))
-    return done.data if done.code == 0 else None
+    return Put(done.data) if done.code == 0 else CLASH

@@ -4,20 +4,27 @@ A rewrite says in fewer lines what a block's items said until then. It is kept a
 the entries that each stands for, and what it left out; it is applied whenever the block is
 written. A line holds while all of its entries do, and where one does not, the others are told one
 by one again. What came later is told as usual. What is pinned or open is never left out.
+
+Here is also how a rewrite is taken back: its record, and in the notes the blocks that it changed.
+Whatever stands outside of blocks is the author's own, and stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 
 import msgspec
 
+from wakebook.base import markdown
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
+from wakebook.history.revisions import CLASH, Put, Versions
 from wakebook.notes.item import Item
 
 NAME = "condensed.json"
+FRONT = ("updated", "line_count", "sessions")  # keys of frontmatter that Wakebook keeps current
 
 
 class Kept(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -56,8 +63,12 @@ def load(home: Home) -> Condensed:
 
 
 def save(home: Home, condensed: Condensed) -> None:
-    data = msgspec.json.encode(dict(sorted(condensed.blocks.items())))
-    home.replace(home.root / NAME, msgspec.json.format(data, indent=1) + b"\n")
+    home.replace(home.root / NAME, _encoded(condensed.blocks))
+
+
+def _encoded(blocks: Mapping[str, Rewrite]) -> bytes:
+    data = msgspec.json.encode(dict(sorted(blocks.items())))
+    return msgspec.json.format(data, indent=1) + b"\n"
 
 
 def apply(items: Sequence[Item], rewrite: Rewrite | None) -> list[Item]:
@@ -101,3 +112,119 @@ def _merged(kept: Kept, by_id: Mapping[str, Item], first: Item) -> Item:
         weight=max(item.weight for item in items),
         rewritten=True,
     )
+
+
+# --- forgetting --------------------------------------------------------------------------
+
+
+def without(told: Condensed, gone: Collection[str]) -> Condensed:
+    """Without the lines that stand for something that is forgotten. What else such a line stood
+    for is told one by one again."""
+    return Condensed(
+        {
+            name: msgspec.structs.replace(
+                one,
+                lines=tuple(line for line in one.lines if not set(line.ids) & set(gone)),
+                dropped=tuple(other for other in one.dropped if other not in gone),
+            )
+            for name, one in told.blocks.items()
+        }
+    )
+
+
+def forgetting(
+    home: Home, ids: Collection[str], transcripts: Collection[str]
+) -> Callable[[], list[Path]]:
+    """The notes' step of forgetting. A record that cannot be read stops it."""
+    told = load(home)
+
+    def take_back() -> list[Path]:
+        left = without(told, ids)
+        if left != told:
+            save(home, left)
+        return [home.root / NAME]
+
+    return take_back
+
+
+# --- taking a rewrite back ---------------------------------------------------------------
+
+
+def taken_back(file: Versions, gone: Collection[str]) -> Put | None:
+    """A file without what a rewrite changed. None: as git puts texts together."""
+    now, then, before = file.now, file.then, file.before
+    record = file.name == NAME
+    forgot = record and any(one.encode() in (before or b"") for one in gone)
+    if not forgot and _own(now) == _own(then) and _only_blocks(then, before):
+        return Put(before)  # what is generated is written anew afterwards
+    if record:
+        return _record_back(file, gone)
+    if now is None or then is None or before is None:
+        return CLASH
+    text, made, earlier = map(_text, (now, then, before))
+    if not markdown.names(made):
+        return None
+    try:
+        for name in markdown.names(text):
+            old, new, there = (markdown.block(one, name) for one in (earlier, made, text))
+            if there and new and there.lines == new.lines:  # otherwise it is written anew
+                text = markdown.put(text, name, old.lines if old else [])
+    except markdown.BrokenBlock:
+        return None
+    return Put(text.encode("utf-8", "surrogateescape"))
+
+
+def _record_back(file: Versions, gone: Collection[str]) -> Put:
+    """The record without what a rewrite put down; a clash if a later rewrite builds on it.
+
+    What was forgotten since does not come back.
+    """
+    decoder = msgspec.json.Decoder(dict[str, Rewrite])
+    try:
+        current, made, earlier = (
+            without(Condensed(decoder.decode(data or b"{}")), gone).blocks
+            for data in (file.now, file.then, file.before)
+        )
+    except msgspec.MsgspecError:
+        return CLASH
+    for key, value in made.items():
+        if earlier.get(key) == value:
+            continue
+        if current.get(key) != value:
+            return CLASH
+        if key in earlier:
+            current[key] = earlier[key]
+        else:
+            del current[key]
+    return Put(_encoded(current))
+
+
+def _own(data: bytes | None) -> str | None:
+    """What is not generated in a note: everything outside of its blocks, but for its dates."""
+    if data is None:
+        return None
+    text = _text(data)
+    try:
+        for name in markdown.names(text):
+            text = markdown.put(text, name, [])
+    except markdown.BrokenBlock:
+        return _text(data)
+    return markdown.set_front(text, dict.fromkeys(FRONT, ""))
+
+
+def _only_blocks(then: bytes | None, before: bytes | None) -> bool:
+    """Whether a rewrite changed nothing but generated blocks, or a file that has none."""
+    if then is None or before is None or not markdown.names(_text(then)):
+        return True
+    return _own_lines(then) == _own_lines(before)
+
+
+def _own_lines(data: bytes) -> list[str]:
+    """The lines that are not generated, wherever the blocks stand between them."""
+    own = (_own(data) or "").splitlines()
+    marks = markdown.marker_lines(own)
+    return [line for number, line in enumerate(own) if line.strip() and number not in marks]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")

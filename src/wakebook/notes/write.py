@@ -30,7 +30,7 @@ from wakebook.log.subjects import Registry
 from wakebook.notes import condensed, follow, item
 from wakebook.notes import page as pages
 from wakebook.notes.book import Block, Book
-from wakebook.notes.condensed import Condensed
+from wakebook.notes.condensed import FRONT, Condensed
 from wakebook.notes.follow import Before, move
 from wakebook.notes.item import Line
 from wakebook.store.catalogue import Catalogue, destroy
@@ -38,7 +38,6 @@ from wakebook.store.catalogue import Catalogue, destroy
 VERSION = 1  # of how notes look: another one writes all of them anew
 KNOWLEDGE, ARCHIVE = "knowledge", "archive"
 OURS = ("context", "progress", "notes", "person", "reference", "procedures")
-FRONT = ("updated", "line_count", "sessions")  # keys whose values are kept current
 
 Progress = Callable[[str, int, int], None]
 
