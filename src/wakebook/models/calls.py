@@ -109,7 +109,7 @@ class Calls:
 
 
 def _ends_whole(path: Path) -> bool:
-    """Whether the last line is complete. Half a line that a crash left takes nothing with it."""
+    """Whether the last line is complete, and not the half that a crash left."""
     try:
         with path.open("rb") as stream:
             stream.seek(-1, os.SEEK_END)

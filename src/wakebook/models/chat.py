@@ -231,16 +231,10 @@ class Models:
             raise NotAsked("This is a dry run: no model was asked.")
         model = self._model(name)
         model.ready()
-        call = Call(
-            at=clock.iso(clock.now()),
-            operation=asked.operation,
-            model=name,
-            prompt=asked.label,
-            outcome="ok",
-            repair=repair,
-        )
+        at, what, label = clock.iso(clock.now()), asked.operation, asked.label
+        call = Call(at=at, operation=what, model=name, prompt=label, outcome="ok", repair=repair)
         with self._slots:
-            self._allow(name, question, asked.operation)
+            self._allow(name, question, what)
             began = clock.monotonic()
             try:
                 reply = model.ask(question)
@@ -255,9 +249,9 @@ class Models:
             counted = self._counted(name, question, reply)
             self._note(call, began, outcome=worth, error=reply.refused, **counted)
         if reply.refused:
-            raise BadModelOutput(f"{name} refuses to answer ({asked.label}): {reply.refused[:200]}")
+            raise BadModelOutput(f"{name} refuses to answer ({label}): {reply.refused[:200]}")
         if not reply.text.strip() and asked.output == "text":
-            raise BadModelOutput(f"{name} gave an empty answer ({asked.label}).")
+            raise BadModelOutput(f"{name} gave an empty answer ({label}).")
         return reply
 
     def _model(self, name: str) -> Model:
@@ -284,24 +278,21 @@ class Models:
                 self._home.trace("failure", where="budget", error=message)
                 self.troubles.append(message)
                 raise NotAsked(message)
-        failed = self._failed(name, operation)
-        if failed and not self.insist:
-            raise LeftAlone(self._pause(failed))
+        why = self._left_alone(name, operation)
+        if why and not self.insist:
+            raise LeftAlone(why)
 
-    def _failed(self, name: str, operation: str = "") -> Call | None:
-        settings = self._config.models
+    def _left_alone(self, name: str, operation: str = "") -> str:
+        """Why a model that failed too often is not asked now; "" if it is."""
+        settings, now = self._config.models, clock.now()
         pause = timedelta(minutes=settings.pause_minutes)
-        hurried = operation in HURRIED
-        return self.calls.paused(name, clock.now(), settings.failures, pause, hurried)
-
-    def _pause(self, failed: Call) -> str:
-        settings = self._config.models
-        last = clock.parse(failed.at)
-        assert last is not None
-        until = clock.iso(last + timedelta(minutes=settings.pause_minutes))
+        failed = self.calls.paused(name, now, settings.failures, pause, operation in HURRIED)
+        last = clock.parse(failed.at) if failed else None
+        if failed is None or last is None:
+            return ""
         times = f"{settings.failures} times in a row" if settings.failures > 1 else "once"
         return (
-            f"{failed.model} failed {times} and is left alone until {until} "
+            f"{name} failed {times} and is left alone until {clock.iso(last + pause)} "
             f"(`catch-up --retry-failed` asks at once). Its last error: {failed.error}"
         )
 
@@ -368,10 +359,9 @@ class Models:
 
     def problems(self) -> list[str]:
         """What `status` should say: a model left alone, a budget, a price that is not known."""
-        found = []
+        found: list[str] = []
         for name in dict.fromkeys(filter(None, (self.name("main"), self.name("cheap")))):
-            failed = self._failed(name)
-            found += [self._pause(failed)] if failed else []
+            found += filter(None, [self._left_alone(name)])
             try:
                 self.price(name)
                 self._model(name).ready()
@@ -385,8 +375,7 @@ class Models:
                 )
         if self.name("main"):
             found += [one.problem for one in self.prompts() if one.problem]
-        warning = self.budget()
-        return found + ([warning] if warning else [])
+        return [*found, *filter(None, [self.budget()])]
 
 
 def _used_up(limit: float, spent: float) -> str:

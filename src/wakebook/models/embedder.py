@@ -1,12 +1,9 @@
 """Embedder: text in, vectors out. The one interface, and which one is used.
 
-Vectors of two models are never compared: an embedder's `name` says all that its vectors
-depend on, and an index remembers the name that it was made with. Rows have unit length
-and one dimension for the life of the embedder; an empty text is all zeros.
-
-Nothing leaves the machine unless config.toml or a variable of Wakebook's own says so. A key
-that lies in the environment for other programs (OPENAI_API_KEY) is used only if config.toml
-names its provider.
+Vectors of two models are never compared: an embedder's `name` says all that its vectors depend
+on, and an index remembers it. Rows have unit length and one dimension for the life of the
+embedder; an empty text is all zeros. Nothing leaves the machine unless config.toml or a variable
+of Wakebook's own says so: OPENAI_API_KEY is used only if config.toml names its provider.
 """
 
 from __future__ import annotations

@@ -31,10 +31,8 @@ def make(provider: str, settings: config.Embedding) -> Onnx | SentenceTransforme
 
 
 def onnx_file(folder: Path) -> Path | None:
-    for name in ("model.onnx", "onnx/model.onnx"):
-        if (folder / name).is_file():
-            return folder / name
-    return None
+    files = (folder / "model.onnx", folder / "onnx" / "model.onnx")
+    return next((path for path in files if path.is_file()), None)
 
 
 class Onnx:
@@ -93,11 +91,9 @@ class Onnx:
 def _run(numpy: Any, session: Any, encoded: Any, by_first: bool) -> Any:
     """One row a text: the model's own sentence vector, or its tokens pooled."""
     mask = numpy.array([item.attention_mask for item in encoded], dtype="int64")
-    known = {
-        "input_ids": numpy.array([item.ids for item in encoded], dtype="int64"),
-        "attention_mask": mask,
-        "token_type_ids": numpy.array([item.type_ids for item in encoded], dtype="int64"),
-    }
+    ids = numpy.array([item.ids for item in encoded], dtype="int64")
+    types = numpy.array([item.type_ids for item in encoded], dtype="int64")
+    known = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
     names = [item.name for item in session.get_outputs()]
     wanted = "sentence_embedding" if "sentence_embedding" in names else names[0]
     feed = {item.name: known[item.name] for item in session.get_inputs()}
@@ -118,12 +114,11 @@ class SentenceTransformers:
         self._model: Any = None
         self._dead = ""
         folder = config.expand(settings.model)
-        self._place = str(folder) if folder.is_dir() else settings.model
-        self.name = (
-            _named("sentence-transformers", folder, settings)
-            if folder.is_dir()
-            else text.identity(f"sentence-transformers/{settings.model}", settings)
-        )
+        self._place = settings.model
+        self.name = text.identity(f"sentence-transformers/{settings.model}", settings)
+        if folder.is_dir():
+            self._place = str(folder)
+            self.name = _named("sentence-transformers", folder, settings)
 
     def __repr__(self) -> str:
         return f"SentenceTransformers({self.name!r})"
@@ -193,15 +188,13 @@ def _checked(
 def _named(kind: str, folder: Path, settings: config.Embedding) -> str:
     """The folder's name with a mark of what is in it: another model there is another name."""
     mark = hashlib.sha256()
-    largest, most = None, -1
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            size = path.stat().st_size
-            mark.update(f"{path.relative_to(folder)}\0{size}\0".encode())
-            if size > most:
-                largest, most = path, size
-    if largest:
-        with largest.open("rb") as stream:  # the weights, from three places
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    sizes = [path.stat().st_size for path in files]
+    for path, size in zip(files, sizes, strict=True):
+        mark.update(f"{path.relative_to(folder)}\0{size}\0".encode())
+    if files:
+        most = max(sizes)
+        with files[sizes.index(most)].open("rb") as stream:  # the weights, from three places
             for place in (0, most // 2, max(0, most - SAMPLE)):
                 stream.seek(place)
                 mark.update(stream.read(SAMPLE))
@@ -210,14 +203,9 @@ def _named(kind: str, folder: Path, settings: config.Embedding) -> str:
 
 def _longest(folder: Path) -> int:
     """How many tokens the model takes."""
-    for name, field in (
-        ("sentence_bert_config.json", "max_seq_length"),
-        ("config.json", "max_position_embeddings"),
-    ):
-        value = _json(folder / name).get(field)
-        if isinstance(value, int) and value > 8:
-            return value
-    return LONGEST
+    first = _json(folder / "sentence_bert_config.json").get("max_seq_length")
+    second = _json(folder / "config.json").get("max_position_embeddings")
+    return next((n for n in (first, second) if isinstance(n, int) and n > 8), LONGEST)
 
 
 def _json(path: Path) -> dict[str, Any]:
