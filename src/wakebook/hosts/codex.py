@@ -19,6 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import msgspec
+
 from wakebook.base import clock
 from wakebook.base.errors import WakebookError
 from wakebook.hosts import claude_code, toml
@@ -160,18 +162,25 @@ def _handlers(groups: list[Any]) -> Iterator[tuple[int, int, Any]]:
             yield number, at, handler
 
 
+class _Group(msgspec.Struct):
+    hooks: list[Any] = []
+
+
+class _File(msgspec.Struct):
+    hooks: dict[str, list[_Group]] = {}
+
+
 def _load(path: Path, data: bytes | None) -> dict[str, Any]:
     if data is None or not data.strip():
         return {}
     try:
-        found = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once)
-        _understand(found)
-    except (ValueError, TypeError) as error:
+        found: dict[str, Any] = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once)
+        msgspec.convert(found, _File)
+    except (ValueError, msgspec.ValidationError) as error:
         raise WakebookError(
             f"{path} cannot be understood ({error}). Nothing was changed. "
             "Repair the file (Codex does not read it like this either), then try again."
         ) from None
-    assert isinstance(found, dict)
     return found
 
 
@@ -181,18 +190,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if twice:
         raise ValueError(f"{twice[0]!r} stands there twice")
     return dict(pairs)
-
-
-def _understand(data: Any) -> None:
-    hooks = data.get("hooks", {}) if isinstance(data, dict) else None
-    if not isinstance(hooks, dict):
-        raise TypeError('not an object with "hooks"')
-    for event, groups in hooks.items():
-        lists = [group.get("hooks", []) for group in groups if isinstance(group, dict)]
-        if not isinstance(groups, list) or len(lists) < len(groups):
-            raise TypeError(f"{event} is not a list of objects")
-        if not all(isinstance(each, list) for each in lists):
-            raise TypeError(f'"hooks" in {event} is not a list')
 
 
 def _dump(data: dict[str, Any], before: bytes | None) -> bytes:

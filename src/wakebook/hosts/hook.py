@@ -19,17 +19,6 @@ LEAST = 0.001  # seconds; 0 would mean not to wait at all
 LOCK = "behind.lock"  # in .cache/: held as long as something that a host said is being read
 
 
-class suppress:  # noqa: N801 - contextlib costs as much as the call to the service
-    def __init__(self, *kinds: type[BaseException]) -> None:
-        self._kinds = kinds
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        return kind is not None and issubclass(kind, self._kinds)
-
-
 WAITED_FOR = {  # by the host: what these answer is told, or has to be done first
     "SessionStart", "UserPromptSubmit", "PreCompact", "before_prompt_build", "before_compaction",
     "before_agent_start", "session_before_compact",
@@ -196,8 +185,10 @@ def _write(descriptor: int, body: bytes) -> None:
 
 
 def _say(text: str) -> None:
-    with suppress(OSError):
+    try:
         _write(2, f"wakebook: {text}\n".encode("utf-8", "replace"))
+    except OSError:  # the host listens no more
+        return
 
 
 def _failed(root: str, host: str, event: str, error: str) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from wakebook.base.errors import NotFound, WakebookError
-from wakebook.base.home import Home
+from wakebook.base.home import PREFIX, Home
 from wakebook.hosts import host, toml
 from wakebook.hosts.plan import Host, Plan, Where, read
 from wakebook.memory import Memory
@@ -129,7 +129,7 @@ def wire(memory: Memory, name: str, plan: Plan, told: Told = lambda line: None) 
         for file, data in plan.files.items():
             home.replace(place.folder / file, data)
         for change in plan.changes:
-            _write(change.path, change.after)
+            _write(home, change.path, change.after)
         if text != was:
             home.replace(home.config, text)
     notes = [note for command in plan.commands if (note := _run(command, told))]
@@ -162,10 +162,11 @@ def unwire(memory: Memory, name: str, told: Told = lambda line: None) -> list[st
                 if not one.before:
                     shutil.rmtree(path)
             elif one in changed:
-                notes += _take_out(place, name, one)
+                notes += _take_out(home, place, one)
             else:
-                _write(path, _backup(place, one), one.mode)
-            _beside(path).unlink(missing_ok=True)  # of a wiring that was killed
+                _write(home, path, _backup(place, one), one.mode)
+            for leftover in path.resolve().parent.glob(f"{PREFIX}*.tmp"):  # of one that was killed
+                leftover.unlink(missing_ok=True)
             for folder in map(Path, one.made):
                 with suppress(OSError):
                     folder.rmdir()  # only an empty one goes
@@ -215,17 +216,17 @@ def _of_another(one: Kept, home: Path) -> bool:
     return not any(name in text for name in (str(home), *names))
 
 
-def _take_out(place: Where, name: str, one: Kept) -> list[str]:
+def _take_out(home: Home, place: Where, one: Kept) -> list[str]:
     """Our part of a file that was changed since. A note, if it is not as it was before."""
     path = Path(one.path)
     data, before = read(path), _backup(place, one)
     if data is None or data == before:
         return []
-    left = host(name).without(place, path, data)
+    left = host(place.folder.name).without(place, path, data)
     if before is not None and (left is None or _same(left, before)):
         left = before
     if left != data:
-        _write(path, left, one.mode)
+        _write(home, path, left, one.mode)
     if left in (before, data):
         return []
     return [f"{path} has been changed since: only our part was taken out."]
@@ -264,14 +265,7 @@ def _reset(home: Home, done: Wired) -> list[str]:
     return []
 
 
-# --- files and commands ------------------------------------------------------------------
-
-
-def _beside(path: Path) -> Path:
-    return path.resolve().with_name(f".{path.resolve().name}.wakebook")
-
-
-def _write(path: Path, data: bytes | None, mode: int = 0) -> None:
+def _write(home: Home, path: Path, data: bytes | None, mode: int = 0) -> None:
     """A host's file, whole, with the permissions that it has or had. A link stays a link."""
     path = path.resolve()
     if data is None:
@@ -279,16 +273,7 @@ def _write(path: Path, data: bytes | None, mode: int = 0) -> None:
         return
     try:
         mode = path.stat().st_mode & 0o777 if path.exists() else mode or 0o600
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = _beside(path)
-        fresh.unlink(missing_ok=True)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(descriptor)
-        fresh.chmod(mode)
-        fresh.replace(path)
+        home.replace(path, data, mode)
     except OSError as error:
         raise WakebookError(f"{path} cannot be written: {error.strerror}.") from error
 
