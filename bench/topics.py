@@ -26,6 +26,7 @@ from wakebook import Memory
 from wakebook.base import clock
 from wakebook.base.config import Config
 from wakebook.recall.topics.activation import NOTED, Activator, verdict
+from wakebook.recall.topics.gate import quick_gate
 from wakebook.recall.topics.triggers import Said
 
 SET = Path(__file__).parent / "topics"
@@ -146,7 +147,7 @@ class Ways:
         return self._gated(case, lambda name: name in case.topics)
 
     def with_model(self, case: Case) -> tuple[set[str], int]:
-        gate = self._memory._gate()
+        gate = quick_gate(self._memory.opened)
         found = self._activator.activate(case.said, self._settings, gate, clock.now())
         asked = sum(bool(one.decision.gate) for one in found)
         return {one.topic.name for one in found if one.decision.activated}, asked

@@ -43,7 +43,7 @@ print("modules", sum(name.split(".")[0] == "wakebook" for name in sys.modules), 
 _WALKED = """
 import json, os, sys
 import wakebook
-from wakebook.hosts.own import begun
+from wakebook.hosts.backlog import begun
 root = os.path.dirname(wakebook.__file__)
 files, deepest, stack, over = set(), [], [], False
 

@@ -60,7 +60,11 @@ class Remembering(Protocol):
 
 class Conversation:
     """One conversation. What is said can be written from any thread; each verb returns the id of
-    its message, and a message whose id was written before is not written again."""
+    its message, and a message whose id was written before is not written again.
+
+    Without an id it gets a new one. `channel`: where it takes place; `model`: who answers; `cwd`:
+    the folder that it is about. Nothing is written before something is said.
+    """
 
     def __init__(
         self,

@@ -1,9 +1,7 @@
 """Memory: the façade. It composes the rooms of one home, and decides nothing itself.
 
-Verbs are the commands of the command line, the paths of the service and the tools of agents.
-A room that has more to offer has a handle: `log`, `notes`, `topics`, `history`, `rebuilds`,
-`index`, `jobs`, `window`. Rooms are imported when they are first used: a search does not need
-what a catch-up needs, and a host waits for both.
+Its verbs are commands, paths of the service and tools of agents. A room with more to offer has a
+handle. Rooms are imported when they are first used: a host waits for a search.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from wakebook.base import clock
-from wakebook.base.errors import NotFound
 from wakebook.log.query import Query
 from wakebook.opened import Opened, quiet
 
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
     from wakebook.recall.slot import Context
     from wakebook.recall.topics.activation import Decision
     from wakebook.recall.topics.book import Book
-    from wakebook.recall.topics.gate import Gate
     from wakebook.recall.turn import Turns
     from wakebook.recall.window import Windows
     from wakebook.store.hits import Found
@@ -131,12 +127,7 @@ class Memory:
     def topics(self) -> Book:
         from wakebook.recall.topics.book import Book
 
-        return Book(self.home, self.config.topics, self._gate, lambda name: self.turns.id_of(name))
-
-    def _gate(self) -> Gate:
-        from wakebook.recall.topics.gate import quick_gate
-
-        return quick_gate(self.opened)
+        return Book(self.opened, lambda name: self.turns.id_of(name))
 
     @cached_property
     def turns(self) -> Turns:
@@ -168,19 +159,9 @@ class Memory:
         )
 
     def _bodies(self) -> dict[str, Body]:
-        """What every job but `observe` does, and says that it did."""
-        from wakebook.upkeep import jobs
+        from wakebook.upkeep.jobs import bodies
 
-        return {
-            "topics": lambda slot: jobs.fired(self.opened, self.topics),
-            "briefing": lambda slot: jobs.briefed(self.notes.brief()),
-            "daily": lambda slot: self.notes.daily(slot.at),
-            "weekly": lambda slot: self.notes.weekly(slot.at),
-            "monthly": lambda slot: self.notes.monthly(slot.at),
-            "prune": lambda slot: self.notes.prune(slot.at),
-            "commit": lambda slot: jobs.committed(self.history),
-            "tags": lambda slot: self.history.tag(slot.at),
-        }
+        return bodies(self.opened, self.history, lambda: self.notes, lambda: self.topics)
 
     # --- learning ------------------------------------------------------------------------------
 
@@ -201,27 +182,19 @@ class Memory:
     ) -> Sweep:
         """Bring sessions up to date: all, those at some paths, or the one with this id.
 
-        `sparing`: what was said is archived at once, but a model reads an open window only when
-        [watch] writes messages of it are new. For who calls after every turn.
+        `sparing`: a model reads an open window only when [watch] writes messages of it are new.
         """
         from wakebook.capture.discover import named
 
         self.home.require()
         self.models.insist = retry_failed
-        found, done = named(self.opened.sessions(paths), session), 0
-
-        def finished(session: Session) -> None:
-            nonlocal done
-            done += 1
-            progress(session.ref, done, len(found))
-
         return self._caught_up(
-            found,
+            named(self.opened.sessions(paths), session),
             closing=closing,
             retry_failed=retry_failed,
             absent=not (paths or session),
-            finished=finished,
             sparing=sparing,
+            progress=progress,
         )
 
     def _caught_up(
@@ -230,17 +203,23 @@ class Memory:
         *,
         reader: Extractor | None = None,
         sparing: bool = False,
+        progress: Progress = quiet,
         **options: Any,
     ) -> Sweep:
         from wakebook.learn.catch_up import catch_up
 
-        git = self.history.git()
+        work, git, read = self.opened.work(reader, sparing=sparing), self.history.git(), 0
 
         def told(session: Session, report: Report) -> None:
             for path in report.closed:
                 git.conversation(path)
 
-        done = catch_up(self.opened.work(reader, sparing=sparing), found, told=told, **options)
+        def finished(session: Session) -> None:
+            nonlocal read
+            read += 1
+            progress(session.ref, read, len(found))
+
+        done = catch_up(work, found, told=told, finished=finished, **options)
         self._afterwards(bool(done.entries))
         return done
 
@@ -288,11 +267,7 @@ class Memory:
         dry: bool = False,
         progress: Progress = quiet,
     ) -> Imported:
-        """Take over an export or an old memory: chatgpt, claude, markdown, mem0, openclaw-memory.
-
-        The same one twice adds nothing. With `dry` it happens to a copy of this home, which is
-        thrown away, and no model is asked.
-        """
+        """Take over an export or an old memory. `dry`: into a copy of this home, without a model."""
         from wakebook.imports.take import lend_shelf, priced, take_over
 
         if not dry:
@@ -321,10 +296,7 @@ class Memory:
         status: str = "",
         pinned: bool = False,
     ) -> Entry:
-        """Keep something that was not said in a conversation.
-
-        A correction is about what it corrects, unless it says otherwise.
-        """
+        """Keep something that was not said in a conversation."""
         from wakebook.learn.entries import remember
 
         with self.opened.writing():
@@ -352,16 +324,17 @@ class Memory:
     def forget(self, names: Sequence[str], *, chain: bool = False) -> Forgetting:
         """Take entries out of the log for good: they leave the notes and the index, too."""
         from wakebook.notes.condensed import forgetting
-        from wakebook.upkeep.forget import drafts, forget, still_there, untold
+        from wakebook.upkeep.forget import drafts, take_out
 
-        steps = (forgetting, drafts)  # what each room takes back
-        with self.opened.writing():
-            going = self.plan_forget(names, chain=chain)
-            forget(self.home, self.history.git(), going, clock.now(), steps)
-        untold(self.home)
-        self.opened.quietly("notes", lambda: self.notes.update(full=True))
+        done = take_out(
+            self.opened,
+            self.history.git(),
+            lambda: self.plan_forget(names, chain=chain),
+            steps=(forgetting, drafts),  # what each room takes back
+            after=lambda: self.notes.update(full=True),
+        )
         self._followed()
-        return still_there(self.home, going)
+        return done
 
     def _followed(self) -> None:
         """What follows from another log, so that nothing shows the old one."""
@@ -373,16 +346,9 @@ class Memory:
     def undo(self) -> Undone:
         """Take the last rewrite back."""
         from wakebook.notes.condensed import taken_back
-        from wakebook.upkeep.undo import undo
+        from wakebook.upkeep.undo import take_back
 
-        with self.opened.writing():
-            git, quietly = self.history.git(), self.opened.quietly
-            done = undo(git, (taken_back,))
-            self.notes.wanted_back(done.restored, done.removed)
-            quietly("notes", lambda: self.notes.update(full=True))
-            quietly("brief", lambda: self.notes.brief(ask=False))
-            git.backup(f"notes after undo {done.rewrite.name}", git.waiting())
-        return done
+        return take_back(self.opened, self.history.git(), self.notes, rules=(taken_back,))
 
     def rewrites(self) -> list[Rewrite]:
         """What `undo` could take back, and has taken back; newest first."""
@@ -396,11 +362,7 @@ class Memory:
     def session(
         self, id: str = "", *, channel: str = "", model: str = "", cwd: str = ""
     ) -> Conversation:
-        """A conversation of your own agent; the same id again goes on with it.
-
-        Without an id it gets a new one. `channel`: where it takes place; `model`: who answers;
-        `cwd`: the folder that it is about. Nothing is written before something is said.
-        """
+        """A conversation of your own agent; the same id goes on with it (see `Conversation`)."""
         from wakebook.conversation import Conversation
 
         return Conversation(self, id, channel=channel, model=model, cwd=cwd)
@@ -459,8 +421,7 @@ class Memory:
     ) -> Found:
         """What fits best, of everything that is remembered. Filters alone need no words.
 
-        `limit` and `min_score` default to [search] in config.toml. With `sessions`, the hits
-        are whole conversations; with `explain`, each says what its score is made of.
+        With `sessions`, the hits are whole conversations; with `explain`, each says why.
         """
         from wakebook.store.hits import Options
 
@@ -481,32 +442,9 @@ class Memory:
 
     @contextmanager
     def at(self, when: str) -> Iterator[tuple[Self, Moment, Bring]]:
-        """This memory as it was at a moment, to be read and thrown away.
-
-        With it come the moment, and a function that brings conversations into it.
-        """
+        """This memory as it was at a moment, with a function that brings conversations into it."""
         with self.history.then(when) as (home, config, moment, bring):
             yield type(self)(home.root, config=config, dry=True), moment, bring
-
-    def at_show(self, when: str, ref: str, first: int = 0, lines: int = 0) -> tuple[Moment, Shown]:
-        """What a reference pointed at then."""
-        from wakebook.history.past import needed
-
-        with self.at(when) as (then, moment, bring):
-            try:
-                bring(needed(ref, then.log.entry))
-                return moment, then.get(ref, first, lines)
-            except NotFound as error:
-                said = str(error).replace(str(then.home.root), str(self.home.root))
-                raise NotFound(f"At {moment.name}: {said}") from error
-
-    def at_wake(self, when: str) -> tuple[Moment, str]:
-        """What a new session would have been told then."""
-        from wakebook.recall.wake import wake
-
-        with self.at(when) as (then, moment, _):
-            lines = then.notes.briefing(moment.at, prose=False)
-            return moment, wake(then.log.chains(), (), lines)
 
     # --- upkeep --------------------------------------------------------------------------------
 
@@ -544,8 +482,7 @@ class Memory:
     def doctor(self, *, quick: bool = False, ask: bool = False) -> list[Check]:
         """What is well, what is not, and what to run for it. Never raises.
 
-        `quick`: without writing and finding something in a temporary home. `ask`: ask the
-        models, which may cost a little.
+        `quick`: without the round trip in a temporary home. `ask`: the models, too.
         """
         from wakebook.upkeep.doctor import tried
 

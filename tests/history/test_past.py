@@ -21,6 +21,7 @@ from wakebook.base.errors import GitError, NotFound
 from wakebook.history import branches as tags
 from wakebook.history import past
 from wakebook.history.revisions import blame
+from wakebook.upkeep.then import show_at
 
 NOTE = "knowledge/reference/berth.md"
 
@@ -182,13 +183,13 @@ def test_the_command_diff(days: Days) -> None:
 def test_at_shows_a_file_as_it_was_at_the_end_of_a_day(days: Days) -> None:
     memory = days.memory
     for day, line in (("2026-11-11", "10 A"), ("2026-11-12", "16 A")):
-        _, shown = memory.at_show(day, NOTE)
+        _, shown = show_at(memory, day, NOTE)
         assert shown.lines == ((1, f"The fuse has {line}."),)
     assert (memory.home.root / NOTE).read_text() == "The fuse has 16 A.\n"
     with pytest.raises(NotFound, match=r"At 2026-11-10 23:59: There is no file"):
-        memory.at_show("2026-11-10", NOTE)
+        show_at(memory, "2026-11-10", NOTE)
     with pytest.raises(NotFound, match="Nothing was committed before"):
-        memory.at_show("2020-01-01", NOTE)
+        show_at(memory, "2020-01-01", NOTE)
     assert list(memory.home.cache.glob("at-*")) == []
 
 
@@ -212,10 +213,10 @@ def test_at_shows_an_entry_with_the_words_it_came_from(
     memory.history.commit()
     entry = next(entry for entry in memory.log.chains().entries if "14 November" in entry.content)
     assert len(memory.get(entry.id).history) == 2  # it was corrected since
-    _, shown = memory.at_show("2026-11-10", entry.id)
+    _, shown = show_at(memory, "2026-11-10", entry.id)
     assert shown.history == (entry,) and shown.status == ""
     assert any("14 November" in line for _, line in shown.lines)
-    _, shown = memory.at_show("2026-11-10", f"session:{claude.session[:4]}")
+    _, shown = show_at(memory, "2026-11-10", f"session:{claude.session[:4]}")
     assert len(shown.transcripts) == 1
 
 
@@ -601,7 +602,7 @@ def test_notes_that_git_keeps_in_another_form_are_read_as_they_were(days: Days) 
     note = "knowledge/private/health.md"
     days.write("2026-11-15T12:00:00Z", note, "the doctor said yes\n")
     assert "gur qbpgbe" in git(root, "cat-file", "blob", f"HEAD:./{note}")
-    _, shown = memory.at_show("2026-11-15", note)
+    _, shown = show_at(memory, "2026-11-15", note)
     assert shown.lines == ((1, "the doctor said yes"),)
     assert len(memory.history.when("the doctor").commits) == 1
     rewrite(memory, "weekly", {note: None})

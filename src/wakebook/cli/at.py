@@ -45,8 +45,9 @@ def command(
 
 def _show(memory: Memory, when: str, words: tuple[str, ...], limit: int, as_json: bool) -> None:
     from wakebook.cli import show
+    from wakebook.upkeep.then import show_at
 
-    found, shown = memory.at_show(when, " ".join(words))
+    found, shown = show_at(memory, when, " ".join(words))
     if as_json:
         emit(_head(found) | {"shown": shown})
     else:
@@ -68,7 +69,9 @@ def _log(memory: Memory, when: str, words: tuple[str, ...], limit: int, as_json:
 
 
 def _wake(memory: Memory, when: str, words: tuple[str, ...], limit: int, as_json: bool) -> None:
-    found, text = memory.at_wake(when)
+    from wakebook.upkeep.then import wake_at
+
+    found, text = wake_at(memory, when)
     if as_json:
         emit(_head(found) | {"text": text})
     else:

@@ -72,7 +72,7 @@ class CatchUp(Protocol):
         *,
         reader: Extractor | None,
         closing: bool,
-        finished: Callable[[Session], None],
+        progress: Progress,
     ) -> Sweep: ...
 
 
@@ -120,18 +120,16 @@ def take_over(
     opened.settle()
     gathered = gather(opened.home, source, place, progress)
     talk, reader = gathered.source in TALK, ImportExtractor(opened.home)
-    found, read = opened.sessions(gathered.paths) if gathered.paths else [], 0
+    found = opened.sessions(gathered.paths) if gathered.paths else []
 
-    def finished(session: Session) -> None:
-        nonlocal read
-        read += 1
-        progress(session.ref if talk else "remembering", read, len(found))
+    def shown(ref: str, read: int, total: int) -> None:
+        progress(ref if talk else "remembering", read, total)
 
     opened.models.insist = False
     done = Sweep()
     if found:
         by = None if talk else reader
-        done = catch_up(found, reader=by, closing=True, finished=finished)
+        done = catch_up(found, reader=by, closing=True, progress=shown)
     return gathered.report(done, reader, opened.dry)
 
 

@@ -26,6 +26,7 @@ from wakebook.log import forgotten, log
 from wakebook.log.chains import Chains, resolve
 from wakebook.log.entry import Entry, encode
 from wakebook.notes import condensed
+from wakebook.opened import Opened
 
 TOLD = 5  # entries that say it, too
 
@@ -164,3 +165,20 @@ def still_there(home: Home, gone: Forgetting) -> Forgetting:
     if any(content in text for content in contents for text in told):
         found.append(condensed.NAME)
     return msgspec.structs.replace(gone, notes=tuple(found))
+
+
+def take_out(
+    opened: Opened,
+    git: History,
+    going: Callable[[], Forgetting],
+    *,
+    steps: Sequence[Step],
+    after: Callable[[], object],
+) -> Forgetting:
+    """Forget what `going` plans. `after`: writes the notes anew."""
+    with opened.writing():
+        gone = going()
+        forget(opened.home, git, gone, clock.now(), steps)
+    untold(opened.home)
+    opened.quietly("notes", after)
+    return still_there(opened.home, gone)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from wakebook.history.timeline import Timeline
     from wakebook.learn.catch_up import Sweep
     from wakebook.notes.brief import Brief
+    from wakebook.notes.notes import Notes
     from wakebook.opened import Opened
     from wakebook.recall.topics.book import Book
 
@@ -478,3 +479,19 @@ def committed(history: Timeline) -> str:
         return f"nothing committed: {git.note()}"
     done = history.commit()
     return f"committed {done}" if done else "nothing to commit"
+
+
+def bodies(
+    opened: Opened, history: Timeline, notes: Callable[[], Notes], topics: Callable[[], Book]
+) -> dict[str, Body]:
+    """What every job but `observe` does, and says that it did. Rooms are opened when one runs."""
+    return {
+        "topics": lambda slot: fired(opened, topics()),
+        "briefing": lambda slot: briefed(notes().brief()),
+        "daily": lambda slot: notes().daily(slot.at),
+        "weekly": lambda slot: notes().weekly(slot.at),
+        "monthly": lambda slot: notes().monthly(slot.at),
+        "prune": lambda slot: notes().prune(slot.at),
+        "commit": lambda slot: committed(history),
+        "tags": lambda slot: history.tag(slot.at),
+    }

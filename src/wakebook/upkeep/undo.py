@@ -22,6 +22,8 @@ from wakebook.history.history import REWRITE, History
 from wakebook.history.repository import Repository
 from wakebook.history.revisions import Put, Versions, changes, commits, put_back, versions
 from wakebook.log import forgotten
+from wakebook.notes.notes import Notes
+from wakebook.opened import Opened
 
 UNDOING = "undoing"  # in the cache: the rewrite that is being taken back
 REVERTS = "Reverts"
@@ -145,3 +147,14 @@ def _after(
             "hand what you miss."
         )
     return after
+
+
+def take_back(opened: Opened, git: History, notes: Notes, *, rules: Sequence[Rule]) -> Undone:
+    """Undo the last rewrite, and write the notes as the log has them now."""
+    with opened.writing():
+        done = undo(git, rules)
+        notes.wanted_back(done.restored, done.removed)
+        opened.quietly("notes", lambda: notes.update(full=True))
+        opened.quietly("brief", lambda: notes.brief(ask=False))
+        git.backup(f"notes after undo {done.rewrite.name}", git.waiting())
+    return done

@@ -9,34 +9,32 @@ from functools import cached_property
 from pathlib import Path
 
 from wakebook.base import clock
-from wakebook.base.config import Topics as Settings
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.base.text import printable, whole
 from wakebook.capture.clean import redact
+from wakebook.opened import Opened
 from wakebook.recall.topics import decisions, fired
 from wakebook.recall.topics.activation import Activation, Activator, Decision
 from wakebook.recall.topics.fired import PAYLOAD, Fired
-from wakebook.recall.topics.gate import Gate
+from wakebook.recall.topics.gate import Gate, quick_gate
 from wakebook.recall.topics.topic import FOLDER, UNFILLED, Read, Topic, TopicFiles, Trigger
 from wakebook.recall.topics.triggers import Said
 
 
 class Book:
-    def __init__(
-        self, home: Home, settings: Settings, gate: Callable[[], Gate], own: Callable[[str], str]
-    ) -> None:
-        """`gate` is made when the first message comes; `own` gives a session's own id."""
-        self._home = home
-        self._settings = settings
-        self._make_gate = gate
+    def __init__(self, opened: Opened, own: Callable[[str], str]) -> None:
+        """`own` gives a session's own id."""
+        self._opened = opened
+        self._home = opened.home
+        self._settings = opened.config.topics
         self._own = own
-        self._files = TopicFiles(home)
+        self._files = TopicFiles(opened.home)
         self._activator: Activator | None = None
 
     @cached_property
     def _gate(self) -> Gate:
-        return self._make_gate()
+        return quick_gate(self._opened)
 
     def read(self) -> Read:
         """The topics, and the files that are none, with what is wrong with them."""
