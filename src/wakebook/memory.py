@@ -267,7 +267,7 @@ class Memory:
         dry: bool = False,
         progress: Progress = quiet,
     ) -> Imported:
-        """Take over an export or an old memory. `dry`: into a copy of this home, without a model."""
+        """Take over an export or an old memory. `dry`: into a copy of the home, and no model."""
         from wakebook.imports.take import lend_shelf, priced, take_over
 
         if not dry:
@@ -430,15 +430,11 @@ class Memory:
         return self.index.search(query, clock.now(), options, progress)
 
     def get(self, ref: str, first: int = 0, lines: int = 0) -> Shown:
-        """An entry, a session or lines of a file, by reference (see `wakebook.base.ref`).
-
-        `first` and `lines` narrow a file, or a session's conversation.
-        """
+        """An entry, a session or lines of a file, by reference (see `wakebook.base.ref`)."""
         from wakebook.recall.show import show
 
-        opened = self.opened
-        elsewhere = opened.elsewhere()
-        return show(opened.home, opened.chains(), opened.state(), ref, first, lines, elsewhere)
+        home, chains, state = self.home, self.opened.chains(), self.opened.state()
+        return show(home, chains, state, ref, first, lines, self.opened.elsewhere())
 
     @contextmanager
     def at(self, when: str) -> Iterator[tuple[Self, Moment, Bring]]:
