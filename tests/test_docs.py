@@ -15,13 +15,25 @@ from wakebook.log.entry import Entry
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 MAP = (ROOT / "docs" / "README.md").read_text()
-COMMANDS_PAGE = (ROOT / "docs" / "commands.md").read_text()
+REFERENCE = (ROOT / "docs" / "commands.md").read_text()
+HISTORY = ("decisions.md", "benchmarks.md")  # they tell of old names, too
+TOLD = [path.read_text() for path in (ROOT / "docs").glob("*.md") if path.name not in HISTORY]
+TOLD += [path.read_text() for path in (ROOT / "src").rglob("*_files/**/*.md")]
 FORMATS = (ROOT / "docs" / "formats.md").read_text()
 
 
 def test_every_command_is_documented() -> None:
     for name in COMMANDS:
-        assert f"wakebook {name}" in COMMANDS_PAGE or f"`{name}`" in COMMANDS_PAGE, name
+        assert f"wakebook {name}" in REFERENCE, name
+
+
+def test_documents_name_the_commands_of_today() -> None:
+    unlisted = {"hook", "completion", "link", "git-hook"}
+    for document in (README, MAP, REFERENCE, *TOLD):
+        for name in re.findall(
+            r"[`$] ?wakebook ([a-z][\w-]*)|^wakebook ([a-z][\w-]*)", document, re.M
+        ):
+            assert "".join(name) in {*COMMANDS, *unlisted}, name
 
 
 def test_both_ways_to_start_stand_at_the_top() -> None:

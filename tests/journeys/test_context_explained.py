@@ -35,7 +35,7 @@ def test_everything_is_explained(home: Path, database: str) -> None:
     assert "knowledge/identity/" in lines[3] and "no history was given" in lines[10]
     assert "  ● topic python " in text and "glob *.py" in text
     assert "○ tides not told: keyword tide, high water; activated by hand only" in text
-    assert "`wakebook gates` has the ids" in text
+    assert "`wakebook topics decisions` has the ids" in text
     found = text.partition("\nRecalled\n")[2].splitlines()
     assert "We take Postgres" in found[0] and float(found[0].split()[0]) > 0.3
     assert "tokens, words: " in found[1] and found[1].endswith(database)

@@ -1,4 +1,4 @@
-"""`wakebook gates`: what was decided about topics, as somebody looks at it and judges it."""
+"""`wakebook topics decisions`: what was decided about topics, and how a person judges it."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_by_a_beginning_if_there_is_one_such(two: Path, decided: list[str]) -> N
 def test_a_decision_that_nobody_knows(decided: list[str]) -> None:
     for word in ("useful", "useless"):
         said = run("gates", word, "nobody", code=9)
-        assert "There is no decision 'nobody'. `wakebook gates` shows the ids." in said
+        assert "There is no decision 'nobody'. `wakebook topics decisions` shows the ids." in said
     assert run_json("gates", "useful", "nobody", code=9)["error"]["kind"] == "NotFound"
     assert "DECISION" in run("gates", "useful", code=2)
 

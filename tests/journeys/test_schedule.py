@@ -145,7 +145,7 @@ def test_the_line_for_the_crontab_does_what_it_says() -> None:
     odd = Path.home() / "a 100% home"
     run("init", str(odd))
     found = run_json("jobs", "--home", str(odd))
-    assert f'--home "{odd}" tick'.replace("%", "%%") in found["systemd"]
+    assert f'--home "{odd}" jobs run'.replace("%", "%%") in found["systemd"]
     line = found["crontab"]
     assert line.startswith("*/5 * * * * ") and line.endswith(" >/dev/null")
     command = line.removeprefix("*/5 * * * * ").replace("\\%", "%")  # as cron reads it

@@ -180,8 +180,8 @@ def test_show_a_session(home: Memory) -> None:
     [
         ("entr", "give more of it"),
         ("zzzz", "`wakebook log` shows the ids"),
-        ("session:zzz", "`wakebook audit` lists all"),
-        ("session:", "`wakebook audit` lists all"),
+        ("session:zzz", "`wakebook status --sessions` lists all"),
+        ("session:", "`wakebook status --sessions` lists all"),
         ("topics/none.md", "There is no file"),
         ("../config.toml", "There is no file"),
         ("/etc/passwd.md", "There is no file"),

@@ -485,5 +485,5 @@ def test_help_teaches_with_examples() -> None:
     assert 'wakebook topics test "any news in my inbox?"' in text
     assert "--payload message.txt" in run("topics", "fire", "--help")
     text = run("gates", "--help")
-    assert "wakebook gates useful" in text and "From five judgements on" in text
+    assert "wakebook topics decisions useful" in text and "From five judgements on" in text
     assert "--topic email-triage" in text and "Exit code 1" in run("topics", "check", "--help")

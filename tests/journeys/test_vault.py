@@ -500,4 +500,4 @@ def test_a_full_disk_is_named_and_the_next_build_goes_on(memory: Memory, vault: 
 
 def test_the_help_teaches() -> None:
     out = run("vault", "build", "--help")
-    assert "wakebook vault build ~/Vault --dry-run" in out and "only ever added" in out
+    assert "wakebook export obsidian ~/Vault --dry-run" in out and "only ever added" in out

@@ -1,4 +1,4 @@
-"""`wakebook prune` and `wakebook flush`, as somebody types them."""
+"""`wakebook window prune` and `wakebook window flush`, as somebody types them."""
 
 from __future__ import annotations
 
@@ -221,5 +221,5 @@ def test_figures_belong_together(claude: Claude) -> None:
 
 
 def test_help_teaches_with_examples() -> None:
-    assert "wakebook prune request.json --window 200000 --report" in run("prune", "--help")
-    assert "wakebook flush 5560 --tokens 178000 --window 200000" in run("flush", "--help")
+    assert "wakebook window prune request.json --window 200000 --report" in run("prune", "--help")
+    assert "wakebook window flush 5560 --tokens 178000 --window 200000" in run("flush", "--help")

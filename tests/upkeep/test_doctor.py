@@ -76,7 +76,7 @@ def test_a_home_that_was_used_is_well(memory: Memory, projects: Path) -> None:
 
 def test_what_is_to_be_run_names_the_home_unless_it_is_the_usual_one(memory: Memory) -> None:
     usual = Memory(Path.home() / ".wakebook")
-    assert to_run(usual.home, "tick", "observe") == "wakebook tick observe"
+    assert to_run(usual.home, "jobs", "run", "observe") == "wakebook jobs run observe"
     other = Memory(memory.home.root.parent / "my home")
     assert to_run(other.home, "init") == f"wakebook --home '{other.home.root}' init"
     assert to_edit("/x y", 3) == "${EDITOR:-vi} +3 '/x y'"
@@ -233,7 +233,7 @@ def test_what_waits_for_a_commit(memory: Memory) -> None:
     (memory.home.root / "knowledge" / "reference" / "boats.md").write_text("# Boats\n")
     found = one(memory, "git: commits")
     assert (found.state, found.said) == ("note", "1 change waits for the next commit")
-    assert found.run == to_run(memory.home, "commit")
+    assert found.run == to_run(memory.home, "history", "commit")
     memory.history.commit()
     assert one(memory, "git: commits").state == "ok"
 
@@ -426,7 +426,7 @@ def test_a_hook_that_failed_is_over_when_everything_was_read(memory: Memory) -> 
     for hour in ("05", "06"):
         trace(memory, "hook claude-code Stop", f"2026-11-09T{hour}:00:00Z")
     found = one(memory, "hooks: failures")
-    assert found.state == "warn" and found.run == to_run(memory.home, "tick", "observe")
+    assert found.state == "warn" and found.run == to_run(memory.home, "jobs", "run", "observe")
     assert found.said == "claude-code Stop: it was dark (2 times, last at 2026-11-09T06:00:00Z)"
     memory.tick(["observe"])
     found = one(memory, "hooks: failures")
@@ -443,7 +443,7 @@ def test_a_job_that_failed(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> N
     assert ran.outcome == "failed"
     found = one(memory, "jobs: runs")
     assert found.state == "warn" and found.said.startswith("briefing failed: ")
-    assert found.run == to_run(memory.home, "tick", "briefing")
+    assert found.run == to_run(memory.home, "jobs", "run", "briefing")
     memory.home.memory.rmdir()
     memory.home.memory.write_bytes(text)
     Memory(memory.home.root).tick(["briefing"])

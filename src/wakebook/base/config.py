@@ -139,7 +139,7 @@ class Mounts(Section):
 
 
 class Watch(Section):
-    """When `wakebook watch` catches up."""
+    """When `wakebook jobs watch` catches up."""
 
     writes: int = opt(40, "new records in a session that trigger a catch-up")
     cooldown_minutes: int = opt(5, "pause between two triggers of one session")
@@ -195,7 +195,7 @@ class Topics(Section):
 
 
 class Pruning(Section):
-    """How `wakebook prune` makes old tool results of a message list smaller (docs/window.md)."""
+    """How `wakebook window prune` makes old tool results smaller (docs/window.md)."""
 
     mode: str = opt("cache-ttl", "cache-ttl: once the provider's cache is cold; or off")
     ttl_ms: int = opt(300_000, "how long that cache lasts after a call", most=86_400_000)
@@ -216,7 +216,7 @@ class Pruning(Section):
 
 
 class Flush(Section):
-    """When `wakebook flush` is due: before a host compacts a conversation."""
+    """When `wakebook window flush` is due: before a host compacts a conversation."""
 
     enabled: bool = opt(True, "flush at all; asked for without figures, it always runs")
     soft_threshold_tokens: int = opt(4_000, "due this many tokens before ...")

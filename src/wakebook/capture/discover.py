@@ -142,8 +142,8 @@ def named(found: Sequence[Session], name: str) -> list[Session]:
     matching = exact or [item for item in found if item.id.startswith(name)]
     if not matching:
         raise NotFound(
-            f"No session {name!r} in the hosts' folders. `wakebook audit` lists all; a file "
-            "elsewhere is caught up on with `wakebook catch-up PATH`."
+            f"No session {name!r} in the hosts' folders. `wakebook status --sessions` lists all; "
+            "a file elsewhere is caught up on with `wakebook catch-up PATH`."
         )
     if len({item.id for item in matching}) > 1:
         names = ", ".join(sorted(item.id for item in matching)[:5])

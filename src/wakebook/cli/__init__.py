@@ -1,4 +1,4 @@
-"""The command line: one file per command, loaded when it is called.
+"""The command line: one table of commands, each loaded when it is called.
 
 This is the one place where errors become text and exit codes.
 """
@@ -14,55 +14,30 @@ import click
 
 from wakebook import WakebookError, __version__
 
-COMMANDS = {
-    "init": "Make a home, or complete one.",
-    "catch-up": "Read what was said since the last time.",
-    "watch": "Catch up whenever something is said, and run the jobs.",
-    "serve": "The service: watch, jobs, HTTP and MCP in one process.",
-    "service": "Start the service at login: install, uninstall, status.",
-    "mcp": "An MCP server on standard input and output.",
-    "hook": "Answer a host's event: JSON in, JSON out.",
-    "import": "Take over conversations and memories from elsewhere.",
-    "tick": "Run the jobs that are due, once.",
-    "jobs": "The jobs, when they ran and when they run next.",
-    "flush": "Save a session before its host compacts it, and check that.",
-    "audit": "Account for every session of every host.",
-    "wake": "What a new session should be told.",
-    "context": "What an agent needs to know for a message.",
-    "topics": "Playbooks that come with a message: list, check, new, test, fire.",
-    "gates": "What was decided about topics, and whether it helped.",
-    "prune": "Make the old tool results of a message list smaller.",
-    "log": "The newest entries.",
-    "search": "Find what was said, learned or written.",
-    "index": "Bring the search index up to date.",
-    "show": "An entry with its history, a session, or lines of a file.",
-    "remember": "Keep something by hand.",
-    "forget": "Take entries out of the log.",
-    "subjects": "What entries are about: list, add, type, rename, merge, delete.",
-    "brief": "Write the briefing into MEMORY.md.",
-    "notes": "Bring the notes up to date, and list them.",
-    "review": "What was edited by hand in generated text: accept or reject it.",
-    "why": "Where a line of a note comes from.",
-    "when": "When something was learned.",
-    "diff": "What has changed in the knowledge since then.",
-    "at": "The memory as it was on a day.",
-    "snapshot": "Give this moment a name.",
-    "undo": "Take back the last rewrite.",
-    "explore": "Try something out on a branch of its own.",
-    "restore": "Bring a note back from the archive.",
-    "rebuild": "Read all conversations anew, on a branch, and compare.",
-    "vault": "Write journals and topic pages into an Obsidian vault.",
-    "status": "How the memory is doing.",
-    "doctor": "Check everything, and say what to run.",
-    "costs": "What the models have cost.",
-    "prompts": "The questions that models are asked.",
-    "commit": "Commit what is waiting to git, now.",
-    "demo": "Three weeks of somebody's work, remembered.",
-    "completion": "Shell completion for bash, zsh or fish.",
+GROUPS = {  # what a person wants, and the commands for it
+    "Start": "init catch-up import serve demo",
+    "Look": "search show log history status",
+    "Keep": "remember forget notes subjects topics export",
+    "Care": "doctor jobs rebuild index prompts",
+    "For agents": "wake context window mcp",
 }
+COMMANDS = [name for names in GROUPS.values() for name in names.split()]
 
-HIDDEN = ("git-hook", "link")  # what Wakebook's own hooks and plugins call
-FILES = {"import": "imports"}  # where a command cannot be the name of its module
+FILES = {  # where they are written; also the old names of some, and what only hosts and hooks call
+    "agents": "wake context window mcp hook link git-hook flush prune",
+    "demo": "demo",
+    "history": "history when diff at snapshot explore undo restore commit",
+    "init": "init completion",
+    "jobs": "jobs tick watch",
+    "keep": "remember forget subjects notes brief review export vault",
+    "look": "search log show why index",
+    "read": "catch-up import",
+    "rebuild": "rebuild",
+    "serve": "serve service",
+    "status": "status audit costs doctor prompts",
+    "topics": "topics gates",
+}
+PLACES = {name: file for file, names in FILES.items() for name in names.split()}
 
 EPILOG = """\b
 A first day:
@@ -70,6 +45,9 @@ A first day:
   wakebook catch-up         read your agents' sessions
   wakebook wake             what the next session is told
   wakebook show ID          why the memory believes something
+
+\b
+Completion in your shell: wakebook completion bash (zsh, fish) prints a script for it.
 
 \b
 Exit codes: 0 fine · 1 something needs attention · 2 wrong usage · 3 no home ·
@@ -81,14 +59,14 @@ Exit codes: 0 fine · 1 something needs attention · 2 wrong usage · 3 no home 
 
 class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return COMMANDS
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS and cmd_name not in HIDDEN:
+        if cmd_name not in PLACES:
             return None
-        name = FILES.get(cmd_name, cmd_name.replace("-", "_"))
-        module = importlib.import_module(f"wakebook.cli.{name}")
-        command: click.Command = module.command
+        module = importlib.import_module(f"wakebook.cli.{PLACES[cmd_name]}")
+        name = {"import": "import_"}.get(cmd_name, cmd_name.replace("-", "_"))
+        command: click.Command = getattr(module, name)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -97,14 +75,24 @@ class Commands(click.Group):
         except click.UsageError as error:
             import difflib
 
-            close = difflib.get_close_matches(args[0], COMMANDS, n=1) if args else []
+            close = difflib.get_close_matches(args[0], PLACES, n=1) if args else []
             if not close:
                 raise
             raise click.UsageError(f"{error.message} Did you mean {close[0]!r}?", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self._about(ctx, name)) for name in names.split()])
+
+    def _about(self, ctx: click.Context, name: str) -> str:
+        """A command's first sentence, and the names of its subcommands."""
+        command = self.get_command(ctx, name)
+        assert command is not None
+        about = command.get_short_help_str(limit=100)
+        if isinstance(command, click.Group):
+            about = f"{about.rstrip('.')}: {', '.join(command.commands)}."
+        return about
 
 
 @click.group(
@@ -138,19 +126,19 @@ def main() -> None:
             code = error.exit_code
     except WakebookError as error:
         code = _complain(str(error), type(error).__name__, error.exit_code)
-    except BrokenPipeError:  # somebody closed the pipe: `wakebook log | head`
+    except BrokenPipeError:  # the reader has closed the pipe: `wakebook log | head`
         code = 0
     except SystemExit as done:  # which click turns into this, with a wrapper around stdout
         code = 0 if "PacifyFlush" in type(sys.stdout).__name__ else done.code
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        text = f"{error.strerror or error}{where}. Nothing was lost; try again when it is mended."
+        text = f"{error.strerror or error}{where}. Nothing was lost; repair that, and try again."
         code = _complain(text, "OSError", 10)
     leave(code if isinstance(code, int) else 0)
 
 
 def leave(code: int) -> None:
-    """End, with everything written; a reader that went away is no failure."""
+    """End, with everything written. A reader that went away is no failure."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -162,7 +150,7 @@ def leave(code: int) -> None:
 
 
 def _mute() -> None:
-    """What is still in a buffer goes nowhere, instead of failing once more at the very end."""
+    """Send the rest of the buffer nowhere, instead of failing once more at the very end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

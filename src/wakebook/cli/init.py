@@ -1,40 +1,39 @@
-"""wakebook init"""
+"""Start: init makes a home and connects a host to it; completion helps a shell."""
 
 from __future__ import annotations
 
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from wakebook.cli.shared import console, emit, options
+from wakebook.cli.shared import Out, command, esc
 from wakebook.hosts import HOSTS
 from wakebook.hosts import host as module_of
 
 if TYPE_CHECKING:
-    from wakebook.hosts.plan import Plan
+    from wakebook.hosts.plan import Change, Plan
     from wakebook.memory import Memory
 
 LONG, WIDE = 100, 300  # lines of a new file, and characters of a line, that are shown
 
 
-@click.command()
+@command()
 @click.argument("path", required=False)
 @click.option("--host", type=click.Choice(HOSTS), help="Wire this host to the home.")
 @click.option("--undo", is_flag=True, help="With --host: put the host back as it was.")
 @click.option("--dry-run", is_flag=True, help="With --host: show what would change, and stop.")
 @click.option("--yes", "-y", is_flag=True, help="With --host: do not ask.")
-@options
-def command(
+def init(
     memory: Memory,
+    out: Out,
     path: str | None,
     host: str | None,
     undo: bool,
     dry_run: bool,
     yes: bool,
-    as_json: bool,
 ) -> None:
     """Make a home at PATH (default: --home, WAKEBOOK_HOME or ~/.wakebook), and wire a host to it.
 
@@ -56,125 +55,99 @@ def command(
         memory = Memory(path)
     if not host and (undo or dry_run):
         raise click.UsageError("--undo and --dry-run go with --host.")
-    if as_json and host and not (yes or dry_run or undo):
+    if out.as_json and host and not (yes or dry_run or undo):
         raise click.UsageError("With --json nobody can be asked: give --yes as well.")
     if host and undo:
-        _undo(memory, host, dry_run, as_json)
+        _undo(memory, out, host, dry_run)
         return
     if not dry_run:
-        _init(memory, quiet=as_json and bool(host), brief=bool(host), as_json=as_json)
+        _init(memory, out, host)
     if host:
-        _wire(memory, host, dry_run, yes, as_json)
+        _wire(memory, out, host, dry_run, yes)
 
 
-def _init(memory: Memory, *, quiet: bool, brief: bool, as_json: bool) -> None:
+def _init(memory: Memory, out: Out, host: str | None) -> None:
     made = memory.init()
-    if as_json:
-        if not quiet:
-            emit({"home": str(memory.home.root), "made": made})
+    if host and (out.as_json or not made.created):  # only the host is told
         return
-    from rich.markup import escape
-
-    out = console()
-    root = escape(str(memory.home.root))
-    if brief and not made.created:
-        return
-    out.print(f"[bold green]●[/bold green] Your home is [bold]{root}[/bold]")
+    out.json({"home": str(memory.home.root), "made": made})
+    out.say(f"[bold green]●[/bold green] Your home is [bold]{esc(memory.home.root)}[/bold]")
     if made.created:
-        out.print(f"  created     {', '.join(made.created)}")
+        out.say(f"  created     {', '.join(made.created)}")
     if made.kept:
-        out.print(f"  left alone  {', '.join(made.kept)}")
-    for note in made.notes:
-        out.print(f"  note        {escape(note)}")
-    if not brief:
-        out.print("\nNext: [bold]wakebook catch-up[/bold] reads your agents' sessions, and")
-        out.print("[bold]wakebook init --host claude-code[/bold] (codex, openclaw, pi) wires one.")
+        out.say(f"  left alone  {', '.join(made.kept)}")
+    out.each("  note        ", made.notes)
+    if not host:
+        out.say("\nNext: [bold]wakebook catch-up[/bold] reads your agents' sessions, and")
+        out.say("[bold]wakebook init --host claude-code[/bold] (codex, openclaw, pi) wires one.")
 
 
-def _wire(memory: Memory, name: str, dry: bool, yes: bool, as_json: bool) -> None:
+def _wire(memory: Memory, out: Out, name: str, dry: bool, yes: bool) -> None:
     from wakebook.hosts import wiring
 
     host = module_of(name)
     plan = host.plan(wiring.where(memory, name))
-    if as_json:
+    if out.as_json:
         notes = [] if dry else wiring.wire(memory, name, plan)
-        emit(_json(name, plan) | {"done": not dry, "problems": notes})
+        out.json(_json(name, plan) | {"done": not dry, "problems": notes})
         return
-    from rich.markup import escape
-
-    out = console()
+    root = esc(memory.home.root)
     if dry and not memory.home.exists():
-        out.print(f"A home will be made in {escape(str(memory.home.root))}.")
-    _show(memory, host.LABEL, plan)
+        out.say(f"A home will be made in {root}.")
+    _show(memory, out, host.LABEL, plan)
     if dry:
-        out.print("[dim]Nothing was changed.[/dim]")
+        out.say("[dim]Nothing was changed.[/dim]")
         return
     if not yes and (plan.changes or plan.commands) and not _agreed(host.LABEL):
         raise click.ClickException("Nothing of it was changed. --yes does not ask.")
-    notes = wiring.wire(memory, name, plan, lambda line: out.print(f"[dim]$ {escape(line)}[/dim]"))
-    root = escape(str(memory.home.root))
+    notes = wiring.wire(memory, name, plan, lambda line: out.say(f"[dim]$ {esc(line)}[/dim]"))
     ready = plan.changes or plan.commands or not plan.by_hand
     done = f"is wired to {root}" if ready else "is not wired yet: this is left to do"
-    out.print(f"[bold green]●[/bold green] {host.LABEL} {done}")
-    for note in (*notes, *plan.notes):
-        out.print(f"  note  {escape(note)}")
+    out.say(f"[bold green]●[/bold green] {host.LABEL} {done}")
+    out.each("  note  ", (*notes, *plan.notes))
     here = "" if memory.home.root == Path.home() / ".wakebook" else f" --home {shlex.quote(root)}"
-    out.print(f"\nTake it back: [bold]wakebook init --host {name} --undo{here}[/bold]")
-    out.print(f"Check it:     [bold]wakebook doctor --host {name}{here}[/bold]")
+    out.say(f"\nTake it back: [bold]wakebook init --host {name} --undo{here}[/bold]")
+    out.say(f"Check it:     [bold]wakebook doctor --host {name}{here}[/bold]")
 
 
 def _agreed(label: str) -> bool:
     try:
         return click.confirm(f"Change {label} like this?", default=True)
-    except click.Abort:  # nobody is there to answer
+    except click.Abort:  # standard input has no answer
         click.echo()
         return False
 
 
-def _undo(memory: Memory, name: str, dry: bool, as_json: bool) -> None:
-    from rich.markup import escape
-
+def _undo(memory: Memory, out: Out, name: str, dry: bool) -> None:
     from wakebook.hosts import wiring
 
     memory.home.require()
     done = wiring.wired(memory, name)
     notes = [] if dry and done else wiring.unwire(memory, name)
     files = [one.path for one in done.kept] if done else []
-    if as_json:
-        emit({"host": name, "undone": not dry, "files": files, "notes": notes})
-        return
-    out, label = console(), module_of(name).LABEL
+    out.json({"host": name, "undone": not dry, "files": files, "notes": notes})
     if dry and done:
-        for command in done.undo_commands:
-            out.print(f"will run: [bold]{escape(shlex.join(command))}[/bold]")
-        for file in files:
-            out.print(f"will be put back: [bold]{escape(file)}[/bold]")
-        out.print("[dim]Nothing was changed.[/dim]")
+        out.each("will run: [bold]", map(shlex.join, done.undo_commands))
+        out.each("will be put back: [bold]", files)
+        out.say("[dim]Nothing was changed.[/dim]")
         return
     but = " but for what you have changed in it since" if notes else ""
-    out.print(f"[bold green]●[/bold green] {label} is as it was{but}.")
-    for note in notes:
-        out.print(f"  note  {escape(note)}")
-    out.print("Your memory stays where it is.")
+    out.say(f"[bold green]●[/bold green] {module_of(name).LABEL} is as it was{but}.")
+    out.each("  note  ", notes)
+    out.say("Your memory stays where it is.")
 
 
-def _show(memory: Memory, label: str, plan: Plan) -> None:
-    from rich.markup import escape
-
-    out = console()
+def _show(memory: Memory, out: Out, label: str, plan: Plan) -> None:
     for change in plan.changes:
-        _diff(change.path, change.before, change.after)
+        _diff(out, change)
     for name, value in plan.settings.items():
         if not _is_set(memory, name, value):
-            out.print(f"config.toml: [green]{escape(name)} = {escape(json.dumps(value))}[/green]")
-    for command in plan.commands:
-        out.print(f"will run: [bold]{escape(shlex.join(command))}[/bold]")
+            out.say(f"config.toml: [green]{esc(name)} = {esc(json.dumps(value))}[/green]")
+    out.each("will run: [bold]", map(shlex.join, plan.commands))
     for path in plan.touched if plan.commands else ():
-        out.print(
-            f"  which may change [bold]{escape(str(path))}[/bold] (kept, and put back by --undo)"
-        )
+        out.say(f"  which may change [bold]{esc(path)}[/bold] (kept, and put back by --undo)")
     if not (plan.changes or plan.commands):
-        out.print(f"Nothing of {label}'s own files has to change.")
+        out.say(f"Nothing of {label}'s own files has to change.")
 
 
 def _is_set(memory: Memory, name: str, value: object) -> bool:
@@ -183,37 +156,51 @@ def _is_set(memory: Memory, name: str, value: object) -> bool:
     return bool(now == (tuple(value) if isinstance(value, list) else value))
 
 
-def _diff(path: Path, before: bytes | None, after: bytes | None) -> None:
+def _diff(out: Out, change: Change) -> None:
     import difflib
 
-    from rich.markup import escape
-
-    out = console()
-    old = (before or b"").decode("utf-8", "replace").splitlines()
-    new = (after or b"").decode("utf-8", "replace").splitlines()
+    before, after = change.before, change.after
+    old, new = (_text(one) or "" for one in (before, after))
     kind = "new file" if before is None else "removed" if after is None else "changed"
-    if before is None and len(new) > LONG:
-        out.print(f"[bold]{escape(str(path))}[/bold] (new file, {len(new)} lines)")
+    lines = new.splitlines()
+    if before is None and len(lines) > LONG:
+        out.say(f"[bold]{esc(change.path)}[/bold] (new file, {len(lines)} lines)")
         return
-    out.print(f"[bold]{escape(str(path))}[/bold] ({kind})")
-    for line in list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]:
+    out.say(f"[bold]{esc(change.path)}[/bold] ({kind})")
+    for line in list(difflib.unified_diff(old.splitlines(), lines, lineterm="", n=1))[2:]:
         colour = {"+": "green", "-": "red"}.get(line[:1], "dim")
         shown = line if len(line) <= WIDE else f"{line[:WIDE]}…"
-        out.print(f"  [{colour}]{escape(shown)}[/{colour}]")
+        out.say(f"  [{colour}]{esc(shown)}[/{colour}]")
 
 
-def _json(name: str, plan: Plan) -> dict[str, object]:
-    return {
-        "host": name,
-        "changes": [
-            {
-                "path": str(one.path),
-                "before": None if one.before is None else one.before.decode("utf-8", "replace"),
-                "after": None if one.after is None else one.after.decode("utf-8", "replace"),
-            }
-            for one in plan.changes
-        ],
-        "settings": plan.settings,
-        "commands": [list(one) for one in plan.commands],
-        "notes": list(plan.notes),
-    }
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def _json(name: str, plan: Plan) -> dict[str, Any]:
+    changes: list[Any] = [
+        {"path": str(one.path), "before": _text(one.before), "after": _text(one.after)}
+        for one in plan.changes
+    ]
+    commands, notes = [list(one) for one in plan.commands], list(plan.notes)
+    told: dict[str, Any] = {"settings": plan.settings, "commands": commands, "notes": notes}
+    return {"host": name, "changes": changes, **told}
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script for your shell.
+
+    \b
+    bash:  wakebook completion bash >> ~/.bashrc
+    zsh:   wakebook completion zsh >> ~/.zshrc
+    fish:  wakebook completion fish > ~/.config/fish/completions/wakebook.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from wakebook.cli import cli
+
+    made = get_completion_class(shell)
+    assert made is not None
+    click.echo(made(cli, {}, "wakebook", "_WAKEBOOK_COMPLETE").source())

@@ -1,22 +1,25 @@
-"""wakebook jobs"""
+"""Jobs: what is due, what ran, and a process that runs them: list, run, watch."""
 
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.cli.shared import console, emit, options
+from wakebook.cli.shared import Out, command, emit_line, esc, group, many
 
 if TYPE_CHECKING:
+    from wakebook.learn.catch_up import Sweep
     from wakebook.memory import Memory
-    from wakebook.upkeep.jobs import Standing
+    from wakebook.upkeep.jobs import Ran, Standing
 
-SERVICE = """\
+TIMER = """\
 # ~/.config/systemd/user/wakebook.service
 [Unit]
 Description=Wakebook: run the jobs that are due
@@ -38,9 +41,8 @@ WantedBy=timers.target
 """
 
 
-@click.command()
-@options
-def command(memory: Memory, as_json: bool) -> None:
+@group(alone=True)
+def jobs(memory: Memory, out: Out) -> None:
     """The jobs: when they run, how the last run went, and when they run next.
 
     Change when in [schedule] of config.toml, with a cron expression and your time zone; an
@@ -52,52 +54,61 @@ def command(memory: Memory, as_json: bool) -> None:
     briefing = "30 6 * * 1-5"
     weekly = ""
 
-    Something has to call `wakebook tick` every few minutes, or `wakebook watch` has to run.
-    Below the jobs stand the lines for your crontab and for a systemd timer.
+    The service (`wakebook serve`) runs them. Without it, something has to call
+    `wakebook jobs run` every few minutes, or `wakebook jobs watch` has to run. Below the jobs
+    stand the lines for your crontab and for a systemd timer.
+
+    \b
+    wakebook jobs                  the same as: wakebook jobs list
+    wakebook jobs run briefing     the briefing, now
     """
+    _list(memory, out)
+
+
+@command(jobs, "list")
+def list_(memory: Memory, out: Out) -> None:
+    """The jobs, how their last run went and when they run next; lines for cron and systemd."""
+    _list(memory, out)
+
+
+def _list(memory: Memory, out: Out) -> None:
     found, now = memory.jobs.listed(), memory.opened.now()
-    crontab, systemd = _crontab(memory), SERVICE.format(command=_unit_command(memory))
-    if as_json:
-        zone = str(now.tzinfo)
-        emit({"time_zone": zone, "jobs": found, "crontab": crontab, "systemd": systemd})
+    words = _words(memory)
+    cron = shlex.join(words).replace("%", "\\%")  # a % is a new line to cron
+    crontab = f"*/5 * * * * {cron} >/dev/null"
+    systemd = TIMER.format(command=" ".join(map(_unit_word, words)))
+    zone = str(now.tzinfo)
+    if out.json({"time_zone": zone, "jobs": found, "crontab": crontab, "systemd": systemd}):
         return
-    _print(found, now)
-    out = console()
-    out.print("\n[bold]To run them, add this line to your crontab[/bold] (crontab -e)")
-    out.print(f"  {crontab}", markup=False)
-    out.print(
-        "\n[bold]or these two files[/bold]; then `systemctl --user enable --now wakebook.timer`"
-    )
-    out.print("".join(f"  {line}\n" for line in systemd.splitlines()), markup=False)
-    out.print("[bold]or keep `wakebook watch` running.[/bold]")
-
-
-def _print(found: list[Standing], now: datetime) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table("job", "when", "last run", f"next [dim]({now.tzinfo})[/dim]", box=None)
-    for standing in found:
-        table.add_row(
+    rows = [
+        (
             f"[bold]{standing.job}[/bold]",
-            f"{escape(standing.words)}\n[dim]{escape(standing.about)}[/dim]",
+            f"{esc(standing.words)}\n[dim]{esc(standing.about)}[/dim]",
             _last(standing, now),
             _next(standing, now),
         )
-    console().print(table)
+        for standing in found
+    ]
+    style = {"header_style": "table.header", "pad_edge": True}
+    out.table(f"job  when  last run  next [dim]({zone})[/dim]", rows, **style)
+    out.say("\n[bold]To run them, add this line to your crontab[/bold] (crontab -e)")
+    out.say(f"  {crontab}", markup=False)
+    out.say(
+        "\n[bold]or these two files[/bold]; then `systemctl --user enable --now wakebook.timer`"
+    )
+    out.say("".join(f"  {line}\n" for line in systemd.splitlines()), markup=False)
+    out.say("[bold]or keep `wakebook jobs watch` running.[/bold]")
 
 
 def _last(standing: Standing, now: datetime) -> str:
-    from rich.markup import escape
-
     run = standing.last
     if run is None:
         return "[dim]never[/dim]"
     ago = _ago(now - run.ended)
     if run.outcome == "ok":
-        return f"[green]ok[/green] {ago}\n[dim]{escape(run.said)}[/dim]"
+        return f"[green]ok[/green] {ago}\n[dim]{esc(run.said)}[/dim]"
     times = f", {run.failures} times in a row" if run.failures > 1 else ""
-    return f"[red]failed[/red] {ago}{times}\n{escape(run.error)}"
+    return f"[red]failed[/red] {ago}{times}\n{esc(run.error)}"
 
 
 def _next(standing: Standing, now: datetime) -> str:
@@ -116,8 +127,7 @@ def _ago(passed: timedelta) -> str:
         return "in the future (the clock was set back)"
     for length, noun in ((1440, "day"), (60, "hour"), (1, "minute")):
         if minutes >= length:
-            count = minutes // length
-            return f"{count} {noun}{'s' if count > 1 else ''} ago"
+            return f"{many(minutes // length, noun)} ago"
     return "just now"
 
 
@@ -125,18 +135,103 @@ def _words(memory: Memory) -> list[str]:
     """The command in full: cron knows neither your PATH nor WAKEBOOK_HOME."""
     script = Path(sys.executable).with_name("wakebook")
     program = [str(script)] if script.exists() else [sys.executable, "-m", "wakebook"]
-    return [*program, "--home", str(memory.home.root), "tick"]
-
-
-def _crontab(memory: Memory) -> str:
-    command = shlex.join(_words(memory)).replace("%", "\\%")  # a % is a new line to cron
-    return f"*/5 * * * * {command} >/dev/null"
-
-
-def _unit_command(memory: Memory) -> str:
-    return " ".join(_unit_word(word) for word in _words(memory))
+    return [*program, "--home", str(memory.home.root), "jobs", "run"]
 
 
 def _unit_word(word: str) -> str:
     word = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{word}"' if not word or any(sign in word for sign in " \t;'\"\\") else word
+
+
+@command(jobs)
+@click.argument("names", nargs=-1, metavar="[JOB]...")
+def run(memory: Memory, out: Out, names: tuple[str, ...]) -> bool:
+    """Run the jobs that are due, each at most once, and end.
+
+    For cron, a systemd timer or a host's scheduler: call it every few minutes; mostly there
+    is nothing to do. Jobs that were missed run once. With names, these run now, due or not.
+
+    \b
+    wakebook jobs run                 those that are due
+    wakebook jobs run briefing        the briefing, now
+    wakebook jobs                     which jobs there are, and a line for your crontab
+
+    Exit code 1 if a job failed; failures go to standard error, and are tried again later.
+    """
+    done = memory.tick(names, told=lambda ran: None if out.as_json else show(out, ran))
+    out.json({"jobs": done})
+    if not done and not out.as_json:
+        _idle(memory)
+    return any(ran.outcome == "failed" for ran in done)
+
+
+def show(out: Out, ran: Ran) -> None:
+    """What became of a job, in a line."""
+    failed = ran.outcome == "failed"
+    mark = {"ok": "[green]●[/green]", "failed": "[red]✗[/red]"}.get(ran.outcome, "[dim]○[/dim]")
+    took = f" [dim]({ran.seconds:.1f} s)[/dim]" if ran.seconds >= 0.1 else ""
+    said = f"[red]failed[/red]: {esc(ran.said)}" if failed else esc(ran.said)
+    (out.err if failed else out).say(f"{mark} [bold]{ran.job:9}[/bold] {said}{took}")
+
+
+def _idle(memory: Memory) -> None:
+    """The usual case: said without loading rich."""
+    coming = [(standing.next, standing.job) for standing in memory.jobs.listed() if standing.next]
+    text = "Every job is switched off: see [schedule] in config.toml."
+    if coming:
+        at, job = min(coming)
+        text = f"Nothing is due. Next: {job}, {at:%a %H:%M}."
+    click.echo(f"{click.style('●', fg='green')} {text}")
+
+
+tick = run  # its old name
+
+
+@command(jobs)
+def watch(memory: Memory, out: Out) -> None:
+    """Catch up whenever something is said, and run the jobs, until you press Ctrl-C.
+
+    At the start everything that is behind is recovered. Then a session is caught up on
+    after 40 new records (with a pause of 5 minutes; [watch] in config.toml), and every job
+    runs when it is due (`wakebook jobs`; [schedule] in config.toml). You need no cron then.
+    The service (`wakebook serve`) does all this, too.
+
+    With --json, one line for each catch-up, and one with "job" for each job that ran.
+    """
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    out.say("Watching your agents' sessions. Ctrl-C ends it; nothing is lost.")
+    told = Told(out)
+    memory.jobs.watch(stop, told.caught_up, told.failed, told.ran)
+
+
+class Told:
+    """Tells what a watch does: a line of JSON each, or text."""
+
+    def __init__(self, out: Out) -> None:
+        self.out = out
+
+    def caught_up(self, done: Sweep) -> None:
+        if self.out.as_json:
+            told = {"messages": done.messages, "entries": done.entries}
+            emit_line(told | {"closed": list(done.closed), "failed": done.failed})
+        elif done.messages or done.failed:
+            from wakebook.cli.read import report
+
+            report(self.out, done)
+
+    def failed(self, error: str) -> None:
+        if self.out.as_json:
+            emit_line({"error": error})
+        else:
+            self.out.err.say(f"wakebook: {error}", markup=False)
+
+    def ran(self, ran: Ran) -> None:
+        if ran.outcome == "busy":  # which is for the other process to tell
+            return
+        if self.out.as_json:
+            said = {"outcome": ran.outcome, "said": ran.said, "seconds": ran.seconds}
+            emit_line({"job": ran.job, **said})
+        elif ran.job != "observe" or ran.outcome != "ok":  # that one is told as a catch-up
+            show(self.out, ran)

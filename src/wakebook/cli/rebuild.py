@@ -1,57 +1,51 @@
-"""wakebook rebuild"""
+"""rebuild: read all conversations anew, on a branch, and compare: list, show, merge, drop."""
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from wakebook.cli.shared import COLOURS, Progress, When, console, emit, many, options, show_planned
+from wakebook.cli.shared import COLOURS, Out, When, command, esc, group, many
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from wakebook.log.entry import Entry
     from wakebook.memory import Memory
     from wakebook.rebuild.compare import Rebuild
     from wakebook.rebuild.rebuilds import Built
 
-
-@click.command()
-@click.option(
-    "--extractor", type=click.Choice(["rules", "model"]), help="What reads (default: rules)."
-)
-@click.option("--model", default="", metavar="M", help="provider/model, instead of [models] main.")
-@click.option("--branch", default="", metavar="NAME", help="Its name (default: extractor and day).")
-@click.option("--since", type=When(), help="Only conversations that began later; the rest stays.")
-@click.option(
+READERS = click.Choice(["rules", "model"])
+questions = click.option(
     "--questions",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Labelled questions (JSONL): how many does search answer, before and after?",
 )
+
+
+@group(alone=True)
+@click.option("--extractor", type=READERS, help="What reads (default: rules).")
+@click.option("--model", default="", metavar="M", help="provider/model, instead of [models] main.")
+@click.option("--branch", default="", metavar="NAME", help="Its name (default: extractor and day).")
+@click.option("--since", type=When(), help="Only conversations that began later; the rest stays.")
+@questions
 @click.option("--dry-run", is_flag=True, help="Say what would be read, and sent to a model.")
-@click.option("--list", "listing", is_flag=True, help="The rebuilds that there are.")
-@click.option("--show", default="", metavar="NAME", help="Compare one with the memory as it is.")
-@click.option("--merge", default="", metavar="NAME", help="Put one in the place of the log.")
-@click.option("--drop", default="", metavar="NAME", help="Remove one.")
-@options
-def command(
+@click.option("--list", "listed", is_flag=True, hidden=True)  # the old names of the subcommands
+@click.option("--show", "shown", default="", hidden=True)
+@click.option("--merge", "merged", default="", hidden=True)
+@click.option("--drop", "dropped", default="", hidden=True)
+def rebuild(
     memory: Memory,
-    extractor: str | None,
-    model: str,
-    branch: str,
-    since: datetime | None,
+    out: Out,
     questions: Path | None,
     dry_run: bool,
-    listing: bool,
-    show: str,
-    merge: str,
-    drop: str,
-    as_json: bool,
-) -> None:
+    listed: bool,
+    shown: str,
+    merged: str,
+    dropped: str,
+    **reading: Any,
+) -> bool:
     """Read all archived conversations anew, on a branch, and compare.
 
     Nothing of your memory changes until you merge. The branch extract/NAME is checked out
@@ -63,273 +57,228 @@ def command(
     wakebook rebuild                                  by rules: free, the same each time
     wakebook rebuild --extractor model --dry-run      what a model would be sent, its price
     wakebook rebuild --extractor model --model anthropic/claude-sonnet-5-5 --branch better
-    wakebook rebuild --show better --questions questions.jsonl
-    wakebook rebuild --merge better                   or: --drop better
+    wakebook rebuild show better --questions questions.jsonl
+    wakebook rebuild merge better                     or: drop better
 
     \b
     A line of questions.jsonl:
     {"question": "When do we open?", "expect": "21 November"}
     """
-    chosen = [bool(one) for one in (listing, show, merge, drop)]
-    reading = any((extractor, model, branch, since, dry_run))
-    if sum(chosen) > 1 or (any(chosen) and reading):
+    old = {list_: listed, show: shown, merge: merged, drop: dropped}
+    chosen = [(done, name) for done, name in old.items() if name]
+    if len(chosen) > 1 or (chosen and (dry_run or any(reading.values()))):
         raise click.UsageError("Of --list, --show, --merge and --drop give one, by itself.")
-    if questions and (listing or merge or drop or dry_run):
+    if questions and (listed or merged or dropped or dry_run):
         raise click.UsageError("--questions goes with a rebuild or with --show.")
-    if model and extractor != "model":
+    if reading["model"] and reading["extractor"] != "model":
         raise click.UsageError("--model needs --extractor model.")
-    if listing:
-        _list(memory, as_json)
-    elif show:
-        _tell(memory.rebuilds.compare(show, questions), as_json)
-    elif merge:
-        _merge(memory, merge, as_json)
-    elif drop:
-        _drop(memory, drop, as_json)
-    elif dry_run:
-        _rehearse(memory, extractor or "rules", model, since, as_json)
-    else:
-        _build(memory, extractor or "rules", model, branch, since, questions, as_json)
+    if chosen:
+        [(done, name)] = chosen
+        given = {} if listed else {"name": name}
+        more = {"questions": questions} if shown else {}
+        click.get_current_context().invoke(done, **given, **more)
+        return False
+    reading["extractor"] = reading["extractor"] or "rules"
+    if dry_run:
+        return _rehearse(memory, out, **reading)
+    return _build(memory, out, questions, reading)
 
 
-def _build(
-    memory: Memory,
-    extractor: str,
-    model: str,
-    branch: str,
-    since: datetime | None,
-    questions: Path | None,
-    as_json: bool,
-) -> None:
+def _build(memory: Memory, out: Out, questions: Path | None, reading: dict[str, Any]) -> bool:
     if questions:
         memory.rebuilds.check_questions(questions)  # before anything is read or paid for
-    with Progress(quiet=as_json) as shown:
-        built = memory.rebuilds.build(
-            extractor=extractor, model=model, branch=branch, since=since, progress=shown
-        )
+    with out.progress() as shown:
+        built = memory.rebuilds.build(**reading, progress=shown)
     if built.done is None:
-        _stopped(built, as_json)
-        sys.exit(1)
+        _stopped(out, built)
+        return True
     found = memory.rebuilds.compare(built.name, questions)
-    if not as_json:
-        out = console()
-        read = many(built.read, "conversation")
-        if built.read:
-            before = f", {built.resumed:,} before" if built.resumed else ""
-            out.print(f"[green]●[/green] {read} read{before}")
-        else:
-            out.print(f"[green]●[/green] The rebuild [bold]{built.name}[/bold] is complete")
-    _tell(found, as_json, built)
+    if built.read:
+        before = f", {built.resumed:,} before" if built.resumed else ""
+        out.ok(f"{many(built.read, 'conversation')} read{before}")
+    else:
+        out.ok(f"The rebuild [bold]{built.name}[/bold] is complete")
+    _tell(out, found, built.read)
+    return False
 
 
-def _stopped(built: Built, as_json: bool) -> None:
-    from rich.markup import escape
-
-    if as_json:
-        emit({"name": built.name, "complete": False, "read": built.read, "stopped": built.stopped})
-        return
-    out = console()
+def _stopped(out: Out, built: Built) -> None:
+    stopped = built.stopped
+    out.json({"name": built.name, "complete": False, "read": built.read, "stopped": stopped})
     read = many(built.read, "conversation")
-    out.print(f"[yellow]●[/yellow] {read} read; the rebuild is not complete")
-    for path, error in built.stopped.failed.items():
-        out.print(f"  [red]failed[/red] {escape(path)}: {escape(error)}")
-    if built.stopped.left:
-        reason = escape(built.stopped.reason)
-        out.print(f"  [red]{built.stopped.left:,} not tried[/red]: {reason}")
-    out.print("  [dim]The same command goes on where it stopped; nothing is paid twice.[/dim]")
+    out.say(f"[yellow]●[/yellow] {read} read; the rebuild is not complete")
+    out.each("  [red]failed[/red] ", stopped.failed)
+    if stopped.left:
+        out.say(f"  [red]{stopped.left:,} not tried[/red]: {esc(stopped.reason)}")
+    out.say("  [dim]The same command goes on where it stopped; nothing is paid twice.[/dim]")
 
 
-def _tell(found: Rebuild, as_json: bool, built: Built | None = None) -> None:
-    if as_json:
-        emit({"complete": True, "read": built.read if built else 0, "rebuild": found})
-        return
-    from rich.markup import escape
-
-    out = console()
-    total, plan = found.comparison.total, found.done.plan
-    out.print(
-        f"[bold]{escape(found.name)}[/bold] [dim]({escape(found.branch)} {found.commit}, by "
-        f"{escape(plan.extractor)}, {many(len(plan.transcripts), 'transcript')})[/dim]"
+def _rehearse(
+    memory: Memory, out: Out, extractor: str, model: str, branch: str, since: datetime | None
+) -> bool:
+    with out.progress() as shown:
+        done, models = memory.rebuilds.plan(
+            extractor=extractor, model=model, since=since, progress=shown
+        )
+    if models is not None:
+        return out.planned(memory, models)
+    out.json(done)
+    out.ok(
+        f"{many(done.transcripts, 'conversation')} would be read: "
+        f"{many(done.entries, 'entry')}, by rules, for nothing. Nothing was changed."
     )
-    out.print(
+    return False
+
+
+def _tell(out: Out, found: Rebuild, read: int = 0) -> None:
+    if out.json({"complete": True, "read": read, "rebuild": found}):
+        return
+    total, plan, name = found.comparison.total, found.done.plan, esc(found.name)
+    moved = found.comparison.moved
+    only = f" [dim]({moved:,} only in what they are about)[/dim]" if moved else ""
+    out.say(
+        f"[bold]{name}[/bold] [dim]({esc(found.branch)} {found.commit}, by "
+        f"{esc(plan.extractor)}, {many(len(plan.transcripts), 'transcript')})[/dim]"
+    )
+    out.say(
         f"  what holds: [bold]{total.same:,} the same[/bold], "
         f"[green]{total.added:,} added[/green], [red]{total.lost:,} lost[/red], "
-        f"[yellow]{total.changed:,} changed[/yellow]{_moved(found)}"
+        f"[yellow]{total.changed:,} changed[/yellow]{only}"
     )
     _table(out, "type", found.comparison.by_type)
     _table(out, "subject", found.comparison.by_subject)
     _samples(out, found)
     _rest(out, found)
-    name = escape(found.name)
-    out.print(f"\n[dim]wakebook rebuild --merge {name}   takes it over[/dim]")
-    out.print(f"[dim]wakebook rebuild --drop {name}    removes it[/dim]")
+    out.say(f"\n[dim]wakebook rebuild merge {name}   takes it over[/dim]")
+    out.say(f"[dim]wakebook rebuild drop {name}    removes it[/dim]")
 
 
-def _moved(found: Rebuild) -> str:
-    moved = found.comparison.moved
-    return f" [dim]({moved:,} only in what they are about)[/dim]" if moved else ""
-
-
-def _table(out: Console, title: str, tallies: dict[str, Any]) -> None:
+def _table(out: Out, title: str, tallies: dict[str, Any]) -> None:
     """Only where something is different."""
-    from rich.markup import escape
-
     rows = {name: one for name, one in tallies.items() if one.added or one.lost or one.changed}
     if not rows:
         return
     width = max(len(name or "(none)") for name in (*rows, title))
-    out.print(f"\n  [dim]{title:{width}}  same  added  lost  changed[/dim]")
+    out.say(f"\n  [dim]{title:{width}}  same  added  lost  changed[/dim]")
     for name, one in rows.items():
-        label = escape(f"{name or '(none)':{width}}")
-        out.print(f"  {label}  {one.same:4}  {one.added:5}  {one.lost:4}  {one.changed:7}")
+        label = esc(f"{name or '(none)':{width}}")
+        out.say(f"  {label}  {one.same:4}  {one.added:5}  {one.lost:4}  {one.changed:7}")
 
 
-def _samples(out: Console, found: Rebuild) -> None:
+def _samples(out: Out, found: Rebuild) -> None:
     comparison = found.comparison
     for mark, colour, entries in (
         ("+", "green", comparison.added),
         ("-", "red", comparison.lost),
     ):
         for number, entry in enumerate(entries):
-            out.print("" if number else "\n", end="")
-            out.print(f"  [{colour}]{mark}[/{colour}] {_line(entry)}")
+            out.say("" if number else "\n", end="")
+            out.say(f"  [{colour}]{mark}[/{colour}] {_line(entry)}")
     for number, (was, is_) in enumerate(comparison.changed):
-        out.print("" if number else "\n", end="")
-        out.print(f"  [yellow]~[/yellow] {_line(was)}")
-        out.print(f"    [dim]now:[/dim] {_after(was, is_)}")
+        out.say("" if number else "\n", end="")
+        out.say(f"  [yellow]~[/yellow] {_line(was)}")
+        out.say(f"    [dim]now:[/dim] {_after(was, is_)}")
 
 
 def _after(was: Entry, is_: Entry) -> str:
     """What an entry has become: in other words, or in what differs."""
-    from rich.markup import escape
-
     if was.content != is_.content:
-        return escape(is_.content)
-    fields = ("subject", "type", "kind", "status", "pinned", "detail")
-    told = {"subject": "about"}
-    new = [(told.get(one, one), getattr(is_, one)) for one in fields
-           if getattr(was, one) != getattr(is_, one)]  # fmt: skip
-    return escape(", ".join(f"{name} {value or 'nothing'}" for name, value in new))
+        return esc(is_.content)
+    names = {"subject": "about"}
+    differs = [
+        f"{names.get(field, field)} {getattr(is_, field) or 'nothing'}"
+        for field in ("subject", "type", "kind", "status", "pinned", "detail")
+        if getattr(was, field) != getattr(is_, field)
+    ]
+    return esc(", ".join(differs))
 
 
 def _line(entry: Entry) -> str:
-    from rich.markup import escape
-
     colour = COLOURS[entry.type]
-    about = f"[bold]{escape(entry.subject)}[/bold] " if entry.subject else ""
-    return f"[{colour}]{entry.type:8}[/{colour}] {about}{escape(entry.content)}"
+    about = f"[bold]{esc(entry.subject)}[/bold] " if entry.subject else ""
+    return f"[{colour}]{entry.type:8}[/{colour}] {about}{esc(entry.content)}"
 
 
-def _rest(out: Console, found: Rebuild) -> None:
-    from rich.markup import escape
-
+def _rest(out: Out, found: Rebuild) -> None:
     from wakebook.models.prices import dollars
 
-    notes, done = found.notes, found.done
-    out.print(
+    notes, done, quality = found.notes, found.done, found.quality
+    out.say(
         f"\n  notes: {many(notes.files, 'file')} differ, "
         f"[green]+{notes.added:,}[/green] [red]-{notes.removed:,}[/red] lines"
     )
     for path, added, removed in notes.most[:5]:
-        out.print(f"    [dim]{escape(path)} +{added} -{removed}[/dim]")
-    if done.calls:
-        unknown = f" ({done.unpriced:,} without a known price)" if done.unpriced else ""
-        out.print(f"  cost: {many(done.calls, 'call')}, {dollars(done.cost)}{unknown}")
-    else:
-        out.print("  cost: nothing, no model was asked")
-    for path in done.kept:
-        out.print(f"  [yellow]kept as it was read before[/yellow]: {escape(path)}")
-    quality = found.quality
+        out.say(f"    [dim]{esc(path)} +{added} -{removed}[/dim]")
+    unknown = f" ({done.unpriced:,} without a known price)" if done.unpriced else ""
+    cost = f"{many(done.calls, 'call')}, {dollars(done.cost)}{unknown}"
+    out.say(f"  cost: {cost if done.calls else 'nothing, no model was asked'}")
+    out.each("  [yellow]kept as it was read before[/yellow]: ", done.kept)
     if quality:
-        out.print(
+        out.say(
             f"  questions: {quality.before:.0%} answered now, [bold]{quality.after:.0%}[/bold] by "
             f"the rebuild, of {quality.questions:,} [dim]({quality.definition})[/dim]"
         )
-        for question in quality.gained[:5]:
-            out.print(f"    [green]+[/green] {escape(question)}")
-        for question in quality.lost[:5]:
-            out.print(f"    [red]-[/red] {escape(question)}")
+        out.each("    [green]+[/green] ", quality.gained[:5])
+        out.each("    [red]-[/red] ", quality.lost[:5])
 
 
-def _rehearse(
-    memory: Memory, extractor: str, model: str, since: datetime | None, as_json: bool
-) -> None:
-    with Progress(quiet=as_json) as shown:
-        done, models = memory.rebuilds.plan(
-            extractor=extractor, model=model, since=since, progress=shown
-        )
-    if models is not None:
-        show_planned(memory, models, as_json)
-    elif as_json:
-        emit(done)
-    else:
-        console().print(
-            f"[green]●[/green] {many(done.transcripts, 'conversation')} would be read: "
-            f"{many(done.entries, 'entry')}, by rules, for nothing. Nothing was changed."
-        )
-
-
-def _list(memory: Memory, as_json: bool) -> None:
-    from rich.markup import escape
-
+@command(rebuild, "list")
+def list_(memory: Memory, out: Out) -> None:
+    """The rebuilds that there are."""
     found = memory.rebuilds.listed()
-    if as_json:
-        emit(found)
-        return
-    out = console()
+    out.json(found)
     if not found:
-        out.print("[green]●[/green] No rebuilds. `wakebook rebuild` makes one.")
+        out.ok("No rebuilds. `wakebook rebuild` makes one.")
     for one in found:
         state = "complete" if one.complete else f"{one.read:,} of {one.transcripts:,} read"
-        when = f"{one.began:%Y-%m-%d %H:%M}, by {escape(one.extractor)}, " if one.began else ""
-        note = f" [yellow]{escape(one.note)}[/yellow]" if one.note else ""
+        when = f"{one.began:%Y-%m-%d %H:%M}, by {esc(one.extractor)}, " if one.began else ""
+        note = f" [yellow]{esc(one.note)}[/yellow]" if one.note else ""
         told = state if one.began else "nothing to merge"
-        out.print(f"[bold]{escape(one.name)}[/bold]  [dim]{when}{told}[/dim]{note}")
+        out.say(f"[bold]{esc(one.name)}[/bold]  [dim]{when}{told}[/dim]{note}")
 
 
-def _merge(memory: Memory, name: str, as_json: bool) -> None:
-    from rich.markup import escape
+@command(rebuild)
+@click.argument("name")
+@questions
+def show(memory: Memory, out: Out, name: str, questions: Path | None) -> None:
+    """Compare the rebuild NAME with the memory as it is.
 
+    wakebook rebuild show better --questions questions.jsonl
+    """
+    _tell(out, memory.rebuilds.compare(name, questions))
+
+
+@command(rebuild)
+@click.argument("name")
+def merge(memory: Memory, out: Out, name: str) -> None:
+    """Put the rebuild NAME in the place of the log. Commits before and after keep both."""
     done = memory.rebuilds.merge(name)
-    if as_json:
-        emit(done)
-        return
-    out = console()
+    out.json(done)
     if done.completed:
-        out.print(f"[green]●[/green] {escape(name)} was merged before; what was left of it is gone")
+        out.ok(f"{esc(name)} was merged before; what was left of it is gone")
         return
     since = f", {many(done.gained, 'entry')} of them since it began" if done.gained else ""
-    out.print(f"[green]●[/green] Merged: {many(done.entries, 'entry')} in the log{since}")
-    if done.passed:
-        out.print(
-            f"  [yellow]{many(done.passed, 'entry')}[/yellow] of another reading that was made "
-            "meanwhile gave way to it"
-        )
-    if done.unreadable:
-        out.print(
-            f"  [yellow]{many(done.unreadable, 'line')}[/yellow] of the old log that nobody can "
-            "read: kept, at its end (`wakebook status`)"
-        )
-    if done.untold:
-        out.print(
-            f"  [yellow]{many(done.untold, 'entry')}[/yellow] of condensed notes that it has not "
-            "found again"
-        )
+    out.ok(f"Merged: {many(done.entries, 'entry')} in the log{since}")
+    old = "of the old log that nobody can read: kept, at its end (`wakebook status`)"
+    for count, noun, text in (
+        (done.passed, "entry", "of another reading that was made meanwhile gave way to it"),
+        (done.unreadable, "line", old),
+        (done.untold, "entry", "of condensed notes that it has not found again"),
+    ):
+        if count:
+            out.say(f"  [yellow]{many(count, noun)}[/yellow] {text}")
     for path, why in done.problems.items():
-        out.print(f"  [yellow]{escape(path)}[/yellow]: {escape(why)}")
-    out.print(f"  [dim]commit {done.commit}, tag {done.tag}; as it was before: {done.before}[/dim]")
+        out.say(f"  [yellow]{esc(path)}[/yellow]: {esc(why)}")
+    out.say(f"  [dim]commit {done.commit}, tag {done.tag}; as it was before: {done.before}[/dim]")
 
 
-def _drop(memory: Memory, name: str, as_json: bool) -> None:
-    from rich.markup import escape
-
+@command(rebuild)
+@click.argument("name")
+def drop(memory: Memory, out: Out, name: str) -> None:
+    """Remove the rebuild NAME. It says how to bring it back."""
     done = memory.rebuilds.drop(name)
-    if as_json:
-        emit(done)
-        return
-    out = console()
-    out.print(f"[green]●[/green] Dropped {escape(name)}")
+    out.json(done)
+    out.ok(f"Dropped {esc(name)}")
     if done.restore:
-        out.print(
-            f"  [dim]It was at {done.commit[:12]}; to bring it back: {escape(done.restore)}[/dim]"
-        )
+        back = f"to bring it back: {esc(done.restore)}"
+        out.say(f"  [dim]It was at {done.commit[:12]}; {back}[/dim]")

@@ -1,97 +1,294 @@
-"""wakebook serve"""
+"""The service: serve, and install, uninstall, status for starting it at login."""
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from wakebook.cli.shared import console, emit_line, many, options
+from wakebook.cli.shared import Out, command, emit_line, esc, group, many
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wakebook.memory import Memory
-    from wakebook.service.address import Address
+    from wakebook.service.address import Address, Running
+    from wakebook.service.unit import Unit
+
+SECONDS = 200.0  # a clean stop takes its time
 
 
-@click.command()
-@click.option(
-    "--port", type=click.IntRange(0, 65_535), help="Instead of [service] port; 0: any free one."
-)
-@options
-def command(memory: Memory, port: int | None, as_json: bool) -> None:
+@group(alone=True)
+@click.option("--port", type=click.IntRange(0, 65_535), help="0: any free one.")
+def serve(memory: Memory, out: Out, port: int | None) -> None:
     """The service: watch, jobs, HTTP and MCP in one process, until you press Ctrl-C.
 
     With it, hooks and tools are answered by a process that is there already, conversations
     are read as they happen, and jobs run when they are due. Everything works without it,
-    too. `wakebook service install` starts it at login.
+    too. `wakebook serve install` starts it at login.
 
     \b
     wakebook serve
+    wakebook serve install               start it now and at every login
     curl -H "Authorization: Bearer $(cat ~/.wakebook/token)" -d '{"text": "which database"}' \\
          -H "Content-Type: application/json" http://127.0.0.1:7311/v1/search
 
     With --json, one line for everything that happens. /openapi.json describes all paths.
     """
     from wakebook.hosts.backlog import Hooks
-    from wakebook.service.serve import serve
+    from wakebook.service.serve import serve as run
 
-    serve(memory.home, port, _told_json if as_json else _Told(memory), Hooks)
+    run(memory.home, port, _told(memory, out), Hooks)
 
 
-class _Told:
-    """Tells people what happens."""
+def _told(memory: Memory, out: Out) -> Any:
+    from wakebook.cli.jobs import Told
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-        self._out = console()
+    told = Told(out)
+    acts: dict[str, Callable[[Any], None]] = {
+        "caught up": told.caught_up,
+        "ran": told.ran,
+        "failed": told.failed,
+    }
 
-    def __call__(self, what: str, about: Any) -> None:
-        if what == "ready":
-            self._ready(about)
-        elif what == "caught up":
-            from wakebook.cli.watch import _told
-
-            _told(about)
-        elif what == "ran":
-            from wakebook.cli.watch import _ran
-
-            _ran(about)
-        elif what == "failed":
-            console(stderr=True).print(f"wakebook: {about}", markup=False)
+    def tell(what: str, about: Any) -> None:
+        if what in acts:
+            acts[what](about)
+        elif what == "ready":
+            _ready(memory, out, about)
+        elif out.as_json:
+            emit_line({what: True})
         elif what == "stopping":
             left = f": {many(about, 'session')} still to read" if about else ""
-            self._out.print(f"Stopping{left}. Once more ends it at once; nothing is lost.")
+            out.say(f"Stopping{left}. Once more ends it at once; nothing is lost.")
 
-    def _ready(self, address: Address) -> None:
-        from rich.markup import escape
-
-        url = f"http://127.0.0.1:{address.port}"
-        home = self._memory.home
-        rows = [
-            ("home", str(home.root)),
-            ("HTTP", f"{url}  (paths: {url}/openapi.json)"),
-            ("MCP", f"{url}/mcp"),
-            ("socket", f"{address.path}  (needs no token)"),
-            ("token", f"cat {home.root / 'token'}"),
-            ("reads", "your agents' sessions, as they are written; jobs when they are due"),
-        ]
-        self._out.print("[green]●[/green] The service is ready. Ctrl-C ends it.")
-        for name, text in rows:
-            self._out.print(f"  [dim]{name:7}[/dim] {escape(text)}")
+    return tell
 
 
-def _told_json(what: str, about: Any) -> None:
-    if what == "ready":
-        emit_line({"ready": True, "port": about.port, "socket": str(about.path)})
-    elif what == "caught up":
-        from wakebook.cli.watch import _told_json as told
+def _ready(memory: Memory, out: Out, address: Address) -> None:
+    if out.as_json:
+        emit_line({"ready": True, "port": address.port, "socket": str(address.path)})
+        return
+    url = f"http://127.0.0.1:{address.port}"
+    out.ok("The service is ready. Ctrl-C ends it.")
+    for name, text in (
+        ("home", str(memory.home.root)),
+        ("HTTP", f"{url}  (paths: {url}/openapi.json)"),
+        ("MCP", f"{url}/mcp"),
+        ("socket", f"{address.path}  (needs no token)"),
+        ("token", f"cat {memory.home.root / 'token'}"),
+        ("reads", "your agents' sessions, as they are written; jobs when they are due"),
+    ):
+        out.say(f"  [dim]{name:7}[/dim] {esc(text)}")
 
-        told(about)
-    elif what == "ran":
-        from wakebook.cli.watch import _ran_json
 
-        _ran_json(about)
-    elif what == "failed":
-        emit_line({"error": about})
+def unit_of(memory: Memory) -> Unit:
+    from wakebook.service.unit import unit
+
+    return unit(memory.home.root, Path.home(), os.environ, sys.platform, sys.executable)
+
+
+@command(serve)
+@click.option("--dry-run", is_flag=True, help="Print the unit and write nothing.")
+def install(memory: Memory, out: Out, dry_run: bool) -> None:
+    """Start the service now and at every login.
+
+    On Linux this writes a systemd user unit, on a Mac a launchd agent. Run it again after an
+    update of Python or Wakebook: the unit is brought up to date. Where no systemd or launchd
+    runs (a container), the unit is written and you are told what to run.
+
+    \b
+    wakebook serve install             write the unit, enable and start it
+    wakebook serve install --dry-run   only show it
+    """
+    from wakebook.service.unit import SAFE, is_ours
+
+    memory.home.require()
+    unit = unit_of(memory)
+    run = [shlex.join(words) for words in unit.start]
+    if dry_run:
+        if not out.json(_facts(unit) | {"text": unit.text, "run": run}):
+            click.echo(unit.text, nl=False)
+            click.echo(f"would be written to {unit.path}", err=True)
+        return
+    again = is_ours(unit.path)
+    memory.home.replace(unit.path, unit.text, SAFE)
+    started = _there(unit)
+    if started:
+        if again and unit.kind == "launchd":
+            _run(unit.stop, must=False)  # it is not loaded twice
+        _run(unit.start)
+    notes = [*_beside(memory, unit), *_keys(memory)]
+    run = [] if started else run
+    out.json(_facts(unit) | {"started": started, "notes": notes, "run": run})
+    word = "updated" if again else "written"
+    out.say(f"[bold green]●[/bold green] {word}: {esc(unit.path)}")
+    if started:
+        out.say("  The service runs, and starts at every login.")
     else:
-        emit_line({what: True})
+        out.say(f"  note        {_nobody(unit)} Where it does, run:")
+    out.each("    ", run)
+    out.each("  note        ", notes)
+
+
+def _facts(unit: Unit) -> dict[str, Any]:
+    return {"kind": unit.kind, "name": unit.name, "path": str(unit.path)}
+
+
+def _beside(memory: Memory, unit: Unit) -> list[str]:
+    """A service that was started by hand keeps the unit's from starting."""
+    from wakebook.service.address import look
+
+    found = look(memory.home)
+    if found.state != "up" or _pid_of(unit) in (0, found.pid):
+        return []
+    return [
+        f"a service runs already (process {found.pid}), started by hand: the unit takes over when "
+        "it ends."
+    ]
+
+
+def _pid_of(unit: Unit) -> int:
+    """The process that systemd has started; -1: none that we know of."""
+    if unit.kind != "systemd" or not shutil.which(unit.there[0]):
+        return -1
+    done = _call(("systemctl", "--user", "show", "--property=MainPID", "--value", unit.name))
+    return int(text) if done and (text := done.stdout.strip()).isdigit() and int(text) else -1
+
+
+def _keys(memory: Memory) -> list[str]:
+    """A key that only this shell knows is no use at login."""
+    config, notes = memory.config, []
+    for name in dict.fromkeys(filter(None, (config.models.main, config.models.cheap))):
+        section = name.partition("/")[0]
+        if section in ("anthropic", "openai", "gemini") and not getattr(config, section).key_file:
+            notes.append(
+                f"{name}: the service does not see the variables of your shell. Put the key into "
+                f"a file (mode 0600) and name it as key_file in [{section}]."
+            )
+    return notes
+
+
+@command(serve)
+def uninstall(memory: Memory, out: Out) -> None:
+    """Stop the service and remove its unit. Your memory stays as it is.
+
+    Only a unit that Wakebook wrote is removed. A service that was started by hand goes on.
+
+    wakebook serve uninstall
+    """
+    from wakebook.service.unit import is_ours
+
+    unit = unit_of(memory)
+    there = is_ours(unit.path)
+    stopped = there and _there(unit)
+    if stopped:
+        _run(unit.stop, must=unit.kind == "systemd")
+    if there:
+        unit.path.unlink()
+        enabled = unit.path.parent / "default.target.wants" / unit.path.name
+        if enabled.is_symlink():  # made by `enable`, where no systemd runs that could disable it
+            enabled.unlink()
+    if stopped:
+        _run(unit.gone)
+    out.json(_facts(unit) | {"removed": there, "stopped": stopped})
+    if not there:
+        out.say(f"Nothing to remove: there is no {esc(unit.path)}")
+        return
+    out.say(f"[bold green]●[/bold green] removed: {esc(unit.path)}")
+    if not stopped:
+        out.say(f"  note        {_nobody(unit)} So nothing was stopped.")
+
+
+@command(serve)
+def status(memory: Memory, out: Out) -> bool:
+    """Does the service run, and does it start at login?
+
+    A service that was started by hand (`wakebook serve`) is found as well. Exit code 1 if one
+    should run and does not, or does not answer.
+
+    wakebook serve status
+    """
+    from wakebook.service.address import look
+    from wakebook.service.unit import is_ours
+
+    memory.home.require()
+    unit, found = unit_of(memory), look(memory.home)
+    installed = is_ours(unit.path)
+    current = installed and unit.path.read_text("utf-8", "replace") == unit.text
+    told = {"running": found.state == "up", "service": found} | _facts(unit)
+    out.json(told | {"installed": installed, "current": current})
+    rows = [("service", _said(memory, unit, found, installed))]
+    if found.pid and found.state != "dead":
+        rows += [
+            ("process", str(found.pid)),
+            ("version", found.version),
+            ("since", found.started),
+            ("port", f"127.0.0.1:{found.port}"),
+            ("socket", found.socket),
+        ]
+    at_login = str(unit.path) if installed else "no: `wakebook serve install` does it"
+    if installed and not current:
+        at_login += " (out of date: `wakebook serve install` writes it anew)"
+    out.facts([*rows, ("at login", at_login)])
+    return found.state in ("silent", "dead") or (installed and found.state == "off")
+
+
+def _said(memory: Memory, unit: Unit, found: Running, installed: bool) -> str:
+    if found.state == "up":
+        return "runs"
+    if found.state == "silent":
+        return "runs, and does not answer"
+    from wakebook.upkeep.doctor import to_run
+
+    start = shlex.join(unit.restart) if installed else to_run(memory.home, "serve")
+    if found.state == "dead":
+        return f"{found.problem or 'ended without a word'}: `{start}` starts it again"
+    return f"does not run: `{start}` starts it" if installed else "does not run"
+
+
+@group()
+def service(memory: Memory, out: Out) -> None:
+    """Start the service at login. The old name of `wakebook serve install`, and so on."""
+
+
+for one in (install, uninstall, status):
+    service.add_command(one)
+
+
+def _there(unit: Unit) -> bool:
+    """Whether systemd or launchd runs here and can start units."""
+    done = _call(unit.there)
+    return done is not None and done.returncode == 0
+
+
+def _nobody(unit: Unit) -> str:
+    who = "systemd" if unit.kind == "systemd" else "launchd"
+    return f"No {who} runs for you here (a container has none)."
+
+
+def _run(commands: tuple[tuple[str, ...], ...], must: bool = True) -> None:
+    from wakebook import WakebookError
+
+    for words in commands:
+        done = _call(words)
+        if must and (done is None or done.returncode != 0):
+            said = done.stderr.strip() if done else "it could not be run"
+            raise WakebookError(f"`{shlex.join(words)}` failed: {said}. Run it by hand to see why.")
+
+
+def _call(words: tuple[str, ...]) -> subprocess.CompletedProcess[str] | None:
+    if not shutil.which(words[0]):
+        return None
+    try:
+        return subprocess.run(
+            words, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None

@@ -1,13 +1,18 @@
-"""What every command shares: its options, JSON for machines, and colours for people."""
+"""What every command shares: how it is declared, and how it tells its result.
+
+A command gets the opened memory and an `Out`, which prints JSON for machines or text for people,
+and returns its exit code: nothing, or True for "something needs attention".
+"""
 
 from __future__ import annotations
 
 import functools
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import IO, TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 
     from wakebook.log.entry import Entry
     from wakebook.memory import Memory
-    from wakebook.models.chat import Models, Planned
+    from wakebook.models.chat import Models
 
 COLOURS = {
     "task": "yellow",
@@ -27,64 +32,218 @@ COLOURS = {
     "question": "magenta",
     "handoff": "blue",
 }
+JSON = "wakebook.json"  # in click's meta: --json was given before a subcommand
+ANY_ID: Any = {"ignore_unknown_options": True}  # an id may begin with -
+
+Function = Callable[..., Any]
 
 
-def options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """--home and --json, on every command; the function gets an opened Memory first."""
+def command(
+    under: click.Group | None = None,
+    name: str | None = None,
+    kind: type[click.Command] = click.Command,
+    **settings: Any,
+) -> Callable[[Function], Any]:
+    """A command of a group, or one by itself. Its function gets a Memory and an Out first."""
 
-    @click.option("--home", metavar="PATH", help="The home to use.")
-    @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+    def made(function: Function) -> click.Command:
+        done = click.command(name, kind, **settings)(_opened(function))
+        if under is not None:
+            under.add_command(done)
+        return done
+
+    return made
+
+
+def group(under: click.Group | None = None, alone: bool = False) -> Callable[[Function], Any]:
+    """A group, whose --home and --json hold for its commands. `alone`: it works without one."""
+    return command(under, kind=click.Group, invoke_without_command=alone)
+
+
+def _opened(function: Function) -> Function:
+    """Add --home and --json, behind the function's own options."""
+
     @functools.wraps(function)
-    def wrapped(*, home: str | None, **arguments: Any) -> Any:
+    def run(*, home: str | None, as_json: bool, **arguments: Any) -> None:
+        context = click.get_current_context()
+        context.obj = home or context.obj
+        context.meta[JSON] = as_json = as_json or context.meta.get(JSON, False)
+        if context.invoked_subcommand:
+            _alone(context, arguments)
+            return
         from wakebook.service.client import Served
 
-        return function(Served(home or click.get_current_context().obj), **arguments)
+        code = function(Served(context.obj), Out(as_json), **arguments)
+        if code:
+            sys.exit(int(code))
 
-    return wrapped
-
-
-def spoken(words: Sequence[str]) -> str:
-    """What was typed; of a single "-", what standard input holds."""
-    if tuple(words) != ("-",):
-        return " ".join(words)
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
-
-
-def json_in(file: IO[bytes]) -> Any:
-    """What a file or standard input holds."""
-    name = _named(file)
-    if name == "standard input" and file.isatty():
-        raise click.UsageError("Give a FILE, or pipe a JSON list of messages into it.")
-    try:
-        return json.loads(file.read(), parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"{name} is not JSON: {error}.") from error
+    own = getattr(function, "__click_params__", [])
+    run.__click_params__ = [  # type: ignore[attr-defined]
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON for machines."),
+        click.Option(["--home"], metavar="PATH", help="The home to use."),
+        *own,
+    ]
+    return run
 
 
-def messages_of(found: Any, file: IO[bytes]) -> list[Any]:
-    """A list of messages, or the "messages" of an object."""
-    messages = found.get("messages") if isinstance(found, dict) else found
-    if not isinstance(messages, list):
-        wanted = 'expected a list of messages, or {"messages": [...]}'
-        raise click.UsageError(f"{_named(file)}: {wanted}.")
-    return messages
+def _alone(context: click.Context, names: Iterable[str]) -> None:
+    """Refuse a group's own options before a subcommand, which would not heed them."""
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name in names and source is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"{option.opts[0]} does not go with {context.invoked_subcommand!r}."
+            )
 
 
-def _named(file: IO[bytes]) -> str:
-    return "standard input" if file.name in ("-", "<stdin>", 0) else file.name
+class Out:
+    """Tells a result as JSON or as text. The one that is not wanted is silent."""
+
+    def __init__(self, as_json: bool = False, *, stderr: bool = False) -> None:
+        self.as_json = as_json
+        self._stderr = stderr
+
+    def json(self, value: Any) -> bool:
+        """Structs, dates and paths included. Returns whether JSON is wanted."""
+        if self.as_json:
+            print(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+        return self.as_json
+
+    def say(self, text: Any = "", **style: Any) -> None:
+        """A line with rich's markup. Text from elsewhere needs `esc`."""
+        if not self.as_json:
+            self.console.print(text, **style)
+
+    def ok(self, text: str) -> None:
+        self.say(f"[green]●[/green] {text}")
+
+    def cut(self, text: str) -> None:
+        """A line that ends with … where the terminal does."""
+        self.say(text, no_wrap=True, overflow="ellipsis")
+
+    def each(self, before: str, items: Iterable[object]) -> None:
+        """A line for each item, or for each "key: value" of a mapping."""
+        if isinstance(items, Mapping):
+            items = [f"{key}: {value}" for key, value in items.items()]
+        for item in items:
+            self.say(f"{before}{esc(item)}")
+
+    def facts(self, rows: Iterable[tuple[str, str]]) -> None:
+        for name, value in rows:
+            self.say(f"[dim]{name:13}[/dim] {esc(value)}")
+
+    def table(self, columns: str, rows: Iterable[Sequence[str]], **style: Any) -> None:
+        """Columns are separated by two spaces; one that begins with > is set to the right."""
+        from rich.table import Table
+
+        table = Table(**{"box": None, "header_style": "dim", "pad_edge": False} | style)
+        for name in columns.split("  "):
+            table.add_column(name.lstrip(">"), justify="right" if name[0] == ">" else "left")
+        for row in rows:
+            table.add_row(*row)
+        self.say(table)
+
+    def entries(self, memory: Memory, entries: Iterable[Entry], details: bool = False) -> None:
+        """A line for each entry; on a terminal long ones wrap below themselves."""
+        if self.as_json:
+            return
+        from rich.table import Table
+
+        grid = Table.grid(padding=(0, 2))
+        for _ in range(3):
+            grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        for entry in entries:
+            cells = (
+                f"[dim]{entry.id}[/dim]",
+                f"[dim]{entry.timestamp:%Y-%m-%d %H:%M}[/dim]",
+                f"[{COLOURS[entry.type]}]{entry.type:8}[/]",
+                _described(memory, entry, details),
+            )
+            if self.console.is_terminal:
+                grid.add_row(*cells)
+            else:
+                self.say("  ".join(cells))
+        if grid.row_count:
+            self.say(grid)
+
+    def troubles(self, memory: Memory) -> None:
+        """Why no model did a piece of work, on standard error."""
+        self.err.each("[yellow]without a model:[/yellow] ", dict.fromkeys(memory.models.troubles))
+
+    def planned(self, memory: Memory, dry: Models) -> bool:
+        """The questions that a dry run would have asked, word for word, and their price.
+
+        `dry` are the models that were not asked; `memory` knows what would stop them.
+        """
+        from wakebook.models.prices import dollars
+
+        planned, count = dry.planned, many(len(dry.planned), "call")
+        cost = sum(one.cost or 0.0 for one in planned)
+        unpriced = sorted({one.model for one in planned if one.cost is None})
+        wrong = list(dict.fromkeys((*dry.troubles, *memory.models.problems())))
+        told = {"calls": planned, "cost": round(cost, 6), "unpriced": unpriced, "problems": wrong}
+        self.json(told)
+        for one in planned:
+            head = f"{one.operation} · {one.model} · {one.prompt} · {one.tokens_in:,} tokens"
+            self.say(f"[bold]── {esc(head)}[/bold]")
+            self.say(f"[dim]{esc(one.system)}[/dim]\n\n{esc(one.message)}\n")
+        if planned:
+            asked = sum(one.tokens_in for one in planned)
+            said = sum(one.tokens_out for one in planned)
+            self.ok(
+                f"{count}, about {asked:,} tokens in and {said:,} out, [bold]about "
+                f"{dollars(cost)}[/bold]. Nothing was sent, nothing was changed."
+            )
+            self.say(
+                "  [dim]The answers' length is a guess, questions that build on answers differ, "
+                "and a catch-up may also ask for a commit's message.[/dim]"
+            )
+        else:
+            self.ok("Nothing would be sent to a model.")
+        for name in unpriced:
+            self.say(f"  [yellow]the price of {esc(name)} is not known[/yellow]")
+        self.each("  [yellow]", wrong)
+        return bool(dry.troubles)
+
+    def progress(self) -> Progress:
+        return Progress(quiet=self.as_json)
+
+    @cached_property
+    def err(self) -> Out:
+        """Standard error, which is for people, with --json, too."""
+        return Out(stderr=True)
+
+    @cached_property
+    def console(self) -> Console:
+        from rich.console import Console
+
+        class Honest(Console):
+            def on_broken_pipe(self) -> None:
+                raise BrokenPipeError  # for the one place where errors become exit codes
+
+        stream = sys.stderr if self._stderr else sys.stdout
+        there = stream.isatty()
+        width = None if there else 100_000
+        return Honest(file=stream, highlight=False, soft_wrap=not there, width=width)
 
 
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no number in JSON")
+def esc(text: object) -> str:
+    """Text from elsewhere, whose [brackets] are no markup."""
+    from rich.markup import escape
+
+    return escape(str(text))
 
 
-def emit(value: Any) -> None:
-    """JSON on standard output: structs, dates and paths included."""
-    print(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+def many(count: int, noun: str) -> str:
+    """3 entries, 1 entry."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun[:-1]}ies" if noun.endswith("y") else f"{count:,} {noun}s"
 
 
 def emit_line(value: Any) -> None:
-    """JSON on one line, at once: for somebody who follows."""
+    """JSON on one line, at once: for a reader that follows."""
     print(json.dumps(value, ensure_ascii=False), flush=True)
 
 
@@ -96,77 +255,63 @@ def _plain(value: Any) -> Any:
 
 
 def entry_json(memory: Memory, entry: Entry) -> dict[str, Any]:
-    """An entry as it stands in the log, with what the chains say about it."""
+    """An entry as it stands in the log, with its state and the entry that replaced it."""
     from wakebook.log.entry import as_dict
 
-    chains = memory.log.chains()
-    extra: dict[str, Any] = {}
+    found = as_dict(entry)
     if status := memory.log.status_of(entry):
-        extra["state"] = status
-    if entry.id in chains.replaced_by:
-        extra["replaced_by"] = chains.replaced_by[entry.id]
-    return as_dict(entry) | extra
+        found["state"] = status
+    if newer := memory.log.chains().replaced_by.get(entry.id):
+        found["replaced_by"] = newer
+    return found
 
 
-def console(stderr: bool = False, file: IO[str] | None = None) -> Console:
-    from rich.console import Console
-
-    class Honest(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # for the one place where errors become exit codes
-
-    stream = file or (sys.stderr if stderr else sys.stdout)
-    return Honest(
-        file=stream,
-        highlight=False,
-        soft_wrap=not stream.isatty(),
-        width=None if stream.isatty() else 100_000,
-        theme=None,
-    )
-
-
-def print_entries(
-    memory: Memory,
-    entries: Iterable[Entry],
-    details: bool = False,
-    out: Console | None = None,
-) -> None:
-    """A line for each entry; on a terminal long ones wrap below themselves."""
-    from rich.table import Table
-
-    out = out or console()
-    grid = Table.grid(padding=(0, 2))
-    for _ in range(3):
-        grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    for entry in entries:
-        cells = (
-            f"[dim]{entry.id}[/dim]",
-            f"[dim]{entry.timestamp:%Y-%m-%d %H:%M}[/dim]",
-            f"[{COLOURS[entry.type]}]{entry.type:8}[/]",
-            _described(memory, entry, details),
-        )
-        if out.is_terminal:
-            grid.add_row(*cells)
-        else:
-            out.print("  ".join(cells))
-    if grid.row_count:
-        out.print(grid)
+def entries_json(memory: Memory, entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    return [entry_json(memory, entry) for entry in entries]
 
 
 def _described(memory: Memory, entry: Entry, details: bool) -> str:
-    from rich.markup import escape
-
     status = memory.log.status_of(entry)
     replaced = memory.log.chains().replaced_by.get(entry.id)
     text = "📌 " if entry.pinned else ""
-    text += f"[bold]{escape(entry.subject)}[/bold] " if entry.subject else ""
-    text += escape(entry.content)
+    text += f"[bold]{esc(entry.subject)}[/bold] " if entry.subject else ""
+    text += esc(entry.content)
     text += f" [dim]({status})[/dim]" if status and status != "replaced" else ""
     text += f" [red]replaced by {replaced}[/red]" if replaced else ""
     if details and entry.detail:
-        text += f"\n[dim]{escape(entry.detail)}[/dim]"
+        text += f"\n[dim]{esc(entry.detail)}[/dim]"
     return text
+
+
+class Progress:
+    """A progress bar on a terminal for what takes more than a moment; elsewhere nothing."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._wanted = not quiet and sys.stderr.isatty()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """So much of so many is done. The bar appears with the first part of a longer job."""
+        if not self._wanted or (not self._bar and done >= total):
+            return
+        if not self._bar:
+            from rich import progress as rich
+
+            text = rich.TextColumn("{task.description}")
+            columns = (text, rich.BarColumn(), rich.MofNCompleteColumn())
+            console = Out(stderr=True).console
+            self._bar = rich.Progress(*columns, console=console, transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task(what)
+        self._bar.update(self._task, description=what[:40], completed=done, total=total)
 
 
 class When(click.ParamType[datetime]):
@@ -195,135 +340,16 @@ class When(click.ParamType[datetime]):
         return moment.astimezone(UTC)
 
 
-class Progress:
-    """A progress bar on a terminal for what takes more than a moment; elsewhere nothing."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._wanted = not quiet and sys.stderr.isatty()
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar:
-            self._bar.stop()
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        """So much of so many is done. The bar appears with the first part of a longer job."""
-        if not self._wanted or (not self._bar and done >= total):
-            return
-        if not self._bar:
-            from rich import progress
-
-            self._bar = progress.Progress(
-                progress.TextColumn("{task.description}"),
-                progress.BarColumn(),
-                progress.MofNCompleteColumn(),
-                console=console(stderr=True),
-                transient=True,
-            )
-            self._bar.start()
-            self._task = self._bar.add_task(what)
-        self._bar.update(self._task, description=what[:40], completed=done, total=total)
+ONE = click.IntRange(min=1)
+limit = click.option("--limit", "-n", type=ONE, default=20, show_default=True)
+since = click.option("--since", type=When(), help="Not older: 2026-02-20, 7d, yesterday.")
+dry_run = click.option(
+    "--dry-run", is_flag=True, help="Show what a model would be sent, and its price."
+)
 
 
-def many(count: int, noun: str) -> str:
-    """3 entries, 1 entry."""
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count:,} {noun[:-1]}ies" if noun.endswith("y") else f"{count:,} {noun}s"
-
-
-def tell_troubles(memory: Memory) -> None:
-    """Why a model did not do what was done without it, on standard error."""
-    from rich.markup import escape
-
-    for trouble in dict.fromkeys(memory.models.troubles):
-        console(stderr=True).print(f"[yellow]without a model:[/yellow] {escape(trouble)}")
-
-
-def show_planned(memory: Memory, dry: Models, as_json: bool) -> None:
-    """What a dry run would have asked the models, word for word, and what it would cost.
-
-    `dry` are the models that were not asked; `memory` knows what would stop them.
-    """
-    planned = dry.planned
-    cost = sum(one.cost or 0.0 for one in planned)
-    unpriced = sorted({one.model for one in planned if one.cost is None})
-    wrong = list(dict.fromkeys((*dry.troubles, *memory.models.problems())))
-    if as_json:
-        emit({"calls": planned, "cost": round(cost, 6), "unpriced": unpriced, "problems": wrong})
-    else:
-        _print_planned(planned, cost, unpriced, wrong)
-    if dry.troubles:
-        sys.exit(1)
-
-
-def _print_planned(
-    planned: Sequence[Planned], cost: float, unpriced: Sequence[str], wrong: Sequence[str]
-) -> None:
-    from rich.markup import escape
-
-    from wakebook.models.prices import dollars
-
-    out = console()
-    for one in planned:
-        head = f"{one.operation} · {one.model} · {one.prompt} · {one.tokens_in:,} tokens"
-        out.print(f"[bold]── {escape(head)}[/bold]")
-        out.print(f"[dim]{escape(one.system)}[/dim]\n\n{escape(one.message)}\n")
-    if planned:
-        asked = sum(one.tokens_in for one in planned)
-        said = sum(one.tokens_out for one in planned)
-        calls = many(len(planned), "call")
-        out.print(
-            f"[green]●[/green] {calls}, about {asked:,} tokens in and {said:,} out, "
-            f"[bold]about {dollars(cost)}[/bold]. Nothing was sent, nothing was changed."
-        )
-        out.print(
-            "  [dim]The answers' length is a guess, questions that build on answers differ, and a "
-            "catch-up may also ask for a commit's message.[/dim]"
-        )
-    else:
-        out.print("[green]●[/green] Nothing would be sent to a model.")
-    for name in unpriced:
-        out.print(f"  [yellow]the price of {escape(name)} is not known[/yellow]")
-    for problem in wrong:
-        out.print(f"  [yellow]{escape(problem)}[/yellow]")
-
-
-def filters(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The filters of `log` and `search`."""
-    types = click.Choice(["task", "fact", "decision", "question", "handoff"])
-    kinds = click.Choice(["lesson", "procedure", "preference", "event", "relationship"])
-    for option in (
-        click.option("--type", "-t", "types", type=types, multiple=True, help="Only this type."),
-        click.option("--subject", "-s", "subjects", multiple=True, help="Only about this."),
-        click.option("--status", type=click.Choice(["open", "done", "answered"]), default=None),
-        click.option("--kind", "kinds", type=kinds, multiple=True, help="Only this kind of fact."),
-        click.option("--session", default="", help="Only from this session (a beginning will do)."),
-        click.option("--since", type=When(), help="Not older: 2026-02-20, 7d, yesterday."),
-        click.option("--until", type=When(), help="Older than this moment."),
-        click.option("--all", "everything", is_flag=True, help="Replaced entries too."),
-    ):
-        function = option(function)
-    return function
-
-
-def query_of(text: str, arguments: dict[str, Any]) -> Any:
-    from wakebook.log.query import Query
-
-    return Query(
-        text=text,
-        types=arguments["types"],
-        subjects=arguments["subjects"],
-        kinds=arguments["kinds"],
-        categories=arguments.get("categories", ()),
-        host=arguments.get("host", ""),
-        status=arguments["status"] or "",
-        session=arguments["session"],
-        since=arguments["since"],
-        until=arguments["until"],
-        all=arguments["everything"],
-    )
+def spoken(words: Sequence[str]) -> str:
+    """The words that were typed. A single "-" stands for standard input."""
+    if tuple(words) != ("-",):
+        return " ".join(words)
+    return sys.stdin.buffer.read().decode("utf-8", "replace")

@@ -1,63 +1,114 @@
-"""wakebook status"""
+"""How the memory is doing: status, with every session and all costs; doctor; prompts."""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from wakebook.cli.shared import console, emit, many, options
+from wakebook.cli.shared import Out, command, esc, many, since
+from wakebook.hosts import HOSTS
 
 if TYPE_CHECKING:
+    from wakebook.learn.account import Account
     from wakebook.memory import Memory
     from wakebook.store.index import IndexStatus
+    from wakebook.upkeep.costs import Costs, Sum
+    from wakebook.upkeep.doctor import Check
     from wakebook.upkeep.status import Status
 
+LAST = "round trip"
+SIGNS = {
+    "ok": ("✓", "green"),
+    "note": ("·", "dim"),
+    "warn": ("!", "yellow"),
+    "fail": ("✗", "red"),
+}
 
-@click.command()
-@options
-def command(memory: Memory, as_json: bool) -> None:
+paths = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+verbose = click.option("--verbose", "-v", is_flag=True, help="List the skipped sessions too.")
+SUMS = click.Choice(["operation", "model", "day"])
+by = click.option("--by", type=SUMS, help="What to add up by (default: operation).")
+
+
+@command()
+@paths
+@click.option("--sessions", "of_sessions", is_flag=True, help="Account for every session.")
+@verbose
+@click.option("--costs", "of_costs", is_flag=True, help="What the models have cost.")
+@by
+@since
+def status(
+    memory: Memory,
+    out: Out,
+    paths: tuple[Path, ...],
+    of_sessions: bool,
+    verbose: bool,
+    of_costs: bool,
+    by: str | None,
+    since: datetime | None,
+) -> bool:
     """How the memory is doing: what it holds, what is behind, what went wrong.
+
+    With --sessions, an account of every session of every host, or of those in PATHS: what was
+    seen, archived and extracted, and what was not. With --costs, the calls, tokens and dollars
+    of models, added up --by something, --since a day. Every call is written down in
+    <home>/costs/ with its price; prices.toml in the home changes or adds to Wakebook's table.
+
+    \b
+    wakebook status
+    wakebook status --sessions
+    wakebook status --costs --by model --since 30d
 
     Exit code 1 if something needs attention.
     """
+    if of_sessions and of_costs:
+        raise click.UsageError("Give --sessions or --costs.")
+    if (paths or verbose) and not of_sessions:
+        raise click.UsageError("PATHS and --verbose go with --sessions.")
+    if (by or since) and not of_costs:
+        raise click.UsageError("--by and --since go with --costs.")
+    if of_sessions:
+        return _sessions(memory, out, paths, verbose)
+    if of_costs:
+        return _costs(memory, out, by, since)
     found = memory.status()
     wrong = bool(found.accounts or found.problems)
-    if as_json:
-        emit(found)
-        sys.exit(1 if wrong else 0)
-    from rich.markup import escape
+    if not out.json(found):
+        _standing(out, found)
+        if not wrong:
+            edits = many(len(found.knowledge.edited), "edit")
+            waiting = f", and {edits} to review" if found.knowledge.edited else ""
+            out.say(f"[green]● all well[/green]{waiting}")
+    return wrong
 
-    out = console()
+
+def _standing(out: Out, found: Status) -> None:
+    size = f"{found.log_bytes:,}"
     counts = ", ".join(many(count, name) for name, count in found.counts.items() if count)
     sessions = ", ".join(f"{count} {name}" for name, count in sorted(found.sessions.items()))
-    rows = [
-        ("home", found.home),
-        ("log", f"{counts or 'no entries'}; {found.replaced} replaced; {found.log_bytes:,} bytes"),
-        ("open", f"{many(found.open_tasks, 'task')}, {many(found.open_questions, 'question')}"),
-        ("subjects", str(found.subjects)),
-        ("sessions", sessions or "none found: see [hosts] in config.toml"),
-        ("knowledge", _knowledge(found)),
-        ("transcripts", str(found.transcripts)),
-        ("last handoff", found.last_handoff or "none yet"),
-        ("reads", _reads(found)),
-        ("search", _search(found.index)),
-        ("git", f"{found.git}; {many(found.uncommitted, 'change')} to commit"),
-    ]
-    for name, value in rows:
-        out.print(f"[dim]{name:13}[/dim] {escape(value)}")
+    out.facts(
+        [
+            ("home", found.home),
+            ("log", f"{counts or 'no entries'}; {found.replaced} replaced; {size} bytes"),
+            ("open", f"{many(found.open_tasks, 'task')}, {many(found.open_questions, 'question')}"),
+            ("subjects", str(found.subjects)),
+            ("sessions", sessions or "none found: see [hosts] in config.toml"),
+            ("knowledge", _knowledge(found)),
+            ("transcripts", str(found.transcripts)),
+            ("last handoff", found.last_handoff or "none yet"),
+            ("reads", _reads(found)),
+            ("search", _search(found.index)),
+            ("git", f"{found.git}; {many(found.uncommitted, 'change')} to commit"),
+        ]
+    )
     for account in found.accounts:
-        out.print(f"[red]{account.status:13}[/red] {escape(account.ref)}: {escape(account.note)}")
-    for problem in found.problems:
-        out.print(f"[yellow]{'problem':13}[/yellow] {escape(problem)}")
-    for note in found.notes:
-        out.print(f"[dim]{'note':13} {escape(note)}[/dim]")
-    if not wrong:
-        edits = many(len(found.knowledge.edited), "edit")
-        waiting = f", and {edits} to review" if found.knowledge.edited else ""
-        out.print(f"[green]● all well[/green]{waiting}")
-    sys.exit(1 if wrong else 0)
+        out.say(f"[red]{account.status:13}[/red] {esc(account.ref)}: {esc(account.note)}")
+    out.each(f"[yellow]{'problem':13}[/yellow] ", found.problems)
+    out.each(f"[dim]{'note':13} ", found.notes)
 
 
 def _knowledge(found: Status) -> str:
@@ -84,6 +135,248 @@ def _reads(found: Status) -> str:
 
 
 def _search(index: IndexStatus) -> str:
-    chunks = sum(index.chunks.values())
     waiting = f", {index.pending:,} wait for a vector" if index.pending else ""
-    return f"{many(chunks, 'chunk')} indexed{waiting}; embedder {index.why}"
+    return f"{many(sum(index.chunks.values()), 'chunk')} indexed{waiting}; embedder {index.why}"
+
+
+@command()
+@paths
+@verbose
+def audit(memory: Memory, out: Out, paths: tuple[Path, ...], verbose: bool) -> bool:
+    """Account for every session. The old name of `wakebook status --sessions`."""
+    return _sessions(memory, out, paths, verbose)
+
+
+def _sessions(memory: Memory, out: Out, paths: tuple[Path, ...], verbose: bool) -> bool:
+    from wakebook.learn.account import UNACCOUNTED
+
+    accounts = memory.audit(paths)
+    bad = [account for account in accounts if account.status in UNACCOUNTED]
+    if not out.json({"unaccounted": len(bad), "accounts": accounts}):
+        read = [account for account in accounts if account.status != "skipped"]
+        _accounts(out, accounts if verbose else read)
+        told = f"[red]{len(bad)} unaccounted for[/red]" if bad else "[green]nothing behind[/green]"
+        skipped = len(accounts) - len(read)
+        out.say(f"\n{len(accounts)} sources, {skipped} skipped on purpose: {told}")
+        if any(account.status == "behind" for account in bad):
+            out.say("Run [bold]wakebook catch-up[/bold].")
+    return bool(bad)
+
+
+def _accounts(out: Out, accounts: list[Account]) -> None:
+    from rich.table import Table
+
+    from wakebook.learn.account import UNACCOUNTED
+
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    table.add_column("status", no_wrap=True)
+    table.add_column("session", no_wrap=True, min_width=20)
+    for name in ("source", "seen", "messages", "entries"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("note", overflow="fold", min_width=12)
+    for account in accounts:
+        colour = "red" if account.status in UNACCOUNTED else "green"
+        unread = ", ".join(f"{count} {kind}" for kind, count in account.unread.items())
+        note = "; ".join(filter(None, (account.note, unread and f"not understood: {unread}")))
+        table.add_row(
+            f"[{colour}]{account.status}[/{colour}]",
+            esc(_short(account.ref) if out.console.is_terminal else account.ref),
+            f"{account.size:,} {account.unit}",
+            f"{account.seen:,}",
+            str(account.messages),
+            str(account.entries),
+            esc(note),
+        )
+    if accounts:
+        out.say(table)
+
+
+def _short(ref: str) -> str:
+    """A session's name as far as a person needs it: claude-code/5560, enough for --session."""
+    host, _, name = ref.partition("/")
+    identity, at, part = name.partition("@")
+    return f"{host}/{identity[:13]}{at}{part[:16]}"
+
+
+@command()
+@by
+@since
+def costs(memory: Memory, out: Out, by: str | None, since: datetime | None) -> bool:
+    """What the models have cost. The old name of `wakebook status --costs`."""
+    return _costs(memory, out, by, since)
+
+
+def _costs(memory: Memory, out: Out, by: str | None, since: datetime | None) -> bool:
+    found = memory.costs(by or "operation", since)
+    out.json(found)
+    if not found.groups:
+        when = f"since {since:%Y-%m-%d %H:%M}" if since else "yet: rules cost nothing"
+        out.say(f"No model has been asked {when}.")
+        return False
+    from wakebook.models.prices import dollars
+
+    _sums(out, found)
+    budget = f" of a budget of {dollars(found.budget)}" if found.budget else ""
+    out.say()
+    out.ok(f"{dollars(found.month)}{budget} this month; prices of {found.prices}")
+    if found.total.unpriced:
+        out.say(f"  [yellow]? calls without a known price: {found.total.unpriced}[/yellow]")
+    return False
+
+
+def _sums(out: Out, found: Costs) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_footer=True)
+    names = ("calls", "failed", "tokens in", "cached", "tokens out", "seconds", "dollars")
+    table.add_column(found.by, "total", footer_style="bold")
+    for name, footer in zip(names, _cells(found.total), strict=True):
+        table.add_column(name, footer, justify="right", footer_style="bold")
+    for one in found.groups:
+        calls, failed, *rest = _cells(one)
+        table.add_row(esc(one.name), calls, failed if one.failed else "", *rest)
+    out.say(table)
+
+
+def _cells(one: Sum) -> tuple[str, ...]:
+    counts = (one.calls, one.failed, one.tokens_in, one.cached, one.tokens_out)
+    priced = f"{one.cost:,.4f}" + (" ?" if one.unpriced else "")
+    return (*(f"{count:,}" for count in counts), f"{one.seconds:,.1f}", priced)
+
+
+@command()
+@click.option("--quick", is_flag=True, help="Without the round trip in a temporary home.")
+@click.option("--ask", is_flag=True, help="Ask your models a small question; it may cost a little.")
+@click.option("--host", type=click.Choice(HOSTS), help="Only look at how this host is wired.")
+def doctor(memory: Memory, out: Out, quick: bool, ask: bool, host: str | None) -> bool:
+    """Check everything, and say what to run.
+
+    Looks at the home, the log, git, the index, the notes, the models, the sessions, hooks and
+    jobs, the service, and how each host is wired. Then something is remembered, found and
+    forgotten in a temporary home. Nothing is mended by itself: you are told what to run.
+
+    \b
+    ✓ well    · worth knowing    ! should be mended    ✗ does not work
+
+    \b
+    wakebook doctor                       everything
+    wakebook doctor --quick               without the round trip
+    wakebook doctor --host claude-code    only Claude Code
+
+    Exit code 1 if something should be mended, 0 otherwise.
+    """
+    found = dict(_groups(memory, quick, ask, host))
+    states = [one.state for group in found.values() for one in group]
+    bad, notes = states.count("warn") + states.count("fail"), states.count("note")
+    if not out.json({"well": not bad, "checks": list(_json(found))}):
+        for group, checks in found.items():
+            out.say(f"[bold]{group}[/bold]")
+            for one in checks:
+                _check(out, group, one)
+        told = f", {many(notes, 'note')}" if notes else ""
+        verdict = f"[bold red]● {many(bad, 'problem')}" if bad else "[bold green]● all well"
+        out.say(f"\n{verdict}[/]{told}")
+    return bool(bad)
+
+
+def _groups(
+    memory: Memory, quick: bool, ask: bool, host: str | None
+) -> Iterator[tuple[str, list[Check]]]:
+    """The findings, by group."""
+    from wakebook.upkeep.doctor import Check, examine
+
+    if host is None:
+        own = [*memory.doctor(quick=quick, ask=ask), *_service(memory)]
+        groups = dict.fromkeys(one.name.partition(": ")[0] for one in own)
+        for group in sorted(groups, key=lambda group: group == LAST):
+            yield group, [one for one in own if one.name.partition(": ")[0] == group]
+    for name in HOSTS if host is None else (host,):
+        look = (f"{name} wiring", lambda name=name: _wiring(memory, name))
+        checks = examine([look]) if memory.home.exists() else []
+        if not checks and host:
+            said = "is not used here: neither its command nor its folder was found"
+            checks = [Check(f"{name} wiring", "note", said, f"wakebook init --host {name}")]
+        if checks:
+            yield name, checks
+
+
+def _service(memory: Memory) -> list[Check]:
+    from wakebook.cli.serve import unit_of
+    from wakebook.service import address
+    from wakebook.upkeep.doctor import examine
+
+    if not memory.home.exists():
+        return []
+    return examine([("service: process", lambda: address.checks(memory.home, unit_of(memory)))])
+
+
+def _wiring(memory: Memory, name: str) -> Iterable[Check]:
+    """What a host's own module finds; nothing if the host is not used here."""
+    from wakebook.hosts import host, wiring
+
+    where, module = wiring.where(memory, name), host(name)
+    return module.checks(where, memory) if wiring.is_used(where, module) else []
+
+
+def _json(found: dict[str, list[Check]]) -> Iterator[dict[str, Any]]:
+    for group, checks in found.items():
+        for one in checks:
+            told = {"state": one.state, "said": one.said, "run": one.run}
+            yield {"group": group, "name": _named(group, one)} | told
+
+
+def _named(group: str, check: Check) -> str:
+    before, _, name = check.name.partition(": ")
+    return (name or before).removeprefix(f"{group} ").removeprefix(f"{group}: ")
+
+
+def _check(out: Out, group: str, check: Check) -> None:
+    from wakebook.base.text import printable
+
+    sign, colour = SIGNS[check.state]
+    name = esc(_named(group, check))
+    out.say(f"  [{colour}]{sign}[/{colour}] [dim]{name:12}[/dim] {esc(printable(check.said))}")
+    run = check.run if check.run.isprintable() else printable(check.run)
+    if run and check.state != "ok":
+        out.say(f"    [dim]{'':12}[/dim] [bold]{esc(run)}[/bold]")
+
+
+@command()
+@click.argument("name", default="")
+@click.option("--copy", is_flag=True, help="Put a copy into the home's prompts/, to be changed.")
+def prompts(memory: Memory, out: Out, name: str, copy: bool) -> None:
+    """The questions that models are asked. With NAME: the text of one.
+
+    To change one, copy it and edit the copy: it takes the place of the shipped one.
+
+    \b
+      wakebook prompts extract --copy
+    """
+    known = memory.models.prompts()
+    if copy and not name:
+        raise click.UsageError("--copy needs the NAME of a prompt.")
+    if name:
+        _prompt(memory, out, {one.name: one for one in known}, name, copy)
+        return
+    out.json(known)
+    for one in known:
+        whose = "[cyan]yours[/cyan]  " if one.own else "[dim]shipped[/dim]"
+        whose += "" if one.shipped else " [dim](nothing of Wakebook's asks it)[/dim]"
+        about = f"version {one.version}, {one.role} model, gives {one.output}"
+        out.say(f"[bold]{one.name:15}[/bold] {whose}  {esc(about if one.version else '')}")
+        if one.problem:
+            out.say(f"  [red]{esc(one.problem)}[/red]")
+
+
+def _prompt(memory: Memory, out: Out, known: dict[str, Any], name: str, copy: bool) -> None:
+    if name not in known:
+        raise click.UsageError(f"There is no prompt {name!r}; there are {', '.join(known)}.")
+    if copy:
+        path = memory.models.copy_prompt(name)
+        if not out.json({"path": path}):
+            click.echo(f"Copied to {path}")
+        return
+    found = known[name]
+    text = found.text if found.text.strip() else found.shipped
+    if not out.json(found):
+        click.echo(text, nl=not text.endswith("\n"))

@@ -1,66 +1,59 @@
-"""wakebook topics"""
+"""Topics: playbooks that come with a message, and the decisions about them."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from textwrap import shorten
 from typing import IO, TYPE_CHECKING
 
 import click
 
-from wakebook.cli.shared import console, emit, many, options, spoken
+from wakebook.cli.shared import Out, command, esc, group, many, spoken
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from wakebook.memory import Memory
-    from wakebook.recall.topics.activation import Activation
-    from wakebook.recall.topics.topic import Topic
 
 ABOUT = 70  # characters
+WORDS = {None: "", True: " [green]useful[/green]", False: " [red]useless[/red]"}
+ON, OFF, ODD = "[green]●[/green]", "[dim]○[/dim]", "[yellow]●[/yellow]"
+
+touched = click.option(
+    "--path", "paths", multiple=True, help="A file that the turn's tool calls touch."
+)
 
 
-@click.group(name="topics")
-def command() -> None:
+@group()
+def topics(memory: Memory, out: Out) -> None:
     """Playbooks that come to the agent when a message calls for them: topics/*.md.
 
     \b
     wakebook topics new email-triage     a file to fill in
     wakebook topics check                is every file right?
     wakebook topics test "any news in my inbox?"
+    wakebook topics decisions            when a topic was told, and whether it helped
     """
 
 
-@command.command(name="list")
-@options
-def list_(memory: Memory, as_json: bool) -> None:
+@command(topics, "list")
+def list_(memory: Memory, out: Out) -> None:
     """Every topic, what triggers it, and what waits for the next turn."""
     read, waiting = memory.topics.read(), memory.topics.waiting()
-    if as_json:
-        emit({"topics": read.topics, "bad": read.bad, "waiting": waiting})
+    if out.json({"topics": read.topics, "bad": read.bad, "waiting": waiting}):
         return
-    from textwrap import shorten
-
-    from rich.markup import escape
-    from rich.table import Table
-
-    out = console()
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    for name in ("topic", "activation", "priority", "triggers", "about"):
-        table.add_column(name)
+    rows = []
     for topic in read.topics:
         triggers = ", ".join(dict.fromkeys(trigger.type for trigger in topic.triggers)) or "–"
-        about = escape(shorten(topic.about, ABOUT, placeholder="…"))
-        table.add_row(escape(topic.name), topic.activation, topic.priority, triggers, about)
-    out.print(table if read.topics else "No topics yet. `wakebook topics new NAME` begins one.")
-    for one in waiting:
-        out.print(f"[yellow]●[/yellow] {escape(one.topic)} waits: {escape(one.why)}")
+        about = esc(shorten(topic.about, ABOUT, placeholder="…"))
+        rows.append((esc(topic.name), topic.activation, topic.priority, triggers, about))
+    if rows:
+        out.table("topic  activation  priority  triggers  about", rows)
+    else:
+        out.say("No topics yet. `wakebook topics new NAME` begins one.")
+    out.each(f"{ODD} ", [f"{one.topic} waits: {one.why}" for one in waiting])
     _bad(memory, out)
 
 
-@command.command()
-@options
-def check(memory: Memory, as_json: bool) -> None:
+@command(topics)
+def check(memory: Memory, out: Out) -> bool:
     """Look for mistakes. Exit code 1 if a file cannot be used."""
     read = memory.topics.read()
     loose = [
@@ -69,88 +62,70 @@ def check(memory: Memory, as_json: bool) -> None:
         for name in topic.subscriptions
         if not (memory.home.root / name).is_file()
     ]
-    if as_json:
-        emit(
-            {
-                "topics": len(read.topics),
-                "bad": read.bad,
-                "missing": [{"topic": topic.name, "file": name} for topic, name in loose],
-            }
-        )
-    else:
-        from rich.markup import escape
-
-        out = console()
-        _bad(memory, out)
-        for topic, name in loose:
-            out.print(
-                f"[yellow]●[/yellow] {escape(topic.path)}: {escape(name)} is not there (yet); "
-                "it is left out."
-            )
-        for topic in read.topics:
-            if not topic.is_filled_in:
-                out.print(f"[yellow]●[/yellow] {escape(topic.path)}: not filled in yet.")
-        out.print(f"{many(len(read.topics), 'topic')} can be used.")
-    if read.bad:
-        sys.exit(1)
+    missing = [{"topic": topic.name, "file": name} for topic, name in loose]
+    out.json({"topics": len(read.topics), "bad": read.bad, "missing": missing})
+    _bad(memory, out)
+    for topic, name in loose:
+        out.say(f"{ODD} {esc(topic.path)}: {esc(name)} is not there (yet); it is left out.")
+    for topic in read.topics:
+        if not topic.is_filled_in:
+            out.say(f"{ODD} {esc(topic.path)}: not filled in yet.")
+    out.say(f"{many(len(read.topics), 'topic')} can be used.")
+    return bool(read.bad)
 
 
-@command.command()
+@command(topics)
 @click.argument("name")
 @click.option("--about", default="", help="What it is about, in a line.")
-@options
-def new(memory: Memory, name: str, about: str, as_json: bool) -> None:
+def new(memory: Memory, out: Out, name: str, about: str) -> None:
     """Begin a topic: a file with every key that it may have."""
     path = memory.topics.new(name, about)
-    if as_json:
-        emit({"path": path})
-    else:
+    if not out.json({"path": path}):
         click.echo(f"{path}\nFill it in, then: wakebook topics test “a message”")
 
 
-@command.command()
+@command(topics)
 @click.argument("message", nargs=-1, required=True)
 @click.option("--output", is_flag=True, help="MESSAGE is what the agent itself says.")
-@click.option("--path", "paths", multiple=True, help="A file that the turn's tool calls touch.")
-@options
+@touched
 def test(
-    memory: Memory, message: tuple[str, ...], output: bool, paths: tuple[str, ...], as_json: bool
+    memory: Memory, out: Out, message: tuple[str, ...], output: bool, paths: tuple[str, ...]
 ) -> None:
-    """What MESSAGE would activate, and why. Nothing is written down."""
-    text = spoken(message)
+    """What MESSAGE would activate, and why. Nothing is written down.
+
+    wakebook topics test "any news in my inbox?"
+    """
     direction = "output" if output else "input"
-    found = memory.topics.test(text, direction=direction, paths=paths)
-    if as_json:
-        emit([one.decision for one in found])
+    found = memory.topics.test(spoken(message), direction=direction, paths=paths)
+    if out.json([one.decision for one in found]):
         return
-    out = console()
     for one in found:
-        _activation(one, out)
+        topic, decision = one.topic, one.decision
+        about = f"({topic.activation}, {topic.priority}): {esc(decision.reason)}"
+        out.say(f"{ON if decision.activated else OFF} [bold]{esc(topic.name)}[/bold] {about}")
+        matched = esc(", ".join(decision.matched) or "no trigger")
+        likeness = f"likeness {decision.similarity:.2f}, held against {decision.threshold:g}"
+        out.say(f"    [dim]{matched}; {likeness}[/dim]")
     if not any(one.decision.activated for one in found):
-        out.print("No topic is activated.")
+        out.say("No topic is activated.")
     _bad(memory, out)
 
 
-@command.command()
-@click.argument("source", required=False, default="")
-@click.argument("event", required=False, default="")
+@command(topics)
+@click.argument("source", default="")
+@click.argument("event", default="")
 @click.option("--topic", "name", default="", help="Activate this topic by name instead.")
 @click.option("--session", default="", help="For the next turn of this session only.")
-@click.option(
-    "--payload",
-    type=click.File("r", encoding="utf-8", errors="replace"),
-    help="What came with it: a file, or - for standard input.",
-)
-@options
+@click.option("--payload", type=click.File("r", "utf-8", "replace"), help="A file, or -.")
 def fire(
     memory: Memory,
+    out: Out,
     source: str,
     event: str,
     name: str,
     session: str,
     payload: IO[str] | None,
-    as_json: bool,
-) -> None:
+) -> bool:
     """A webhook SOURCE has sent EVENT: topics that wait for it come with the next turn.
 
     \b
@@ -164,65 +139,108 @@ def fire(
         fired = [memory.topics.fire_topic(name, payload=text, session=session)]
     else:
         fired = memory.topics.fire(source, event, payload=text, session=session)
-    if as_json:
-        emit(fired)
-    for one in () if as_json else fired:
+    if out.json(fired):
+        return not fired
+    for one in fired:
         click.echo(f"{one.topic} comes with the next turn ({one.why})")
-    if not fired and as_json:
-        sys.exit(1)
     if not fired:
-        topics = memory.topics.read().topics
-        known = {one.source for topic in topics for one in topic.triggers if one.source}
-        waits = f" There are {', '.join(sorted(known))}." if known else ""
+        triggers = [one for topic in memory.topics.read().topics for one in topic.triggers]
+        known = sorted({one.source for one in triggers if one.source})
+        waits = f" There are {', '.join(known)}." if known else ""
         click.echo(f"No topic has a webhook trigger for that.{waits}")
-        sys.exit(1)
+    return not fired
 
 
-@command.command()
+@command(topics)
 @click.argument("output", nargs=-1, required=True)
 @click.option("--session", required=True, help="Whose next turn a hint is for.")
-@click.option("--path", "paths", multiple=True, help="A file that the turn's tool calls touch.")
-@options
+@touched
 def observe(
-    memory: Memory, output: tuple[str, ...], session: str, paths: tuple[str, ...], as_json: bool
+    memory: Memory, out: Out, output: tuple[str, ...], session: str, paths: tuple[str, ...]
 ) -> None:
     """Look at what the agent has just said (OUTPUT, or - for standard input).
 
     A topic whose trigger has the scope output or both, and matches, waits for the next turn of
     the session, with its hint.
+
+    wakebook topics observe "I have pushed to main" --session 5560
     """
-    text = spoken(output)
-    found = memory.observe(text, session=session, paths=paths)
-    if as_json:
-        emit(found)
+    found = memory.observe(spoken(output), session=session, paths=paths)
+    if out.json(found):
         return
-    for one in found:
-        if one.activated:
-            click.echo(f"{one.topic} comes with the next turn: {', '.join(one.matched)}")
-    if not any(one.activated for one in found):
+    told = [one for one in found if one.activated]
+    for one in told:
+        click.echo(f"{one.topic} comes with the next turn: {', '.join(one.matched)}")
+    if not told:
         click.echo("Nothing to correct.")
 
 
-def _activation(one: Activation, out: Console) -> None:
-    from rich.markup import escape
-
-    topic: Topic = one.topic
-    decision = one.decision
-    mark = "[green]●[/green]" if decision.activated else "[dim]○[/dim]"
-    out.print(
-        f"{mark} [bold]{escape(topic.name)}[/bold] ({topic.activation}, {topic.priority}): "
-        f"{escape(decision.reason)}"
-    )
-    matched = ", ".join(decision.matched) or "no trigger"
-    out.print(
-        f"    [dim]{escape(matched)}; likeness {decision.similarity:.2f}, "
-        f"held against {decision.threshold:g}[/dim]"
-    )
+def _bad(memory: Memory, out: Out) -> None:
+    bad = memory.topics.read().bad
+    out.each("[red]●[/red] ", [f"{one.path}:{one.line}: {one.problem}" for one in bad])
 
 
-def _bad(memory: Memory, out: Console) -> None:
-    from rich.markup import escape
+@group(topics, alone=True)
+@click.option("--topic", default="", help="Only this topic.")
+@click.option("--limit", "-n", type=click.IntRange(min=0), default=15, show_default=True)
+def decisions(memory: Memory, out: Out, topic: str, limit: int) -> None:
+    """What was decided about topics, whether it helped, and which thresholds would do better.
 
-    for one in memory.topics.read().bad:
-        where = escape(f"{Path(one.path)}:{one.line}")
-        out.print(f"[red]●[/red] {where}: {escape(one.problem)}")
+    Say which decisions were right: `useful` if the topic helped (or would have), `useless` if
+    not. From five judgements on, a similarity_threshold is proposed for the topic's file.
+
+    \b
+    wakebook topics decisions --topic email-triage
+    wakebook topics decisions useful Vq3x
+    wakebook topics decisions useless 8Jd0
+    """
+    standings, decided = memory.topics.decided(topic)
+    judged = memory.topics.judgements()
+    if out.json({"topics": standings, "decisions": decided, "judged": judged}):
+        return
+    rows = []
+    for row in standings:
+        precision = f"{row.precision:.0%}" if row.precision is not None else "–"
+        counts = (row.decided, row.activated, row.useful, row.useless, row.missed)
+        own = "–" if row.threshold is None else f"{row.threshold:g}"
+        proposed = f"{own} → [green]{row.proposed:g}[/green]" if row.proposed is not None else own
+        why = f" [dim]{esc(row.why)}[/dim]" if row.why else ""
+        rows.append((esc(row.topic), *map(str, counts), precision, f"{proposed}{why}"))
+    if rows:
+        columns = "topic  >in question  >told  >useful  >useless  >missed  >precision  threshold"
+        out.table(columns, rows)
+    else:
+        out.say("Nothing has been decided yet: no topic was in question.")
+    newest = decided[-limit:] if limit else []
+    if newest:
+        out.say("\n[bold]Newest decisions[/bold]")
+    for one in newest:
+        out.say(
+            f"{ON if one.activated else OFF} [dim]{one.id}  {one.at}[/dim]  {esc(one.topic)}  "
+            f"{one.similarity:.2f}  [dim]{esc(one.reason)}[/dim]{WORDS[judged.get(one.id)]}\n"
+            f"    {esc(one.message)}"
+        )
+
+
+@command(decisions)
+@click.argument("decision")
+def useful(memory: Memory, out: Out, decision: str) -> None:
+    """The topic helped; or it was not told, and would have."""
+    _judge(memory, out, decision, useful=True)
+
+
+@command(decisions)
+@click.argument("decision")
+def useless(memory: Memory, out: Out, decision: str) -> None:
+    """The topic did not help; or it was not told, and rightly."""
+    _judge(memory, out, decision, useful=False)
+
+
+def _judge(memory: Memory, out: Out, decision: str, *, useful: bool) -> None:
+    done = memory.topics.judge(decision, useful=useful)
+    if not out.json({"useful": useful, "decision": done}):
+        word = "useful" if useful else "useless"
+        click.echo(f"Noted: {done.topic} was {word} for “{done.message}”")
+
+
+gates = decisions  # its old name

@@ -102,7 +102,7 @@ def _length(text: str, notes: Notes) -> Iterator[Problem]:
         yield Problem(
             MEMORY,
             f"{lines} lines, and {notes.memory_refuse} are the most that is committed. Shorten "
-            "your own part of it, or run `wakebook tick prune`.",
+            "your own part of it, or run `wakebook jobs run prune`.",
         )
     elif lines > notes.memory_warn:
         yield Problem(

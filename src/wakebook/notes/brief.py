@@ -97,7 +97,9 @@ def _block(path: Path, text: str) -> markdown.Block | None:
     try:
         return markdown.block(text, markdown.BRIEFING)
     except markdown.BrokenBlock as error:
-        raise markdown.BrokenBlock(f"{path}: {error}. Then run `wakebook brief` again.") from error
+        raise markdown.BrokenBlock(
+            f"{path}: {error}. Then run `wakebook notes brief` again."
+        ) from error
 
 
 def _note(home: Home, made: Sequence[Line]) -> None:

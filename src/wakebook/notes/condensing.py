@@ -2,8 +2,8 @@
 when they have become too many.
 
 What is to be condensed is read under the lock; the model is asked without it; what it said is
-written under the lock again, between two commits, so that `wakebook undo` can take it back. A
-block that a person has edited is left alone.
+written under the lock again, between two commits, so that `wakebook history undo` can take it back.
+A block that a person has edited is left alone.
 """
 
 from __future__ import annotations

@@ -125,12 +125,13 @@ def _size(desk: Desk, lines: int) -> Iterator[str]:
     said = f"{desk.name(desk.memory)} has {lines} lines, {own} of them yours"
     limit = f"at most {settings.memory_cap}; above {settings.memory_refuse} it is not committed"
     yours = own > settings.memory_cap / 2
-    yield f"{said} ({limit}): {'shorten what is yours' if yours else 'run `wakebook tick prune`'}."
+    advice = "shorten what is yours" if yours else "run `wakebook jobs run prune`"
+    yield f"{said} ({limit}): {advice}."
 
 
 def _hints(desk: Desk, edited: list[str]) -> Iterator[str]:
     for place in edited:
-        yield f"{place} was edited by hand: `wakebook review`"
+        yield f"{place} was edited by hand: `wakebook notes review`"
     broken = missing(desk.home)
     for link in broken[:TOLD]:
         yield f"{link.path}:{link.line} links to {link.target}, which is no note"

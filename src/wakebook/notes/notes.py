@@ -246,7 +246,7 @@ class Notes:
         ]
         if waiting:
             raise WakebookError(
-                f"{waiting[0]} was edited by hand: `wakebook review` first, then merge {slug}."
+                f"{waiting[0]} was edited by hand: run `wakebook notes review`, then merge {slug}."
             )
 
     def wanted_back(self, restored: Sequence[str], removed: Sequence[str]) -> None:

@@ -173,7 +173,7 @@ def _body(done: Done, gained: int) -> str:
 def drop(home: Home, site: Site) -> Dropped:
     if not site.commit() and not site.there():
         raise NotFound(
-            f"There is no rebuild {site.name}. `wakebook rebuild --list` shows what there is."
+            f"There is no rebuild {site.name}. `wakebook rebuild list` shows what there is."
         )
     with home.reading(f"rebuild/{site.name}") as alone:
         if not alone:

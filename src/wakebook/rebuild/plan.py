@@ -153,7 +153,7 @@ class Journal:
                 self.steps = [msgspec.json.decode(line, type=Step) for line in lines[1:]]
         except msgspec.MsgspecError as error:
             raise WakebookError(
-                f"{self._path}: not written by this version ({error}). `wakebook rebuild --drop "
+                f"{self._path}: not written by this version ({error}). `wakebook rebuild drop "
                 "NAME` removes this rebuild; then begin anew."
             ) from error
         self._whole = whole if len(whole) != len(data) else None

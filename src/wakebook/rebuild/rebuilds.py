@@ -229,7 +229,7 @@ class Builder:
         begun = f" since {_day(plan.since)}" if plan.since else ""
         raise WakebookError(
             f"The rebuild {site.name} was begun with {plan.extractor}{begun}. Go on with that, "
-            f"choose another --branch, or `wakebook rebuild --drop {site.name}`."
+            f"choose another --branch, or `wakebook rebuild drop {site.name}`."
         )
 
     def _begun(self, site: Site, since: datetime | None) -> Journal:

@@ -102,7 +102,9 @@ def _session(home: Home, chains: Chains, state: State, wanted: ref.Ref) -> Shown
         fitting = [name]
     if len(fitting) != 1 or not name:
         several = f" It fits {len(fitting)} sessions." if fitting else ""
-        raise NotFound(f"There is no session {name!r}.{several} `wakebook audit` lists all.")
+        raise NotFound(
+            f"There is no session {name!r}.{several} `wakebook status --sessions` lists all."
+        )
     identity = fitting[0]
     paths = archive.paths_of(home, identity)
     return Shown(

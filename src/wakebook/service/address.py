@@ -281,7 +281,7 @@ def _process(home: Home, unit: Unit, found: Running, installed: bool) -> Check:
     if installed:
         return Check(name, "warn", "does not run, although it starts at login", start)
     said = "does not run; hooks and commands do its work themselves, only slower"
-    return Check(name, "note", said, to_run(home, "service", "install"))
+    return Check(name, "note", said, to_run(home, "serve", "install"))
 
 
 def _version(found: Running, again: str) -> Check:
@@ -309,7 +309,7 @@ def _socket(found: Running) -> Iterator[Check]:
 
 
 def _unit(home: Home, unit: Unit, found: Running, installed: bool) -> Check:
-    name, run = "service: at login", to_run(home, "service", "install")
+    name, run = "service: at login", to_run(home, "serve", "install")
     if not installed:
         said = "nothing starts it"
         return Check(name, "note", said, run if found.state == "up" else "")

@@ -18,7 +18,7 @@ import msgspec
 from wakebook.base.errors import WakebookError
 
 MARK = "Installed by Wakebook"
-ABOUT = f"{MARK}: `wakebook service install` writes it anew, `... uninstall` removes it."
+ABOUT = f"{MARK}: `wakebook serve install` writes it anew, `... uninstall` removes it."
 STOP_SECONDS = 150  # what runs is finished first; a model may take two minutes to answer
 AGAIN_SECONDS = 10
 USELESS = (2, 3, 5)  # exit codes that another try does not change: usage, no home, config.toml

@@ -43,21 +43,21 @@ HELD = ("held", "torn")
 ACCOUNTS: dict[str, tuple[str, ...]] = {
     "behind": ("catch-up",),
     "failed": ("catch-up", "--retry-failed"),
-    "lost": ("audit",),
-    "missing": ("audit",),
+    "lost": ("status", "--sessions"),
+    "missing": ("status", "--sessions"),
 }
 EVENT = re.compile(r"^\d{4}-\d\d-\d\dT\S+Z (?P<where>.*?): ")
 # where something went wrong -> the group of checks that knows whether it still does, what helps
 AGAIN: dict[str, tuple[str, tuple[str, ...]]] = {
     "index": ("index", ("index",)),
     "embedding": ("index", ("index",)),
-    "git": ("git", ("commit",)),
-    "commit": ("git", ("commit",)),
+    "git": ("git", ("history", "commit")),
+    "commit": ("git", ("history", "commit")),
     "model": ("model", ("doctor", "--ask")),
-    "budget": ("model", ("costs",)),
-    "costs": ("model", ("costs",)),
+    "budget": ("model", ("status", "--costs")),
+    "costs": ("model", ("status", "--costs")),
     "extract": ("model", ("catch-up", "--upgrade")),
-    "brief": ("notes", ("brief",)),
+    "brief": ("notes", ("notes", "brief")),
     "notes": ("notes", ("notes",)),
     "flush": ("sessions", ("catch-up",)),
     "keep": ("sessions", ("catch-up",)),
@@ -281,7 +281,7 @@ def _repository(found: History, repository: Repository) -> Iterator[Check]:
     waiting = len(found.waiting()) - len(refused)
     if waiting > 0:
         said = f"{_many(waiting, 'change')} wait{'s' if waiting == 1 else ''} for the next commit"
-        yield Check("git: commits", "note", said, to_run(home, "commit"))
+        yield Check("git: commits", "note", said, to_run(home, "history", "commit"))
     elif not refused:
         yield Check("git: commits", "ok", "everything is committed")
     if unpushed:
@@ -328,7 +328,7 @@ def notes(home: Home, known: Knowledge, topics: Read) -> Iterator[Check]:
         yield Check("notes: files", "ok", f"{_many(known.notes, 'note')}, all of them readable")
     if known.edited:
         said = f"{_many(len(known.edited), 'block')} edited by hand"
-        yield Check("notes: edits", "note", said, to_run(home, "review"))
+        yield Check("notes: edits", "note", said, to_run(home, "notes", "review"))
     for bad in topics.bad:
         said = f"{bad} It is left out"
         yield Check("notes: topics", "warn", said, to_run(home, "topics", "check"))
@@ -392,7 +392,7 @@ def sessions(home: Home, accounts: Sequence[Account]) -> Iterator[Check]:
     if waiting:
         said = f"{waiting[0]}{f' and {len(waiting) - 1} more' if waiting[1:] else ''}: an answer "
         said += "or the end of a line is still to come"
-        yield Check("sessions: held", "note", said, to_run(home, "audit"))
+        yield Check("sessions: held", "note", said, to_run(home, "status", "--sessions"))
     if not any(one.status in ACCOUNTS for one in accounts):
         yield Check("sessions: read", "ok", f"{len(accounts):,} found, none is behind")
 
@@ -413,7 +413,7 @@ def hooks(home: Home, state: states.State, now: datetime) -> Iterator[Check]:
         over = at <= read_at
         said = f"{where.removeprefix('hook ')}: {error}{often}"
         said += "; everything was read since" if over else ""
-        run = "" if over else to_run(home, "tick", "observe")
+        run = "" if over else to_run(home, "jobs", "run", "observe")
         yield Check("hooks: failures", "note" if over else "warn", said, run)
     if not told:
         yield Check("hooks: failures", "ok", f"none in {RECENT.days} days")
@@ -425,16 +425,16 @@ def jobs(home: Home, standing: Sequence[Standing]) -> Iterator[Check]:
         assert one.last is not None
         times = f" {one.last.failures} times in a row" if one.last.failures > 1 else ""
         said = f"{one.job} failed{times}: {one.last.error}"
-        yield Check("jobs: runs", "warn", said, to_run(home, "tick", one.job))
+        yield Check("jobs: runs", "warn", said, to_run(home, "jobs", "run", one.job))
     ran = [one for one in standing if one.last]
     if not ran:
         said = "none has run yet: nothing on this machine runs them"
-        yield Check("jobs: runs", "note", said, to_run(home, "service", "install"))
+        yield Check("jobs: runs", "note", said, to_run(home, "serve", "install"))
     elif not failed:
         last = max(one.last.ended for one in ran if one.last)
         due = [one.job for one in standing if one.due]
         said = f"last run {clock.iso(last)}" + (f"; due: {', '.join(due)}" if due else "")
-        run = to_run(home, "tick") if due else ""
+        run = to_run(home, "jobs", "run") if due else ""
         yield Check("jobs: runs", "note" if due else "ok", said, run)
 
 

@@ -448,7 +448,8 @@ def _swept(done: Sweep) -> str:
     if not (done.messages or done.entries or done.closed):
         said = "nothing new"
     troubled = len(done.failed) + len(done.held)
-    return f"{said}, sessions that failed: {troubled} (`wakebook audit`)" if troubled else said
+    failed = f", sessions that failed: {troubled} (`wakebook status --sessions`)"
+    return f"{said}{failed}" if troubled else said
 
 
 # --- what some jobs do -----------------------------------------------------------------------

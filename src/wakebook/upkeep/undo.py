@@ -90,7 +90,9 @@ def undo(history: History, rules: Sequence[Rule]) -> Undone:
         if after or last.commit == begun:  # otherwise it was put back by hand
             break
     if last is None or not (after or last.commit == begun):
-        raise NotFound("There is no rewrite to take back. `wakebook undo --list` shows them all.")
+        raise NotFound(
+            "There is no rewrite to take back. `wakebook history undo --list` shows them all."
+        )
     home.replace(mark, last.commit)
     for name, data in after.items():
         path = home.root / name

@@ -152,7 +152,9 @@ def test_a_beginning_is_enough_if_it_is_one(memory: Memory) -> None:
 @pytest.mark.parametrize("name", ["nobody", "", "a", "*", "-"])
 def test_an_unknown_decision(memory: Memory, name: str) -> None:
     decided(memory)
-    with pytest.raises(NotFound, match=r"There is no decision .*`wakebook gates` shows the ids"):
+    with pytest.raises(
+        NotFound, match=r"There is no decision .*`wakebook topics decisions` shows the ids"
+    ):
         memory.topics.judge(name, useful=True)
     assert not (memory.home.root / "feedback.jsonl").exists()
 

@@ -108,7 +108,9 @@ def judge(home: Home, name: str, useful: bool, now: datetime) -> Decision:
     )
     if len(fitting) != 1:
         several = f" {len(fitting)} begin with it; give more of it." if fitting else ""
-        raise NotFound(f"There is no decision {name!r}.{several} `wakebook gates` shows the ids.")
+        raise NotFound(
+            f"There is no decision {name!r}.{several} `wakebook topics decisions` shows the ids."
+        )
     record = Feedback(at=clock.iso(now), useful=useful, decision=fitting[0])
     path = home.root / NAME
     with home.locked():

@@ -1,0 +1,319 @@
+"""The memory over time: when, diff, at, snapshot, explore, undo, restore, commit."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wakebook.cli.shared import ANY_ID, Out, command, dry_run, entries_json, esc, group, limit, many
+
+if TYPE_CHECKING:
+    from wakebook.history.past import Difference, Moment
+    from wakebook.history.revisions import Commit
+    from wakebook.memory import Memory
+
+LINES = 3  # of a commit that are shown
+BAR = 40
+
+
+@group()
+def history(memory: Memory, out: Out) -> None:
+    """The memory over time. Everything is under git, and nothing is lost.
+
+    \b
+    wakebook history when Postgres                 when was it learned?
+    wakebook history diff --since yesterday        what did I learn today?
+    wakebook history at 2026-02-16 wake            what was a session told then?
+    wakebook history undo                          take the last rewrite back
+    """
+
+
+def _local(memory: Memory, at: datetime) -> str:
+    return f"{at.astimezone(memory.opened.now().tzinfo):%Y-%m-%d %H:%M}"
+
+
+@command(history)
+@click.argument("text", nargs=-1, required=True)
+def when(memory: Memory, out: Out, text: tuple[str, ...]) -> bool:
+    """When TEXT was learned: when it was said, and how it came and went since.
+
+    TEXT is looked for as it is, whatever its case. The entries of the log say when it was said;
+    git says when it first stood in the log or in a note, and what became of it.
+
+    wakebook history when "file-based memory"
+    """
+    found = memory.history.when(" ".join(text))
+    entries, commits = found.entries, found.commits
+    told = {"entries": entries_json(memory, entries), "commits": commits, "note": found.note}
+    out.json({"text": found.text} | told)
+    if entries:
+        out.say("[bold]Said[/bold] (oldest first; `wakebook show ID` has the words themselves)")
+        out.entries(memory, entries)
+    if commits:
+        out.say(("\n" if entries else "") + "[bold]Committed[/bold]")
+    for number, commit in enumerate(commits):
+        _commit(memory, out, commit, number == 0)
+    nothing = not entries and not commits
+    if nothing:
+        out.say(f"Nothing says {esc(repr(found.text))}. `wakebook search` knows other words.")
+    if found.note:
+        out.say(f"[dim]{esc(found.note)}[/dim]")
+    return nothing
+
+
+def _commit(memory: Memory, out: Out, commit: Commit, first: bool) -> None:
+    word = "first" if first else "also" if commit.added and not commit.removed else "then"
+    word = "gone" if commit.removed and not commit.added else word
+    at = f"[dim]{_local(memory, commit.at)}  {commit.short}[/dim]"
+    out.say(f"{word:5}  {at}  {esc(commit.summary)}")
+    lines = [("+", *line) for line in commit.added] + [("-", *line) for line in commit.removed]
+    for sign, file, line in lines[:LINES]:
+        shown = "" if file == "log.jsonl" else f" {line.strip()[:120]}"
+        out.say(f"       [dim]{sign} {esc(file)}[/dim]{esc(shown)}")
+    if len(lines) > LINES:
+        out.say(f"       [dim]and {many(len(lines) - LINES, 'line')} more[/dim]")
+
+
+@command(history)
+@click.option("--since", default="7d", show_default=True, help="A day, an age or a tag.")
+@click.option("--until", default="", help="The same; without it: now, committed or not.")
+@click.option("--stat", is_flag=True, help="Only which files, and how much.")
+@click.option("--log", "with_log", is_flag=True, help="The entries that came and went, too.")
+def diff(memory: Memory, out: Out, since: str, until: str, stat: bool, with_log: bool) -> None:
+    """What has changed in the knowledge: the notes, and with --log what was learned.
+
+    \b
+    wakebook history diff --since yesterday           what did I learn today?
+    wakebook history diff --since 30d --stat
+    wakebook history diff --since 2026-02-01 --until 2026-02-14 --log
+    wakebook history diff --since memory/before/the-rewrite
+    """
+    found = memory.history.diff(since, until, stat=stat)
+    if not out.as_json:
+        _difference(memory, out, found, stat, with_log)
+        return
+    told = {name: getattr(found, name) for name in ("since", "until", "files", "patch")}
+    added, gone = (entries_json(memory, entries) for entries in (found.added, found.gone))
+    out.json(told | {"entries": added, "gone": gone})
+
+
+def _difference(memory: Memory, out: Out, found: Difference, stat: bool, with_log: bool) -> None:
+    width = max((len(change.path) for change in found.files), default=0)
+    for change in found.files if stat else ():
+        total = change.added + change.removed
+        scale = min(1.0, BAR / max(total, 1))
+        plus = "+" * max(round(change.added * scale), change.added > 0)
+        minus = "-" * max(round(change.removed * scale), change.removed > 0)
+        bar = f"[green]{plus}[/green][red]{minus}[/red]"
+        out.say(f" {esc(change.path):{width}}  {total:5} {bar}")
+    for line in found.patch.splitlines():
+        colour = {"+": "green", "-": "red", "@": "cyan", "d": "bold"}.get(line[:1], "")
+        out.say(f"[{colour}]{esc(line)}[/{colour}]" if colour else esc(line))
+    if with_log:
+        out.say("[bold]Learned[/bold]" if found.added else "Nothing new in the log.")
+        out.entries(memory, found.added)
+        if found.gone:
+            out.say("[bold]No longer in the log[/bold]")
+            out.entries(memory, found.gone)
+    learned = f"{many(len(found.files), 'note')} changed, {many(len(found.added), 'entry')} learned"
+    out.ok(f"{learned} [dim]({esc(f'from {found.since} to {found.until}')})[/dim]")
+
+
+@command(history, context_settings=ANY_ID)
+@click.argument("when")
+@click.argument("what", type=click.Choice(("show", "log", "wake", "search")))
+@click.argument("words", nargs=-1)
+@limit
+def at(memory: Memory, out: Out, when: str, what: str, words: tuple[str, ...], limit: int) -> bool:
+    """The memory as it was WHEN: on a day (at its end), at a moment, or at a tag.
+
+    Nothing is checked out, and nothing of today is changed. It is the state of the last commit
+    before then; what was never committed is not in it. A search looks at entries and notes.
+
+    \b
+    wakebook history at 2026-02-16 show k3J_x9QmZ2aB
+    wakebook history at 2026-02-16 show knowledge/memory/MEMORY.md
+    wakebook history at 7d wake
+    wakebook history at memory/before/the-rewrite log
+    wakebook history at 2026-02-16 search which database
+    """
+    from wakebook.cli.look import report, show_ref
+    from wakebook.log.query import Query
+
+    text = " ".join(words)
+    if what in ("show", "search") and not words:
+        raise click.UsageError(f"Say what to {what}, like: wakebook history at {when} {what} …")
+    if what == "show":
+        from wakebook.upkeep.then import show_at
+
+        moment, shown = show_at(memory, when, text)
+        if not _as_of(out, moment, shown=shown):
+            show_ref(memory, out, shown)
+    elif what == "wake":
+        from wakebook.upkeep.then import wake_at
+
+        moment, woken = wake_at(memory, when)
+        if not _as_of(out, moment, text=woken):
+            click.echo(woken, nl=False)
+    elif what == "log":
+        with memory.at(when) as (then, moment, _):
+            entries = then.log.entries(Query(text=text))
+            newest = sorted(entries, key=lambda entry: entry.timestamp)[-limit:]
+            _as_of(out, moment, entries=entries_json(then, newest))
+            out.entries(then, newest)
+    else:
+        with memory.at(when) as (then, moment, _):
+            found = then.search(text, limit=limit)
+            if not _as_of(out, moment, found=found):
+                report(found)
+            return not found.hits
+    return False
+
+
+def _as_of(out: Out, moment: Moment, **told: Any) -> bool:
+    """Say which moment it is: in JSON, or on standard error, so that the rest can be piped."""
+    commit = moment.commit
+    if out.json({"at": moment.at, "name": moment.name, "commit": commit} | told):
+        return True
+    assert commit is not None
+    made = commit.at.astimezone(moment.at.tzinfo)
+    of = f", commit {commit.short} of {made:%Y-%m-%d %H:%M}"
+    out.err.say(f"[dim]as of {esc(moment.name)}{of}[/dim]")
+    return False
+
+
+@command(history)
+@click.argument("name", nargs=-1, required=True)
+@click.option("--before", is_flag=True, help="NAME is an event that is about to happen.")
+def snapshot(memory: Memory, out: Out, name: tuple[str, ...], before: bool) -> None:
+    """Give this moment a NAME: what waits is committed, and the commit gets a tag.
+
+    \b
+    wakebook history snapshot first release          memory/milestone/first-release
+    wakebook history snapshot --before the-rewrite   memory/before/the-rewrite
+
+    Later, `wakebook history at NAME …` shows the memory of that moment, and
+    `wakebook history diff --since NAME` what has changed since. A tag is never moved.
+    """
+    done = memory.history.snapshot(" ".join(name), before=before)
+    out.json(done)
+    first = f" [dim](committed {done.committed} first)[/dim]" if done.committed else ""
+    out.ok(f"[bold]{done.tag}[/bold] is {done.commit[:7]}{first}")
+
+
+@command(history)
+@click.argument("name", nargs=-1)
+@click.option("--drop", is_flag=True, help="Put the exploration away; a tag keeps it.")
+@click.option("--list", "listing", is_flag=True, help="Only show what there is.")
+def explore(memory: Memory, out: Out, name: tuple[str, ...], drop: bool, listing: bool) -> None:
+    """Try something out under NAME, on a branch of its own that is a home of its own.
+
+    Your home stays as it is. An exploration without a commit for a week is put away; its tag
+    memory/before/explore-NAME-gone keeps all of it.
+
+    \b
+    wakebook history explore another-structure
+    wakebook history explore --list
+    wakebook history explore another-structure --drop
+    """
+    called, git = " ".join(name), f"git -C {memory.home.root}"
+    listing = listing or not called
+    if listing and drop:
+        raise click.UsageError("Say which one to drop: wakebook history explore NAME --drop")
+    if listing:
+        _explorations(memory, out)
+    elif drop:
+        gone = memory.history.drop(called)
+        out.json(gone)
+        out.ok(f"explore/{gone.name} is put away; {gone.tag} keeps it")
+        out.say(f"  get it back      {git} branch explore/{gone.name} {gone.tag}", markup=False)
+    else:
+        made = memory.history.explore(called)
+        out.json(made)
+        out.ok(f"{'New branch' if made.new else 'Going on with'} [bold]{made.branch}[/bold]")
+        out.say(f"  look and change  wakebook --home {made.home} …", markup=False)
+        out.say(f"  compare          {git} diff HEAD...{made.branch}", markup=False)
+        out.say(f"  keep it          {git} merge {made.branch}", markup=False)
+        out.say(f"  put it away      wakebook history explore {made.name} --drop", markup=False)
+
+
+def _explorations(memory: Memory, out: Out) -> None:
+    found = memory.history.explorations()
+    out.json(found)
+    for one in found:
+        where = esc(one.home) or "its folder is gone; calling it again makes one"
+        about = f"{_local(memory, one.at)}, {many(one.commits, 'commit')} of its own, {where}"
+        out.say(f"[bold]{one.name}[/bold]  [dim]{about}[/dim]")
+    if not found:
+        out.say("There is no exploration. `wakebook history explore NAME` begins one.")
+
+
+@command(history)
+@click.option("--list", "listing", is_flag=True, help="Only show what could be taken back.")
+def undo(memory: Memory, out: Out, listing: bool) -> None:
+    """Take back the last rewrite: a condensed note, a rollup, notes that were put away.
+
+    What was written since stays. Where it contradicts what would come back, nothing is changed,
+    and you are told. Calling it again takes back the rewrite before that one.
+
+    wakebook history undo --list
+    """
+    if listing:
+        _rewrites(memory, out)
+        return
+    done = memory.undo()
+    out.json(done)
+    out.ok(
+        f"Took back [bold]{esc(done.rewrite.name)}[/bold] of {_local(memory, done.rewrite.at)} "
+        f"({done.rewrite.commit[:7]}, undone by {done.commit})"
+    )
+    moved = done.moved.values()  # those are told as what is back
+    out.each("  is back   ", done.restored)
+    out.each("  removed   ", [file for file in done.removed if file not in moved])
+
+
+def _rewrites(memory: Memory, out: Out) -> None:
+    found = memory.rewrites()
+    out.json(found)
+    for one in found:
+        at = f"[dim]{one.commit[:7]}  {_local(memory, one.at)}[/dim]"
+        state = " [dim](taken back)[/dim]" if one.undone else ""
+        out.say(f"{at}  {esc(one.name)}  [dim]{esc(one.summary)}[/dim]{state}")
+    if not found:
+        out.say("There was no rewrite yet.")
+
+
+@command(history)
+@click.argument("path")
+def restore(memory: Memory, out: Out, path: str) -> None:
+    """Bring a note back from the archive.
+
+    \b
+    What has not been touched for long moves to archive/ and can still be found:
+      wakebook history restore archive/projects/auth
+      wakebook history restore journal/2026-02-20.md
+    """
+    old, new = memory.notes.restore(path)
+    out.json({"from": old, "to": new})
+    out.ok(f"{esc(old)} is {esc(new)} again")
+
+
+@command(history)
+@click.option("--message", "-m", default="", help="The summary line.")
+@dry_run
+def commit(memory: Memory, out: Out, message: str, dry_run: bool) -> bool:
+    """Commit what is waiting now, instead of with the next half-hourly batch.
+
+    Without --message, a model in config.toml ([models] cheap) writes it from the changes.
+
+    wakebook history commit -m "The week before the launch"
+    """
+    if dry_run:
+        return out.planned(memory, memory.history.plan_commit(message))
+    done = memory.history.commit(message)
+    out.troubles(memory)
+    out.json({"commit": done})
+    out.ok(f"Committed {done}" if done else "Nothing to commit")
+    return False

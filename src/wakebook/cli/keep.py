@@ -1,0 +1,368 @@
+"""Keep, correct and take out: remember, forget, subjects, notes, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wakebook.cli.shared import (
+    ANY_ID,
+    Out,
+    command,
+    dry_run,
+    entries_json,
+    entry_json,
+    esc,
+    group,
+    many,
+    spoken,
+)
+
+if TYPE_CHECKING:
+    from wakebook.memory import Memory
+    from wakebook.notes.page import Broken
+    from wakebook.notes.review import Proposal
+    from wakebook.upkeep.forget import Forgetting
+
+KEPT = click.Choice(["fact", "task", "decision", "question"])
+TYPES = click.Choice(["project", "person", "system", "tool", "place", "other"])
+MARKS = {"changed": "~", "done": "✓", "removed": "-", "added": "+"}
+SHOWN = 20  # pages of a vault
+
+
+@command()
+@click.argument("text", nargs=-1, required=True)
+@click.option("--type", "-t", "type_", type=KEPT, default="fact", show_default=True)
+@click.option("--subject", "-s", default="", help="What it is about (a slug).")
+@click.option("--detail", "-d", default="", help="The reason or the background.")
+@click.option("--replaces", "-r", multiple=True, metavar="ID", help="The entry that it corrects.")
+@click.option("--done", is_flag=True, help="For a task: it is done.")
+@click.option("--pin", "pinned", is_flag=True, help="Keep it in view whatever its age.")
+def remember(memory: Memory, out: Out, text: tuple[str, ...], done: bool, **given: Any) -> None:
+    """Keep TEXT as an entry of its own. A single - reads it from standard input.
+
+    \b
+    wakebook remember "Jonas has the boat inspection on the 14th"
+    wakebook remember --type decision -s billing -d "fewer fees" "Switch to Kassetta"
+    wakebook remember --replaces k3J_x9QmZ2aB "The launch is on 21 November"
+    """
+    if done and given["type_"] != "task":
+        raise click.UsageError("--done is for --type task.")
+    entry = memory.remember(spoken(text), status="done" if done else "", **given)
+    out.json(entry_json(memory, entry))
+    out.ok("Remembered:")
+    out.entries(memory, [entry], details=True)
+
+
+@command(context_settings=ANY_ID)
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.option("--chain", is_flag=True, help="With all that it replaced, and that replaced it.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def forget(memory: Memory, out: Out, ids: tuple[str, ...], chain: bool, yes: bool) -> None:
+    """Take entries out of the log, the notes and the index, for good.
+
+    A receipt without their words (forgotten.jsonl) keeps every later reading of the same
+    conversation from bringing them back. What an entry had replaced holds again when it is
+    gone; this says what, and --chain forgets that, too.
+
+    The conversation itself and git's history still hold the words.
+
+    \b
+    wakebook forget k3J_x9QmZ2aB            shows what goes, and asks
+    wakebook forget k3J_ --chain --yes
+    """
+    going = memory.plan_forget(ids, chain=chain)
+    if out.as_json and not yes:
+        raise click.UsageError("With --json nobody can be asked: give --yes as well.")
+    if not yes:
+        _going(memory, out, going)
+        click.confirm("Forget this?", abort=True)
+    rows = entries_json(memory, going.entries)
+    done = memory.forget(ids, chain=chain)
+    out.json(
+        {
+            "forgotten": rows,
+            "hold_again": entries_json(memory, done.again),
+            "shortened": [entry.id for entry in done.shorter],
+            "say_it_too": entries_json(memory, done.also),
+            "still_in": [*done.transcripts, *done.notes],
+        }
+    )
+    out.ok(f"{many(len(done.entries), 'entry')} forgotten")
+    out.say("  [dim]The words are still in git's history and in branches of rebuilds.[/dim]")
+    out.each("  [dim]The conversation still says it: ", done.transcripts)
+    out.each("  [yellow]Somebody wrote it here, too:[/yellow] ", done.notes)
+
+
+def _going(memory: Memory, out: Out, going: Forgetting) -> None:
+    out.say(f"[bold]{many(len(going.entries), 'entry')}[/bold] will be forgotten:")
+    out.entries(memory, going.entries)
+    again = "Replaced by it so far, and [yellow]holds again[/yellow] without it"
+    for title, entries in (
+        (f"{again} (--chain forgets it, too):", going.again),
+        ("Handoffs that lose the lines that say it:", going.shorter),
+        ("[yellow]Say it as well[/yellow], and stay unless you name them, too:", going.also),
+    ):
+        if entries:
+            out.say(f"\n{title}")
+            out.entries(memory, entries)
+
+
+@group()
+def subjects(memory: Memory, out: Out) -> None:
+    """What entries are about. A new slug in an entry makes a subject by itself.
+
+    \b
+    wakebook subjects list
+    wakebook subjects merge login auth-migration
+    """
+
+
+@command(subjects, "list")
+def list_(memory: Memory, out: Out) -> None:
+    """Every subject, with the number of its current entries."""
+    found = memory.log.subjects()
+    out.json([{"subject": item, "entries": count} for item, count in found])
+    rows = [
+        (item.slug, item.display, item.type, str(count), ", ".join(item.aliases))
+        for item, count in sorted(found, key=lambda pair: (-pair[1], pair[0].slug))
+    ]
+    if rows:
+        out.table("slug  name  type  >entries  also known as", rows)
+    else:
+        out.say("No subjects yet.")
+
+
+@command(subjects)
+@click.argument("name")
+@click.option("--type", "type_", type=TYPES, default="project", show_default=True)
+@click.option("--display", default="", help="The name to show.")
+def add(memory: Memory, out: Out, name: str, type_: str, display: str) -> None:
+    """Add a subject. NAME becomes a slug: "Auth Migration" -> auth-migration."""
+    item = memory.log.add_subject(name, type_, display)
+    out.json(item)
+    out.ok(f"Added [bold]{item.slug}[/bold] ({item.display})")
+
+
+@command(subjects, "type")
+@click.argument("name")
+@click.argument("type_", metavar="TYPE", type=TYPES)
+def retype(memory: Memory, out: Out, name: str, type_: str) -> None:
+    """Say what a subject is, like: wakebook subjects type jane-doe person. Its notes move along."""
+    item = memory.log.retype_subject(name, type_)
+    out.json(item)
+    out.ok(f"[bold]{item.slug}[/bold] is a {item.type}")
+
+
+@command(subjects)
+@click.argument("old")
+@click.argument("new")
+def rename(memory: Memory, out: Out, old: str, new: str) -> None:
+    """Rename a subject here and in the log. The old slug stays as an alias."""
+    _renamed(out, old, *memory.log.rename_subject(old, new))
+
+
+@command(subjects)
+@click.argument("duplicate")
+@click.argument("into")
+def merge(memory: Memory, out: Out, duplicate: str, into: str) -> None:
+    """Put the entries of DUPLICATE under INTO. DUPLICATE stays as an alias."""
+    _renamed(out, duplicate, *memory.log.rename_subject(duplicate, into, merge=True))
+
+
+def _renamed(out: Out, old: str, slug: str, count: int) -> None:
+    out.json({"subject": slug, "entries": count})
+    out.ok(f"{old} is now [bold]{slug}[/bold]: {count} entries")
+
+
+@command(subjects)
+@click.argument("name")
+def delete(memory: Memory, out: Out, name: str) -> None:
+    """Take a subject out of use. Its entries keep it; new ones do not get it."""
+    gone = memory.log.delete_subject(name)
+    out.json({"deleted": gone.slug})
+    out.ok(f"{gone.slug} is not used any more")
+
+
+@group(alone=True)
+@click.option("--full", is_flag=True, help="Write all notes anew, from nothing but the log.")
+@click.option("--check", is_flag=True, help="Only look for links that lead nowhere.")
+def notes(memory: Memory, out: Out, full: bool, check: bool) -> bool:
+    """Bring the notes below knowledge/ up to date with the log.
+
+    `catch-up` and the jobs do it by themselves. Only the text between the markers of a note is
+    written; everything outside is yours. A block that you have edited waits for
+    `wakebook notes review`. Ask `wakebook show FILE:LINE` where a line comes from.
+
+    \b
+    wakebook notes                 write what is out of date
+    wakebook notes --check         look for links that lead nowhere
+    wakebook notes review          your edits in generated text
+    wakebook notes brief           write the briefing into MEMORY.md
+    """
+    if check:
+        return _broken(out, memory.notes.missing_links())
+    with out.progress() as progress:
+        done = memory.notes.update(full=full, progress=progress)
+    broken = memory.notes.missing_links()
+    out.json({"updated": done, "broken_links": broken})
+    out.each("  ", done.written)
+    out.ok(f"{many(len(done.written), 'note')} written, {many(done.pages, 'page')} looked at")
+    for name in done.edited:
+        out.say(f"  [yellow]edited by hand:[/yellow] {esc(name)} (`wakebook notes review`)")
+    out.each("  [red]to be mended:[/red] ", done.problems)
+    links = [f"{link.path}:{link.line} links to {link.target}" for link in broken]
+    out.each("  [yellow]no such note:[/yellow] ", links)
+    return bool(done.problems)
+
+
+def _broken(out: Out, broken: list[Broken]) -> bool:
+    out.json(broken)
+    out.each("", [f"{link.path}:{link.line}: no note {link.target}" for link in broken])
+    out.say("" if broken else "[green]●[/green] Every link leads to a note.")
+    return bool(broken)
+
+
+@command(notes)
+@dry_run
+def brief(memory: Memory, out: Out, dry_run: bool) -> bool:
+    """Write the briefing between its markers in MEMORY.md. The rest is not touched.
+
+    With a model in config.toml, it puts what is active into words and looks for
+    contradictions; what it said is kept and used until something changes.
+
+    wakebook notes brief --dry-run
+    """
+    if dry_run:
+        with memory.rehearsal() as copy:
+            copy.notes.brief()
+            return out.planned(memory, copy.models)
+    done = memory.notes.brief()
+    out.troubles(memory)
+    if out.json(done):
+        return False
+    for line in done.lines:
+        click.echo(line)
+    what = "written to" if done.changed else "unchanged in"
+    out.err.say(f"\n[green]●[/green] {len(done.lines)} lines {what} {done.path}")
+    if done.total > 180:
+        long = f"MEMORY.md has {done.total} lines; agents read the first 200."
+        out.err.say(f"[yellow]{long}[/yellow]")
+    return False
+
+
+@group(notes, alone=True)
+def review(memory: Memory, out: Out) -> None:
+    """Your edits in generated text, as proposals.
+
+    A line that you changed corrects its entry, a ticked task is done, a line that you took
+    out holds no longer, a new line is a new entry. Nothing happens until you say so:
+
+    \b
+      wakebook notes review              your edits, with numbers
+      wakebook notes review accept 1     put it into the log; the note is written anew
+      wakebook notes review reject 1     write the note as the log has it (git keeps your edit)
+    """
+    found = memory.notes.proposals()
+    out.json(found)
+    for number, proposal in enumerate(found, 1):
+        _proposal(out, number, proposal)
+    hint = "  wakebook notes review accept | reject [NUMBER or PATH]"
+    if found:
+        out.ok(f"{many(len(found), 'edited block')} to review{hint}")
+    else:
+        out.say("Nothing to review.")
+
+
+def _proposal(out: Out, number: int, proposal: Proposal) -> None:
+    where = esc(f"{proposal.path}:{proposal.line}")
+    out.say(f"[bold]{number}. {where}[/bold] [dim]({esc(proposal.block)})[/dim]")
+    for change in proposal.changes:
+        mark = MARKS[change.kind]
+        if change.old:
+            out.say(f"  [red]{mark} {esc(change.old)}[/red]")
+        if change.new:
+            out.say(f"  [green]{'+' if change.old else mark} {esc(change.new)}[/green]")
+    for heading in proposal.headings:
+        where = "a heading of your own: move it out of the markers, or it is lost"
+        out.say(f"  [yellow]! {esc(heading)}[/yellow] [dim]({where})[/dim]")
+    if not proposal.changes and not proposal.headings:
+        out.say("  [dim]only spaces, headings or marks differ[/dim]")
+
+
+@command(review)
+@click.argument("names", nargs=-1, metavar="[NUMBER or PATH]...")
+def accept(memory: Memory, out: Out, names: tuple[str, ...]) -> None:
+    """Put your edits into the log, as correcting entries. Without a name: all of them."""
+    from wakebook.log.entry import as_dict
+
+    done = memory.notes.accept(*names)
+    entries = [as_dict(entry) for entry in done.entries]
+    out.json({"accepted": done.proposals, "entries": entries, "left": done.left})
+    for entry in done.entries:
+        out.say(f"  [bold]{entry.id}[/bold] {entry.type}: {esc(entry.content)}")
+    left = [change.new or change.old for change in done.left]
+    out.each("  [yellow]not an entry's own words, and not taken over:[/yellow] ", left)
+    out.ok(f"{many(len(done.entries), 'entry')} from {many(len(done.proposals), 'block')}")
+
+
+@command(review)
+@click.argument("names", nargs=-1, metavar="[NUMBER or PATH]...")
+def reject(memory: Memory, out: Out, names: tuple[str, ...]) -> None:
+    """Write the blocks as the log has them. Your text stays in git."""
+    found = memory.notes.reject(*names)
+    out.json({"rejected": found})
+    out.ok(f"{many(len(found), 'block')} written anew")
+
+
+@group()
+def export(memory: Memory, out: Out) -> None:
+    """Write the memory for other programs.
+
+    wakebook export obsidian ~/Vault
+    """
+
+
+@group()
+def vault(memory: Memory, out: Out) -> None:
+    """The old name of `wakebook export obsidian`."""
+
+
+@command(export)
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+def obsidian(memory: Memory, out: Out, path: Path, dry_run: bool) -> bool:
+    """Add what is new to the Obsidian vault in PATH: a journal page a day, and a page a subject.
+
+    \b
+    wakebook export obsidian ~/Vault --dry-run     which pages would be made or added to
+    wakebook export obsidian ~/Vault               do it; again whenever you like
+
+    PATH is a new folder or a vault of yours. Lines are only ever added, at the end of their
+    section. What you write, move or delete in the pages stays so, and a note of yours is never
+    touched: a page that would have its name gets another one. `wakebook subjects` gives the names.
+    """
+    with out.progress() as shown:
+        built = memory.notes.obsidian(path, dry_run, shown)
+    out.json(built)
+    where, would = esc(built.path), "would be " if built.dry else ""
+    if built.created or built.extended:
+        out.ok(
+            f"[bold]{many(built.lines, 'line')}[/bold] {would}added in {where}: "
+            f"{many(len(built.created), 'page')} {would}made, "
+            f"{many(len(built.extended), 'page')} {would}extended"
+        )
+    elif not built.refused:
+        out.ok(f"Nothing new for {where}.")
+    for sign, paths in (("+", built.created), ("~", built.extended)):
+        out.each(f"  [dim]{sign}[/dim] ", paths[:SHOWN])
+        if len(paths) > SHOWN:
+            out.say(f"  [dim]{sign} … and {len(paths) - SHOWN:,} more[/dim]")
+    out.each("  [yellow]", built.notes)
+    out.each("  [red]not written[/red] ", built.refused.values())
+    return bool(built.refused)
+
+
+vault.add_command(obsidian, "build")

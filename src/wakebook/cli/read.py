@@ -1,0 +1,206 @@
+"""Read what was said: catch-up and import."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wakebook.cli.shared import Out, command, dry_run, esc, many
+
+if TYPE_CHECKING:
+    from wakebook.imports.take import Imported
+    from wakebook.learn.catch_up import Sweep
+    from wakebook.memory import Memory
+
+SOURCES = ("chatgpt", "claude", "markdown", "mem0", "openclaw-memory")
+SHOWN = 10  # of the things that could not be read
+NOUNS = {"chatgpt": "conversation", "claude": "conversation", "mem0": "user"}
+
+
+@command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--all", "everything", is_flag=True, help="Every session of every host (default).")
+@click.option("--session", default="", metavar="ID", help="Only this session.")
+@click.option("--close", is_flag=True, help="End the sessions' windows now, with a handoff.")
+@click.option("--retry-failed", is_flag=True, help="Try again what was given up on.")
+@click.option("--upgrade", is_flag=True, help="Let the model read again what rules have read.")
+@dry_run
+def catch_up(
+    memory: Memory,
+    out: Out,
+    paths: tuple[Path, ...],
+    everything: bool,
+    session: str,
+    close: bool,
+    retry_failed: bool,
+    upgrade: bool,
+    dry_run: bool,
+) -> bool:
+    """Read what was said since the last time, and remember it.
+
+    Without arguments: every session in the hosts' folders. PATHS can be session files or
+    folders from anywhere; the format is recognised. Running it twice changes nothing.
+
+    With a model in config.toml ([models] main) it reads the conversations; without one, or
+    where it fails twice, rules do. With --upgrade the model reads those again: what it finds
+    replaces what the rules found. --retry-failed also asks a model that is left alone for now.
+
+    \b
+    wakebook catch-up
+    wakebook catch-up ~/old-sessions --close
+    wakebook catch-up --upgrade --dry-run      what a model would be sent, and its price
+    """
+    if everything and (paths or session):
+        raise click.UsageError("--all takes neither PATHS nor --session.")
+    if upgrade and (paths or close):
+        raise click.UsageError("--upgrade takes neither PATHS nor --close.")
+    if upgrade:
+        memory.models.insist = retry_failed
+        return _upgrade(memory, out, session, dry_run)
+    with out.progress() as shown, _stage(memory, dry_run) as chosen:
+        done = chosen.catch_up(
+            paths, session, closing=close, retry_failed=retry_failed, progress=shown
+        )
+    if dry_run:
+        return out.planned(memory, chosen.models)
+    if not out.json({"messages": done.messages, "entries": done.entries, "sweep": done}):
+        report(out, done)
+    return bool(done.failed or done.given_up or done.held)
+
+
+def _stage(memory: Memory, dry_run: bool) -> AbstractContextManager[Memory]:
+    return memory.rehearsal() if dry_run else nullcontext(memory)
+
+
+def _upgrade(memory: Memory, out: Out, session: str, dry_run: bool) -> bool:
+    with out.progress() as shown, _stage(memory, dry_run) as chosen:
+        done = chosen.upgrade(session, shown)
+    if dry_run:
+        return out.planned(memory, chosen.models)
+    out.json(done)
+    if not done.transcripts and not done.failed:
+        out.ok("Nothing to upgrade: rules have read nothing by themselves.")
+    elif done.transcripts:
+        out.ok(
+            f"{many(done.transcripts, 'conversation')} read again, "
+            f"[bold]{many(done.entries, 'entry')}[/bold] in the place of what rules had found"
+        )
+    out.each("  [red]failed[/red] ", done.failed)
+    if done.left:
+        out.say(f"  [red]{done.left} not tried[/red]: the model failed too often in a row")
+    return bool(done.failed)
+
+
+def report(out: Out, done: Sweep) -> None:
+    """What a sweep did, in a few lines."""
+    busy = [item for item in done.reports if item.messages or item.closed]
+    redacted = sum(item.redacted for item in done.reports)
+    if not busy and not done.failed and not done.held and not done.entries:
+        out.ok("Nothing new: everything is up to date.")
+    else:
+        out.ok(
+            f"{many(done.messages, 'message')} read, "
+            f"[bold]{many(done.entries, 'entry')}[/bold] remembered, "
+            f"{many(len(done.closed), 'conversation')} closed"
+        )
+    if redacted:
+        was = "was" if redacted == 1 else "were"
+        out.say(f"  {many(redacted, 'secret')} {was} redacted before anything was written")
+    if done.skipped:
+        kinds = sorted(Counter(done.skipped.values()).items())
+        listed = ", ".join(f"{count} {kind}" for kind, count in kinds)
+        out.say(f"  [dim]skipped: {listed} (no human in them)[/dim]")
+    if done.covered:
+        parts = many(done.covered, "part")
+        out.say(
+            f"  [yellow]rules read {parts} that the model should have[/yellow]: "
+            "`wakebook status` says why, `wakebook catch-up --upgrade` reads it again"
+        )
+    out.each("  [red]the model failed[/red] at ", done.held)
+    if done.held:
+        told = "What was said is archived; the next catch-up tries again, then rules read it."
+        out.say(f"  [dim]{told}[/dim]")
+    out.each("  [red]failed[/red] ", done.failed)
+    if done.given_up:
+        out.say(
+            f"  [red]{len(done.given_up)} given up on[/red]: see `wakebook status --sessions`, "
+            "or try `wakebook catch-up --retry-failed`"
+        )
+
+
+@command(name="import")
+@click.argument("source", type=click.Choice(SOURCES), metavar="SOURCE")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--dry-run", is_flag=True, help="Say what would be imported; write nothing.")
+def import_(memory: Memory, out: Out, source: str, path: Path, dry_run: bool) -> bool:
+    """Take over conversations and memories from elsewhere.
+
+    \b
+    wakebook import chatgpt ~/Downloads/chatgpt-export.zip
+    wakebook import claude ~/Downloads/data-2026-10-02.zip
+    wakebook import markdown ~/notes                 a note, or all notes of a folder
+    wakebook import mem0 memories.json               or .jsonl, or history.db
+    wakebook import openclaw-memory ~/.openclaw/workspace
+
+    Conversations become transcripts, and are read as any session is: with their own dates,
+    entries and handoffs. Of old memories every bullet, paragraph or memory becomes an entry,
+    as it stands; what the log says already is not added again.
+
+    The same import twice adds nothing, a newer export adds what is new in it, and one that
+    was stopped goes on. --dry-run shows what would happen, on a copy.
+    """
+    with out.progress() as shown:
+        done = memory.import_(source, path, dry=dry_run, progress=shown)
+    if not out.json(done):
+        _imported(out, done)
+    return not done.ok
+
+
+def _imported(out: Out, done: Imported) -> None:
+    noun = NOUNS.get(done.source, "file")
+    thing = "message" if done.talk else "item"
+    dates = f", {done.first:%Y-%m-%d} to {done.last:%Y-%m-%d}" if done.first and done.last else ""
+    would = "would be " if done.dry else ""
+    out.say(f"[dim]{many(done.found, noun)} with {many(done.messages, thing)}{dates}[/dim]")
+    if done.fresh or done.entries:
+        out.ok(
+            f"{many(done.fresh, thing)} of {many(done.new, noun)} {would}imported, "
+            f"[bold]{many(done.entries, 'entry')}[/bold] {would}remembered"
+        )
+    else:
+        out.ok("Nothing new: all of it was imported before.")
+    _details(out, done, thing)
+    out.each("  [dim]left out ", done.passed)
+    for label, found in (("cannot be read", done.bad), ("failed", done.failed)):
+        out.each(f"  [red]{label}[/red] ", dict(list(found.items())[:SHOWN]))
+        if len(found) > SHOWN:
+            out.say(f"  [red]{len(found) - SHOWN} more {label}[/red]: --json lists all")
+    if done.dry:
+        out.say("[dim]Nothing was written. Without --dry-run it is.[/dim]")
+    elif done.entries:
+        out.say("[dim]`wakebook log` shows the newest, `wakebook search` finds all.[/dim]")
+
+
+def _details(out: Out, done: Imported, thing: str) -> None:
+    for count, noun, text in (
+        (done.known, thing, "known already"),
+        (done.elsewhere, thing, "that another conversation holds"),
+        (done.gone, thing, "not there any more: what they said stays"),
+        (done.refused, thing, "kept out: forgotten before, or giving orders to agents"),
+        (done.redacted, "secret", "redacted before anything was written"),
+        (done.cut, thing, "too long: only the beginning was taken"),
+    ):
+        if count:
+            out.say(f"  [dim]{many(count, noun)} {text}[/dim]")
+    if done.skipped:
+        listed = ", ".join(f"{count} {reason}" for reason, count in sorted(done.skipped.items()))
+        out.say(f"  [dim]skipped: {esc(listed)}[/dim]")
+    if done.questions:
+        from wakebook.models.prices import dollars
+
+        cost = "price not known" if done.cost is None else f"about {dollars(done.cost)}"
+        out.say(f"  [yellow]a model would be asked {done.questions:,} times, {cost}[/yellow]")
