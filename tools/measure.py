@@ -112,12 +112,13 @@ def size() -> list[Figure]:
 
 
 def surface() -> list[Figure]:
-    locked = re.findall(r"^[\w.-]+==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    locked = set(
+        re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    )
     facade = (SRC / "memory.py").read_text()
     names = re.findall(r"^    def ([a-z]\w*)\(", facade, re.MULTILINE)
     listed = run(["-m", "wakebook", "--help"], {}).stdout
-    commands = re.findall(r"^  ([a-z][\w-]+) {2,}\S", listed.partition("Options")[0], re.MULTILINE)
-    commands += re.findall(r"^  ([a-z][\w-]+) {2,}\S", listed.partition("Options")[2], re.MULTILINE)
+    commands = re.findall(r"^  ([a-z][\w-]+) {2,}\S", listed, re.MULTILINE)
     twice = Counter(
         name
         for path in SRC.rglob("*.py")
