@@ -1,18 +1,22 @@
 """Wakebook: a local-first memory for AI agents.
 
- host (OpenClaw, Claude Code, Codex, pi, your own agent)
+ host (OpenClaw, Claude Code, Codex, pi, any MCP client, your own agent)
    |  what was said
    v
  CAPTURE   host session -> Transcript -> raw/conversations/   immutable, one file a window
    v
- LOG       Transcript -> Entries -> log.jsonl                 append-only: what was learned
+ LEARN     Transcript -> Entries -> log.jsonl                 append-only: what was learned
    v
- DERIVE    Entries -> MEMORY.md, the first words              rebuildable, human text untouched
+ NOTES     Entries -> MEMORY.md, journal, notes, vault        rebuildable, human text untouched
+   v
+ STORE     everything above -> index.db                       deletable at any time
+   v
+ RECALL    message -> context | search | get                  what the agent reads
    ^
- LIFECYCLE the clock: watch, sweep, audit, commit
+ UPKEEP    the clock: watch, jobs, condense, retire, rebuild
 
 `Memory` is the façade, and `Conversation` what its `session` gives to your own agent. Names are
-imported when they are first used: a hook is a process that somebody waits for.
+imported when they are first used: a hook is a process that a host waits for.
 """
 
 from wakebook.version import __version__
