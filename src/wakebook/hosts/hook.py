@@ -44,7 +44,7 @@ def main(root: str, words: list[str]) -> None:
             return
         _write(1, _served(root, host, event, data, until))
     except TimeoutError as error:
-        if event not in WAITED_FOR and data is not None:  # nobody waits: then do it here
+        if event not in WAITED_FOR and data is not None:  # the host does not wait: then do it here
             _own(root, host, event, data, until)
         why = str(error) if "host" in str(error) else "the service did not answer"
         _failed(root, host, event, f"{why} within {seconds:g} s")

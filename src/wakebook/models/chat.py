@@ -9,7 +9,7 @@ A call site is a prompt file, prompts/<operation>.md, and:
 
 `ask` gives the answer's text, `lines` its JSON objects, checked, with one attempt to repair what
 the check refused. Both find the model of the prompt's role, keep to the budget and to the
-limits, and write down what every call cost. An error says why there is no answer; whoever asks
+limits, and write down what every call cost. An error says why there is no answer; the caller
 does without.
 """
 

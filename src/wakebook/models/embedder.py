@@ -137,9 +137,6 @@ class Kept:
         self._busy = busy
         self._usable = True  # the file; a new call of `embed` tries again
 
-    def __repr__(self) -> str:
-        return f"Kept({self._embedder!r})"
-
     def embed(
         self,
         texts: Sequence[str],

@@ -43,9 +43,6 @@ class Onnx:
         self._folder = config.expand(settings.model)
         self.name = _named("onnx", self._folder, settings)
 
-    def __repr__(self) -> str:
-        return f"Onnx({self.name!r})"
-
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         numpy = _library("numpy", "onnx")
         prepared = _prepared(texts, self.settings, query)
@@ -119,9 +116,6 @@ class SentenceTransformers:
         if folder.is_dir():
             self._place = str(folder)
             self.name = _named("sentence-transformers", folder, settings)
-
-    def __repr__(self) -> str:
-        return f"SentenceTransformers({self.name!r})"
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
         model = self._model = self._model or self._load(query)

@@ -190,9 +190,6 @@ class Served:
         self._patience = patience
         self._cold = False  # it takes no temperature
 
-    def __repr__(self) -> str:
-        return f"Served({self.name!r})"
-
     def ready(self) -> None:
         self._endpoint.ready()
 
@@ -287,9 +284,6 @@ class Remote:
         self._size = min(settings.batch_size, form.most)
         self._dimensions = settings.dimensions
         self._dead = ""
-
-    def __repr__(self) -> str:
-        return f"Remote({self.name!r})"
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[list[float]]:
         if self._dead:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from wakebook.base import text
@@ -91,10 +92,6 @@ def _anthropic_reads(answer: Any) -> Reply:
 def _openai_asks(question: Question, limit: str = "max_completion_tokens") -> Body:
     body = {"model": question.model, "messages": _messages(question), limit: question.max_tokens}
     return body | _warm(question)
-
-
-def _compatible_asks(question: Question) -> Body:
-    return _openai_asks(question, "max_tokens")
 
 
 def _openai_reads(answer: Any) -> Reply:
@@ -183,29 +180,13 @@ def _gemini_embeds(model: str, texts: Sequence[str], query: bool, dimensions: in
     return {"requests": [common | {"content": {"parts": [{"text": one}]}} for one in texts]}
 
 
-def _gemini_rows(answer: Any) -> list[Any]:
-    return [item["values"] for item in answer["embeddings"]]
-
-
 def _ollama_embeds(model: str, texts: Sequence[str], query: bool, dimensions: int) -> Body:
     body = {"model": model, "input": texts, "truncate": True}
     return body | ({"dimensions": dimensions} if dimensions else {})
 
 
-def _ollama_rows(answer: Any) -> list[Any]:
-    return list(answer["embeddings"])
-
-
 def _bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"} if key else {}
-
-
-def _anthropic_key(key: str) -> dict[str, str]:
-    return {"x-api-key": key, "anthropic-version": "2023-06-01"}
-
-
-def _google_key(key: str) -> dict[str, str]:
-    return {"x-goog-api-key": key}
 
 
 class Chat(NamedTuple):
@@ -233,7 +214,8 @@ class Provider(NamedTuple):
 # fmt: off
 PROVIDERS = {
     "anthropic": Provider(
-        "https://api.anthropic.com/v1", _anthropic_key,
+        "https://api.anthropic.com/v1",
+        lambda key: {"x-api-key": key, "anthropic-version": "2023-06-01"},
         ("WAKEBOOK_ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"),
         Chat("/messages", _anthropic_asks, _anthropic_reads),
     ),
@@ -244,20 +226,22 @@ PROVIDERS = {
         Embeds("/embeddings", "text-embedding-3-small", 2048, _openai_embeds, _openai_rows),
     ),
     "gemini": Provider(
-        "https://generativelanguage.googleapis.com/v1beta", _google_key,
+        "https://generativelanguage.googleapis.com/v1beta",
+        lambda key: {"x-goog-api-key": key},
         ("WAKEBOOK_GEMINI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"),
         Chat("/models/{model}:generateContent", _gemini_asks, _gemini_reads),
         Embeds("/models/{model}:batchEmbedContents", "gemini-embedding-001", 100,
-               _gemini_embeds, _gemini_rows),
+               _gemini_embeds, lambda answer: [item["values"] for item in answer["embeddings"]]),
     ),
     "ollama": Provider(
         "http://127.0.0.1:11434", _bearer, (),
         Chat("/api/chat", _ollama_asks, _ollama_reads),
-        Embeds("/api/embed", "nomic-embed-text", 512, _ollama_embeds, _ollama_rows),
+        Embeds("/api/embed", "nomic-embed-text", 512,
+               _ollama_embeds, lambda answer: list(answer["embeddings"])),
     ),
     "compatible": Provider(
         "", _bearer, (),
-        Chat("/chat/completions", _compatible_asks, _openai_reads),
+        Chat("/chat/completions", partial(_openai_asks, limit="max_tokens"), _openai_reads),
         Embeds("/embeddings", "", 2048, _openai_embeds, _openai_rows),
     ),
 }
