@@ -34,8 +34,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench.turns import home, words
 
-from wakebook.hosts import backlog as behind
-from wakebook.hosts import wiring
+from wakebook.hosts import lock, wiring
 from wakebook.memory import Memory
 
 NOW = "2026-11-09T08:00:00Z"
@@ -139,7 +138,7 @@ def _timed(
     cpu, wall = [], []
     for command, data in zip(commands, inputs, strict=True):
         if cache:
-            behind.wait(cache, 20.0)
+            lock.wait(str(cache), 20.0)
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         done = subprocess.run(command, input=data, capture_output=True)
         wall.append(time.perf_counter() - began)

@@ -1,19 +1,16 @@
 """Backlog: work that no host waits for, and who does it: the service, or a hook's own process.
 
 `Hooks` are the hosts' events as the service answers them: a thread works off what follows. `Now`
-does it in the child of a hook's process when there is no service. Both hold .cache/behind.lock as
-long as they read what hosts have said: a session that starts waits for it a little, so that the
-session before is in what it is told.
+does it in the child of a hook's process when there is no service. Both hold behind.lock as long
+as they read what hosts have said.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,7 @@ from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.hosts import HOSTS, host
 from wakebook.hosts.events import Work, act_of, answer, do, undelivered
-from wakebook.hosts.hook import LOCK, hold
+from wakebook.hosts.lock import hold, wait
 from wakebook.memory import Memory
 
 ENDINGS = ("close", "reset", "sweep")  # what a new session wants to know about
@@ -70,7 +67,7 @@ class Backlog:
             self._changed.wait_for(lambda: not self._ending(last), seconds)
             ours = self._lock >= 0
         if not ours:
-            wait(self._cache, until - clock.monotonic())
+            wait(str(self._cache), until - clock.monotonic())
 
     def __len__(self) -> int:
         with self._changed:
@@ -105,23 +102,6 @@ class Backlog:
             work = next(iter(self._waiting))
             self._running = work, self._waiting.pop(work)
             return work
-
-
-def wait(cache: Path, seconds: float) -> None:
-    """Until no process works any more, but not longer than this."""
-    until = clock.monotonic() + seconds
-    try:
-        lock = os.open(cache / LOCK, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return  # there has never been any work
-    try:
-        while clock.monotonic() < until:
-            with suppress(OSError):
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            clock.sleep(0.02)
-    finally:
-        os.close(lock)
 
 
 class Hooks(Backlog):
@@ -174,7 +154,7 @@ class Now:
         undelivered(self._memory, host, payload_of(data))
 
     def wait(self, seconds: float) -> None:
-        wait(self._memory.home.cache, seconds)
+        wait(str(self._memory.home.cache), seconds)
 
     def work(self) -> None:
         lock = hold(str(self._memory.home.cache)) if self._works else -1

@@ -16,7 +16,6 @@ from wakebook.service.call import call
 LARGEST = 8 << 20  # bytes of an event
 SECONDS = 2.0
 LEAST = 0.001  # seconds; 0 would mean not to wait at all
-LOCK = "behind.lock"  # in .cache/: held as long as something that a host said is being read
 
 
 WAITED_FOR = {  # by the host: what these answer is told, or has to be done first
@@ -76,7 +75,11 @@ def _plain(name: str) -> str:
 def _own(root: str, host: str, event: str, data: bytes, until: float) -> bytes:
     waited = event in WAITED_FOR
     reading, writing = os.pipe()
-    lock = -1 if waited else hold(f"{root}/.cache")
+    lock = -1
+    if not waited:
+        from wakebook.hosts.lock import hold
+
+        lock = hold(f"{root}/.cache")
     child = os.fork()
     if child == 0:
         os.close(reading)
@@ -87,22 +90,6 @@ def _own(root: str, host: str, event: str, data: bytes, until: float) -> bytes:
     if not waited:
         return b""
     return _awaited(root, host, event, reading, until)
-
-
-def hold(cache: str) -> int:
-    """Say that work is under way, until the descriptor is closed. -1 if that cannot be said."""
-    import fcntl
-
-    lock = -1
-    try:
-        os.makedirs(cache, 0o700, exist_ok=True)  # noqa: PTH103
-        lock = os.open(f"{cache}/{LOCK}", os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:  # another process looks at it this moment: it only means less waiting
-        if lock >= 0:
-            os.close(lock)
-        return -1
-    return lock
 
 
 def _awaited(root: str, host: str, event: str, reading: int, until: float) -> bytes:
