@@ -50,26 +50,28 @@ def run_json(*arguments: str, code: int = 0) -> Any:
     return json.loads(run(*arguments, "--json", code=code))
 
 
-def process(
-    *arguments: str | bytes, stdin: str | bytes = "", env: Mapping[str, str] | None = None
-) -> Done:
+def process(*arguments: str | bytes, stdin: str | bytes = "", **environ: str) -> Done:
     """As a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "wakebook", *arguments],
         capture_output=True,
         input=stdin.encode() if isinstance(stdin, str) else stdin,
-        env=dict(os.environ if env is None else env) | COLUMNS,
+        env=os.environ | COLUMNS | environ,
     )
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def call(*arguments: str, stdin: str | bytes = "") -> Done:
+def call(*arguments: str, stdin: str | bytes = "", **environ: str) -> Done:
     """In this process, which is as it was afterwards."""
     with ONE_AT_A_TIME, ExitStack() as stack:
         given, out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
         given.write(stdin.encode() if isinstance(stdin, str) else stdin)
         given.seek(0)
-        with _streams(given, out, err), _surroundings(arguments), warnings.catch_warnings():
+        with (
+            _streams(given, out, err),
+            _surroundings(arguments, environ),
+            warnings.catch_warnings(),
+        ):
             warnings.simplefilter("ignore", ResourceWarning)  # a file that the end of it closes
             code = _exit_code()
         out.seek(0)
@@ -78,11 +80,13 @@ def call(*arguments: str, stdin: str | bytes = "") -> Done:
 
 
 def _exit_code() -> int:
-    try:
-        main()
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else int(bool(done.code))
-    return 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # of files that the end of it closes
+        try:
+            main()
+        except SystemExit as done:
+            return done.code if isinstance(done.code, int) else int(bool(done.code))
+        return 0
 
 
 @contextmanager
@@ -115,12 +119,12 @@ def _opened(number: int, mode: str, errors: str) -> io.TextIOWrapper:
 
 
 @contextmanager
-def _surroundings(arguments: tuple[str, ...]) -> Iterator[None]:
+def _surroundings(arguments: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[None]:
     """What else a process has for itself."""
     before, folder, environment = sys.argv, Path.cwd(), dict(os.environ)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     sys.argv = ["wakebook", *arguments]
-    os.environ.update(COLUMNS)
+    os.environ.update(COLUMNS | environ)
     try:
         yield
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.command import run, run_json
+from tests.journeys.command import call, process, run, run_json
 from tests.learn.telling import RECENT
 from tests.lend import settings
 from tests.recall.shapes import SHAPES, Shape, Step
@@ -84,22 +83,11 @@ def learned(monkeypatch: pytest.MonkeyPatch, *texts: str) -> list[str]:
         return [memory.remember(text, type_="decision").id for text in texts]
 
 
-def process(
-    *arguments: str, stdin: str | bytes = "", **extra: str
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "wakebook", *arguments],
-        capture_output=True,
-        input=stdin.encode() if isinstance(stdin, str) else stdin,
-        env=os.environ | {"COLUMNS": "100"} | extra,
-    )
-
-
 def both(*arguments: str, stdin: str | bytes = "", **extra: str) -> tuple[str, str]:
     """Standard output and standard error of a call that does well."""
-    done = process("context", *arguments, stdin=stdin, **extra)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode(), done.stderr.decode()
+    done = call("context", *arguments, stdin=stdin, **extra)
+    assert done.code == 0, done.err.decode()
+    return done.out.decode(), done.err.decode()
 
 
 def slots(found: Any) -> dict[str, Any]:
@@ -419,7 +407,7 @@ def test_for_machines(home: Path, database: str) -> None:
 
 
 def test_the_same_bytes_from_two_processes(database: str) -> None:
-    assert process("context", ASKED).stdout == process("context", ASKED).stdout
+    assert process("context", ASKED).out == process("context", ASKED).out
 
 
 def test_a_reader_that_goes_away_is_no_failure(database: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.journeys.command import run
+from tests.journeys.command import call, run
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.base import clock
@@ -56,14 +56,10 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def doctor(*options: str) -> dict[str, Any]:
     """What it says, by "group: name"; the worst of a name."""
-    done = subprocess.run(
-        [sys.executable, "-m", "wakebook", "doctor", "--json", *options],
-        capture_output=True,
-        text=True,
-    )
-    assert done.stderr == "" and done.returncode in (0, 1), done.stderr
-    found = json.loads(done.stdout)
-    assert found["well"] == (done.returncode == 0)
+    done = call("doctor", "--json", *options)
+    assert done.err == b"" and done.code in (0, 1), done.err
+    found = json.loads(done.out)
+    assert found["well"] == (done.code == 0)
     order = ("ok", "note", "warn", "fail")
     named: dict[str, Any] = {}
     for one in sorted(found["checks"], key=lambda one: order.index(one["state"])):

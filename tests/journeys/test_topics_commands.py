@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.journeys.command import run, run_json
+from tests.journeys.command import call, process, run, run_json
 
 MAIL = """---
 type: topic
@@ -242,12 +239,8 @@ def test_a_new_topic_may_be_about_anything(home: Path, about: str) -> None:
 
 
 def test_a_new_topic_about_half_a_character(home: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "wakebook", "topics", "new", "one", "--about", b"a \xff b"],
-        capture_output=True,
-        env=os.environ,
-    )
-    assert done.returncode == 0, done.stderr
+    done = process("topics", "new", "one", "--about", b"a \xff b")
+    assert done.code == 0, done.err
     assert run_json("topics", "check")["bad"] == []
 
 
@@ -387,14 +380,9 @@ def test_a_topic_by_hand(two: Path) -> None:
 
 
 def test_a_payload_belongs_to_a_webhook_or_is_told_too(two: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "wakebook", *"topics fire --topic email-triage --payload -".split()],
-        capture_output=True,
-        text=True,
-        input="Not to be lost.",
-        env=os.environ,
-    )
-    assert done.returncode == 2 or "Not to be lost." in run("context", "hello")
+    words = "topics fire --topic email-triage --payload -".split()
+    done = call(*words, stdin="Not to be lost.")
+    assert done.code == 2 or "Not to be lost." in run("context", "hello")
 
 
 def test_wrong_usage_of_fire(two: Path) -> None:
@@ -435,14 +423,9 @@ def test_nothing_to_correct(two: Path) -> None:
 
 def test_what_the_agent_said_without_a_session(two: Path) -> None:
     """Whose next turn would it be?"""
-    done = subprocess.run(
-        [sys.executable, "-m", "wakebook", "topics", "observe", "There is nothing left!"],
-        capture_output=True,
-        text=True,
-        env=os.environ,
-    )
-    assert "comes with the next turn" not in done.stdout
-    assert "--session" in done.stdout + done.stderr and "Traceback" not in done.stderr
+    done = call("topics", "observe", "There is nothing left!")
+    assert b"comes with the next turn" not in done.out
+    assert b"--session" in done.out + done.err and b"Traceback" not in done.err
     assert run_json("topics", "list")["waiting"] == []
 
 

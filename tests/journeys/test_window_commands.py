@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.journeys.command import run, run_json
+from tests.journeys.command import call, run, run_json
 from tests.learn.telling import RECENT
 from tests.lend import settings
 from tests.recall.shapes import Step, anthropic, openai
@@ -43,15 +40,9 @@ def file(tmp_path: Path) -> Path:
 
 def both(*arguments: str, stdin: str = "") -> tuple[str, str]:
     """Standard output and standard error."""
-    done = subprocess.run(
-        [sys.executable, "-m", "wakebook", *arguments],
-        capture_output=True,
-        text=True,
-        input=stdin,
-        env=os.environ | {"COLUMNS": "100"},
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+    done = call(*arguments, stdin=stdin)
+    assert done.code == 0, done.err
+    return done.out.decode(), done.err.decode()
 
 
 # --- prune -------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from tests.journeys.command import call
 from wakebook import Memory
 from wakebook.capture import archive
 from wakebook.log import log
@@ -162,16 +163,12 @@ def python(code: str, *arguments: str, **environ: str) -> str:
 
 
 def wakebook(memory: Memory, *arguments: str, code: int = 0, path: str = "") -> str:
-    """The command, as a process. Standard output and error in one."""
-    done = subprocess.run(
-        [sys.executable, "-m", "wakebook", "--home", str(memory.home.root), *arguments],
-        capture_output=True,
-        text=True,
-        env=os.environ | ({"PATH": path} if path else {}),
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    """The command. Standard output and error in one."""
+    environ = {"PATH": path} if path else {}
+    done = call("--home", str(memory.home.root), *arguments, **environ)
+    assert b"Traceback" not in done.err, done.err
+    assert done.code == code, done.out + done.err
+    return (done.out + done.err).decode()
 
 
 def sentences(count: int) -> list[str]:
