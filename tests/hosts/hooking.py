@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from tests.journeys.command import forked
 from tests.story import Claude
 from wakebook import Memory
 
@@ -57,14 +57,7 @@ def fired(
 ) -> Told:
     """An event, and what is answered: JSON or nothing, and always with success."""
     data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-    done = subprocess.run(
-        command(home, host, event),
-        input=data,
-        capture_output=True,
-        timeout=SECONDS,
-        env=dict(env or os.environ),
-    )
-    told = Told(done.returncode, done.stdout, done.stderr)
+    told = Told(*forked("hook", host, event, "--home", str(home), stdin=data, **(env or {})))
     assert told.code == 0, told
     assert b"Traceback" not in told.err
     assert not told.out or isinstance(told.json, dict)

@@ -100,12 +100,12 @@ def test_what_nobody_typed_gets_nothing(
 def test_a_huge_memory_stays_below_what_hosts_let_through(
     patient: Memory, projects: Path, word: str, name: str
 ) -> None:
-    lines = [f"- {word} number {n} of {word} costs {n * 17} euros" for n in range(4_000)]
+    lines = [f"- {word} number {n} of {word} costs {n * 17} euros" for n in range(1_000)]
     patient.home.memory.write_text("# Core Memory\n\n" + "\n".join(lines) + "\n")
     for number in range(3):
         note = patient.home.root / "knowledge" / "identity" / f"ROLE{number}.md"
-        note.write_text("\n".join(f"- rule {n} about {word}" for n in range(3_000)))
-    hooked(patient, seconds=PATIENT, budget=60_000)
+        note.write_text("\n".join(f"- rule {n} about {word}" for n in range(750)))
+    hooked(patient, seconds=PATIENT, budget=15_000)
     told = send(
         patient, name, fresh(projects), source="startup", prompt=f"What does {word} number 77 cost?"
     )
@@ -122,11 +122,11 @@ def test_a_topic_that_waits_is_told_even_if_the_first_try_was_too_long(
     head = path.read_text().split("---\n")[1]
     path.write_text(f"---\n{head}---\nAlways ring the ship's bell before a deploy.\n")
     patient.topics.fire_topic("deploy")
-    lines = [f"- mooring number {n} costs {n * 17} euros" for n in range(4_000)]
+    lines = [f"- mooring number {n} costs {n * 17} euros" for n in range(1_000)]
     note = patient.home.root / "knowledge" / "reference" / "moorings.md"
     note.write_text("# Moorings\n\n" + "\n".join(lines) + "\n")
     patient.home.memory.write_text("# Core Memory\n\n" + "\n".join(lines) + "\n")
-    hooked(patient, seconds=PATIENT, budget=30_000, characters=4_000)
+    hooked(patient, seconds=PATIENT, budget=8_000, characters=4_000)
     told = send(patient, "UserPromptSubmit", fresh(projects), prompt="what does mooring 77 cost?")
     assert len(told.context) <= 4_000
     assert "ship's bell" in told.context

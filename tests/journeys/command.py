@@ -15,12 +15,15 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from tests import crash
 from wakebook.__main__ import main
 
 COLUMNS = {"COLUMNS": "100"}
@@ -79,6 +82,59 @@ def call(*arguments: str, stdin: str | bytes = "", **environ: str) -> Done:
         return Done(code, out.read(), err.read())
 
 
+def forked(*arguments: str, stdin: bytes = b"", **environ: str) -> Done:
+    """In a child of this process, which has everything imported already.
+
+    For what leaves children of its own behind, or ends itself.
+    """
+    _warm_up()
+    with ExitStack() as stack:
+        given, out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+        given.write(stdin)
+        given.seek(0)
+        child = crash.fork()
+        if child == 0:
+            code = 1
+            try:
+                with _streams(given, out, err), _surroundings(arguments, environ):
+                    _let_go()
+                    code = _reported()
+            finally:
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        out.seek(0)
+        err.seek(0)
+        return Done(os.waitstatus_to_exitcode(status), out.read(), err.read())
+
+
+@cache
+def _warm_up() -> None:
+    """What every child would load for itself, most of all the table of tokens."""
+    import wakebook.hosts.backlog
+    import wakebook.recall.turn
+    import wakebook.store.search  # noqa: F401
+    from wakebook.models import tokenizer
+
+    tokenizer.count("a")
+
+
+def _let_go() -> None:
+    """Of every file but the standard streams; their numbers stay taken."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in [int(path.name) for path in Path("/dev/fd").iterdir()]:
+        if number > 2 and number != nothing:
+            with suppress(OSError):  # the list itself
+                os.dup2(nothing, number, inheritable=False)
+
+
+def _reported() -> int:
+    try:
+        return _exit_code()
+    except BaseException:
+        traceback.print_exc()
+        return 1
+
+
 def _exit_code() -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # of files that the end of it closes
@@ -124,7 +180,7 @@ def _surroundings(arguments: tuple[str, ...], environ: Mapping[str, str]) -> Ite
     before, folder, environment = sys.argv, Path.cwd(), dict(os.environ)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     sys.argv = ["wakebook", *arguments]
-    os.environ.update(COLUMNS | environ)
+    os.environ.update({**COLUMNS, **environ})
     try:
         yield
     finally:
