@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from wakebook.upkeep.doctor import Check, Examination
     from wakebook.upkeep.forget import Forgetting
     from wakebook.upkeep.init import Made
-    from wakebook.upkeep.jobs import Body, Jobs, Ran
+    from wakebook.upkeep.jobs import Jobs, Ran
     from wakebook.upkeep.status import Status
     from wakebook.upkeep.undo import Rewrite, Undone
 
@@ -151,17 +151,8 @@ class Memory:
     def jobs(self) -> Jobs:
         from wakebook.upkeep.jobs import Jobs
 
-        return Jobs(
-            self.opened,
-            self._caught_up,
-            self._bodies(),
-            lambda: self.opened.quietly("wake", self.wake),  # it depends on state.json
-        )
-
-    def _bodies(self) -> dict[str, Body]:
-        from wakebook.upkeep.jobs import bodies
-
-        return bodies(self.opened, self.history, lambda: self.notes, lambda: self.topics)
+        # what a new session is told depends on state.json, which has changed
+        return Jobs(self, self._caught_up, lambda: self.opened.quietly("wake", self.wake))
 
     # --- learning ------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from threading import Event, Thread
 
@@ -12,7 +13,7 @@ from wakebook.base.config import Config, Hosts
 from wakebook.base.errors import ConfigError, WakebookError
 from wakebook.capture.state import Session
 from wakebook.learn.catch_up import Sweep
-from wakebook.upkeep.jobs import ORDER, Body, Ran, Slot
+from wakebook.upkeep.jobs import JOBS, ORDER, Jobs, Ran, Rooms, Slot
 from wakebook.upkeep.watch import Watcher, watch
 
 
@@ -141,15 +142,16 @@ RUN = [name for name in ORDER if name != "topics"]  # no topic here has a cron t
 class Stubbed(Memory):
     """Whose bigger jobs say for which day they were asked; one of them fails."""
 
-    def _bodies(self) -> dict[str, Body]:
-        def rough(slot: Slot) -> str:
+    @cached_property
+    def jobs(self) -> Jobs:
+        def rough(rooms: Rooms, slot: Slot) -> str:
             raise WakebookError("the sea is rough")
 
-        def said(slot: Slot) -> str:
+        def said(rooms: Rooms, slot: Slot) -> str:
             return f"{slot.at:%Y-%m-%d %H:%M}"
 
         named = dict.fromkeys(("weekly", "monthly", "prune", "tags"), said)
-        return super()._bodies() | {"daily": rough, **named}
+        return Jobs(self, self._caught_up, lambda: None, JOBS | {"daily": rough, **named})
 
 
 class Watched:

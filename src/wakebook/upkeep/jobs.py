@@ -3,7 +3,14 @@
 A job has slots: the moments of its cron expression, in the user's time zone. It is due when
 its newest slot is newer than the one it last ran for. So whoever was away for a week runs it
 once, and a job at half past two runs once on the night that has no such hour and once on the
-night that has it twice. Everything here is pure: `now` and the last run are arguments.
+night that has it twice.
+
+A tick runs the jobs that are due, each at most once, whatever happens to one of them. A job is
+claimed by a lock that dies with its process, looked at again under it, run without the writer
+lock, and recorded when it has ended. A job that is killed half-way is therefore not recorded and
+runs again with the next tick; of two processes one finds the claim taken, or the work done.
+
+To add a job, add a line to JOBS, and its expression to [schedule] of config.toml.
 """
 
 from __future__ import annotations
@@ -11,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,28 +38,16 @@ if TYPE_CHECKING:
     from wakebook.capture.state import Session
     from wakebook.history.timeline import Timeline
     from wakebook.learn.catch_up import Sweep
-    from wakebook.notes.brief import Brief
     from wakebook.notes.notes import Notes
     from wakebook.opened import Opened
     from wakebook.recall.topics.book import Book
 
-# The order of one tick: first what brings news, then what is made of it, then what keeps it.
-ORDER = (
-    "observe",
-    "topics",
-    "briefing",
-    "daily",
-    "weekly",
-    "monthly",
-    "prune",
-    "commit",
-    "tags",
-)
 RETRY = timedelta(minutes=15)  # after a first failure; twice as long after every further one
 DOUBLINGS = 12
 REPEATED = timedelta(hours=2, seconds=1)  # no clock is set back further
 UNKNOWN = timedelta(minutes=15)  # how far a first look for due topics goes back
 SOME_DAY = datetime(2001, 1, 1, tzinfo=UTC)
+LONGEST = 500  # characters of what a job has to say
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +59,64 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     asked: bool = False  # by name, whenever it is due
 
 
+class Rooms(Protocol):
+    """The façade, as far as jobs need it."""
+
+    @property
+    def opened(self) -> Opened: ...
+    @property
+    def topics(self) -> Book: ...
+    @property
+    def notes(self) -> Notes: ...
+    @property
+    def history(self) -> Timeline: ...
+
+
 Body = Callable[[Slot], str]  # does the work, and says in a line what it did
+Work = Callable[[Rooms, Slot], str]
+
+
+def _fire(rooms: Rooms, slot: Slot) -> str:
+    """Fire the topics whose cron trigger is due since the last time that this job ran."""
+    now, last = rooms.opened.now(), rooms.opened.state().jobs.get("topics")
+    since = last.well if last and last.well and last.well <= now else now - UNKNOWN
+
+    def is_due(schedule: str) -> bool:
+        newest = Job(name="topic", expression=schedule).previous(now)
+        return newest is not None and newest > since
+
+    found = rooms.topics.fire_due(is_due)
+    names = dict.fromkeys(one.topic for one in found)
+    return f"fired: {', '.join(names)}" if found else "nothing is due"
+
+
+def _brief(rooms: Rooms, slot: Slot) -> str:
+    done = rooms.notes.brief()
+    lines = "1 line" if len(done.lines) == 1 else f"{len(done.lines)} lines"
+    return f"{lines} {'written to' if done.changed else 'unchanged in'} {done.path.name}"
+
+
+def _commit(rooms: Rooms, slot: Slot) -> str:
+    git = rooms.history.git()
+    if git.repository is None:  # which `status` shows; it is no failure every half hour
+        return f"nothing committed: {git.note()}"
+    done = rooms.history.commit()
+    return f"committed {done}" if done else "nothing to commit"
+
+
+# All jobs but `observe`, which comes first and reads the news. In the order of one tick: what is
+# made of the news, then what keeps it.
+JOBS: dict[str, Work] = {
+    "topics": _fire,
+    "briefing": _brief,
+    "daily": lambda rooms, slot: rooms.notes.daily(slot.at),
+    "weekly": lambda rooms, slot: rooms.notes.weekly(slot.at),
+    "monthly": lambda rooms, slot: rooms.notes.monthly(slot.at),
+    "prune": lambda rooms, slot: rooms.notes.prune(slot.at),
+    "commit": _commit,
+    "tags": lambda rooms, slot: rooms.history.tag(slot.at),
+}
+ORDER = ("observe", *JOBS)
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,7 +224,7 @@ def again(run: JobRun) -> datetime:
 
 
 def upcoming(job: Job, run: JobRun | None, now: datetime) -> datetime | None:
-    """When the job runs next, if somebody ticks."""
+    """When the job runs next, if there is a tick."""
     if due(job, run, now) is not None:
         return now
     coming = job.following(now)
@@ -192,16 +245,9 @@ def standing(job: Job, run: JobRun | None, now: datetime) -> Standing:
     )
 
 
-# -----------------------------------------------------------------------------
-# The tick: run the jobs that are due, each at most once, whatever happens to one of them.
-#
-# A job is claimed by a lock that dies with its process, looked at again under it, run without
-# the writer lock, and recorded when it has ended. A job that is killed half-way is therefore
-# not recorded and runs again with the next tick; of two processes one finds the claim taken,
-# or the work done.
+# --- the tick ----------------------------------------------------------------------------
 
 Now = Callable[[], datetime]
-LONGEST = 500  # characters of what a job has to say
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -305,13 +351,16 @@ def _reason(error: Exception) -> str:
 
 
 def _origin(error: Exception) -> dict[str, str]:
-    """Where an error that nobody foresaw comes from."""
+    """Where an unforeseen error comes from."""
     if isinstance(error, WakebookError | OSError):
         return {}
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     return {"origin": " > ".join(f"{frame.name}:{frame.lineno}" for frame in frames)}
+
+
+# --- the handle --------------------------------------------------------------------------
 
 
 class Observe(Protocol):
@@ -327,18 +376,18 @@ class Jobs:
 
     def __init__(
         self,
-        opened: Opened,
+        rooms: Rooms,
         observe: Observe,
-        bodies: Mapping[str, Body],
         afterwards: Callable[[], None],
+        works: Mapping[str, Work] = JOBS,
     ) -> None:
-        """`observe` catches up on sessions; `bodies`: what every other job does. `afterwards`
-        hears that one has run."""
-        self._opened = opened
-        self._home = opened.home
+        """`observe` catches up on sessions; `afterwards` hears that a job has run."""
+        self._rooms = rooms
+        self._opened = rooms.opened
+        self._home = rooms.opened.home
         self._observe = observe
-        self._bodies = bodies
         self._afterwards = afterwards
+        self._works = works
 
     def listed(self) -> list[Standing]:
         """Every job: what it does, how its last run went, and when it runs next."""
@@ -349,9 +398,8 @@ class Jobs:
         self, names: Iterable[str] = (), *, told: Callable[[Ran], None] = lambda ran: None
     ) -> list[Ran]:
         """Run the jobs that are due; or those with these names, due or not."""
-        wanted = tuple(names)
-        table = self._table()
-        return self._tick(named(table, wanted) if wanted else table, bool(wanted), told)
+        wanted, jobs = tuple(names), self._table()
+        return self._tick(named(jobs, wanted) if wanted else jobs, bool(wanted), told)
 
     def watch(
         self,
@@ -366,7 +414,7 @@ class Jobs:
         """
         from wakebook.upkeep.watch import watch
 
-        table = self._table()
+        recovery = [job for job in self._table() if job.name == "observe" and job.expression]
         self._opened.now()  # what is wrong with config.toml is told at once, not once a minute
 
         def safely(work: Callable[[], object]) -> None:
@@ -380,23 +428,18 @@ class Jobs:
         def catch_up(found: list[Session]) -> None:
             safely(lambda: told(self._observe(found, absent=False, stopped=stop.is_set)))
 
-        def tick(jobs: tuple[Job, ...], asked: bool = False) -> None:
-            safely(lambda: self._tick(jobs, asked, ran, told, stop.is_set))
-
-        recovery = tuple(job for job in table if job.name == "observe" and job.expression)
-        tick(recovery, asked=True)
-
         def due() -> None:  # with the topics that there are by then
             safely(lambda: self._tick(self._table(), False, ran, told, stop.is_set))
 
+        safely(lambda: self._tick(recovery, True, ran, told, stop.is_set))
         watch(self._opened.config, self._opened.state, catch_up, stop, due)
 
     def _table(self) -> tuple[Job, ...]:
         self._home.require()
         jobs = table(self._opened.config.schedule, self._home.config)
-        if self._any_cron():
+        if any(map(_mentions_cron, (self._home.root / "topics").rglob("*.md"))):
             return jobs
-        # nobody waits for it: then it need not run every five minutes
+        # no topic waits for it: then it need not run every five minutes
         why = "when a topic has a cron trigger"
         return tuple(
             msgspec.structs.replace(job, expression="", idle=why)
@@ -405,38 +448,30 @@ class Jobs:
             for job in jobs
         )
 
-    def _any_cron(self) -> bool:
-        """Whether a topic may have a cron trigger. Reading them all takes longer than this."""
-        files = (self._home.root / "topics").rglob("*.md")
-        return any(map(_mentions_cron, files))
-
     def _tick(
         self,
-        jobs: tuple[Job, ...],
+        jobs: Sequence[Job],
         asked: bool,
         told: Callable[[Ran], None],
         caught_up: Callable[[Sweep], None] = lambda done: None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Ran]:
-        bodies = self._with_observe(caught_up, stopped)
-        now = self._opened.now
-        done = tick(self._home, jobs, bodies, now, asked=asked, told=told, stopped=stopped)
-        if any(ran.outcome != "busy" for ran in done):
-            self._afterwards()
-        return done
-
-    def _with_observe(
-        self, caught_up: Callable[[Sweep], None], stopped: Callable[[], bool]
-    ) -> dict[str, Body]:
         def observe(slot: Slot) -> str:
             done = self._observe(self._opened.sessions(), absent=True, stopped=stopped)
             caught_up(done)
             return _swept(done)
 
-        return {"observe": observe, **self._bodies}
+        bodies = {name: partial(work, self._rooms) for name, work in self._works.items()}
+        now = self._opened.now
+        every: dict[str, Body] = {"observe": observe, **bodies}
+        done = tick(self._home, jobs, every, now, asked=asked, told=told, stopped=stopped)
+        if any(ran.outcome != "busy" for ran in done):
+            self._afterwards()
+        return done
 
 
 def _mentions_cron(path: Path) -> bool:
+    """Whether a topic may have a cron trigger. Reading them all takes longer than this."""
     try:
         return b"cron" in path.read_bytes()
     except OSError:
@@ -450,49 +485,3 @@ def _swept(done: Sweep) -> str:
     troubled = len(done.failed) + len(done.held)
     failed = f", sessions that failed: {troubled} (`wakebook status --sessions`)"
     return f"{said}{failed}" if troubled else said
-
-
-# --- what some jobs do -----------------------------------------------------------------------
-
-
-def fired(opened: Opened, topics: Book) -> str:
-    """Fire the topics whose cron trigger is due since the last time that this job ran."""
-    now, last = opened.now(), opened.state().jobs.get("topics")
-    since = last.well if last and last.well and last.well <= now else now - UNKNOWN
-
-    def due(schedule: str) -> bool:
-        slot = Job(name="topic", expression=schedule).previous(now)
-        return slot is not None and slot > since
-
-    found = topics.fire_due(due)
-    names = dict.fromkeys(one.topic for one in found)
-    return f"fired: {', '.join(names)}" if found else "nothing is due"
-
-
-def briefed(done: Brief) -> str:
-    lines = "1 line" if len(done.lines) == 1 else f"{len(done.lines)} lines"
-    return f"{lines} {'written to' if done.changed else 'unchanged in'} {done.path.name}"
-
-
-def committed(history: Timeline) -> str:
-    git = history.git()
-    if git.repository is None:  # which `status` shows; it is no failure every half hour
-        return f"nothing committed: {git.note()}"
-    done = history.commit()
-    return f"committed {done}" if done else "nothing to commit"
-
-
-def bodies(
-    opened: Opened, history: Timeline, notes: Callable[[], Notes], topics: Callable[[], Book]
-) -> dict[str, Body]:
-    """What every job but `observe` does, and says that it did. Rooms are opened when one runs."""
-    return {
-        "topics": lambda slot: fired(opened, topics()),
-        "briefing": lambda slot: briefed(notes().brief()),
-        "daily": lambda slot: notes().daily(slot.at),
-        "weekly": lambda slot: notes().weekly(slot.at),
-        "monthly": lambda slot: notes().monthly(slot.at),
-        "prune": lambda slot: notes().prune(slot.at),
-        "commit": lambda slot: committed(history),
-        "tags": lambda slot: history.tag(slot.at),
-    }
