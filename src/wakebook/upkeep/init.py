@@ -1,11 +1,13 @@
-"""Making a home. Running it again completes what is missing and changes nothing else."""
+"""Init: making a home, and a copy of one for a rehearsal.
+
+Running init again completes what is missing and changes nothing else.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from wakebook.base import clock, config, markdown
+from wakebook.base import config, markdown
 from wakebook.base.cache import PROSE
 from wakebook.base.config import Config
 from wakebook.base.errors import GitError, WakebookError
@@ -30,6 +32,7 @@ STARTER = {
     "gitignore": ".gitignore",
     "gitattributes": ".gitattributes",
 }
+COPIED = ("config.toml", "log.jsonl", "subjects.json", "state.json", "prices.toml", PROSE)
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -81,36 +84,30 @@ def _fill(home: Home, fresh: bool) -> Made:
         notes.append(
             "your .gitignore stays as it is: add state.json trace*.jsonl costs/ .lock .cache/."
         )
-    repository = _repository(home, notes, fresh)
+    settings = config.load(home.config)
+    repository = _repository(home, settings, notes, fresh)
     if fresh and os.stat(home.root).st_mode & 0o077:  # noqa: PTH116
         notes.append(f"{home.root} existed already and keeps its permissions (0700 is safer).")
-    commit = _start(repository, home, notes)
-    notes += _hooks(repository, home)
-    return Made(tuple(created), tuple(kept), tuple(notes), commit)
+    commit, more = _start(repository, home, settings) if repository else (None, [])
+    return Made(tuple(created), tuple(kept), (*notes, *more), commit)
 
 
-def _hooks(repository: Repository | None, home: Home) -> list[str]:
+def _start(repository: Repository, home: Home, settings: Config) -> tuple[str | None, list[str]]:
+    """The first commit, or what an earlier run could not commit; and the hooks."""
     from wakebook.history import githooks
 
-    if repository is None:
-        return []
-    try:
-        return githooks.install(repository, config.load(home.config))
-    except (GitError, OSError) as error:
-        return [f"git hooks were not installed: {error}"]
-
-
-def _start(repository: Repository | None, home: Home, notes: list[str]) -> str | None:
-    """The first commit, or what an earlier run could not commit."""
-    if repository is None:
-        return None
+    commit, notes = None, list[str]()
     try:
         paths = repository.changed(*TRACKED)
         paths += [home.log, home.subjects, home.config]  # also where the user's rules ignore them
-        return repository.commit("maintenance", "start this home", paths)
+        commit = repository.commit("maintenance", "start this home", paths)
     except GitError as error:
         notes.append(f"git refused the first commit; the next one tries again. {error}")
-        return None
+    try:
+        notes += githooks.install(repository, settings)
+    except (GitError, OSError) as error:
+        notes.append(f"git hooks were not installed: {error}")
+    return commit, notes
 
 
 def _markers(home: Home) -> list[str]:
@@ -123,8 +120,8 @@ def _markers(home: Home) -> list[str]:
     return ["added the briefing markers at the end of knowledge/memory/MEMORY.md"]
 
 
-def _repository(home: Home, notes: list[str], fresh: bool) -> Repository | None:
-    if not config.load(home.config).git.enabled:
+def _repository(home: Home, settings: Config, notes: list[str], fresh: bool) -> Repository | None:
+    if not settings.git.enabled:
         notes.append("git is switched off in config.toml: nothing is committed.")
         return None
     if not installed():
@@ -133,38 +130,26 @@ def _repository(home: Home, notes: list[str], fresh: bool) -> Repository | None:
     repository = Repository.find(home.root)
     if repository is None:
         return Repository.create(home.root)
-    if repository.own and not fresh:
-        return repository
-    if repository.own:
-        notes.append(
-            "this folder was a repository already: only Wakebook's own files are committed."
-        )
     if not repository.own:
         notes.append(
             f"this home lies in your repository {repository.top}: Wakebook commits there, "
             "its own paths only."
         )
+    elif fresh:
+        notes.append(
+            "this folder was a repository already: only Wakebook's own files are committed."
+        )
     return repository
-
-
-# -----------------------------------------------------------------------------
-# A rehearsal: a command runs on a copy of the home, and no model is asked.
-#
-# It is how `--dry-run` knows what would be sent: the very same steps happen, rules stand in for
-# the answers, and everything that they write goes to the copy, which is thrown away.
-
-NAME = "rehearsal-"
-LEFT_SECONDS = 3600.0
-COPIED = ("config.toml", "log.jsonl", "subjects.json", "state.json", "prices.toml", PROSE)
 
 
 @contextmanager
 def rehearsal(home: Home, config: Config) -> Iterator[tuple[Home, Config]]:
-    """A copy of a home, without git and without an index, and the settings for it."""
-    home.folder(home.cache)
-    _clear(home)
-    with tempfile.TemporaryDirectory(prefix=NAME, dir=home.cache) as folder:
-        copy = Home(folder)
+    """A copy of a home, without git and without an index, and the settings for it.
+
+    It is how `--dry-run` knows what would be sent: the very same steps happen, no model is asked,
+    rules stand in for the answers, and everything that they write goes to the copy.
+    """
+    with home.scratch("rehearsal-") as copy:
         with home.locked():
             for name in COPIED:
                 if (home.root / name).exists():
@@ -175,18 +160,13 @@ def rehearsal(home: Home, config: Config) -> Iterator[tuple[Home, Config]]:
                     shutil.copytree(home.root / name, copy.root / name)
             for path in home.conversations.glob("*/*/*/*.md"):
                 _link(path, copy.root / home.relative(path))
-        quiet = config.with_(
-            git=config.git.with_(enabled=False),
-            briefing=config.briefing.with_(memory_file=""),
+        yield (
+            copy,
+            config.with_(
+                git=config.git.with_(enabled=False),
+                briefing=config.briefing.with_(memory_file=""),
+            ),
         )
-        yield copy, quiet
-
-
-def _clear(home: Home) -> None:
-    """Remove what a killed rehearsal left behind."""
-    for left in home.cache.glob(f"{NAME}*"):
-        if clock.now().timestamp() - left.stat().st_mtime > LEFT_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
 
 
 def _link(path: Path, to: Path) -> None:
