@@ -317,15 +317,17 @@ class Memory:
         from wakebook.notes.condensed import forgetting
         from wakebook.upkeep.forget import drafts, take_out
 
-        done = take_out(
+        def shown_anew() -> None:
+            self.opened.quietly("notes", lambda: self.notes.update(full=True))
+            self._followed()
+
+        return take_out(
             self.opened,
             self.history.git(),
             lambda: self.plan_forget(names, chain=chain),
             steps=(forgetting, drafts),  # what each room takes back
-            after=lambda: self.notes.update(full=True),
+            after=shown_anew,
         )
-        self._followed()
-        return done
 
     def _followed(self) -> None:
         """What follows from another log, so that nothing shows the old one."""

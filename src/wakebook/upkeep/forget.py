@@ -175,10 +175,10 @@ def take_out(
     steps: Sequence[Step],
     after: Callable[[], object],
 ) -> Forgetting:
-    """Forget what `going` plans. `after`: writes the notes anew."""
+    """Forget what `going` plans. `after`: writes the notes anew, and what else shows the log."""
     with opened.writing():
         gone = going()
         forget(opened.home, git, gone, clock.now(), steps)
     untold(opened.home)
-    opened.quietly("notes", after)
+    after()
     return still_there(opened.home, gone)
