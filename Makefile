@@ -1,6 +1,7 @@
 # make demo   set up, then three weeks of somebody's work, remembered (offline)
 # make demo-model   the same conversations read by a scripted model, with what it costs (offline)
 # make test   set up, then every test
+# make test-long   the same with many new examples of every property
 # make test-hosts   the tests with the real OpenClaw, Claude Code, Codex and pi (installs them)
 # make check  linters, formatting, types and the layer order
 # make measure  the size of the house, and how far data walks through it
@@ -11,7 +12,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 UV     := $(shell command -v uv)
 BIN    := .venv/bin
 
-.PHONY: demo demo-model test test-hosts check measure bench lock clean
+.PHONY: demo demo-model test test-long test-hosts check measure bench lock clean
 
 demo: .venv/.runtime
 	@$(BIN)/python -m wakebook demo
@@ -21,6 +22,9 @@ demo-model: .venv/.dev
 
 test: .venv/.dev
 	$(BIN)/python -m pytest
+
+test-long: .venv/.dev
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest
 
 test-hosts: .venv/.dev
 	$(BIN)/python -m tests.clients.install

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.homes import Pattern
 from tests.hosts.hooking import PATIENT, hooked
@@ -21,6 +22,18 @@ from tests.learn.telling import Tale, telling
 from tests.service.serving import Service, made, own_env, serving
 from tests.story import KEYS, NOW, WORKDAY, Claude, chat
 from wakebook import Memory
+
+# The same few examples every time, however slow the machine is; or many new ones.
+settings.register_profile(
+    "ci",
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("long", max_examples=1000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 SHM = Path("/dev/shm")
 ROOM = 1 << 30  # bytes

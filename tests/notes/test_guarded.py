@@ -224,10 +224,13 @@ def test_nothing_to_condense_is_refused(memory: Memory) -> None:
 
 def test_thousands_of_files_fit_into_one_commit(memory: Memory) -> None:
     """Their names are more than a command line takes."""
-    folder = memory.home.root / "knowledge" / "reference" / ("deep" * 40)
-    folder.mkdir()
-    for number in range(12_000):
-        (folder / f"{number}.txt").write_text("x")
+    folder = memory.home.root / "knowledge" / "reference" / "/".join(["deep" * 60] * 6)
+    folder.mkdir(parents=True)
+    files = [folder / f"{number}.txt" for number in range(1_600)]
+    for file in files:
+        file.write_text("x")
+    names = sum(len(os.fsencode(memory.home.relative(file))) + 1 for file in files)
+    assert names > os.sysconf("SC_ARG_MAX")
     memory.history.commit("a whole vault")
     assert memory.status().uncommitted == 0
 
