@@ -25,9 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from wakebook import Memory
 from wakebook.base import clock
 from wakebook.base.config import Config
-from wakebook.recall.topics.activation import NOTED, Activator, verdict
-from wakebook.recall.topics.gate import quick_gate
-from wakebook.recall.topics.triggers import Said
+from wakebook.recall.topics.activation import NOTED, Activator, quick_gate, verdict
+from wakebook.recall.topics.triggers import Remark
 
 SET = Path(__file__).parent / "topics"
 DEFINITIONS = """\
@@ -53,8 +52,8 @@ class Case:
         return int(self.id[1:]) % 2 == 1
 
     @property
-    def said(self) -> Said:
-        return Said(self.message, self.direction, self.paths)
+    def said(self) -> Remark:
+        return Remark(self.message, self.direction, self.paths)
 
 
 @dataclass

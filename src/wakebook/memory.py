@@ -127,7 +127,7 @@ class Memory:
     def topics(self) -> Book:
         from wakebook.recall.topics.book import Book
 
-        return Book(self.opened, lambda name: self.turns.id_of(name))
+        return Book(self.opened)
 
     @cached_property
     def turns(self) -> Turns:
@@ -362,9 +362,9 @@ class Memory:
 
     def wake(self) -> str:
         """What a new session should be told. Cached until something changes."""
-        from wakebook.recall.wake import cached
+        from wakebook.recall.turn import woken
 
-        return cached(self.opened, lambda: self.notes.briefing(clock.now()))
+        return woken(self.opened, lambda: self.notes.briefing(clock.now()))
 
     def context(
         self,

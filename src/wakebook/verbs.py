@@ -133,7 +133,7 @@ _TABLE = (
          "decisions: [recall.topics.activation.Decision]", lambda m, a: m.observe(**asdict(a)),
          _asks(output=str, session=(str, ""), paths=(Words, ()))),
     Verb("fire", "A webhook: topics that wait for it come with the next turn.",
-         "fired: [recall.topics.fired.Fired]", lambda m, a: m.topics.fire(**asdict(a)),
+         "fired: [recall.topics.book.Fired]", lambda m, a: m.topics.fire(**asdict(a)),
          _asks(source=str, event=(str, ""), payload=(str, ""), session=(str, ""))),
     Verb("topics", "The topics.", "topics: [recall.topics.topic.Topic]",
          lambda m, a: m.topics.read().topics, {}),

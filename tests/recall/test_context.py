@@ -14,8 +14,8 @@ from wakebook import Memory
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.capture import clean
 from wakebook.models.tokenizer import count
-from wakebook.recall.context import BACKGROUND, CALLED_FOR, FOUND, LEAST, STANDING
-from wakebook.recall.slot import KINDS, Slot
+from wakebook.recall.context import LEAST
+from wakebook.recall.slot import BACKGROUND, CALLED_FOR, FOUND, KINDS, STANDING, Slot
 
 
 @pytest.fixture

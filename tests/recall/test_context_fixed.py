@@ -13,7 +13,8 @@ from tests.recall.contexts import TODAY, YESTERDAY, fences, slot
 from tests.store.making import NOW, WORDS_ALONE, append, entry, fresh, note
 from tests.story import Claude
 from wakebook import Memory
-from wakebook.recall.context import BACKGROUND, LEAST, STANDING
+from wakebook.recall.context import LEAST
+from wakebook.recall.slot import BACKGROUND, STANDING
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from tests.store.making import WORDS_ALONE, again, append, entry, fresh, note, p
 from wakebook import Memory
 from wakebook.capture import clean
 from wakebook.models.tokenizer import count
-from wakebook.recall.context import BACKGROUND, CALLED_FOR, FOUND, LEAST, STANDING
-from wakebook.recall.slot import FIXED, KINDS, Context
+from wakebook.recall.context import LEAST
+from wakebook.recall.slot import BACKGROUND, CALLED_FOR, FIXED, FOUND, KINDS, STANDING, Context
 
 MESSAGE = "Which zebra eats grass, and who are the gulls?"
 BASIC = settings(

@@ -23,7 +23,7 @@ from tests.store.making import (
     transcript,
 )
 from wakebook import Memory
-from wakebook.recall.context import CALLED_FOR, FOUND
+from wakebook.recall.slot import CALLED_FOR, FOUND
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import pytest
 from tests.recall.contexts import fences, full, slot, topic
 from tests.store.making import WORDS_ALONE, fresh, note
 from wakebook import Memory
-from wakebook.recall.context import CALLED_FOR, FOUND, LEAST
+from wakebook.recall.context import LEAST
+from wakebook.recall.slot import CALLED_FOR, FOUND
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from wakebook import Memory
 from wakebook.capture import state as states
-from wakebook.recall.topics.fired import Fired
+from wakebook.recall.topics.book import Fired
 from wakebook.upkeep.jobs import Ran, Standing
 
 STANDUP = "Say what was done, what comes next, and what is in the way."

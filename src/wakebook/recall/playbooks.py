@@ -14,7 +14,7 @@ from wakebook.models import tokenizer
 from wakebook.recall.slot import Item
 from wakebook.recall.texts import Once, trim
 from wakebook.recall.topics.activation import Activation
-from wakebook.recall.topics.fired import Fired
+from wakebook.recall.topics.book import Fired
 from wakebook.recall.topics.topic import Topic
 
 TOKENS_A_KB = 256

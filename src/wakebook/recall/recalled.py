@@ -14,15 +14,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from math import fsum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from wakebook.base import clock
 from wakebook.log.entry import present
+from wakebook.log.query import Query
 from wakebook.models import tokenizer
-from wakebook.recall.slot import Item, label
+from wakebook.recall.slot import PUBLIC, Item, label
 from wakebook.recall.texts import Once, bare
 from wakebook.store import words
 from wakebook.store.hits import Passage, Passages
 from wakebook.store.question import Question
+
+if TYPE_CHECKING:
+    from wakebook.opened import Opened
 
 TITLE = "# Found"
 MOST = 120  # candidates
@@ -38,7 +43,7 @@ LONG = 12
 SAYS_MORE = 300  # characters of a turn that says more than what no longer holds
 
 
-class Line(NamedTuple):
+class Told(NamedTuple):
     """A passage as it would stand in the context."""
 
     passage: Passage
@@ -65,6 +70,26 @@ class Around(NamedTuple):
     handed: frozenset[str] = frozenset()  # handoffs that are told elsewhere
     told: str = ""  # what the session was told before
     zone: tzinfo | None = None
+
+
+class Searcher:
+    """Looks for what is remembered, and may be told in a session of this kind."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+
+    def passages(self, message: str, kind: str) -> Passages:
+        query = Query(text=message, categories=PUBLIC if kind == "group" else ())
+        found = self._opened.index.passages(query, clock.now(), MOST)
+        if kind == "main":
+            return found
+        # MEMORY.md may live elsewhere, mounted homes have notes of every kind, and a handoff is
+        # from one main session to the next
+        home, memory = self._opened.home, self._opened.memory_file()
+        own = home.relative(memory) if memory.is_relative_to(home.root) else "/"
+        private = ("/", "knowledge/memory/", own)
+        told = (one for one in found.found if not one.path.startswith(private))
+        return found._replace(found=[one for one in told if one.row.type != "handoff"])
 
 
 def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
@@ -156,12 +181,12 @@ class _Choice:
         self._times: dict[str, int] = {}
         self._groups: set[str] = set()
 
-    def made(self, wanted: Sequence[tuple[Passage, float]]) -> tuple[list[Line], list[Line]]:
+    def made(self, wanted: Sequence[tuple[Passage, float]]) -> tuple[list[Told], list[Told]]:
         """What is chosen, and what fits no more, best first."""
         best = max((passage.score for passage, _ in wanted), default=0.0)
         floor = max(FLOOR * best, LEAST)
-        chosen: list[Line] = []
-        missed: list[Line] = []
+        chosen: list[Told] = []
+        missed: list[Told] = []
         heap = [(-worth, at, 0) for at, (_, worth) in enumerate(wanted)]
         heapq.heapify(heap)
         while heap and len(missed) < MISSED:
@@ -178,7 +203,7 @@ class _Choice:
                 (chosen if self._taken(line) else missed).append(line)
         return chosen, missed
 
-    def _line(self, passage: Passage, worth: float) -> Line | None:
+    def _line(self, passage: Passage, worth: float) -> Told | None:
         """A passage as a line, without what was told before; None if nothing is left."""
         text = present(passage.text) if passage.row.name else passage.text
         if "\n" in text and not passage.row.turn:
@@ -192,9 +217,9 @@ class _Choice:
         if self._seen.has(line):  # in an earlier turn
             return None
         size = tokenizer.count(f"{line}\n")
-        return Line(passage, worth, line, size, _group(passage, self._zone), words)
+        return Told(passage, worth, line, size, _group(passage, self._zone), words)
 
-    def _taken(self, line: Line) -> bool:
+    def _taken(self, line: Told) -> bool:
         size = line.tokens
         if line.group not in self._groups:
             size += tokenizer.count(f"{line.group}\n")
@@ -210,9 +235,9 @@ class _Choice:
         return True
 
 
-def render(chosen: Iterable[Line]) -> str:
+def render(chosen: Iterable[Told]) -> str:
     """What is remembered first, then notes, then conversations, each oldest first."""
-    groups: dict[str, list[Line]] = {}
+    groups: dict[str, list[Told]] = {}
     for line in sorted(chosen, key=_order):
         groups.setdefault(line.group, []).append(line)
     parts = [TITLE]
@@ -221,13 +246,13 @@ def render(chosen: Iterable[Line]) -> str:
     return "\n".join(parts)
 
 
-def _order(line: Line) -> tuple[int, int, str, str, int]:
+def _order(line: Told) -> tuple[int, int, str, str, int]:
     row = line.passage.row
     kind = 0 if row.name else 2 if row.turn else 1
     return kind, row.at if kind != 1 else 0, line.passage.path, row.name, row.place
 
 
-def _item(line: Line, reason: str) -> Item:
+def _item(line: Told, reason: str) -> Item:
     return Item(
         label=label(line.text.removeprefix("- ")),
         tokens=line.tokens,
@@ -243,8 +268,7 @@ def _day(at: int, zone: tzinfo | None) -> str:
     )
 
 
-# -----------------------------------------------------------------------------
-# Excerpt: the sentences of a long text that answer a question, in their order.
+# --- excerpts: the sentences of a long text that answer a question, in their order -----------
 
 GAP = " … "
 GOES_ON = 12  # tokens: with fewer left, the next sentence is not begun

@@ -1,32 +1,43 @@
-"""Turns: for a message of a session, what an agent needs to know."""
+"""Turns: what an agent is told when a session begins, and what it needs to know for a message.
+
+The first words of a session are the last handoff, the briefing, and where to look. The handoff
+comes with the decisions and tasks of its own window, so that it need not repeat them. A session
+that ended without a word has no handoff yet; what it would be is shown as a session still open.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wakebook.base import cache, clock
 from wakebook.base.errors import NotFound, WakebookError
-from wakebook.log.query import Query
+from wakebook.capture.clean import wrap
+from wakebook.capture.state import Progress, kind_of_key
+from wakebook.log.chains import Chains
+from wakebook.log.entry import Entry
+from wakebook.log.query import status
 
 if TYPE_CHECKING:
-    from wakebook.capture.state import Progress
     from wakebook.opened import Opened
     from wakebook.recall.context import Sources
     from wakebook.recall.messages import Spoke, Transcripts
+    from wakebook.recall.recalled import Searcher
     from wakebook.recall.slot import Context
     from wakebook.recall.texts import Texts
-    from wakebook.recall.topics.book import Book
-    from wakebook.recall.topics.fired import Fired
-    from wakebook.recall.wake import Handoff
-    from wakebook.store.hits import Passages
+    from wakebook.recall.topics.book import Book, Fired
 
-HANDOFFS = "handoffs.json"
 SHORT, LONG = 4, 20  # characters of an id that may be shortened, and of how much of it
+EACH = 8  # decisions or tasks that are listed with a handoff
+FURTHER = """## Looking further
+- `wakebook search WORDS` finds what was said or learned, in any words (filters: --type, --since)
+- `wakebook show ID` gives an entry with its history and the conversation lines behind it
+- `wakebook log --subject SLUG` lists what is known about a subject
+- `wakebook remember "TEXT"` keeps something for the next session"""
 
 
 class Turns:
@@ -34,6 +45,7 @@ class Turns:
         self._opened = opened
         self._home = opened.home
         self._topics = topics
+        self._sessions = Sessions(opened)
 
     def context(
         self,
@@ -64,17 +76,17 @@ class Turns:
 
         from wakebook.recall import playbooks
         from wakebook.recall.context import Request, check, compile_context
-        from wakebook.recall.topics.triggers import Said
+        from wakebook.recall.topics.triggers import Remark
 
         self._home.require()
         budget = budget or self._opened.config.context.budget
         check(budget)  # before anything is decided and written down
         slots = _slots((*have, *self._opened.config.context.have))
-        own, kind, transcript = self.resolved(session, kind)
+        own, kind, transcript = self._sessions.resolved(session, kind)
         begun, book = perf_counter(), self._topics
         asked = [book.get(name) for name in topics]
         wants = kind != "subagent" and "topics" not in slots
-        found = book.activate(Said(message, "input", tuple(paths)), own) if wants else []
+        found = book.activate(Remark(message, "input", tuple(paths)), own) if wants else []
         read = book.read()
         spent = round((perf_counter() - begun) * 1000, 3)
         request = Request(
@@ -92,7 +104,7 @@ class Turns:
         fired: Sequence[Fired] = ()
         try:
             request = request._replace(topics=playbooks.active(found, waits, asked, read.topics))
-            sources = self._sources(message, kind)
+            sources = self._sources(kind)
             done, fired = compile_context(request, sources, self._opened.config.context)
             while characters and len(done.text) > characters:
                 request = request._replace(budget=_smaller(done, request.budget, characters))
@@ -107,32 +119,94 @@ class Turns:
             steps={"activate": spent, **done.steps},
         )
 
+    def kind_of(self, session: str) -> str:
+        """main, group, subagent, cron or hook: by its id, its key, or what is known of it."""
+        return self._sessions.resolved(session, "")[1] if session else "main"
+
+    def _spoken(
+        self, messages: Sequence[Any], transcript: str, have: frozenset[str]
+    ) -> Sequence[Spoke]:
+        from wakebook.recall import messages as history
+
+        if messages:
+            return history.of_messages(messages)
+        if transcript and "history" not in have:
+            return self._sessions.transcripts.said(transcript)
+        return ()
+
+    def _sources(self, kind: str) -> Sources:
+        from wakebook.recall.context import Sources
+
+        return Sources(
+            home=self._home,
+            texts=self._texts,
+            memory_file=self._opened.memory_file(),
+            handoffs=left_behind(self._opened) if kind == "main" else (),
+            searcher=self._searcher,
+            now=self._opened.now(),
+        )
+
+    @cached_property
+    def _searcher(self) -> Searcher:
+        from wakebook.recall.recalled import Searcher
+
+        return Searcher(self._opened)
+
+    @cached_property
+    def _texts(self) -> Texts:
+        from wakebook.recall.texts import Texts
+
+        return Texts()
+
+
+def _smaller(done: Context, budget: int, characters: int) -> int:
+    """A budget whose text should fit. Raises WakebookError if none can."""
+    fits = 0.95 * characters / len(done.text)
+    return int(min(done.tokens * 1.1, budget) * fits)  # `check` says when nothing fits
+
+
+def _slots(names: Sequence[str]) -> frozenset[str]:
+    from wakebook.recall.slot import SLOTS
+
+    for name in names:
+        if name not in SLOTS:
+            raise WakebookError(f"{name!r} is no slot of a context: {', '.join(SLOTS)}.")
+    return frozenset(names)
+
+
+class Sessions:
+    """Sessions by the names that a host or a person gives them."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+
+    @cached_property
+    def transcripts(self) -> Transcripts:
+        from wakebook.recall.messages import Transcripts
+
+        return Transcripts(self._opened.home)
+
     def resolved(self, name: str, kind: str = "main") -> tuple[str, str, str]:
         """A session's own id, its kind, and the transcript of its open window.
 
         The kind is as it was given, as state.json knows it, or as OpenClaw's key tells. It may
         be named with its host, by its key, or by a unique beginning.
         """
-        from wakebook.capture.state import kind_of_key
-        from wakebook.recall.slot import KINDS
+        from wakebook.recall.slot import EVERYWHERE
 
         host, _, rest = name.partition("/")
         bare = rest if host.replace("-", "_") in self._opened.config.hosts.settings else name
         known = self._known_session(bare, exactly=host == "plain") if bare else None
         chosen = kind or (known.kind if known else kind_of_key(bare) if ":" in bare else "main")
-        if chosen not in KINDS:
-            raise WakebookError(f"{chosen!r} is no kind of session: {', '.join(KINDS)}.")
+        if chosen not in EVERYWHERE:
+            raise WakebookError(f"{chosen!r} is no kind of session: {', '.join(EVERYWHERE)}.")
         if known:
             return known.id, chosen, known.window.path if known.window else ""
-        return bare, chosen, self._transcripts.path(bare)
+        return bare, chosen, self.transcripts.path(bare)
 
     def id_of(self, session: str) -> str:
         """A session's own id."""
         return self.resolved(session)[0]
-
-    def kind_of(self, session: str) -> str:
-        """main, group, subagent, cron or hook: by its id, its key, or what is known of it."""
-        return self.resolved(session, "")[1] if session else "main"
 
     def _known_session(self, name: str, exactly: bool = False) -> Progress | None:
         sessions = list(self._opened.state().sessions.values())
@@ -149,89 +223,135 @@ class Turns:
             raise NotFound(f"{name!r} fits {len(fitting)} sessions. Give more of its id.")
         return fitting[-1] if fitting else None
 
-    def _spoken(
-        self, messages: Sequence[Any], transcript: str, have: frozenset[str]
-    ) -> Sequence[Spoke]:
-        from wakebook.recall import messages as history
 
-        if messages:
-            return history.of_messages(messages)
-        if transcript and "history" not in have:
-            return self._transcripts.said(transcript)
-        return ()
+# --- the first words of a session --------------------------------------------------------------
 
-    @cached_property
-    def _transcripts(self) -> Transcripts:
-        from wakebook.recall.messages import Transcripts
 
-        return Transcripts(self._home)
+class Handoff(NamedTuple):
+    session: str
+    entry: str  # its id; empty for a session that is still open
+    text: str
 
-    def _sources(self, message: str, kind: str) -> Sources:
-        from wakebook.recall.context import Sources
 
-        return Sources(
-            home=self._home,
-            texts=self._texts,
-            memory_file=self._opened.memory_file(),
-            handoffs=self._handoffs() if kind == "main" else (),
-            search=lambda: self._passages(message, kind),
-            now=self._opened.now(),
+def last_handoff(chains: Chains) -> Entry | None:
+    handoffs = [entry for entry in chains.current() if entry.type == "handoff"]
+    # of the same minute, the one that was written last
+    return max(reversed(handoffs), key=lambda entry: entry.timestamp, default=None)
+
+
+def wake(chains: Chains, sessions: Iterable[Progress], briefing: Iterable[str]) -> str:
+    parts = [one.text for one in handoffs(chains, sessions)]
+    if not parts:
+        parts = ["No session has been closed yet, so there is no handoff."]
+    parts.append("\n".join(briefing))
+    parts.append(FURTHER)
+    return wrap("\n\n".join(parts))
+
+
+def woken(opened: Opened, briefing: Callable[[], Iterable[str]]) -> str:
+    """What a new session should be told, kept until something changes."""
+    opened.home.require()
+    return _kept(opened, "wake.md", lambda: wake(*_known(opened), briefing()))
+
+
+def left_behind(opened: Opened) -> list[Handoff]:
+    """The handoffs, kept until something changes."""
+    kept = _kept(opened, "handoffs.json", lambda: json.dumps(handoffs(*_known(opened))))
+    try:
+        return [Handoff(*one) for one in json.loads(kept)]
+    except (ValueError, TypeError):  # of another version
+        return handoffs(*_known(opened))
+
+
+def _known(opened: Opened) -> tuple[Chains, Iterable[Progress]]:
+    return opened.chains(), opened.state().sessions.values()
+
+
+def _kept(opened: Opened, name: str, make: Callable[[], str]) -> str:
+    root = str(opened.home.root)
+    kept = cache.read(root, name)
+    if kept is not None:
+        return kept
+    key = cache.key(root)
+    text = make()
+    with suppress(OSError):  # a read-only home still answers, only slower
+        opened.home.replace(opened.home.cache / name, f"{key}\n{text}")
+    return text
+
+
+def handoffs(chains: Chains, sessions: Iterable[Progress]) -> list[Handoff]:
+    """What the last session left behind, and sessions that are still open."""
+    last = last_handoff(chains)
+    found = [Handoff(last.session, last.id, _handoff(last, chains))] if last else []
+    return found + [Handoff(one.id, "", _open(one)) for one in _still_open(sessions, last)]
+
+
+def _handoff(handoff: Entry, chains: Chains) -> str:
+    lines = [
+        "## Last Session Handoff",
+        f"Session: {handoff.session} ({clock.iso(handoff.timestamp)})",
+        handoff.content,
+    ]
+    if handoff.detail:
+        lines.append(f"Detail: {handoff.detail}")
+    window = [
+        entry
+        for entry in chains.entries
+        if entry.session == handoff.session and entry.transcript == handoff.transcript
+        if not _overtaken(entry, chains)
+    ]
+    decided = [entry for entry in window if entry.type == "decision"]
+    tasks = [entry for entry in window if entry.type == "task"]
+    lines += _listed("Decided in it:", [_marked(entry, chains) for entry in decided])
+    lines += _listed(
+        "Its tasks:", [f"[{status(entry, chains)}] {_marked(entry, chains)}" for entry in tasks]
+    )
+    return "\n".join(lines)
+
+
+def _overtaken(entry: Entry, chains: Chains) -> bool:
+    """Whether the same conversation itself has the better word on it."""
+    by = chains.replaced_by.get(entry.id)
+    return by is not None and chains.by_id[by].transcript == entry.transcript
+
+
+def _marked(entry: Entry, chains: Chains) -> str:
+    later = chains.latest(entry.id)
+    note = "" if later == entry.id or entry.type == "task" else f", since replaced by {later}"
+    return f"{entry.content} ({entry.id}{note})"
+
+
+def _listed(title: str, lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    shown = [f"- {line}" for line in lines[:EACH]]
+    more = [f"- … and {len(lines) - EACH} more"] if len(lines) > EACH else []
+    return [title, *shown, *more]
+
+
+def _still_open(sessions: Iterable[Progress], handoff: Entry | None) -> list[Progress]:
+    """Sessions with an open window that is newer than the last handoff, newest first."""
+    found = [
+        progress
+        for progress in sessions
+        if progress.window
+        and progress.window.draft
+        and (handoff is None or progress.window.last_at > handoff.timestamp)
+    ]
+    found.sort(key=lambda progress: progress.window.last_at, reverse=True)  # type: ignore[union-attr]
+    return found[:2]
+
+
+def _open(progress: Progress) -> str:
+    window = progress.window
+    assert window is not None
+    return "\n".join(
+        line
+        for line in (
+            "## Session Still Open",
+            f"Session: {progress.id} (last words {clock.iso(window.last_at)}, not closed)",
+            window.draft,
+            f"Detail: {window.draft_detail}" if window.draft_detail else "",
         )
-
-    @cached_property
-    def _texts(self) -> Texts:
-        from wakebook.recall.texts import Texts
-
-        return Texts()
-
-    def _passages(self, message: str, kind: str) -> Passages:
-        from wakebook.recall.recalled import MOST
-        from wakebook.recall.slot import PUBLIC
-
-        query = Query(text=message, categories=PUBLIC if kind == "group" else ())
-        found = self._opened.index.passages(query, clock.now(), MOST)
-        if kind == "main":
-            return found
-        # MEMORY.md may live elsewhere, mounted homes have notes of every kind, and a handoff is
-        # from one main session to the next
-        memory = self._opened.memory_file()
-        inside = memory.is_relative_to(self._home.root)
-        own = self._home.relative(memory) if inside else "/"
-        private = ("/", "knowledge/memory/", own)
-        return found._replace(
-            found=[
-                one
-                for one in found.found
-                if not one.path.startswith(private) and one.row.type != "handoff"
-            ]
-        )
-
-    def _handoffs(self) -> list[Handoff]:
-        """What sessions have left behind. Cached until something changes, as `wake` is."""
-        from wakebook.recall.wake import Handoff, handoffs
-
-        root = str(self._home.root)
-        kept = cache.read(root, HANDOFFS)
-        if kept is not None:
-            with suppress(ValueError, TypeError):
-                return [Handoff(*one) for one in json.loads(kept)]
-        key = cache.key(root)
-        found = handoffs(self._opened.chains(), self._opened.state().sessions.values())
-        with suppress(OSError):  # a read-only home still answers, only slower
-            self._home.replace(self._home.cache / HANDOFFS, f"{key}\n{json.dumps(found)}")
-        return found
-
-
-def _smaller(done: Context, budget: int, characters: int) -> int:
-    """A budget whose text should fit. Raises WakebookError if none can."""
-    fits = 0.95 * characters / len(done.text)
-    return int(min(done.tokens * 1.1, budget) * fits)  # `check` says when nothing fits
-
-
-def _slots(names: Sequence[str]) -> frozenset[str]:
-    from wakebook.base.config import SLOTS
-
-    for name in names:
-        if name not in SLOTS:
-            raise WakebookError(f"{name!r} is no slot of a context: {', '.join(SLOTS)}.")
-    return frozenset(names)
+        if line
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from wakebook.base.errors import NotFound
 from wakebook.history.past import needed
-from wakebook.recall.wake import wake
+from wakebook.recall.turn import wake
 
 if TYPE_CHECKING:
     from wakebook.base.home import Home

@@ -10,7 +10,7 @@ from wakebook import Memory
 from wakebook.base.config import Config
 from wakebook.recall.topics.activation import Activator
 from wakebook.recall.topics.topic import BadTopic, Read, Topic, Trigger, parse
-from wakebook.recall.topics.triggers import Said, Spoken, Triggers
+from wakebook.recall.topics.triggers import Remark, Spoken, Triggers
 
 BODY = "# Release\n\nTag the version, then publish the changelog.\n"
 NAME = "topics/x.md"
@@ -59,7 +59,7 @@ def matches(
 ) -> bool:
     """Whether a trigger matches what was said."""
     triggers = Triggers([topic("t", one)], direction)
-    return bool(triggers.match(Spoken(Said(said, direction, tuple(paths)))))
+    return bool(triggers.match(Spoken(Remark(said, direction, tuple(paths)))))
 
 
 def activator(*topics: Topic) -> Activator:

@@ -11,10 +11,9 @@ from tests.recall.topics.making import activator, equip, text, topic, trigger
 from wakebook import Memory
 from wakebook.base import clock
 from wakebook.base.config import Topics as Settings
-from wakebook.recall.topics.activation import NOTED, SURE, Verdict, settle, verdict
-from wakebook.recall.topics.gate import Answer
+from wakebook.recall.topics.activation import NOTED, SURE, Answer, Verdict, settle, verdict
 from wakebook.recall.topics.topic import Topic, Trigger
-from wakebook.recall.topics.triggers import Said
+from wakebook.recall.topics.triggers import Remark
 
 SETTINGS = Settings()
 LEAST, STRICT = SETTINGS.similarity_threshold, SETTINGS.strict_threshold
@@ -175,7 +174,7 @@ def test_without_an_answer_the_strict_threshold_decides(score: float, enough: bo
 # --- the whole way -----------------------------------------------------------------------
 
 
-def told(*topics: Topic, said: Said) -> dict[str, bool]:
+def told(*topics: Topic, said: Remark) -> dict[str, bool]:
     found = activator(*topics).activate(said, SETTINGS, None, clock.now())
     return {one.topic.name: one.decision.activated for one in found}
 
@@ -190,25 +189,25 @@ PALE: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("one", "said"),
     [
-        (trigger("glob", "*.py"), Said("hm", paths=("a.py",))),
-        (trigger("url", "x.example"), Said("hm https://x.example/a")),
-        (trigger("mention", "Zebulon"), Said("hm, Zebulon")),
-        (trigger("code", "rust"), Said("hm\n```rs\nx\n```")),
-        (trigger("language", "ja"), Said("これは何ですか")),
+        (trigger("glob", "*.py"), Remark("hm", paths=("a.py",))),
+        (trigger("url", "x.example"), Remark("hm https://x.example/a")),
+        (trigger("mention", "Zebulon"), Remark("hm, Zebulon")),
+        (trigger("code", "rust"), Remark("hm\n```rs\nx\n```")),
+        (trigger("language", "ja"), Remark("これは何ですか")),
     ],
 )
-def test_what_speaks_for_itself_need_not_be_alike(one: Trigger, said: Said) -> None:
+def test_what_speaks_for_itself_need_not_be_alike(one: Trigger, said: Remark) -> None:
     assert told(topic("x", one, activation="auto", **PALE), said=said) == {"x": True}
 
 
 @pytest.mark.parametrize(
     ("one", "said"),
     [
-        (trigger("pattern", "quux"), Said("the quux of the zorb plinth glimmers")),
-        (trigger("urgency"), Said("urgent: the zorb plinth glimmers")),
+        (trigger("pattern", "quux"), Remark("the quux of the zorb plinth glimmers")),
+        (trigger("urgency"), Remark("urgent: the zorb plinth glimmers")),
     ],
 )
-def test_words_may_be_meant_otherwise(one: Trigger, said: Said) -> None:
+def test_words_may_be_meant_otherwise(one: Trigger, said: Remark) -> None:
     found = activator(topic("x", one, activation="auto", **PALE)).activate(
         said, Settings(similarity_threshold=0.9), None, clock.now()
     )
@@ -219,16 +218,16 @@ def test_words_may_be_meant_otherwise(one: Trigger, said: Said) -> None:
 
 def test_a_sure_trigger_counts_as_half_alike() -> None:
     sure = topic("x", trigger("glob", "*.py"), activation="auto", **PALE)
-    (one,) = activator(sure).activate(Said("hm", paths=("a.py",)), SETTINGS, None, clock.now())
+    (one,) = activator(sure).activate(Remark("hm", paths=("a.py",)), SETTINGS, None, clock.now())
     assert one.decision.similarity == SURE == 0.5
     picky = topic("x", trigger("glob", "*.py"), activation="auto", threshold=0.51, **PALE)
-    assert told(picky, said=Said("hm", paths=("a.py",))) == {"x": False}
+    assert told(picky, said=Remark("hm", paths=("a.py",))) == {"x": False}
 
 
 def test_a_decision_says_everything() -> None:
     one = topic("x", trigger("keyword", "changelog"), trigger("pattern", "tag"), priority="high")
     (found,) = activator(one).activate(
-        Said("tag it and publish the changelog"), SETTINGS, None, clock.now(), "s1"
+        Remark("tag it and publish the changelog"), SETTINGS, None, clock.now(), "s1"
     )
     decision = found.decision
     assert (decision.topic, decision.activated, decision.direction) == ("x", True, "input")
@@ -242,7 +241,7 @@ def test_a_decision_says_everything() -> None:
 
 def test_topics_that_were_never_in_question_are_not_spoken_of() -> None:
     far = topic("far", trigger("keyword", "zorb"), title="", description="", body="glimmer plinth")
-    found = activator(far).activate(Said("the night train"), SETTINGS, None, clock.now())
+    found = activator(far).activate(Remark("the night train"), SETTINGS, None, clock.now())
     assert all(one.decision.similarity >= NOTED for one in found)
     assert not any(one.decision.activated for one in found)
 
@@ -250,10 +249,10 @@ def test_topics_that_were_never_in_question_are_not_spoken_of() -> None:
 def test_the_agents_words_are_not_compared() -> None:
     one = topic("x", trigger("keyword", "zorb", scope="output"), activation="auto")
     said = "tag the version, then publish the changelog"
-    assert told(one, said=Said(said, "output")) == {}
-    assert told(one, said=Said(said)) == {"x": True}
-    assert told(one, said=Said("a zorb", "output")) == {"x": True}
-    assert told(one, said=Said("a zorb")).get("x", False) is False
+    assert told(one, said=Remark(said, "output")) == {}
+    assert told(one, said=Remark(said)) == {"x": True}
+    assert told(one, said=Remark("a zorb", "output")) == {"x": True}
+    assert told(one, said=Remark("a zorb")).get("x", False) is False
 
 
 def test_the_activated_first_then_the_more_important() -> None:
@@ -265,7 +264,7 @@ def test_the_activated_first_then_the_more_important() -> None:
         topic("d", trigger("mention", "otter"), priority="low", **kind),
         topic("e", trigger("keyword", "otter"), priority="high", **kind),
     ]
-    found = told(*topics, said=Said("the otter"))
+    found = told(*topics, said=Remark("the otter"))
     assert list(found) == ["b", "e", "d", "a", "c"] or list(found) == ["b", "e", "a", "d", "c"]
     assert list(found.values()) == [True, True, True, True, False]
 

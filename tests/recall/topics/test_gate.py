@@ -17,8 +17,8 @@ from wakebook import Memory
 from wakebook.base.config import Topics
 from wakebook.base.home import Home
 from wakebook.models.transport import Patience
-from wakebook.recall.topics import gate as gates
-from wakebook.recall.topics.gate import Answer, Gate
+from wakebook.recall.topics import activation as gates
+from wakebook.recall.topics.activation import Answer, Gate
 
 RELEASE = topic("release")
 SAID = "the release of a film"

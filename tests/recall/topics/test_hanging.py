@@ -13,8 +13,7 @@ import pytest
 from tests.recall.topics.making import activator, topic, trigger
 from wakebook.recall.topics import activation as similarity
 from wakebook.recall.topics import speech
-from wakebook.recall.topics.expressions import Set
-from wakebook.recall.topics.triggers import Said
+from wakebook.recall.topics.triggers import Expressions, Remark
 
 LONG = 100_000
 OTHERS = 20_000  # of texts that took no longer than they should
@@ -85,7 +84,7 @@ PIECES = {
 def test_long_messages(name: str) -> None:
     length, piece = LONG if name in SLOW else OTHERS, PIECES[name]
     said = (piece * length)[:length]
-    matched, scores = ALL.candidates(Said(said, paths=(said,)))
+    matched, scores = ALL.candidates(Remark(said, paths=(said,)))
     assert {one.topic for one in matched} <= {"all"}
     assert set(scores) <= {"all"}
 
@@ -113,7 +112,7 @@ def test_long_messages(name: str) -> None:
     ids=lambda said: repr(said[:12]),
 )
 def test_long_messages_that_begin_well(said: str) -> None:
-    ALL.candidates(Said(said))
+    ALL.candidates(Remark(said))
     assert isinstance(speech.urgent(said), bool)
     assert isinstance(speech.code(said), frozenset)
 
@@ -140,7 +139,7 @@ def test_long_topics() -> None:
     ],
 )
 def test_patterns_that_are_known_to_hang(pattern: str) -> None:
-    found = Set([pattern, "otter"])
+    found = Expressions([pattern, "otter"])
     assert found.match("a" * LONG + " otter!") in ([0, 1], [1])
     assert 1 in found.match(("a " * (LONG // 2)) + "otter")
 
@@ -150,4 +149,4 @@ def test_many_large_patterns_on_a_long_message() -> None:
     said = "".join(chance.choices("ab", k=LONG))
     patterns = [rf"[ab]*a[ab]{{200}}c{number}" for number in range(10)]
     one = topic("large", *(trigger("pattern", pattern) for pattern in patterns))
-    assert activator(one).candidates(Said(f"otter {said}"))[0] == []
+    assert activator(one).candidates(Remark(f"otter {said}"))[0] == []

@@ -6,7 +6,7 @@ import pytest
 
 from tests.recall.topics.making import matches, topic, trigger
 from wakebook.recall.topics import triggers
-from wakebook.recall.topics.triggers import Said, Spoken, Triggers
+from wakebook.recall.topics.triggers import Remark, Spoken, Triggers
 
 # --- patterns ----------------------------------------------------------------------------
 
@@ -323,7 +323,7 @@ def test_every_trigger_once_and_topics_in_order() -> None:
         topic("a", trigger("mention", "Mira")),
         topic("c", trigger("pattern", "heron"), trigger("pattern", "otter")),
     ]
-    found = Triggers(topics, "input").match(Spoken(Said("otter otters, badger, Mira")))
+    found = Triggers(topics, "input").match(Spoken(Remark("otter otters, badger, Mira")))
     assert [(one.topic, one.trigger.label) for one in found] == [
         ("b", "pattern otter|badger"),
         ("b", "keyword otter, otters"),

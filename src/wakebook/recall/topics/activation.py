@@ -12,25 +12,36 @@ model can be asked, the same stricter likeness stands in for it.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
+from functools import cached_property
 from math import log, sqrt
 from operator import mul
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from wakebook.base import clock
 from wakebook.base.config import Topics as Settings
+from wakebook.base.errors import ModelError
+from wakebook.base.home import Home
 from wakebook.base.text import whole
+from wakebook.capture.clean import redact
+from wakebook.models import prompt
 from wakebook.models.builtin import Builtin
-from wakebook.recall.topics.gate import Answer, Gate
+from wakebook.models.chat import Models
 from wakebook.recall.topics.topic import Read, Topic, Trigger
-from wakebook.recall.topics.triggers import LONGEST, Matched, Said, Spoken, Triggers
+from wakebook.recall.topics.triggers import LONGEST, Matched, Remark, Spoken, Triggers
 from wakebook.store import words
 from wakebook.store.words import STOP_WORDS, WEAK_WORDS
+
+if TYPE_CHECKING:
+    from wakebook.opened import Opened
 
 # of gated topics whose trigger matches: so alike that no gate is needed, and alike enough to ask
 BYPASS = {"high": 0.3}
@@ -38,6 +49,10 @@ ASK = {"high": 0.0, "medium": 0.2, "low": 0.3}
 WORDS = ("pattern", "keyword", "urgency")  # triggers whose words may be meant otherwise
 SURE = 0.5  # as alike as a topic counts whose trigger speaks for itself
 NOTED = 0.15  # a topic that is less alike, and has no trigger, was never in question
+MESSAGE = 500  # characters of a message that the gate is shown
+DESCRIPTION = 200
+KEPT = 500  # answers of the gate
+GATES = "gates.json"  # in the cache
 
 
 class Verdict(NamedTuple):
@@ -120,15 +135,15 @@ class Activator:
         }
         self._similarity = Similarity(read.topics)
 
-    def matched(self, said: Said) -> list[Matched]:
+    def matched(self, said: Remark) -> list[Matched]:
         """Tier 1."""
         return self._triggers[said.direction].match(Spoken(said))
 
-    def likeness(self, said: Said) -> dict[str, float]:
+    def likeness(self, said: Remark) -> dict[str, float]:
         """Tier 2."""
         return self._similarity.scores(whole(said.text[:LONGEST]))
 
-    def candidates(self, said: Said) -> tuple[list[Matched], dict[str, float]]:
+    def candidates(self, said: Remark) -> tuple[list[Matched], dict[str, float]]:
         """Tiers 1 and 2."""
         matched = self.matched(said)
         scores = self.likeness(said)
@@ -138,7 +153,7 @@ class Activator:
         return matched, scores
 
     def activate(
-        self, said: Said, settings: Settings, gate: Gate | None, now: datetime, session: str = ""
+        self, said: Remark, settings: Settings, gate: Gate | None, now: datetime, session: str = ""
     ) -> list[Activation]:
         """Every topic that was in question, with what was decided; the activated ones first."""
         matched, scores = self.candidates(said)
@@ -185,7 +200,7 @@ class Activator:
             found.append(Activation(topic, decision, tuple(triggers.get(name, ()))))
         return sorted(found, key=_order)
 
-    def _asked(self, said: Said, names: Sequence[str], gate: Gate | None) -> dict[str, Answer]:
+    def _asked(self, said: Remark, names: Sequence[str], gate: Gate | None) -> dict[str, Answer]:
         if not names or gate is None or not gate.there:
             return {name: Answer(None, "no model") for name in names}
         message = said.text if said.text.strip() else f"Files: {', '.join(said.paths)}"
@@ -212,9 +227,7 @@ def _order(one: Activation) -> tuple[bool, int, float, str]:
     return not decision.activated, -one.topic.rank, -decision.similarity, one.topic.name
 
 
-# -----------------------------------------------------------------------------
-# Similarity: tier 2. How much a message is like what a topic says. No model is asked.
-#
+# --- tier 2: how much a message is like what a topic says; no model is asked ----------------
 # Two measures, each from 0 to 1, of which either can speak for a topic. By words: the cosine of
 # TF-IDF vectors of stems, of the part of the topic that fits best (what it is about, and each of
 # its sections), so that a long playbook is no less like a message than a short one. By meaning:
@@ -316,3 +329,124 @@ def _counted(text: str, most: int | None = None) -> dict[str, float]:
     common = STOP_WORDS.get(language, frozenset())
     kept: Iterable[str] = (token for token in tokens if token not in common)
     return dict(Counter(words.plain(term) for term in words.terms(kept, language) if term))
+
+
+# --- tier 3: a cheap model says whether a topic helps with a message -------------------------
+# The same question about the same topic is asked once; the last answers are kept in the cache. A
+# model that fails, or takes too long, has no say.
+
+
+class Answer(NamedTuple):
+    yes: bool | None  # None: nobody answered
+    said: str  # how it came about, for people
+
+
+class Gate:
+    def __init__(self, home: Home, models: Models, seconds: int) -> None:
+        self._seconds = seconds  # for all of them together
+        self._home = home
+        self._models = models
+        self._kept: dict[str, bool] | None = None
+
+    @cached_property
+    def _prompt(self) -> str:
+        """The prompt with its version: to another question there is another answer."""
+        try:
+            return prompt.load("gate", self._home, {"message", "playbook"}).label
+        except ModelError:
+            return ""
+
+    @property
+    def there(self) -> bool:
+        """Whether there is a model to ask."""
+        return self._models.has("gate")
+
+    def ask(self, message: str, topics: Sequence[Topic]) -> dict[str, Answer]:
+        """What the model says about each topic. Those that it has to think about, at once."""
+        kept = self._answers()
+        keys = {topic.name: self._key(message, topic) for topic in topics}
+        found = {
+            name: Answer(kept[key], f"{_word(kept[key])} (asked before)")
+            for name, key in keys.items()
+            if key in kept
+        }
+        waiting = [topic for topic in topics if topic.name not in found]
+        if not waiting:
+            return found
+        asked = self._all(message, waiting)
+        news = {keys[name]: one.yes for name, one in asked.items() if one.yes is not None}
+        if news:
+            self._keep(news)
+        return found | asked
+
+    def _all(self, message: str, topics: Sequence[Topic]) -> dict[str, Answer]:
+        from concurrent.futures import ThreadPoolExecutor, wait
+
+        pool = ThreadPoolExecutor(min(len(topics), self._models.concurrency))
+        asked = {topic.name: pool.submit(self._one, message, topic) for topic in topics}
+        done, _ = wait(asked.values(), timeout=self._seconds)
+        pool.shutdown(wait=False, cancel_futures=True)
+        slow = Answer(None, f"no answer: it took longer than {self._seconds} s")
+        if len(done) < len(asked):
+            self._home.trace("failure", where="gate", error=slow.said)
+        return {name: one.result() if one in done else slow for name, one in asked.items()}
+
+    def _one(self, message: str, topic: Topic) -> Answer:
+        try:
+            said = self._models.begin(
+                "gate",
+                message=_shown(message),
+                playbook=f"{topic.name}: {topic.about[:DESCRIPTION]}",
+            )
+        except ModelError as error:
+            return Answer(None, f"no answer: {error}")
+        word = "".join(char if char.isalpha() else " " for char in said).upper().split()[:1]
+        if word not in (["YES"], ["NO"]):
+            problem = f"neither YES nor NO: {said[:40]!r}"
+            self._home.trace("failure", where="gate", error=f"{topic.name}: {problem}")
+            return Answer(None, problem)
+        return Answer(word == ["YES"], word[0])
+
+    def _key(self, message: str, topic: Topic) -> str:
+        parts = (
+            self._models.name("cheap"),
+            self._prompt,
+            message[:MESSAGE],
+            topic.name,
+            topic.about[:DESCRIPTION],
+        )
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:24]
+
+    def _answers(self) -> dict[str, bool]:
+        if self._kept is None:
+            self._kept = {}
+            with suppress(OSError, ValueError):
+                read = json.loads((self._home.cache / GATES).read_bytes())
+                if isinstance(read, dict):
+                    self._kept = {key: value is True for key, value in read.items()}
+        return self._kept
+
+    def _keep(self, news: dict[str, bool]) -> None:
+        kept = self._answers()
+        kept.update(news)
+        for old in list(kept)[: max(0, len(kept) - KEPT)]:
+            kept.pop(old, None)
+        with suppress(OSError):  # a full disk: it is asked again
+            self._home.replace(self._home.cache / GATES, json.dumps(kept))
+
+
+def _word(yes: bool) -> str:
+    return "YES" if yes else "NO"
+
+
+def _shown(message: str) -> str:
+    """What the model gets of a message: its beginning, without secrets."""
+    return redact(message[: 20 * MESSAGE])[0][:MESSAGE]
+
+
+def quick_gate(opened: Opened) -> Gate:
+    """Asks the cheap model, and not for long: an agent waits."""
+    config = opened.config
+    seconds = config.topics.gate_seconds
+    settings = config.models.with_(timeout_seconds=seconds, attempts=1)
+    return Gate(opened.home, opened.models_with(config.with_(models=settings)), seconds)

@@ -5,31 +5,41 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
 
 from wakebook.base import clock
-from wakebook.base.errors import NotFound, WakebookError
+from wakebook.base.errors import Locked, NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.base.text import printable, whole
 from wakebook.capture.clean import redact
-from wakebook.opened import Opened
-from wakebook.recall.topics import decisions, fired
-from wakebook.recall.topics.activation import Activation, Activator, Decision
-from wakebook.recall.topics.fired import PAYLOAD, Fired
-from wakebook.recall.topics.gate import Gate, quick_gate
+from wakebook.recall.topics import decisions
+from wakebook.recall.topics.activation import Activation, Activator, Decision, Gate, quick_gate
 from wakebook.recall.topics.topic import FOLDER, UNFILLED, Read, Topic, TopicFiles, Trigger
-from wakebook.recall.topics.triggers import Said
+from wakebook.recall.topics.triggers import Remark
+from wakebook.recall.turn import Sessions
+
+if TYPE_CHECKING:
+    from wakebook.opened import Opened
+
+WAITING = "fired.json"
+MOST = 100  # that wait, at most; the oldest go first
+PAYLOAD = 4000  # characters
+LOCK_SECONDS = 1.0
+CLAIM = timedelta(minutes=1)
 
 
 class Book:
-    def __init__(self, opened: Opened, own: Callable[[str], str]) -> None:
-        """`own` gives a session's own id."""
+    def __init__(self, opened: Opened) -> None:
         self._opened = opened
         self._home = opened.home
-        self._settings = opened.config.topics
-        self._own = own
         self._files = TopicFiles(opened.home)
+        self._sessions = Sessions(opened)
         self._activator: Activator | None = None
 
     @cached_property
@@ -60,18 +70,20 @@ class Book:
     ) -> list[Activation]:
         """What a message would activate, and why. Nothing is traced."""
         self._home.require()
-        return self._activated(Said(message, direction, tuple(paths)))
+        return self._activated(Remark(message, direction, tuple(paths)))
 
-    def _activated(self, said: Said, session: str = "") -> list[Activation]:
+    def _activated(self, said: Remark, session: str = "") -> list[Activation]:
         if not said.text.strip() and not said.paths:
             return []
         read = self.read()
         activator = self._activator
         if activator is None or activator.read is not read:
             activator = self._activator = Activator(read)
-        return activator.activate(said, self._settings, self._gate, clock.now(), session)
+        return activator.activate(
+            said, self._opened.config.topics, self._gate, clock.now(), session
+        )
 
-    def activate(self, said: Said, session: str = "") -> list[Activation]:
+    def activate(self, said: Remark, session: str = "") -> list[Activation]:
         """What is activated, and why, written down."""
         return decisions.trace(self._home, self._activated(said, session), said.text)
 
@@ -81,8 +93,8 @@ class Book:
         """Look at what the agent itself has said: a topic that corrects it waits for its next
         turn, if its session is known."""
         self._home.require()
-        session = self._own(session)
-        found = self.activate(Said(output, "output", tuple(paths)), session)
+        session = self._sessions.id_of(session)
+        found = self.activate(Remark(output, "output", tuple(paths)), session)
         if not session:  # whose next turn would it be?
             return [one.decision for one in found]
         self._add(
@@ -105,7 +117,7 @@ class Book:
     ) -> list[Fired]:
         """A webhook has sent something: topics that wait for it come with the next turn."""
         self._home.require()
-        own = self._own(session)
+        own = self._sessions.id_of(session)
 
         def meant(trigger: Trigger) -> bool:
             return (
@@ -137,7 +149,7 @@ class Book:
                     topic=self.get(name).name,
                     why="fired by hand",
                     at=clock.now(),
-                    session=self._own(session),
+                    session=self._sessions.id_of(session),
                     payload=_kept(payload),
                 )
             ]
@@ -154,7 +166,7 @@ class Book:
 
     def _add(self, news: Iterable[Fired]) -> list[Fired]:
         found = list(news)
-        fired.add(self._home, found, clock.now(), self._settings.fired_hours)
+        add(self._home, found, clock.now(), self._opened.config.topics.fired_hours)
         return found
 
     # --- waiting -------------------------------------------------------------------------
@@ -162,7 +174,7 @@ class Book:
     def waiting(self) -> list[Fired]:
         """Topics that were fired and wait for a turn."""
         self._home.require()
-        return fired.waiting(self._home, clock.now(), self._settings.fired_hours)
+        return waiting_in(self._home, clock.now(), self._opened.config.topics.fired_hours)
 
     def peek(self, session: str, kind: str) -> list[Fired]:
         """What a turn of this session would be told."""
@@ -170,11 +182,11 @@ class Book:
 
     def claim(self, session: str, kind: str) -> list[Fired]:
         """What this turn of a session tells; `settle` says afterwards what it has told."""
-        hours = self._settings.fired_hours
-        return fired.claim(self._home, lambda one: _meets(one, session, kind), clock.now(), hours)
+        hours = self._opened.config.topics.fired_hours
+        return claim(self._home, lambda one: _meets(one, session, kind), clock.now(), hours)
 
     def settle(self, claimed: Sequence[Fired], told: Sequence[Fired]) -> None:
-        fired.settle(self._home, claimed, told, clock.now(), self._settings.fired_hours)
+        settle(self._home, claimed, told, clock.now(), self._opened.config.topics.fired_hours)
 
     # --- decisions -----------------------------------------------------------------------
 
@@ -212,8 +224,110 @@ def _kept(payload: str) -> str:
     return redact(shown)[0][:PAYLOAD].strip()
 
 
-# -----------------------------------------------------------------------------
-# Template: a new topic file, with what it may say.
+# --- topics that wait for the next turn ---------------------------------------------------
+# A webhook, a schedule, or something that the agent itself has said fires a topic; the next context
+# of that session (or of any main session, if none is named) brings it to the agent, once. A turn
+# claims what it tells before it tells it; a claim whose turn was killed ends after a minute.
+
+
+class Fired(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    topic: str
+    why: str
+    at: Annotated[datetime, msgspec.Meta(tz=True)]
+    session: str = ""  # empty: any main session
+    hint: str = ""
+    payload: str = ""
+    claimed: Annotated[datetime, msgspec.Meta(tz=True)] | None = None  # by a turn, since then
+
+    def meets(self, session: str) -> bool:
+        return self.session in ("", session)
+
+
+def waiting_in(home: Home, now: datetime, hours: int) -> list[Fired]:
+    """All that wait, oldest first. What has waited too long is left out."""
+    path = home.root / WAITING
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=list[Fired])
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        with suppress(OSError):
+            home.trace("failure", where=WAITING, error=str(error))
+        return []
+    except msgspec.DecodeError as error:
+        with suppress(OSError):
+            path.replace(path.with_suffix(".broken"))  # or it would be told at every turn
+            home.trace("failure", where=WAITING, error=f"{error}: it is kept as fired.broken")
+        return []
+    return [one for one in found if now - one.at < timedelta(hours=hours)]
+
+
+def add(home: Home, news: Sequence[Fired], now: datetime, hours: int) -> None:
+    """The same thing waits once."""
+    if not news:
+        return
+    with home.locked():
+        same = set(map(_same, news))
+        before = [one for one in waiting_in(home, now, hours) if _same(one) not in same]
+        _write(home, [*before, *news][-MOST:])
+
+
+def _same(one: Fired) -> tuple[str, ...]:
+    return one.topic, one.why, one.session, one.payload, one.hint
+
+
+def claim(home: Home, wanted: Callable[[Fired], bool], now: datetime, hours: int) -> list[Fired]:
+    """What this turn may tell: nobody else will, for a minute. Nothing if nobody may write."""
+    if not any(wanted(one) and _free(one, now) for one in waiting_in(home, now, hours)):
+        return []
+    try:
+        with home.locked(LOCK_SECONDS):
+            all_ = waiting_in(home, now, hours)
+            mine = [wanted(one) and _free(one, now) for one in all_]
+            claimed = [
+                msgspec.structs.replace(one, claimed=now) if own else one
+                for one, own in zip(all_, mine, strict=True)
+            ]
+            _write(home, claimed)
+            return [one for one, own in zip(claimed, mine, strict=True) if own]
+    except (Locked, OSError):
+        return []
+
+
+def _free(one: Fired, now: datetime) -> bool:
+    return one.claimed is None or not timedelta() <= now - one.claimed < CLAIM
+
+
+def settle(
+    home: Home, claimed: Sequence[Fired], told: Sequence[Fired], now: datetime, hours: int
+) -> None:
+    """What was told waits no longer; what was claimed and not told waits on."""
+    if not claimed:
+        return
+    ours, gone = set(map(_same, claimed)), set(map(_same, told))
+    try:
+        with home.locked(LOCK_SECONDS):
+            _write(
+                home,
+                [
+                    msgspec.structs.replace(one, claimed=None) if _same(one) in ours else one
+                    for one in waiting_in(home, now, hours)
+                    if _same(one) not in gone
+                ],
+            )
+    except (Locked, OSError) as error:
+        with suppress(OSError):
+            home.trace("failure", where=WAITING, error=f"{error} It may be told again.")
+
+
+def _write(home: Home, found: Sequence[Fired]) -> None:
+    if found:
+        home.replace(home.root / WAITING, msgspec.json.encode(found) + b"\n")
+    else:
+        (home.root / WAITING).unlink(missing_ok=True)
+
+
+# --- a new topic file, with what it may say ------------------------------------------------
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*(?:/[a-z0-9][a-z0-9-]*)*")
 _TEXT = """---

@@ -16,7 +16,7 @@ import msgspec
 from wakebook.base import markdown
 from wakebook.base.home import Home
 from wakebook.base.text import whole
-from wakebook.recall.topics import expressions
+from wakebook.recall.topics import triggers
 
 TYPES = (
     "pattern",
@@ -285,10 +285,10 @@ def _trigger(value: Any) -> Trigger:
         raise _Wrong("a webhook trigger needs `source`.", "type")
     if kind == "cron" and not trigger.schedule:
         raise _Wrong('a cron trigger needs `schedule`, like "0 8 * * *".', "type")
-    if problem := expressions.bad_schedule(trigger.schedule) if kind == "cron" else "":
+    if problem := triggers.bad_schedule(trigger.schedule) if kind == "cron" else "":
         raise _Wrong(problem, "schedule")
     for number, text in enumerate(match):
-        if problem := expressions.problem(kind, text):
+        if problem := triggers.problem(kind, text):
             raise _Wrong(problem, "match", number)
     return trigger
 
