@@ -145,7 +145,7 @@ _TABLE = (
          ), long=True),
     Verb("audit", "Account for every session of every host.", "accounts: [learn.account.Account]",
          lambda m, a: m.audit(), {}),
-    Verb("brief", "Write the briefing into MEMORY.md.", "notes.brief.Brief",
+    Verb("brief", "Write the briefing into MEMORY.md.", "notes.briefing.Brief",
          lambda m, a: m.notes.brief(ask=a.ask),
          _asks(ask=(bool, True)),  # a model, if there is one
          long=True),

@@ -346,9 +346,12 @@ def test_after_a_kill_a_line_that_was_deleted_stays_deleted(memory: Memory, vaul
     memory.notes.obsidian(vault)
     for text in ("Petra paints", "Petra sails"):
         memory.remember(text, subject="petra")
-    page = note(vault, "Petra Project")
+    page, start = note(vault, "Petra Project"), vault.with_name("start")
+    shutil.copytree(vault, start)
     step = 1
     while not page.exists():  # the first step after which the page is there, and no record of it
+        shutil.rmtree(vault)
+        shutil.copytree(start, vault)
         assert run_and_die(lambda: Memory(memory.home.root).notes.obsidian(vault), step)
         step += 1
     assert json.loads((vault / ".wakebook" / "vault.json").read_text())["writing"]

@@ -17,7 +17,8 @@ from wakebook import Memory
 from wakebook.base import markdown
 from wakebook.log.entry import Entry
 from wakebook.notes.book import NOTHING
-from wakebook.notes.item import Line
+from wakebook.notes.item import NoteLine
+from wakebook.notes.why import made_lines
 from wakebook.upkeep.jobs import Ran
 
 SETTINGS = """
@@ -313,15 +314,15 @@ def no_note_is_gone(diary: Diary) -> None:
         assert there & {name, renamed, f"merged/{name}"}, path
 
 
-def generated(diary: Diary) -> Iterator[tuple[str, Line]]:
+def generated(diary: Diary) -> Iterator[tuple[str, NoteLine]]:
     """Every generated line of the notes, as FILE:LINE, with what it is made from."""
-    behind = diary.memory.notes._behind()
-    with behind.book() as book:
+    notes = diary.memory.notes
+    with notes.book(diary.memory.opened.now()) as book:
         for path, block in diary.blocks():
             name = path.relative_to(diary.root).as_posix()
             if name.startswith("archive/merged/"):
                 continue
-            made = behind.lines(book, path, block.name)
+            made = made_lines(notes, book, path, block.name)
             assert tuple(line.text for line in made) == block.lines, (name, block.name)
             for number, line in enumerate(made, block.first):
                 yield f"{name}:{number}", line

@@ -29,7 +29,8 @@ def said(days_ago: float, content: str, type_: str = "fact", **fields: object) -
 
 
 def lines(*entries: Entry, **settings: int) -> list[str]:
-    return briefing(resolve(entries), Registry(), NOW, Briefing(**settings))
+    made = briefing(resolve(entries), Registry(), NOW, Briefing(**settings))
+    return [line.text for line in made]
 
 
 def section(text: list[str], name: str) -> list[str]:

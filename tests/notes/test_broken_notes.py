@@ -12,7 +12,7 @@ from tests.crash import run_and_die
 from tests.notes.test_write import edit, note, plain, quiet, tell, tree
 from wakebook import Memory
 from wakebook.base import markdown
-from wakebook.notes.rename import rename
+from wakebook.notes.moves import rename
 
 __all__ = ["plain"]  # the fixture
 

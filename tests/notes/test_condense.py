@@ -17,9 +17,8 @@ from tests.server import Chat, ModelServer, Say, Status
 from wakebook.base.errors import BadModelOutput, WakebookError
 from wakebook.base.home import Home
 from wakebook.models.chat import Models
-from wakebook.notes import condensed
 from wakebook.notes.condense import Cap, Refused, condense
-from wakebook.notes.condensed import Kept, Rewrite
+from wakebook.notes.condensed import NAME, Condensed, CondensedLine, applied, load, save
 from wakebook.notes.item import Item
 
 PLENTY = Cap(lines=100)
@@ -30,17 +29,17 @@ def item(identity: str, text: str, section: str = "Facts", days: float = 0, **mo
     return Item(section=section, text=text, ids=(identity,), at=at, **more)
 
 
-def by_rules(*items: Item, cap: Cap = PLENTY) -> Rewrite:
+def by_rules(*items: Item, cap: Cap = PLENTY) -> Condensed:
     return condense(items, cap, "Be brief.", NOW)
 
 
-def ids(rewrite: Rewrite) -> list[tuple[str, ...]]:
+def ids(rewrite: Condensed) -> list[tuple[str, ...]]:
     return [line.ids for line in rewrite.lines]
 
 
 def texts(*items: Item, cap: Cap = PLENTY) -> list[str]:
     """What rules tell of some items."""
-    return [one.text for one in condensed.apply(items, by_rules(*items, cap=cap))]
+    return [one.text for one in applied(items, by_rules(*items, cap=cap))]
 
 
 BOATS = (
@@ -84,7 +83,7 @@ def test_an_item_that_fits_already_is_told_as_it_was() -> None:
     rewrite = by_rules(*items)
     assert (rewrite.by, rewrite.at, rewrite.dropped) == ("rules", NOW, ())
     assert all(line.text == "" for line in rewrite.lines)
-    assert condensed.apply(items, rewrite) == items
+    assert applied(items, rewrite) == items
 
 
 # --- by rules --------------------------------------------------------------------------------
@@ -132,7 +131,7 @@ def test_what_says_the_same_becomes_one_in_the_newest_words() -> None:
     for order in ((old, new), (new, old)):
         rewrite = by_rules(*order)
         assert ids(rewrite) == [("new", "old")] and rewrite.dropped == ()
-        [one] = condensed.apply(order, rewrite)
+        [one] = applied(order, rewrite)
         assert (one.text, one.ids, one.at) == (REPEATED[1], ("new", "old"), NOW)
         assert one.rewritten
 
@@ -188,12 +187,13 @@ def test_two_headings_may_say_the_same() -> None:
 # --- how a rewrite goes on holding -----------------------------------------------------------
 
 
-def merged(*names: str, text: str = "Both boats are fine") -> Rewrite:
-    return Rewrite(at=NOW, by="m condense/1", lines=(Kept(names, text, "Facts"),), dropped=("x",))
+def merged(*names: str, text: str = "Both boats are fine") -> Condensed:
+    lines = (CondensedLine(names, text, "Facts"),)
+    return Condensed(at=NOW, by="m condense/1", lines=lines, dropped=("x",))
 
 
-def told_texts(items: list[Item], rewrite: Rewrite) -> list[str]:
-    return [one.text for one in condensed.apply(items, rewrite)]
+def told_texts(items: list[Item], rewrite: Condensed) -> list[str]:
+    return [one.text for one in applied(items, rewrite)]
 
 
 def test_what_came_later_is_told_besides() -> None:
@@ -212,16 +212,16 @@ def test_what_was_left_out_and_is_open_now_comes_back() -> None:
 
 def test_a_merged_item_is_as_new_heavy_and_open_as_the_most_of_its_parts() -> None:
     items = [item("a", "Otter", days=3, weight=3), item("b", "Seal", days=1, held=True)]
-    [one] = condensed.apply(items, merged("a", "b"))
+    [one] = applied(items, merged("a", "b"))
     assert (one.ids, one.at, one.weight) == (("a", "b"), items[1].at, 3)
     assert one.held and one.rewritten and one.section == "Facts"
 
 
 def test_condensing_what_was_condensed_keeps_the_words_and_all_entries() -> None:
     items = [item("new", "Petra sails on Sundays"), item("a", "Otter"), item("b", "Seal")]
-    first = condensed.apply(items, merged("a", "b"))
+    first = applied(items, merged("a", "b"))
     again = by_rules(*first)
-    assert again.lines[1] == Kept(("a", "b"), "Both boats are fine", "Facts")
+    assert again.lines[1] == CondensedLine(("a", "b"), "Both boats are fine", "Facts")
     assert told_texts(items, again) == ["Petra sails on Sundays", "Both boats are fine"]
 
 
@@ -247,7 +247,7 @@ def kept(*names: str, text: str = "", **more: str) -> dict[str, Any]:
     return {"from": list(names)} | ({"text": text} if text else {}) | more
 
 
-def asked(models: Models, *items: Item, cap: Cap = PLENTY) -> Rewrite:
+def asked(models: Models, *items: Item, cap: Cap = PLENTY) -> Condensed:
     return condense(items, cap, "It is about boats.", NOW, models)
 
 
@@ -281,7 +281,7 @@ def test_it_says_what_stays_what_goes_and_what_goes_together(
 ) -> None:
     server.script(says(kept("i3"), kept("i1", "i2", text=TOGETHER, section="Facts")))
     rewrite = asked(models, *TRIO)
-    assert rewrite.lines == (Kept(("c",)), Kept(("a", "b"), TOGETHER, "Facts"))
+    assert rewrite.lines == (CondensedLine(("c",)), CondensedLine(("a", "b"), TOGETHER, "Facts"))
     assert rewrite.dropped == () and rewrite.by == "anthropic/m condense/1"
     assert told_texts(list(TRIO), rewrite) == [TOGETHER, TRIO[2].text]
 
@@ -460,12 +460,12 @@ def test_a_link_to_a_day_of_no_item_is_refused(server: ModelServer, models: Mode
 
 def test_a_rewrite_by_a_model_is_rewritten_again(server: ModelServer, models: Models) -> None:
     server.script(says(kept("i1", "i2", text=TOGETHER), kept("i3")))
-    first = condensed.apply(TRIO, asked(models, *TRIO))
+    first = applied(TRIO, asked(models, *TRIO))
     shorter = "Otter needs a mast, Seal a rudder"
     server.script(says(kept("i1", text=shorter), kept("i2")))
     second = asked(models, *first)
     assert re.findall(r"^i1: (.*)$", _items(server.chats[-1]), re.MULTILINE) == [TOGETHER]
-    assert second.lines[0] == Kept(("a", "b"), shorter, "Facts")
+    assert second.lines[0] == CondensedLine(("a", "b"), shorter, "Facts")
     assert told_texts(list(TRIO), second) == [shorter, TRIO[2].text]
 
 
@@ -478,18 +478,18 @@ def _items(chat: Chat) -> str:
 
 def test_it_is_written_and_read_and_sorted(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    assert condensed.load(home).blocks == {}
-    both = condensed.Condensed().with_("z#z", merged("a")).with_("a#a", merged("b"))
-    condensed.save(home, both)
-    assert condensed.load(home) == both
-    assert list(json.loads((tmp_path / condensed.NAME).read_bytes())) == ["a#a", "z#z"]
+    assert load(home) == {}
+    both = {"z#z": merged("a"), "a#a": merged("b")}
+    save(home, both)
+    assert load(home) == both
+    assert list(json.loads((tmp_path / NAME).read_bytes())) == ["a#a", "z#z"]
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"a#b": {"at": 1}}', b"\xff", b'{"a": 3}'])
 def test_a_broken_one_says_which_and_what_to_do(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / condensed.NAME
+    path = tmp_path / NAME
     path.write_bytes(data)
     with pytest.raises(WakebookError, match="cannot be read") as caught:
-        condensed.load(Home(tmp_path))
+        load(Home(tmp_path))
     assert str(path) in str(caught.value)
     assert "git" in str(caught.value) and "checkout condensed.json" in str(caught.value)

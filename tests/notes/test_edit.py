@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from wakebook.log.entry import Entry, derived_id
 from wakebook.notes import edit
 from wakebook.notes.edit import ADDED, CHANGED, DONE, REMOVED, Change, changes, draft, words
-from wakebook.notes.item import Line, told
+from wakebook.notes.item import NoteLine, told
 
 NOW = datetime(2026, 11, 9, tzinfo=UTC)
 
@@ -22,8 +22,8 @@ def entry(content: str, **fields: Any) -> Entry:
     return Entry(id=derived_id("t", "", content), content=content, **(base | fields))
 
 
-def line(text: str, *entries: Entry) -> Line:
-    return Line(text, tuple(one.id for one in entries), tells=True)
+def line(text: str, *entries: Entry) -> NoteLine:
+    return NoteLine(text, tuple(one.id for one in entries), tells=True)
 
 
 def kinds(found: list[Change]) -> list[str]:
@@ -32,7 +32,7 @@ def kinds(found: list[Change]) -> list[str]:
 
 ONE, TWO, THREE = entry("Tokens live 15 min"), entry("The office is upstairs"), entry("Uses RS256")
 BLOCK = [
-    Line("## Facts", (ONE.id, TWO.id, THREE.id)),
+    NoteLine("## Facts", (ONE.id, TWO.id, THREE.id)),
     line("- Tokens live 15 min ([[2026-11-09]])", ONE),
     line("- The office is upstairs ([[2026-11-09]])", TWO),
     line("- Uses RS256 ([[2026-11-09]])", THREE),
@@ -89,7 +89,7 @@ def test_headings_empty_lines_order_of_marks_and_what_was_counted_do_not_count()
 
 
 def test_what_stands_in_place_of_a_line_of_nobodys_is_new() -> None:
-    [change] = changes([Line("Nothing at the moment.")], ["- A brand new fact"])
+    [change] = changes([NoteLine("Nothing at the moment.")], ["- A brand new fact"])
     assert change.kind == ADDED
 
 

@@ -13,7 +13,7 @@ from tests.notes.test_write import note, tell
 from wakebook import Memory, WakebookError
 from wakebook.base import clock
 from wakebook.base.errors import GitError
-from wakebook.notes.condense import Cap, Refused, _checked
+from wakebook.notes.condense import Cap, Refused, checked
 from wakebook.notes.item import Item, harmless
 
 
@@ -49,13 +49,13 @@ def said(text: str) -> Item:
 )
 def test_a_rewrite_adds_no_address_and_negates_nothing(text: str) -> None:
     with pytest.raises(ValueError, match=r"link|negates"):
-        _checked(text, [said("We use oak planks for the jetty")])
-    assert _checked("We use oak planks", [said("We use oak planks for the jetty")])
+        checked(text, [said("We use oak planks for the jetty")])
+    assert checked("We use oak planks", [said("We use oak planks for the jetty")])
 
 
 def test_an_address_that_was_said_may_stay() -> None:
     item = said("Invoices go to billing@harbour.example")
-    assert "billing@harbour.example" in _checked("Invoices: billing@harbour.example", [item])
+    assert "billing@harbour.example" in checked("Invoices: billing@harbour.example", [item])
 
 
 def test_what_people_say_is_no_picture_link_or_tag() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from tests.notes.test_pages import NOW, Shelf, shelf
 from wakebook.log.subjects import Registry, Subject
-from wakebook.notes import pages as overview
+from wakebook.notes import book as overview
 from wakebook.notes.book import NOTHING
-from wakebook.notes.condensed import Condensed, Kept, Rewrite
+from wakebook.notes.condensed import Condensed, CondensedLine
 
 __all__ = ["shelf"]  # the fixture
 
@@ -124,13 +124,11 @@ def test_memory_keeps_what_the_rollup_has_chosen_as_it_holds_today(shelf: Shelf)
     shelf.say("not chosen", kind="lesson")
     new = shelf.say("We use pixi", type="decision", replaces=(old.id,))
     ids = [old.id, shelf.book.catalogue.of_kind("lesson")[0].id]
-    shelf.rewrites = Condensed(
-        {
-            "memory/MEMORY.md#memory": Rewrite(
-                at=NOW, by="rules", lines=(Kept((ids[0],)), Kept((ids[1],)))
-            )
-        }
-    )
+    shelf.condensed = {
+        "memory/MEMORY.md#memory": Condensed(
+            at=NOW, by="rules", lines=(CondensedLine((ids[0],)), CondensedLine((ids[1],)))
+        )
+    }
     block = shelf.block("memory", "memory")
     assert block.text == [
         "## Key Decisions",

@@ -17,7 +17,7 @@ from wakebook.log import log
 from wakebook.log.entry import RETRACTED, Entry, derived_id
 from wakebook.log.subjects import Registry, Subject
 from wakebook.notes import page as pages
-from wakebook.notes.book import NOTHING, Block, Book
+from wakebook.notes.book import NOTHING, Book, NoteBlock
 from wakebook.notes.condensed import Condensed
 from wakebook.notes.page import People
 from wakebook.store.catalogue import Catalogue
@@ -32,7 +32,7 @@ class Shelf:
     def __init__(self, home: Home) -> None:
         self.home = home
         self.registry = Registry({"auth": AUTH})
-        self.rewrites = Condensed()
+        self.condensed: dict[str, Condensed] = {}
         self.now = NOW
         self._opened: list[Catalogue] = []
 
@@ -58,9 +58,9 @@ class Shelf:
         catalogue = Catalogue(self.home)
         catalogue.sync()
         self._opened.append(catalogue)
-        return Book(catalogue, self.registry, self.rewrites, Config(), self.now)
+        return Book(catalogue, self.registry, self.condensed, Config(), self.now)
 
-    def block(self, page: str, name: str = "") -> Block:
+    def block(self, page: str, name: str = "") -> NoteBlock:
         [found] = [one for one in self.book.blocks(page) if name in ("", one.name)]
         return found
 

@@ -15,9 +15,7 @@ from wakebook import Memory
 from wakebook.base.config import Config
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.log.entry import Entry
-from wakebook.notes import retire as retiring
-from wakebook.notes.desk import Desk
-from wakebook.notes.retire import Note
+from wakebook.notes.moves import Candidate, scores
 
 __all__ = ["at"]  # a fixture
 
@@ -32,9 +30,8 @@ def about(memory: Memory, subject: str, days: float, type_: str = "project", **m
     return made
 
 
-def scored(memory: Memory, path: str) -> Note:
-    desk = Desk(memory.home, memory.config, memory.history.git(), memory.opened.now())
-    [found] = [one for one in retiring.scores(desk) if one.path == path]
+def scored(memory: Memory, path: str) -> Candidate:
+    [found] = [one for one in scores(memory.notes, memory.opened.now()) if one.path == path]
     return found
 
 

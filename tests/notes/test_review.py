@@ -14,7 +14,7 @@ from wakebook import Memory
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.log.entry import RETRACTED, Entry
 from wakebook.notes import condensed
-from wakebook.notes.condensed import Condensed, Kept, Rewrite
+from wakebook.notes.condensed import Condensed, CondensedLine
 
 __all__ = ["plain"]  # the fixture
 
@@ -237,8 +237,8 @@ def test_the_briefing_and_the_rollup_of_memory_md(tmp_path: Path, elsewhere: str
     [uv] = tell(memory, "We use uv", type="decision")
     tell(memory, "Send the form", type="task", status="open")
     tell(memory, "Is it enough?", type="question")
-    rewrite = Rewrite(at=NOW, by="rules", lines=(Kept((uv.id,)),))
-    condensed.save(memory.home, Condensed({"memory/MEMORY.md#memory": rewrite}))
+    rewrite = Condensed(at=NOW, by="rules", lines=(CondensedLine((uv.id,)),))
+    condensed.save(memory.home, {"memory/MEMORY.md#memory": rewrite})
     memory.notes.update()
     memory.notes.brief()
     path = path or memory.home.memory

@@ -14,7 +14,7 @@ from wakebook.base import markdown
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.notes import condensed
 from wakebook.notes.book import NOTHING
-from wakebook.notes.condensed import Condensed, Kept, Rewrite
+from wakebook.notes.condensed import Condensed, CondensedLine
 from wakebook.notes.why import Why
 
 __all__ = ["plain"]  # the fixture
@@ -50,8 +50,8 @@ def test_every_generated_line_of_a_home_with_200_entries_resolves(
         life.now += timedelta(hours=number % 7)
         life.correct() if number % 3 == 2 else life.say()
     keep = [one.id for one in memory.log.chains().current() if one.type == "decision"][:5]
-    rewrite = Rewrite(at=NOW, by="rules", lines=tuple(Kept((one,)) for one in keep))
-    condensed.save(memory.home, Condensed({"memory/MEMORY.md#memory": rewrite}))
+    rewrite = Condensed(at=NOW, by="rules", lines=tuple(CondensedLine((one,)) for one in keep))
+    condensed.save(memory.home, {"memory/MEMORY.md#memory": rewrite})
     memory.notes.brief()
     memory.notes.update()
     asked = 0
@@ -109,8 +109,8 @@ def test_a_corrected_line_of_a_journal_has_both_entries(plain: Memory) -> None:
 def test_what_a_rewrite_put_into_words_says_so(plain: Memory) -> None:
     entries = tell(plain, "one", "two")
     ids = tuple(one.id for one in entries)
-    rewrite = Rewrite(at=NOW, by="model x", lines=(Kept(ids, "both of them", "Facts"),))
-    condensed.save(plain.home, Condensed({"projects/auth/notes.md#notes": rewrite}))
+    rewrite = Condensed(at=NOW, by="model x", lines=(CondensedLine(ids, "both of them", "Facts"),))
+    condensed.save(plain.home, {"projects/auth/notes.md#notes": rewrite})
     plain.notes.update()
     found = at(plain, "knowledge/projects/auth/notes.md", "both of them")
     assert found.rewritten == "model x"

@@ -21,7 +21,7 @@ from wakebook.log import subjects as registries
 from wakebook.log.entry import Entry, derived_id
 from wakebook.notes import condensed
 from wakebook.notes.book import NOTHING
-from wakebook.notes.condensed import Condensed, Kept, Rewrite
+from wakebook.notes.condensed import Condensed, CondensedLine
 
 NOW = datetime(2026, 11, 9, 8, tzinfo=UTC)
 
@@ -354,8 +354,8 @@ def test_another_time_zone_moves_the_days(plain: Memory) -> None:
 
 def test_the_rollup_in_memory_md_follows_what_holds(plain: Memory) -> None:
     [old] = tell(plain, "We use uv", type="decision")
-    rewrite = Rewrite(at=NOW, by="rules", lines=(Kept((old.id,)),))
-    condensed.save(plain.home, Condensed({"memory/MEMORY.md#memory": rewrite}))
+    rewrite = Condensed(at=NOW, by="rules", lines=(CondensedLine((old.id,)),))
+    condensed.save(plain.home, {"memory/MEMORY.md#memory": rewrite})
     plain.notes.update()
     assert "We use uv" in plain.home.memory.read_text()
     tell(plain, "We use pixi", type="decision", replaces=(old.id,))
@@ -375,8 +375,8 @@ def test_memory_md_may_live_elsewhere(tmp_path: Path) -> None:
     memory = quiet(tmp_path / "home", "[briefing]", f'memory_file = "{elsewhere}"')
     inside = memory.home.memory.read_bytes()
     [old] = tell(memory, "We use uv", type="decision")
-    rewrite = Rewrite(at=NOW, by="rules", lines=(Kept((old.id,)),))
-    condensed.save(memory.home, Condensed({"memory/MEMORY.md#memory": rewrite}))
+    rewrite = Condensed(at=NOW, by="rules", lines=(CondensedLine((old.id,)),))
+    condensed.save(memory.home, {"memory/MEMORY.md#memory": rewrite})
     memory.notes.update()
     memory.notes.brief()
     text = elsewhere.read_text()

@@ -352,16 +352,16 @@ def test_what_was_condensed_comes_along_with_new_ids(memory: Memory, projects: P
     ice = "Somebody at the harbour sells ice cream"
     lost = misread(memory, "Go with Postgres", ice, "lostReading1", detail="")
     memory = Memory(memory.home.root)
-    rewrite = condensed.Rewrite(
+    rewrite = condensed.Condensed(
         at=memory.opened.now(),
         by="rules",
         lines=(
-            condensed.Kept((old.id,)),
-            condensed.Kept((uv.id, lost.id), "uv, and ice cream", "Preferences"),
+            condensed.CondensedLine((old.id,)),
+            condensed.CondensedLine((uv.id, lost.id), "uv, and ice cream", "Preferences"),
         ),
         dropped=(lost.id,),
     )
-    condensed.save(memory.home, condensed.Condensed({"memory/MEMORY.md#memory": rewrite}))
+    condensed.save(memory.home, {"memory/MEMORY.md#memory": rewrite})
     memory.notes.update(full=True)
     assert any("Redis instead of Kafka" in line for line in told(memory))
     memory.rebuilds.build(branch="again")
@@ -371,7 +371,7 @@ def test_what_was_condensed_comes_along_with_new_ids(memory: Memory, projects: P
     )
     done = memory.rebuilds.merge("again")
     assert done.untold == 1
-    after = condensed.load(memory.home).blocks["memory/MEMORY.md#memory"]
+    after = condensed.load(memory.home)["memory/MEMORY.md#memory"]
     assert [line.ids for line in after.lines] == [(redis.id,), (uv.id,)] and after.dropped == ()
     assert after.lines[1].text == "", "half of what it stood for is not there any more"
     assert any(redis.content in line for line in told(memory))
@@ -402,15 +402,15 @@ def test_a_merge_that_was_killed_keeps_both_as_well(memory: Memory, projects: Pa
     with memory.home.log.open("a") as stream:
         stream.write("nonsense\n")
     memory = Memory(memory.home.root)
-    lines = (condensed.Kept((old.id,)),)
-    rewrite = condensed.Rewrite(at=memory.opened.now(), by="rules", lines=lines)
-    condensed.save(memory.home, condensed.Condensed({"memory/MEMORY.md#memory": rewrite}))
+    lines = (condensed.CondensedLine((old.id,)),)
+    rewrite = condensed.Condensed(at=memory.opened.now(), by="rules", lines=lines)
+    condensed.save(memory.home, {"memory/MEMORY.md#memory": rewrite})
     memory.rebuilds.build(branch="again")
     new = [one.id for one in entries(site(memory, "again")) if "Use Redis" in one.content]
     step = 1
     while run_and_die(lambda: Memory(memory.home.root).rebuilds.merge("again"), step):
         step += 9
-    after = condensed.load(memory.home).blocks["memory/MEMORY.md#memory"]
+    after = condensed.load(memory.home)["memory/MEMORY.md#memory"]
     assert [list(line.ids) for line in after.lines] == [new]
     assert memory.home.log.read_text().endswith("}\nnonsense\n")
 

@@ -229,9 +229,9 @@ def test_the_words_leave_what_was_condensed_and_its_last_commit(memory: Memory) 
 
 def test_a_condensed_line_that_says_it_for_something_else_is_told_of(memory: Memory) -> None:
     gone, stays = memory.remember("The code is 4711 blue"), memory.remember("Doors have codes")
-    line = condensed.Kept((stays.id,), "Doors have codes: The code is 4711 blue")
-    rewrite = condensed.Rewrite(at=memory.opened.now(), by="rules", lines=(line,))
-    condensed.save(memory.home, condensed.Condensed({"journal/2026-11-09.md#journal": rewrite}))
+    line = condensed.CondensedLine((stays.id,), "Doors have codes: The code is 4711 blue")
+    rewrite = condensed.Condensed(at=memory.opened.now(), by="rules", lines=(line,))
+    condensed.save(memory.home, {"journal/2026-11-09.md#journal": rewrite})
     assert condensed.NAME in memory.forget([gone.id]).notes
 
 
@@ -241,10 +241,13 @@ def test_undo_of_a_rewrite_does_not_bring_it_back(memory: Memory) -> None:
     record, key = memory.home.root / condensed.NAME, "journal/2026-11-09.md#journal"
 
     def rewritten(text: str, *ids: str) -> None:
-        lines = (condensed.Kept(ids, text), condensed.Kept((rest.id,), "Doors, codes"))
-        new = condensed.Rewrite(at=memory.opened.now(), by="rules", lines=lines)
+        lines = (
+            condensed.CondensedLine(ids, text),
+            condensed.CondensedLine((rest.id,), "Doors, codes"),
+        )
+        new = condensed.Condensed(at=memory.opened.now(), by="rules", lines=lines)
         with memory.home.locked(), memory.history.git().rewrite("maintenance", text[:3], [record]):
-            condensed.save(memory.home, condensed.Condensed({key: new}))
+            condensed.save(memory.home, {key: new})
 
     rewritten("The code is 4711 blue", one.id)
     rewritten("Doors", rest.id)

@@ -22,7 +22,7 @@ from wakebook.cli.shared import (
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
-    from wakebook.notes.page import Broken
+    from wakebook.notes.page import DeadLink
     from wakebook.notes.review import Proposal
     from wakebook.upkeep.forget import Forgetting
 
@@ -218,7 +218,7 @@ def notes(memory: Memory, out: Out, full: bool, check: bool) -> bool:
     return bool(done.problems)
 
 
-def _broken(out: Out, broken: list[Broken]) -> bool:
+def _broken(out: Out, broken: list[DeadLink]) -> bool:
     out.json(broken)
     out.each("", [f"{link.path}:{link.line}: no note {link.target}" for link in broken])
     out.say("" if broken else "[green]●[/green] Every link leads to a note.")

@@ -6,8 +6,9 @@ nothing. The same log, subjects, rewrites and day give the same lines, whatever 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 from typing import Any
 
@@ -15,22 +16,30 @@ import msgspec
 
 from wakebook.base import clock
 from wakebook.base.config import Config
-from wakebook.log.entry import Entry
+from wakebook.log.entry import RETRACTED, Entry
 from wakebook.log.subjects import Registry, Subject, title
-from wakebook.notes import condensed, item
 from wakebook.notes import page as pages
-from wakebook.notes import pages as journal
-from wakebook.notes import pages as overview
-from wakebook.notes import pages as subject
-from wakebook.notes.condensed import Condensed
-from wakebook.notes.item import Item, Line
-from wakebook.notes.page import People
+from wakebook.notes.condensed import Condensed, applied
+from wakebook.notes.item import (
+    Item,
+    NoteLine,
+    day,
+    held,
+    ids_of,
+    item_of,
+    local,
+    note_lines,
+    plain,
+    told,
+    visible,
+)
+from wakebook.notes.page import People, link, role
 from wakebook.store.catalogue import Catalogue
 
 NOTHING = "Nothing at the moment."
 
 
-class Block(msgspec.Struct, frozen=True, kw_only=True):
+class NoteBlock(msgspec.Struct, frozen=True, kw_only=True):
     """A block of a note, with what a new file gets around it."""
 
     path: str  # below knowledge/
@@ -38,7 +47,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     front: dict[str, Any]
     items: tuple[Item, ...]  # as they are told, after the last rewrite
-    lines: tuple[Line, ...]
+    lines: tuple[NoteLine, ...]
     ids: frozenset[str] = frozenset()  # of all entries that could be told, rewritten or not
     always: bool = False  # others link to it: it is there even if it has nothing to say
 
@@ -60,37 +69,37 @@ class Book:
         self,
         catalogue: Catalogue,
         registry: Registry,
-        rewrites: Condensed,
+        condensed: Mapping[str, Condensed],
         config: Config,
         now: datetime,
     ) -> None:
         self.catalogue = catalogue
         self.registry = registry
-        self.rewrites = rewrites
+        self.condensed = condensed
         self._config = config
         self._now = now.replace(hour=0, minute=0, second=0, microsecond=0)  # days count, not hours
-        self._zone = now.tzinfo
+        self.zone = now.tzinfo
 
     # --- which pages there are ---------------------------------------------------------
 
     def pages_of(self, entries: Sequence[Entry]) -> set[str]:
-        of = (pages.of(one, self.registry, self._people_known, self._zone) for one in entries)
+        of = (pages.of(one, self.registry, self._people_known, self.zone) for one in entries)
         return {page for found in of for page in found}
 
     def all_pages(self) -> set[str]:
         found = set(pages.OVERVIEWS) | {pages.home_page(one) for one in self.registry.known()}
         for moment in self.catalogue.days():
-            found.add(f"journal/{item.day(datetime.fromtimestamp(moment, UTC), self._zone)}")
+            found.add(f"journal/{day(datetime.fromtimestamp(moment, UTC), self.zone)}")
         for slug in self.catalogue.subjects():
             found |= self.pages_of(self.catalogue.about([slug]))
         return found
 
     # --- what stands on them -------------------------------------------------------------
 
-    def blocks(self, page: str) -> list[Block]:
+    def blocks(self, page: str) -> list[NoteBlock]:
         """The blocks of a page. One without items says so, where the note exists already."""
         kind, _, name = page.partition("/")
-        make: dict[str, Callable[[str], Iterator[Block]]] = {
+        make: dict[str, Callable[[str], Iterator[NoteBlock]]] = {
             "project": self._project,
             "person": self._person,
             "reference": self._reference,
@@ -110,23 +119,22 @@ class Book:
         heading: str,
         type_: str,
         items: Sequence[Item],
-        most: dict[str, int] | None = None,
+        *,
         always: bool = False,
         **front: Any,
-    ) -> Block:
-        told = condensed.apply(items, self.rewrites.blocks.get(key(path, block)))
-        lines = item.block(told, most)
-        lines = lines if lines or path == pages.MEMORY else [Line(NOTHING)]
+    ) -> NoteBlock:
+        shown = applied(items, self.condensed.get(key(path, block)))
+        lines = note_lines(shown, {} if block == "journal" else MOST)
         newest = max((one.at for one in items), default=None)
         about = {"type": type_, **front, "updated": clock.iso(newest) if newest else ""}
-        return Block(
+        return NoteBlock(
             path=path,
             name=block,
             title=heading,
             front={name: value for name, value in about.items() if value != ""},
-            items=tuple(told),
-            lines=tuple(lines),
-            ids=frozenset(one for item in items for one in item.ids),
+            items=tuple(shown),
+            lines=tuple(lines if lines or path == pages.MEMORY else [NoteLine(NOTHING)]),
+            ids=frozenset(ids_of(items)),
             always=always,
         )
 
@@ -145,44 +153,27 @@ class Book:
         known = self.registry.subjects.get(slug) or Subject(slug, title(slug))
         return known, self.catalogue.about(self.names(slug))
 
-    def _project(self, slug: str) -> Iterator[Block]:
+    def _project(self, slug: str) -> Iterator[NoteBlock]:
         known, entries = self._subject(slug)
-        names = {"context": "", "progress": " — progress", "notes": " — notes"}
-        for part, headings in subject.PARTS.items():
-            items = subject.about(entries, headings, self._zone, slug)
-            yield self._block(
-                f"projects/{slug}/{part}.md",
-                part,
-                f"{known.display}{names[part]}",
-                f"project_{part}",
-                items,
-                subject.MOST,
-                part == "context",
-                project=slug,
-            )
+        for part, headings in zip(pages.PARTS, (CONTEXT, PROGRESS, NOTES), strict=True):
+            first = part == "context"
+            heading = known.display if first else f"{known.display} — {part}"
+            items = _about(entries, headings, self.zone, slug)
+            path, type_ = f"projects/{slug}/{part}.md", f"project_{part}"
+            yield self._block(path, part, heading, type_, items, always=first, project=slug)
 
-    def _person(self, slug: str) -> Iterator[Block]:
-        known, entries = self._person_entries(slug)
-        items = subject.about(entries, subject.PERSON, self._zone, slug)
-        yield self._block(
-            f"people/{slug}.md",
-            "person",
-            known.display,
-            "person",
-            items,
-            subject.MOST,
-            slug in self.registry.subjects,
-            name=known.display,
-        )
-
-    def _person_entries(self, slug: str) -> tuple[Subject, list[Entry]]:
+    def _person(self, slug: str) -> Iterator[NoteBlock]:
         known, entries = self._subject(slug)
-        if known.type != "person" and slug in self.registry.subjects:
-            return known, []  # whose page is elsewhere
-        person, told = self._mentioned.get(slug, (known, []))
-        if slug not in self.registry.subjects:
-            known = person
-        return known, list({entry.id: entry for entry in (*entries, *told)}.values())
+        registered = slug in self.registry.subjects
+        if registered and known.type != "person":
+            entries = []  # whose page is elsewhere
+        elif slug in self._mentioned:
+            person, more = self._mentioned[slug]
+            known = known if registered else person
+            entries = list({entry.id: entry for entry in (*entries, *more)}.values())
+        items = _about(entries, PERSON, self.zone, slug)
+        path, name = f"people/{slug}.md", known.display
+        yield self._block(path, "person", name, "person", items, always=registered, name=name)
 
     @cached_property
     def _people_known(self) -> People:
@@ -192,123 +183,319 @@ class Book:
     def _mentioned(self) -> dict[str, tuple[Subject, list[Entry]]]:
         """Everybody whom a fact tells about, with those facts."""
         found: dict[str, tuple[Subject, list[Entry]]] = {}
-        for entry in item.visible(self.catalogue.of_kind("relationship")):
+        for entry in visible(self.catalogue.of_kind("relationship")):
             for person in self._people_known.told(entry):
                 found.setdefault(person.slug, (person, []))[1].append(entry)
         return found
 
-    def _reference(self, slug: str) -> Iterator[Block]:
+    def _reference(self, slug: str) -> Iterator[NoteBlock]:
         if slug.startswith("_"):
             entries = [
                 entry
                 for entry in self.catalogue.about([""])
-                if pages.shelf(entry) == slug and entry.type != "handoff"
-                if pages.role(entry) != "procedure"
+                if pages.shelf(entry) == slug and role(entry) not in ("handoff", "procedure")
             ]
-            heading = {pages.PREFERENCES: "Preferences", pages.LESSONS: "Lessons"}.get(
-                slug, "General"
-            )
-            items = subject.about(entries, subject.REFERENCE, self._zone)
+            special = {pages.PREFERENCES: "Preferences", pages.LESSONS: "Lessons"}
+            heading, whose = special.get(slug, "General"), ""
         else:
             known, entries = self._subject(slug)
-            heading = known.display
-            items = subject.about(entries, subject.REFERENCE, self._zone, slug)
-        path = f"reference/{slug}.md"
-        always = slug in self.registry.subjects
-        yield self._block(path, "reference", heading, "reference", items, subject.MOST, always)
+            heading, whose = known.display, slug
+        items = _about(entries, REFERENCE, self.zone, whose)
+        path, always = f"reference/{slug}.md", slug in self.registry.subjects
+        yield self._block(path, "reference", heading, "reference", items, always=always)
 
-    def _procedure(self, slug: str) -> Iterator[Block]:
-        if slug == pages.GENERAL:
-            entries, display = self.catalogue.about([""]), "General"
-        else:
-            known, entries = self._subject(slug)
-            display = known.display
-        items = subject.about(entries, subject.PROCEDURE, self._zone)
-        heading = f"{display} — how things are done"
+    def _procedure(self, slug: str) -> Iterator[NoteBlock]:
+        general = slug == pages.GENERAL
+        known, entries = self._subject("" if general else slug)
+        heading = f"{'General' if general else known.display} — how things are done"
+        items = _about(entries, {"procedure": "Procedures"}, self.zone)
         yield self._block(f"procedures/{slug}.md", "procedures", heading, "procedure", items)
 
-    def _journal(self, date: str) -> Iterator[Block]:
-        begin = datetime.fromisoformat(date).replace(tzinfo=self._zone)
+    def _journal(self, date: str) -> Iterator[NoteBlock]:
+        begin = datetime.fromisoformat(date).replace(tzinfo=self.zone)
         try:
             said = self.catalogue.said(begin, begin + timedelta(days=1))
         except (OverflowError, ValueError):  # the first and the last day that there are
             said = self.catalogue.said_on(begin.replace(tzinfo=UTC))
-        items = journal.journal(said, self.registry, self._zone)
-        yield self._block(
-            f"journal/{date}.md",
-            "journal",
-            date,
-            "journal",
-            items,
-            date=date,
-            sessions=journal.sessions(said),
-        )
+        items = _of_a_day(said, self.registry, self.zone)
+        sessions = [entry.session for entry, _ in said if entry.session != "manual"]
+        front: dict[str, Any] = {"date": date, "sessions": list(dict.fromkeys(sessions))}
+        yield self._block(f"journal/{date}.md", "journal", date, "journal", items, **front)
 
     # --- overviews ---------------------------------------------------------------------------
 
-    def _active_projects(self, since: datetime) -> list[tuple[Subject, Entry]]:
-        """Projects with news since then, with their newest entry, newest first."""
+    def _active(self, _: str) -> Iterator[NoteBlock]:
+        """Projects with news, the newest first, each with where it stands."""
+        since = self._now - timedelta(days=self._config.briefing.active_days)
         times: dict[str, float] = {}
         for name, at in self.catalogue.since(since).items():
             known = self.registry.subjects.get(self.registry.canonical(name))
             if known and known.type == "project" and not known.deleted:
                 times[known.slug] = max(at, times.get(known.slug, 0.0))
-        found: list[tuple[Subject, Entry]] = []
-        for slug in sorted(times, key=lambda slug: (-times[slug], slug))[: overview.ACTIVE]:
-            known = self.registry.subjects[slug]
-            entry = self.catalogue.newest(self.names(slug))
-            if entry:
-                found.append((known, entry))
-        return found
+        newest = sorted(times, key=lambda slug: (-times[slug], slug))[:ACTIVE]
+        found = [(slug, self.catalogue.newest(self.names(slug))) for slug in newest]
+        subjects, heading = self.registry.subjects, "Active Projects"
+        items = [_linked(subjects[slug], entry, heading) for slug, entry in found if entry]
+        yield self._block("projects/_active.md", "active", heading, "project_index", items)
 
-    def _everybody(self) -> Iterator[tuple[Subject, Entry]]:
-        """Everybody who has a note, with the newest that is known about them."""
-        people = {one.slug: one for one in self.registry.known() if one.type == "person"}
-        for slug, (person, _) in self._mentioned.items():
-            people.setdefault(slug, person)
-        for slug, person in people.items():
+    def _people(self, _: str) -> Iterator[NoteBlock]:
+        """Everybody who has a note, by name, with the newest that is known about them."""
+        people = {slug: person for slug, (person, _) in self._mentioned.items()}
+        people |= {one.slug: one for one in self.registry.known() if one.type == "person"}
+        items: list[Item] = []
+        for person in sorted(people.values(), key=lambda one: (one.display.lower(), one.slug)):
+            slug = person.slug
             last = self.catalogue.newest(self.names(slug))
-            told = self._mentioned.get(slug, (person, []))[1]
-            entries = [*told, *([last] if last else [])]
+            entries = [*self._mentioned.get(slug, (person, []))[1], *([last] if last else [])]
             if entries:
-                yield person, max(entries, key=lambda entry: (entry.timestamp, entry.id))
-
-    def _active(self, _: str) -> Iterator[Block]:
-        since = self._now - timedelta(days=self._config.briefing.active_days)
-        items = overview.active(self._active_projects(since))
-        yield self._block(
-            "projects/_active.md", "active", "Active Projects", "project_index", items
-        )
-
-    def _people(self, _: str) -> Iterator[Block]:
-        items = overview.people(list(self._everybody()))
+                newest = max(entries, key=lambda entry: (entry.timestamp, entry.id))
+                items.append(_linked(person, newest, "People"))
         yield self._block("people/_index.md", "people", "People", "people_index", items)
 
-    def _observations(self, _: str) -> Iterator[Block]:
-        catalogue, most = self.catalogue, overview.OBSERVED
-        low = self._now - timedelta(days=overview.LOW_DAYS)
-        medium = self._now - timedelta(days=overview.MEDIUM_DAYS)
+    def _observations(self, _: str) -> Iterator[NoteBlock]:
+        """What is still of interest, by priority and then by age."""
+        catalogue = self.catalogue
+        low, medium = (self._now - timedelta(days=days) for days in (LOW_DAYS, MEDIUM_DAYS))
         found = {
             entry.id: entry
-            for entry in (
-                *catalogue.pinned(),
-                *catalogue.pending(),
-                *catalogue.recent(medium, most, telling=True),
-                *catalogue.recent(low, most),
+            for entry in visible(
+                (
+                    *catalogue.pinned(),
+                    *catalogue.pending(),
+                    *catalogue.recent(medium, OBSERVED, telling=True),
+                    *catalogue.recent(low, OBSERVED),
+                )
             )
         }
-        items = overview.observations(
-            found.values(), catalogue.depths(found), self.registry, self._now
-        )
-        yield self._block(
-            "memory/observations.md", "observations", "Observations", "observations", items
-        )
+        depths = catalogue.depths(found)
+        levels: dict[str, list[Item]] = {HIGH: [], MEDIUM: [], LOW: [], "": []}
+        for entry in sorted(found.values(), key=lambda one: (one.timestamp, one.id), reverse=True):
+            level = priority(entry, depths.get(entry.id, 0), self._now)
+            slug = self.registry.canonical(entry.subject)
+            lead = {"task": "To do: ", "question": "Open: "}.get(role(entry), "")
+            text = f"{day(entry.timestamp, self.zone)} {lead}{told(entry)}"
+            about = f" ({slug})" if slug else ""
+            levels[level].append(item_of(entry, level, f"{level[:1]} {text}{about}"))
+        items = [item for level in (HIGH, MEDIUM, LOW) for item in levels[level]]
+        path, name = "memory/observations.md", "observations"
+        yield self._block(path, name, "Observations", name, items)
 
-    def _memory(self, _: str) -> Iterator[Block]:
+    def _memory(self, _: str) -> Iterator[NoteBlock]:
+        """What the last rollup has kept, each as it holds today."""
         path, name = pages.MEMORY, "memory"
-        rewrite = self.rewrites.blocks.get(key(path, name))
-        ids = [one for line in rewrite.lines for one in line.ids] if rewrite else []
-        now_holds = {one: entry for one in ids if (entry := self.catalogue.latest(one))}
-        items = overview.rollup(overview.remembered(now_holds, rewrite), self._zone)
-        if rewrite:
+        kept = self.condensed.get(key(path, name))
+        if kept:
+            latest = [self.catalogue.latest(one) for line in kept.lines for one in line.ids]
+            entries = {entry.id: entry for entry in latest if entry}
+            items = rollup_items(entries.values(), self.zone)
             yield self._block(path, name, "Core Memory", "memory", items)
+
+
+# --- notes about a subject, the newest first ---------------------------------------------------
+
+# role of an entry -> the heading that it stands under, in the order of the note
+CONTEXT = {
+    "handoff": "Current State",
+    "decision": "Key Decisions",
+    "preference": "Preferences",
+    "relationship": "People",
+    "procedure": "Procedures",
+}
+PROGRESS = {
+    "task": "Next",
+    "question": "Open Questions",
+    "done": "Done",
+    "handoff": "Sessions",
+}
+NOTES = {"fact": "Facts", "lesson": "Lessons", "event": "Events"}
+PERSON = {
+    "preference": "Communication",
+    "relationship": "Context",
+    "fact": "Context",
+    "event": "Context",
+    "lesson": "Lessons",
+    "procedure": "Procedures",
+    "decision": "Decisions",
+    **PROGRESS,
+}
+REFERENCE = {**PERSON, "preference": "Preferences"} | dict.fromkeys(
+    ("relationship", "fact", "event"), "Facts"
+)
+MOST = {"Current State": 1, "Done": 20, "Sessions": 10}
+
+
+def _about(
+    entries: Iterable[Entry], headings: Mapping[str, str], zone: tzinfo | None, slug: str = ""
+) -> list[Item]:
+    """The entries of a note under its headings. `slug`: whose procedures stand elsewhere."""
+    found = sorted(visible(entries), key=lambda entry: entry.timestamp)[::-1]
+    if headings is CONTEXT:  # where things stand, and no history: only the newest handoff
+        newest = next((entry for entry in found if entry.type == "handoff"), None)
+        found = [entry for entry in found if entry.type != "handoff" or entry is newest]
+    items = [
+        item_of(entry, headings[role(entry)], _text(entry, zone))
+        for entry in found
+        if role(entry) in headings
+    ]
+    procedures = [item for item in items if item.section == "Procedures"] if slug else []
+    if procedures:  # one line that leads to them
+        items = [item for item in items if item.section != "Procedures"]
+        items.append(
+            Item(
+                section="Procedures",
+                text=f"{len(procedures)} in [[procedures/{slug}]]",
+                ids=ids_of(procedures),
+                at=procedures[0].at,
+                held=any(item.held for item in procedures),
+                tells=False,
+            )
+        )
+    order = list(dict.fromkeys(headings.values()))
+    return sorted(items, key=lambda item: order.index(item.section))
+
+
+def _text(entry: Entry, zone: tzinfo | None) -> str:
+    date = f"[[{day(entry.timestamp, zone)}]]"
+    pin = "📌 " if entry.pinned else ""
+    match role(entry):
+        case "task":
+            return f"[ ] {pin}{told(entry)} (since {date})"
+        case "done":
+            return f"[x] {date}: {told(entry)}"
+        case "handoff":
+            return f"{date}: {plain(entry.content)}"
+        case "decision" | "event":
+            return f"{date}: {pin}{told(entry)}"
+    return f"{pin}{told(entry)} ({date})"
+
+
+# --- a day's journal -----------------------------------------------------------------------
+# By subject, and where each session stopped. It stays a record of the day: what has been corrected
+# since is struck through, with what holds instead, unless that was said on the same day.
+
+OTHER, SESSIONS = "Other", "Sessions"
+ASIDE = 6  # words, like "we decided to"
+_LEAD = {"decision": "**Decided:** ", "question": "**Open:** ", "task": "[ ] ", "done": "[x] "}
+
+Day = Sequence[tuple[Entry, Entry | None]]  # what was said, and what holds instead
+
+
+def _of_a_day(said: Day, registry: Registry, zone: tzinfo | None) -> list[Item]:
+    found: list[Item] = []
+    last: list[Item] = []
+    spoken = {entry.id for entry, _ in said}
+    replaced = {old for entry, _ in said if entry.type != "handoff" for old in entry.replaces}
+    for entry, instead in said:
+        if entry.extra.get(RETRACTED) or (entry.id in replaced and instead):
+            continue  # or it was corrected within the day
+        if entry.type == "handoff":
+            since = _overtaken(entry, said)
+            within = since is not None and since.id in spoken and _is_all(entry, since, said)
+            if instead is None and not within:
+                later = f" (since replaced: {plain(since.content)})" if since else ""
+                text = f"{local(entry.timestamp, zone):%H:%M} {plain(entry.content)}{later}"
+                last.append(item_of(entry, SESSIONS, text, held=False))
+            continue
+        section = _section(entry, registry)
+        if instead is None:
+            text = f"{_LEAD.get(role(entry), '')}{'📌 ' * entry.pinned}{told(entry)}"
+            found.append(item_of(entry, section, text))
+        else:
+            struck = plain(entry.content).replace("~~", "~ ~")
+            text = f"~~{struck}~~ → {_later(entry, instead, zone)}"
+            other = {"ids": (entry.id, instead.id), "held": False, "weight": 0, "tells": False}
+            found.append(item_of(entry, section, text, **other))
+    order = list(dict.fromkeys(item.section for item in found))
+    order.sort(key=lambda section: section == OTHER)
+    return sorted(found, key=lambda item: order.index(item.section)) + last
+
+
+def _section(entry: Entry, registry: Registry) -> str:
+    slug = registry.canonical(entry.subject)
+    known = registry.subjects.get(slug)
+    if not slug or (known and known.deleted):
+        return OTHER
+    return link(known or Subject(slug, title(slug)))
+
+
+def _later(entry: Entry, instead: Entry, zone: tzinfo | None) -> str:
+    date = day(instead.timestamp, zone)
+    if instead.extra.get(RETRACTED):
+        return f"no longer so, {date}"
+    if instead.type == "handoff":
+        return f"not kept, [[{date}]]"
+    if instead.content == entry.content:
+        return f"{'done' if instead.status == 'done' else 'again'}, [[{date}]]"
+    return f"[[{date}]]: {plain(instead.content)}"
+
+
+def _overtaken(handoff: Entry, said: Day) -> Entry | None:
+    """What holds instead of what a handoff says, if another conversation has corrected it."""
+    words = _words(handoff.content)
+    for entry, instead in said:
+        if instead is None or entry is handoff or entry.transcript != handoff.transcript:
+            continue
+        elsewhere = instead.transcript != handoff.transcript
+        if elsewhere and instead.content != entry.content and _words(entry.content) <= words:
+            return instead
+    return None
+
+
+def _is_all(handoff: Entry, since: Entry, said: Day) -> bool:
+    """Whether a handoff says little beside what was corrected: then the later one is enough."""
+    gone = [_words(entry.content) for entry, instead in said if instead is since]
+    return len(_words(handoff.content)) <= ASIDE + max(map(len, gone), default=0)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))
+
+
+# --- the notes that are read first ---------------------------------------------------------------
+# Observations are everything that is still of interest, by priority: what is pinned or open,
+# then what was decided, learned or refined, then the rest; the two lower ones fade with time.
+
+HIGH, MEDIUM, LOW = "🔴 High", "🟡 Medium", "🟢 Low"
+MEDIUM_DAYS, LOW_DAYS = 180, 30
+OBSERVED = 400  # of each priority, at most
+ACTIVE = 20
+LINE = 160
+ROLLUP = {
+    "decision": "Key Decisions",
+    "lesson": "Lessons Learned",
+    "preference": "Preferences",
+    "procedure": "How Things Are Done",
+}
+
+
+def _linked(subject: Subject, entry: Entry, section: str) -> Item:
+    text = f"**{link(subject)}** — {plain(entry.content, LINE)}"
+    return item_of(entry, section, text, held=False, weight=1, tells=False)
+
+
+def priority(entry: Entry, depth: int, now: datetime) -> str:
+    """High, medium, low, or nothing: computed, never stored."""
+    age = now - entry.timestamp
+    if held(entry):
+        return HIGH
+    if role(entry) in ("handoff", "done"):
+        return ""
+    if entry.type == "decision" or entry.kind is not None or depth > 0:
+        return MEDIUM if age <= timedelta(days=MEDIUM_DAYS) else ""
+    return LOW if age <= timedelta(days=LOW_DAYS) else ""
+
+
+def rollup_items(entries: Iterable[Entry], zone: tzinfo | None) -> list[Item]:
+    """What may be kept in MEMORY.md for good, as its items."""
+    order = list(ROLLUP)
+    found = [entry for entry in visible(entries) if role(entry) in ROLLUP]
+    found.sort(key=lambda entry: (-order.index(role(entry)), entry.timestamp), reverse=True)
+    return [
+        item_of(
+            entry,
+            ROLLUP[role(entry)],
+            f"{day(entry.timestamp, zone)}: {'📌 ' * entry.pinned}{told(entry)}",
+            held=entry.pinned,
+        )
+        for entry in found
+    ]

@@ -1,26 +1,40 @@
-"""The briefing: the state of the world, derived from the log, on at most 80 lines.
+"""The briefing: the state of the world, derived from the log, on at most 80 lines of MEMORY.md.
 
 A pure function of entries, subjects, the date, the settings, and what a model has said about
 them (`prose`), if anything. Six sections, each a window on the log: what is active, what was
 decided, what is to be done, what is unsettled, what went quiet and came back, and what seems to
 contradict itself. Long sections give up their oldest lines first, and say how many.
+
+It is written between its markers; every byte outside of them stays.
 """
 
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterable, Sequence
+from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+import msgspec
+
+from wakebook.base import markdown
 from wakebook.base.config import Briefing
+from wakebook.base.errors import WakebookError
 from wakebook.capture.transcript import one_line
 from wakebook.log.chains import Chains
 from wakebook.log.entry import RETRACTED, Entry, present
 from wakebook.log.subjects import Registry
-from wakebook.notes.item import Line, harmless
+from wakebook.notes import prose as proses
+from wakebook.notes.item import NoteLine, harmless, ids_of, lines_json
 from wakebook.notes.prose import Prose
 from wakebook.recall.texts import EMPTY
+
+if TYPE_CHECKING:
+    from wakebook.notes.notes import Notes
 
 WIDTH = 180
 RULES = Prose()
@@ -29,31 +43,9 @@ QUIET = "Nothing recent, and nothing open."
 
 def briefing(
     chains: Chains, registry: Registry, now: datetime, settings: Briefing, prose: Prose = RULES
-) -> list[str]:
-    """The lines between the markers."""
-    return [line.text for line in sources(chains, registry, now, settings, prose)]
-
-
-def sources(
-    chains: Chains, registry: Registry, now: datetime, settings: Briefing, prose: Prose = RULES
-) -> list[Line]:
+) -> list[NoteLine]:
     """The lines between the markers, each with the entries behind it."""
-    holding = [entry for entry in chains.current() if not entry.extra.get(RETRACTED)]
-    current = [entry for entry in holding if entry.type != "handoff"]
-    handoffs = [entry for entry in holding if entry.type == "handoff"]
-    aliases = registry.aliases()
-    sections = [
-        ("Active", _active(current, handoffs, aliases, now, settings, prose)),
-        ("Recent Decisions", _decisions(current, now, settings)),
-        ("Pending", _pending(current, chains)),
-        ("Open Questions", _questions(current, chains)),
-        ("Stale", _stale(chains, aliases, now, settings)),
-        ("Contradictions", _contradictions(current, now, settings, prose)),
-    ]
-    filled = [(name, lines) for name, lines in sections if lines]
-    if not filled:
-        return [Line(QUIET if chains.by_id else EMPTY)]
-    return _fit(filled, settings.max_lines - 1)  # one is for the sum
+    return _Sections(chains, registry, now, settings, prose).lines()
 
 
 def active(
@@ -70,150 +62,212 @@ def active(
     return dict(sorted(recent.items(), key=lambda pair: pair[1][-1].timestamp, reverse=True))
 
 
-def _active(
-    current: Sequence[Entry],
-    handoffs: Sequence[Entry],
-    aliases: dict[str, str],
-    now: datetime,
-    settings: Briefing,
-    prose: Prose,
-) -> list[Line]:
-    """A line for each active subject: the model's, or else its most recent entry.
+class _Sections:
+    def __init__(
+        self, chains: Chains, registry: Registry, now: datetime, settings: Briefing, prose: Prose
+    ) -> None:
+        self._chains = chains
+        self._aliases = registry.aliases()
+        self._now = now
+        self._settings = settings
+        self._prose = prose
+        self._all = [entry for entry in chains.current() if not entry.extra.get(RETRACTED)]
+        self._current = [entry for entry in self._all if entry.type != "handoff"]
+        self._since = now - timedelta(days=settings.active_days)
+        self._lately = now - timedelta(days=settings.decision_days)
 
-    A handoff says where a subject stands better than any single entry, so the newest
-    handoff of the subject is preferred when nothing was learned after it. What is pinned
-    stays in view whatever its age; what was noted by hand without a subject, for as long as
-    a subject would be active.
-    """
-    since = now - timedelta(days=settings.active_days)
-    pinned = [entry for entry in current if entry.pinned and entry.type in ("fact", "decision")]
-    noted = [
-        entry
-        for entry in current
-        if entry.session == "manual" and entry.type == "fact" and not entry.subject
-        if since <= entry.timestamp <= now and not entry.pinned
-    ]
-    lines = [_line(f"pinned — {one_line(entry.content, WIDTH)}", entry) for entry in pinned]
-    for subject, found in active((*current, *handoffs), aliases, now, settings).items():
-        said = prose.line(subject, found[-1])
-        text = f"{subject} — {one_line(said or found[-1].content, WIDTH)}"
-        lines.append(_line(text, *(found if said else found[-1:]), tells=False))
-    noted.reverse()
-    return lines + [_line(f"noted — {one_line(entry.content, WIDTH)}", entry) for entry in noted]
+    def lines(self) -> list[NoteLine]:
+        sections = {
+            "Active": self._active(),
+            "Recent Decisions": self._decisions(),
+            "Pending": self._open("task"),
+            "Open Questions": self._open("question"),
+            "Stale": self._stale(),
+            "Contradictions": self._contradictions(),
+        }
+        filled = {name: lines for name, lines in sections.items() if lines}
+        if not filled:
+            return [NoteLine(QUIET if self._chains.by_id else EMPTY)]
+        return _fit(filled, self._settings.max_lines - 1)  # one is for the sum
 
+    def _active(self) -> list[NoteLine]:
+        """A line for each active subject: the model's, or else its most recent entry.
 
-def _line(text: str, *entries: Entry, tells: bool = True) -> Line:
-    ids = tuple(entry.id for entry in entries)
-    return Line(f"- {harmless(text)}", ids, tells=tells)
+        A handoff says where a subject stands better than any single entry, so the newest
+        handoff of the subject is preferred when nothing was learned after it. What is pinned
+        stays in view whatever its age; what was noted by hand without a subject, for as long as
+        a subject would be active.
+        """
+        pinned = [one for one in self._current if one.pinned and one.type in ("fact", "decision")]
+        noted = [
+            entry
+            for entry in self._current
+            if entry.session == "manual" and entry.type == "fact" and not entry.subject
+            if self._since <= entry.timestamp <= self._now and not entry.pinned
+        ]
+        lines = [_line(f"pinned — {one_line(entry.content, WIDTH)}", entry) for entry in pinned]
+        handoffs = [entry for entry in self._all if entry.type == "handoff"]
+        busy = active((*self._current, *handoffs), self._aliases, self._now, self._settings)
+        for subject, found in busy.items():
+            said = self._prose.line(subject, found[-1])
+            text = f"{subject} — {one_line(said or found[-1].content, WIDTH)}"
+            lines.append(_line(text, *(found if said else found[-1:]), tells=False))
+        noted.reverse()
+        return lines + [_line(f"noted — {one_line(one.content, WIDTH)}", one) for one in noted]
 
+    def _decisions(self) -> list[NoteLine]:
+        lines: list[NoteLine] = []
+        for entry in sorted(self._current, key=lambda entry: entry.timestamp, reverse=True):
+            if entry.type == "decision" and entry.timestamp >= self._lately:
+                detail = present(entry.detail)
+                said = f"{entry.content.rstrip('.')} — {detail}" if detail else entry.content
+                lines.append(_line(f"{self._day(entry)}: {one_line(said, WIDTH)}", entry))
+        return lines
 
-def _decisions(current: Sequence[Entry], now: datetime, settings: Briefing) -> list[Line]:
-    since = now - timedelta(days=settings.decision_days)
-    recent = [entry for entry in current if entry.type == "decision" and entry.timestamp >= since]
-    return [
-        _line(f"{_day(entry, now)}: {one_line(_with_reason(entry), WIDTH)}", entry)
-        for entry in sorted(recent, key=lambda entry: entry.timestamp, reverse=True)
-    ]
+    def _day(self, entry: Entry) -> str:
+        return f"{entry.timestamp.astimezone(self._now.tzinfo):%Y-%m-%d}"
 
+    def _open(self, type_: str) -> list[NoteLine]:
+        """What is to be done or answered; pinned tasks first, then the newest."""
+        found = [one for one in self._current if one.type == type_ and self._chains.is_open(one)]
+        found.sort(key=lambda one: (type_ == "task" and one.pinned, one.timestamp), reverse=True)
+        return [
+            _line(one_line(one.content, WIDTH) + (f" ({one.subject})" if one.subject else ""), one)
+            for one in found
+        ]
 
-def _day(entry: Entry, now: datetime) -> str:
-    return f"{entry.timestamp.astimezone(now.tzinfo):%Y-%m-%d}"
+    def _stale(self) -> list[NoteLine]:
+        """Subjects that were silent for long and came up again lately.
 
+        "Came up" is an entry of the last days; the entry before it is older than the threshold.
+        """
+        gap = timedelta(days=self._settings.stale_days)
+        before: dict[str, Entry] = {}
+        after: set[str] = set()
+        for entry in self._chains.entries:
+            subject = self._aliases.get(entry.subject, entry.subject)
+            if not subject:
+                continue
+            if entry.timestamp >= self._lately:
+                after.add(subject)
+            elif subject not in before or entry.timestamp > before[subject].timestamp:
+                before[subject] = entry
+        told = "referenced in recent session"
+        return [
+            _line(f"{slug} — last entry {self._day(last)}, {told}", last, tells=False)
+            for slug, last in sorted(before.items())
+            if slug in after and self._now - last.timestamp > gap
+        ]
 
-def _with_reason(entry: Entry) -> str:
-    detail = present(entry.detail)
-    return f"{entry.content.rstrip('.')} — {detail}" if detail else entry.content
-
-
-def _pending(current: Sequence[Entry], chains: Chains) -> list[Line]:
-    tasks = [entry for entry in current if entry.type == "task" and chains.is_open(entry)]
-    tasks.sort(key=lambda entry: (entry.pinned, entry.timestamp), reverse=True)
-    return [_line(f"{one_line(entry.content, WIDTH)}{_about(entry)}", entry) for entry in tasks]
-
-
-def _questions(current: Sequence[Entry], chains: Chains) -> list[Line]:
-    asked = [entry for entry in current if entry.type == "question" and chains.is_open(entry)]
-    asked.sort(key=lambda entry: entry.timestamp, reverse=True)
-    return [_line(f"{one_line(entry.content, WIDTH)}{_about(entry)}", entry) for entry in asked]
-
-
-def _about(entry: Entry) -> str:
-    return f" ({entry.subject})" if entry.subject else ""
-
-
-def _stale(
-    chains: Chains, aliases: dict[str, str], now: datetime, settings: Briefing
-) -> list[Line]:
-    """Subjects that were silent for long and came up again lately.
-
-    "Came up" is an entry of the last days; the entry before it is older than the threshold.
-    """
-    lately = now - timedelta(days=settings.decision_days)
-    gap = timedelta(days=settings.stale_days)
-    before: dict[str, Entry] = {}
-    after: set[str] = set()
-    for entry in chains.entries:
-        subject = aliases.get(entry.subject, entry.subject)
-        if not subject:
-            continue
-        if entry.timestamp >= lately:
-            after.add(subject)
-        elif subject not in before or entry.timestamp > before[subject].timestamp:
-            before[subject] = entry
-    return [
-        _line(
-            f"{slug} — last entry {_day(before[slug], now)}, referenced in recent session",
-            last,
-            tells=False,
-        )
-        for slug, last in sorted(before.items())
-        if slug in after and now - last.timestamp > gap
-    ]
-
-
-def _contradictions(
-    current: Sequence[Entry], now: datetime, settings: Briefing, prose: Prose
-) -> list[Line]:
-    since = now - timedelta(days=settings.active_days)
-    by_id = {entry.id: entry for entry in current}
-    pairs = [(by_id[old], by_id[new]) for old, new in prose.pairs if {old, new} <= by_id.keys()]
-    pairs = [(old, new) for old, new in pairs if new.timestamp >= since]
-    for old, new in contradictions(current, since):  # what no model has looked at yet
-        if not prose.compared(old.id, new.id):
-            pairs.append((old, new))
-    return [
-        _line(
-            f'{new.subject}: "{one_line(old.content, 90)}" ({_day(old, now)}) may conflict '
-            f'with "{one_line(new.content, 90)}" ({_day(new, now)})',
-            old,
-            new,
-            tells=False,
-        )
-        for old, new in pairs[: settings.max_contradictions]
-    ]
+    def _contradictions(self) -> list[NoteLine]:
+        by_id = {entry.id: entry for entry in self._current}
+        known = [pair for pair in self._prose.pairs if by_id.keys() >= set(pair)]
+        pairs = [(by_id[old], by_id[new]) for old, new in known]
+        pairs = [(old, new) for old, new in pairs if new.timestamp >= self._since]
+        for old, new in contradictions(self._current, self._since):
+            if not self._prose.compared(old.id, new.id):  # no model has looked at it yet
+                pairs.append((old, new))
+        return [
+            _line(
+                f'{new.subject}: "{one_line(old.content, 90)}" ({self._day(old)}) may conflict '
+                f'with "{one_line(new.content, 90)}" ({self._day(new)})',
+                old,
+                new,
+                tells=False,
+            )
+            for old, new in pairs[: self._settings.max_contradictions]
+        ]
 
 
-def _fit(sections: list[tuple[str, list[Line]]], limit: int) -> list[Line]:
+def _line(text: str, *entries: Entry, tells: bool = True) -> NoteLine:
+    return NoteLine(f"- {harmless(text)}", tuple(entry.id for entry in entries), tells=tells)
+
+
+def _fit(sections: dict[str, list[NoteLine]], limit: int) -> list[NoteLine]:
     """All sections within the limit: the longest ones lose their last lines, and say so."""
-    sizes = [len(lines) for _, lines in sections]
+    sizes = [len(lines) for lines in sections.values()]
     frame = 3 * len(sections) - 1  # a heading and a blank line each, and room for "… more"
     while sum(sizes) + frame > limit and max(sizes) > 1:
         sizes[sizes.index(max(sizes))] -= 1
-    result: list[Line] = []
-    for (name, lines), size in zip(sections, sizes, strict=True):
-        result += [Line("")] if result else []
-        result += [Line(f"## {name}", _ids(lines)), *lines[:size]]
+    result: list[NoteLine] = []
+    for (name, lines), size in zip(sections.items(), sizes, strict=True):
+        result += [NoteLine("")] if result else []
+        result += [NoteLine(f"## {name}", ids_of(lines)), *lines[:size]]
         if size < len(lines):
-            result.append(Line(f"- … and {len(lines) - size} more", _ids(lines[size:])))
+            result.append(NoteLine(f"- … and {len(lines) - size} more", ids_of(lines[size:])))
     return result[:limit]
 
 
-def _ids(lines: Sequence[Line]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one for line in lines for one in line.ids))
+# --- writing it ----------------------------------------------------------------------------------
 
 
-# -----------------------------------------------------------------------------
-# Contradictions, without a model: same subject, same matter, opposed values.
+class Brief(msgspec.Struct, frozen=True, kw_only=True):
+    """What writing the briefing did."""
+
+    path: Path
+    lines: tuple[str, ...]
+    changed: bool
+    total: int  # lines of the whole file
+    edited: bool = False  # a person has changed the block, and it was left alone
+
+
+def asked(notes: Notes, now: datetime) -> Prose:
+    """What a model says now, kept for the next time. Not under the lock."""
+    kept, opened = proses.load(notes.home), notes.opened
+    if not (opened.models.has("briefing") or opened.models.has("contradictions")):
+        return kept
+    settings, aliases = notes.config.briefing, opened.registry().aliases()
+    busy = active(opened.chains().current(), aliases, now, settings)
+    said = proses.write(opened.models, kept, busy, now, settings)
+    if said != kept:
+        proses.save(notes.home, said)
+    return said
+
+
+def write(notes: Notes, now: datetime, said: Prose, overwrite: bool = False) -> Brief:
+    """Under the writer lock; what was there is committed first."""
+    opened, path = notes.opened, notes.memory
+    made = briefing(opened.chains(), opened.registry(), now, notes.config.briefing, said)
+    lines = [line.text for line in made]
+    try:
+        # bytes, not text: line ends belong to whoever wrote them
+        old = path.read_bytes().decode("utf-8") if path.exists() else ""
+        there = markdown.block(old, markdown.BRIEFING)
+    except UnicodeDecodeError as error:
+        raise WakebookError(f"{path} is not UTF-8: {error}. Convert it first.") from error
+    except markdown.BrokenBlock as error:
+        again = "Then run `wakebook notes brief` again."
+        raise markdown.BrokenBlock(f"{path}: {error}. {again}") from error
+    edited = there is not None and there.edited and list(there.lines) != lines and not overwrite
+    new = old
+    if not edited:
+        new = markdown.put(old, markdown.BRIEFING, lines)
+        new = markdown.set_front(new, {"line_count": new.count("\n")})
+    if new != old:
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
+        if not mode & 0o200:
+            raise WakebookError(f"{path} is read-only: the briefing was not written.")
+        notes.git().before_touching(path)
+        if path.exists() and path.read_bytes() != old.encode("utf-8"):
+            raise WakebookError(f"{path} was written by somebody else meanwhile: try again.")
+        notes.home.replace(path, new, mode)
+        _note(notes, made)
+    total = len(new.splitlines())
+    return Brief(path=path, lines=tuple(lines), changed=new != old, total=total, edited=edited)
+
+
+def _note(notes: Notes, made: Sequence[NoteLine]) -> None:
+    """Write down what was written, for when a person edits it."""
+    import sqlite3
+
+    from wakebook.notes.page import MEMORY
+    from wakebook.store.catalogue import Catalogue
+
+    with suppress(sqlite3.Error), closing(Catalogue(notes.home)) as catalogue:
+        catalogue.note_block(f"{MEMORY}#{markdown.BRIEFING}", lines_json(made))
+
+
+# --- contradictions, without a model: same subject, same matter, opposed values -------------------
 #
 # An older statement and a newer one are about the same matter when they share enough telling
 # words, and they oppose each other when their numbers differ, when one negates what the other

@@ -1,9 +1,9 @@
-"""Condensed: what a rewrite has decided about a block (condensed.json).
+"""Condensed: how each block was last condensed (condensed.json).
 
-A rewrite says in fewer lines what a block's items said until then. It is kept as those lines with
-the entries that each stands for, and what it left out; it is applied whenever the block is
-written. A line holds while all of its entries do, and where one does not, the others are told one
-by one again. What came later is told as usual. What is pinned or open is never left out.
+It is kept not as a text but as lines with the entries that each stands for, and which entries are
+left out. It is applied whenever the block is written: a line holds while all of its entries do, and
+where one does not, the others are told one by one again. What came later is told as usual. What is
+pinned or open is never left out.
 
 Here is also how a rewrite is taken back: its record, and in the notes the blocks that it changed.
 Whatever stands outside of blocks is the author's own, and stays.
@@ -21,40 +21,36 @@ from wakebook.base import markdown
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.history.revisions import CLASH, Put, Versions
-from wakebook.notes.item import Item
+from wakebook.notes.item import Item, ids_of
 
 NAME = "condensed.json"
 FRONT = ("updated", "line_count", "sessions")  # keys of frontmatter that Wakebook keeps current
 
 
-class Kept(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of a rewrite. Without a text, its entry is told as usual."""
+class CondensedLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of a condensed block. Without a text, its entry is told as usual."""
 
     ids: tuple[str, ...]
     text: str = ""
     section: str = ""
 
 
-class Rewrite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Condensed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a block was last condensed."""
+
     at: datetime
     by: str  # "rules", or a model and its prompt
-    lines: tuple[Kept, ...]
+    lines: tuple[CondensedLine, ...]
     dropped: tuple[str, ...] = ()  # entries that are not told any more
 
 
-class Condensed(msgspec.Struct, frozen=True):
-    blocks: dict[str, Rewrite] = {}  # path#block -> the last rewrite of it
-
-    def with_(self, key: str, rewrite: Rewrite) -> Condensed:
-        return Condensed({**self.blocks, key: rewrite})
-
-
-def load(home: Home) -> Condensed:
+def load(home: Home) -> dict[str, Condensed]:
+    """By block: path#name."""
     path = home.root / NAME
     try:
-        return Condensed(msgspec.json.decode(path.read_bytes(), type=dict[str, Rewrite]))
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Condensed])
     except FileNotFoundError:
-        return Condensed()
+        return {}
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise WakebookError(
             f"{path}: cannot be read ({error}). Correct it, or restore it with "
@@ -62,51 +58,48 @@ def load(home: Home) -> Condensed:
         ) from error
 
 
-def save(home: Home, condensed: Condensed) -> None:
-    home.replace(home.root / NAME, _encoded(condensed.blocks))
+def save(home: Home, blocks: Mapping[str, Condensed]) -> None:
+    home.replace(home.root / NAME, _encoded(blocks))
 
 
-def _encoded(blocks: Mapping[str, Rewrite]) -> bytes:
+def _encoded(blocks: Mapping[str, Condensed]) -> bytes:
     data = msgspec.json.encode(dict(sorted(blocks.items())))
     return msgspec.json.format(data, indent=1) + b"\n"
 
 
-def apply(items: Sequence[Item], rewrite: Rewrite | None) -> list[Item]:
-    """The items as the rewrite tells them, each section in the place of its first item."""
-    if rewrite is None:
+def applied(items: Sequence[Item], condensed: Condensed | None) -> list[Item]:
+    """The items as they were condensed, each section in the place of its first item."""
+    if condensed is None:
         return list(items)
     by_id = {one: item for item in items for one in item.ids}
-    whole = [kept for kept in rewrite.lines if _holds(kept, by_id)]
-    dropped = set(rewrite.dropped)
-    covered: dict[str, Kept] = {one: kept for kept in whole for one in kept.ids}
+    lines = {one: line for line in condensed.lines if _holds(line, by_id) for one in line.ids}
+    dropped = set(condensed.dropped)
     found: list[Item] = []
     told: set[tuple[str, ...]] = set()
     for item in items:
-        kept = next((covered[one] for one in item.ids if one in covered), None)
-        if kept is None:
+        line = next((lines[one] for one in item.ids if one in lines), None)
+        if line is None:
             if item.held or item.ids[0] not in dropped:  # the first one is told
                 found.append(item)
-        elif kept.ids not in told:
-            told.add(kept.ids)
-            found.append(_merged(kept, by_id, item))
+        elif line.ids not in told:
+            told.add(line.ids)
+            found.append(_merged(line, by_id, item) if line.text else item)
     return found
 
 
-def _holds(kept: Kept, by_id: Mapping[str, Item]) -> bool:
+def _holds(line: CondensedLine, by_id: Mapping[str, Item]) -> bool:
     """Whether all that a line stands for is told, and nothing of it was corrected since."""
-    if not all(one in by_id for one in kept.ids):
+    if not all(one in by_id for one in line.ids):
         return False
-    return not kept.text or all(set(by_id[one].ids) <= set(kept.ids) for one in kept.ids)
+    return not line.text or all(set(by_id[one].ids) <= set(line.ids) for one in line.ids)
 
 
-def _merged(kept: Kept, by_id: Mapping[str, Item], first: Item) -> Item:
-    if not kept.text:
-        return first
-    items = [by_id[one] for one in kept.ids]
+def _merged(line: CondensedLine, by_id: Mapping[str, Item], first: Item) -> Item:
+    items = [by_id[one] for one in line.ids]
     return Item(
-        section=kept.section or first.section,
-        text=kept.text,
-        ids=tuple(dict.fromkeys(one for item in items for one in item.ids)),
+        section=line.section or first.section,
+        text=line.text,
+        ids=ids_of(items),
         at=max(item.at for item in items),
         held=any(item.held for item in items),
         weight=max(item.weight for item in items),
@@ -117,19 +110,17 @@ def _merged(kept: Kept, by_id: Mapping[str, Item], first: Item) -> Item:
 # --- forgetting --------------------------------------------------------------------------
 
 
-def without(told: Condensed, gone: Collection[str]) -> Condensed:
+def without(told: Mapping[str, Condensed], gone: Collection[str]) -> dict[str, Condensed]:
     """Without the lines that stand for something that is forgotten. What else such a line stood
     for is told one by one again."""
-    return Condensed(
-        {
-            name: msgspec.structs.replace(
-                one,
-                lines=tuple(line for line in one.lines if not set(line.ids) & set(gone)),
-                dropped=tuple(other for other in one.dropped if other not in gone),
-            )
-            for name, one in told.blocks.items()
-        }
-    )
+    return {
+        name: msgspec.structs.replace(
+            one,
+            lines=tuple(line for line in one.lines if not set(line.ids) & set(gone)),
+            dropped=tuple(other for other in one.dropped if other not in gone),
+        )
+        for name, one in told.items()
+    }
 
 
 def forgetting(
@@ -179,10 +170,10 @@ def _record_back(file: Versions, gone: Collection[str]) -> Put:
 
     What was forgotten since does not come back.
     """
-    decoder = msgspec.json.Decoder(dict[str, Rewrite])
+    decoder = msgspec.json.Decoder(dict[str, Condensed])
     try:
         current, made, earlier = (
-            without(Condensed(decoder.decode(data or b"{}")), gone).blocks
+            without(decoder.decode(data or b"{}"), gone)
             for data in (file.now, file.then, file.before)
         )
     except msgspec.MsgspecError:

@@ -8,15 +8,16 @@ recognised and left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 import msgspec
 
 from wakebook.capture.transcript import one_line
 from wakebook.log.entry import Entry
-from wakebook.notes.item import DETAIL, Line, harmless, plain, told
-from wakebook.notes.pages import CONTEXT, NOTES, PERSON, PROGRESS
+from wakebook.notes.book import CONTEXT, NOTES, PERSON, PROGRESS
+from wakebook.notes.item import DETAIL, NoteLine, harmless, plain, told
 
 CHANGED, DONE, REMOVED, ADDED = "changed", "done", "removed", "added"
 PIN = "📌 "
@@ -29,12 +30,12 @@ _LEAD = re.compile(
 )
 _TAIL = re.compile(r"\s+\((?:since )?\[\[\d{4}-\d\d-\d\d\]\]\)\s*$")
 _SECTIONS = {  # heading -> type and kind of what is added below it
-    "Next": ("task", ""),
-    "Pending": ("task", ""),
-    "Open Questions": ("question", ""),
-    "Key Decisions": ("decision", ""),
-    "Recent Decisions": ("decision", ""),
-    "Decisions": ("decision", ""),
+    "Next": ("task", None),
+    "Pending": ("task", None),
+    "Open Questions": ("question", None),
+    "Key Decisions": ("decision", None),
+    "Recent Decisions": ("decision", None),
+    "Decisions": ("decision", None),
     "Lessons": ("fact", "lesson"),
     "Lessons Learned": ("fact", "lesson"),
     "Preferences": ("fact", "preference"),
@@ -43,8 +44,6 @@ _SECTIONS = {  # heading -> type and kind of what is added below it
     "How Things Are Done": ("fact", "procedure"),
     "Events": ("fact", "event"),
 }
-
-
 _OURS = {*_SECTIONS, *CONTEXT.values(), *PROGRESS.values(), *NOTES.values(), *PERSON.values()}
 
 
@@ -57,109 +56,16 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     tells: bool = True  # the old line said what they say, and did not only refer to them
 
 
-class Words(msgspec.Struct, frozen=True):
+class Words(NamedTuple):
     """What a line says, without what the note says about it."""
 
     text: str
     box: str = ""  # " " or "x" where it is a task
 
 
-def changes(before: Sequence[Line], after: Sequence[str]) -> list[Change]:
-    """What has become of a block. Headings and empty lines do not count, and neither does order."""
-    old = [line for line in before if _counts(line.text)]
-    sections = _sections(after)
-    new = [(number, line) for number, line in enumerate(after) if _counts(line)]
-    said = {line.text.rstrip() for line in old}
-    old, new = _moved(old, new)
-    old = [line for line in old if line.ids]  # the others say that there is nothing to say
-    new = [(number, text) for number, text in new if text.rstrip() not in said]  # a copy of a line
-    matcher = SequenceMatcher(
-        None, [line.text.rstrip() for line in old], [line.rstrip() for _, line in new], False
-    )
-    found: list[Change] = []
-    for what, i1, i2, j1, j2 in matcher.get_opcodes():
-        if what != "equal":
-            found += _hunk(old[i1:i2], new[j1:j2], sections)
-    return found
-
-
-def _moved(
-    old: Sequence[Line], new: Sequence[tuple[int, str]]
-) -> tuple[list[Line], list[tuple[int, str]]]:
-    """Without lines that are still there, wherever they stand now."""
-    left = list(old)
-    rest: list[tuple[int, str]] = []
-    for number, text in new:
-        same = next((line for line in left if line.text.rstrip() == text.rstrip()), None)
-        if same is None:
-            rest.append((number, text))
-        else:
-            left.remove(same)
-    return left, rest
-
-
-def headings(before: Sequence[Line], after: Sequence[str]) -> list[str]:
-    """Headings of people's own: no entry can say them, but people should know."""
-    ours = {line.text.strip() for line in before} | {f"## {name}" for name in _OURS}
-    return [line.strip() for line in after if line.startswith("#") and line.strip() not in ours]
-
-
-def _counts(text: str) -> bool:
-    """Whether a line says something: no heading, and no bullet without words."""
-    bare = text.strip()
-    return bool(words(bare).text.strip("-*+ ")) and not bare.startswith(("#", "- … and", "<!--"))
-
-
-def _sections(lines: Sequence[str]) -> list[str]:
-    found: list[str] = []
-    current = ""
-    for line in lines:
-        if line.startswith("#"):
-            current = line.lstrip("#").strip()
-        found.append(current)
-    return found
-
-
-def _hunk(
-    old: Sequence[Line], new: Sequence[tuple[int, str]], sections: Sequence[str]
-) -> Iterator[Change]:
-    """Lines that stand for each other, the most alike first; and those that stand alone."""
-    pairs = [
-        (_alike(line.text, text), -i, -j)
-        for i, line in enumerate(old)
-        for j, (_, text) in enumerate(new)
-    ]
-    pairs.sort(reverse=True)
-    least = 0.0 if len(old) == len(new) == 1 else ALIKE
-    taken: dict[int, int] = {}  # new -> old
-    for alike, i, j in pairs:
-        if alike >= least and -i not in taken.values() and -j not in taken:
-            taken[-j] = -i
-    for j, (number, text) in enumerate(new):
-        if j in taken:
-            yield _changed(old[taken[j]], text, sections[number])
-        else:
-            yield Change(kind=ADDED, new=text, section=sections[number])
-    for i, line in enumerate(old):
-        if i not in taken.values():
-            yield Change(kind=REMOVED, old=line.text, ids=line.ids, tells=line.tells)
-
-
-def _changed(line: Line, text: str, section: str) -> Change:
-    was, is_ = words(line.text), words(text)
-    ticked = was.box == " " and is_.box == "x" and was.text == is_.text
-    return Change(
-        kind=DONE if ticked else CHANGED,
-        old=line.text,
-        new=text,
-        section=section,
-        ids=line.ids,
-        tells=line.tells,
-    )
-
-
-def _alike(one: str, other: str) -> float:
-    return SequenceMatcher(None, words(one).text, words(other).text, False).ratio()
+class _New(NamedTuple):
+    text: str
+    section: str
 
 
 def words(line: str) -> Words:
@@ -170,6 +76,72 @@ def words(line: str) -> Words:
         text = text[lead.end() :]
     text = _TAIL.sub("", text)
     return Words(text.strip(), box[1].lower() if box else "")
+
+
+def headings(before: Sequence[NoteLine], after: Sequence[str]) -> list[str]:
+    """Headings of people's own: no entry can say them, but people should know."""
+    ours = {line.text.strip() for line in before} | {f"## {name}" for name in _OURS}
+    return [line.strip() for line in after if line.startswith("#") and line.strip() not in ours]
+
+
+def changes(before: Sequence[NoteLine], after: Sequence[str]) -> list[Change]:
+    """What has become of a block. Headings and empty lines do not count, and neither does order."""
+    left = [line for line in before if _counts(line.text)]
+    said = {line.text.rstrip() for line in left}
+    new: list[_New] = []
+    section = ""
+    for text in after:
+        section = text.lstrip("#").strip() if text.startswith("#") else section
+        same = next((line for line in left if line.text.rstrip() == text.rstrip()), None)
+        if same is not None:
+            left.remove(same)  # still there, wherever it stands now
+        elif _counts(text) and text.rstrip() not in said:  # or a copy of a line
+            new.append(_New(text, section))
+    old = [line for line in left if line.ids]  # the others say that there is nothing to say
+    texts = [line.text.rstrip() for line in old], [one.text.rstrip() for one in new]
+    found: list[Change] = []
+    for what, i1, i2, j1, j2 in SequenceMatcher(None, *texts, False).get_opcodes():
+        if what != "equal":
+            found += _hunk(old[i1:i2], new[j1:j2])
+    return found
+
+
+def _counts(text: str) -> bool:
+    """Whether a line says something: no heading, and no bullet without words."""
+    bare = text.strip()
+    return bool(words(bare).text.strip("-*+ ")) and not bare.startswith(("#", "- … and", "<!--"))
+
+
+def _hunk(old: Sequence[NoteLine], new: Sequence[_New]) -> Iterator[Change]:
+    """Lines that stand for each other, the most alike first; and those that stand alone."""
+    pairs = [
+        (SequenceMatcher(None, words(line.text).text, words(one.text).text, False).ratio(), -i, -j)
+        for i, line in enumerate(old)
+        for j, one in enumerate(new)
+    ]
+    least = 0.0 if len(old) == len(new) == 1 else ALIKE
+    taken: dict[int, int] = {}  # new -> old
+    for alike, i, j in sorted(pairs, reverse=True):
+        if alike >= least and -i not in taken.values() and -j not in taken:
+            taken[-j] = -i
+    for j, (text, section) in enumerate(new):
+        if j not in taken:
+            yield Change(kind=ADDED, new=text, section=section)
+            continue
+        line = old[taken[j]]
+        was, is_ = words(line.text), words(text)
+        ticked = was.box == " " and is_.box == "x" and was.text == is_.text
+        yield Change(
+            kind=DONE if ticked else CHANGED,
+            old=line.text,
+            new=text,
+            section=section,
+            ids=line.ids,
+            tells=line.tells,
+        )
+    for i, line in enumerate(old):
+        if i not in taken.values():
+            yield Change(kind=REMOVED, old=line.text, ids=line.ids, tells=line.tells)
 
 
 # --- as entries ------------------------------------------------------------------------
@@ -197,19 +169,38 @@ def draft(change: Change, subject: str, behind: Sequence[Entry]) -> dict[str, ob
     }
     if change.kind == DONE:
         return fields | {"status": "done", "pinned": False} if first.type == "task" else None
+    if change.kind == REMOVED and first.type == "task":
+        return fields | {"status": "done", "detail": "taken off the list", "pinned": False}
     if change.kind == REMOVED:
-        return _removed(fields, first)
+        gone = {"type": "fact", "kind": None, "status": None, "pinned": False, "detail": ""}
+        return fields | gone | {"content": f"No longer holds: {first.content}", "retracted": True}
     said = _said(change, first)
     same = all(fields[name] == value for name, value in said.items())
     return None if same else fields | said  # only something around it: a mark, a date
 
 
+def _added(change: Change, subject: str) -> dict[str, object] | None:
+    text, box = words(change.new)
+    if not text:
+        return None
+    type_, kind = ("task", None) if box else _SECTIONS.get(change.section, ("fact", None))
+    return {
+        "type": type_,
+        "kind": kind,
+        "subject": subject,
+        "status": ("done" if box == "x" else "open") if type_ == "task" else None,
+        "content": text,
+        "detail": "",
+        "pinned": False,
+        "replaces": (),
+    }
+
+
 def _said(change: Change, first: Entry) -> dict[str, object]:
     """The new words of a changed line."""
-    box = words(change.new).box
     found: dict[str, object] = dict(zip(("content", "detail"), _own(change, first), strict=True))
     if first.type == "task":
-        found["status"] = "done" if box == "x" else "open"
+        found["status"] = "done" if words(change.new).box == "x" else "open"
         if first.status == "done" and found["status"] == "open":
             found["detail"] = ""  # which said how it was done
     if PIN in change.old or PIN in change.new:
@@ -219,7 +210,10 @@ def _said(change: Change, first: Entry) -> dict[str, object]:
 
 def _own(change: Change, first: Entry) -> tuple[str, str]:
     """Content and detail: the new line without what stood around the entry in the old one."""
-    old, new = (_bare(text).replace(PIN, "", 1) for text in (change.old, change.new))
+    old, new = (
+        _BOX.sub("", _BULLET.sub("", text.strip(), count=1), count=1).replace(PIN, "", 1)
+        for text in (change.old, change.new)
+    )
     short = one_line(first.content, 180)
     for said in (told(first), plain(first.content), one_line(told(first), 180), short):
         said = harmless(said)
@@ -231,10 +225,6 @@ def _own(change: Change, first: Entry) -> tuple[str, str]:
             core = new[len(before) : len(new) - len(after)]
             return _parted(_uncut(core, said, first), first)
     return _parted(words(change.new).text, first)
-
-
-def _bare(line: str) -> str:
-    return _BOX.sub("", _BULLET.sub("", line.strip(), count=1), count=1)
 
 
 def _uncut(text: str, said: str, first: Entry) -> str:
@@ -257,41 +247,4 @@ def _parted(text: str, first: Entry) -> tuple[str, str]:
         return text.removesuffix(f" — {detail}"), first.detail
     dashes = plain(first.content).count(" — ")
     parts = text.split(" — ")
-    if len(parts) <= dashes + 1:
-        return text, ""
     return " — ".join(parts[: dashes + 1]), " — ".join(parts[dashes + 1 :])
-
-
-def _removed(fields: Mapping[str, object], first: Entry) -> dict[str, object]:
-    if first.type == "task":
-        return {**fields, "status": "done", "detail": "taken off the list", "pinned": False}
-    return {
-        **fields,
-        "type": "fact",
-        "kind": None,
-        "status": None,
-        "pinned": False,
-        "content": f"No longer holds: {first.content}",
-        "detail": "",
-        "retracted": True,
-    }
-
-
-def _added(change: Change, subject: str) -> dict[str, object] | None:
-    said = words(change.new)
-    if not said.text:
-        return None
-    type_, kind = _SECTIONS.get(change.section, ("fact", ""))
-    if said.box:
-        type_, kind = "task", ""
-    status = ("done" if said.box == "x" else "open") if type_ == "task" else None
-    return {
-        "type": type_,
-        "kind": kind or None,
-        "subject": subject,
-        "status": status,
-        "content": said.text,
-        "detail": "",
-        "pinned": False,
-        "replaces": (),
-    }

@@ -1,14 +1,15 @@
 """Item: one thing that a note says, with the entries that it stands for.
 
-A block is a list of items under headings. What is not text of ours is made harmless first: a
-line break, a marker, a link or a heading in somebody's words must not become one of the note.
+A block is a list of items under headings. Words that are not Wakebook's are made harmless first: a
+line break, a marker, a link or a heading in them must not become one of the note.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from typing import Any
 
 import msgspec
 
@@ -19,7 +20,7 @@ CONTENT, DETAIL = 600, 400  # characters, at most
 _HARMLESS = str.maketrans({"\u2028": " ", "\u2029": " ", "\x85": " ", "\x0b": " ", "\x0c": " "})
 
 
-class Line(msgspec.Struct, frozen=True):
+class NoteLine(msgspec.Struct, frozen=True):
     """A line of a block, and the entries behind it."""
 
     text: str
@@ -43,8 +44,19 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.text.split())
 
 
+def item_of(entry: Entry, section: str, text: str, **other: Any) -> Item:
+    """An entry as an item; `other`: fields that are not as the entry has them."""
+    own: dict[str, Any] = {"ids": (entry.id,), "held": held(entry), "weight": weight(entry)}
+    return Item(section=section, text=text, at=entry.timestamp, **(own | other))
+
+
+def ids_of(items: Iterable[Item | NoteLine]) -> tuple[str, ...]:
+    """The entries behind these, each once."""
+    return tuple(dict.fromkeys(one for item in items for one in item.ids))
+
+
 def plain(text: str, limit: int = CONTENT) -> str:
-    """Somebody's words on one line that is nothing but words."""
+    """Words on one line that is nothing but words."""
     return harmless(one_line(text.translate(_HARMLESS), limit))
 
 
@@ -96,29 +108,30 @@ def visible(entries: Iterable[Entry]) -> list[Entry]:
     return [entry for entry in entries if not entry.extra.get(RETRACTED)]
 
 
-def block(items: Sequence[Item], most: dict[str, int] | None = None) -> list[Line]:
+def note_lines(items: Sequence[Item], most: Mapping[str, int] | None = None) -> list[NoteLine]:
     """The items under their headings, in the order in which the headings first come.
 
-    `most`: how many items of a section are shown; the others are counted.
+    `most`: how many items of a section are shown; the others are counted, but for those that must
+    not get lost.
     """
     sections: dict[str, list[Item]] = {}
     for item in items:
         sections.setdefault(item.section, []).append(item)
-    lines: list[Line] = []
+    lines: list[NoteLine] = []
     for name, found in sections.items():
-        ids = tuple(one for item in found for one in item.ids)
-        lines += [Line("")] if lines else []
-        lines.append(Line(f"## {name}", ids))
-        shown, rest = _cut(found, (most or {}).get(name, len(found)))
-        lines += [Line(f"- {item.text}", item.ids, item.rewritten, item.tells) for item in shown]
-        if rest:
-            left = tuple(one for item in rest for one in item.ids)
-            lines.append(Line(f"- … and {len(rest)} older", left))
+        lines += [NoteLine("")] if lines else []
+        lines.append(NoteLine(f"## {name}", ids_of(found)))
+        limit = (most or {}).get(name, len(found))
+        rest = [item for item in found[limit:] if not item.held]
+        lines += [
+            NoteLine(f"- {item.text}", item.ids, item.rewritten, item.tells)
+            for number, item in enumerate(found)
+            if number < limit or item.held
+        ]
+        lines += [NoteLine(f"- … and {len(rest)} older", ids_of(rest))] if rest else []
     return lines
 
 
-def _cut(items: Sequence[Item], most: int) -> tuple[list[Item], list[Item]]:
-    """The first ones and all that must not get lost; and the others."""
-    shown = [item for number, item in enumerate(items) if number < most or item.held]
-    rest = [item for number, item in enumerate(items) if number >= most and not item.held]
-    return shown, rest
+def lines_json(lines: Iterable[NoteLine]) -> str:
+    """The lines of a block, to be found again when a person has edited it."""
+    return msgspec.json.encode(list(lines)).decode()

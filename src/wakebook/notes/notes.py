@@ -1,8 +1,13 @@
-"""Notes: the handle of this room. Pages, the briefing, what people changed in them, the vault."""
+"""Notes: the handle of this room. Pages, the briefing, what people changed in them, the vault.
+
+The files of this room take it as their first argument: it has the home, the settings, git, and the
+paths of the notes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,18 +15,17 @@ from typing import TYPE_CHECKING
 from wakebook.base.errors import WakebookError
 
 if TYPE_CHECKING:
+    from wakebook.base.config import Config
+    from wakebook.history.history import History
     from wakebook.history.timeline import Timeline
-    from wakebook.log.chains import Chains
-    from wakebook.log.subjects import Registry
-    from wakebook.notes.brief import Brief
-    from wakebook.notes.condensing import Condensing, Find
-    from wakebook.notes.desk import Desk
-    from wakebook.notes.knowledge import Knowledge
-    from wakebook.notes.page import Broken
-    from wakebook.notes.retire import Retired
+    from wakebook.notes.book import Book
+    from wakebook.notes.briefing import Brief
+    from wakebook.notes.check import Knowledge
+    from wakebook.notes.moves import Retired
+    from wakebook.notes.page import DeadLink
     from wakebook.notes.review import Accepted, Proposal
     from wakebook.notes.vault import Built
-    from wakebook.notes.why import Behind, Why
+    from wakebook.notes.why import Why
     from wakebook.notes.write import Updated
     from wakebook.opened import Opened
     from wakebook.store.sync import Progress
@@ -33,28 +37,95 @@ def _quiet(what: str, done: int, total: int) -> None:
 
 class Notes:
     def __init__(self, opened: Opened, history: Timeline) -> None:
-        self._opened = opened
-        self._home = opened.home
+        self.opened = opened
+        self.home = opened.home
         self._history = history
 
-    def update(self, *, full: bool = False, progress: Progress = _quiet) -> Updated:
-        """Write the notes whose entries have changed; with `full`, all of them, from nothing."""
-        from wakebook.notes import write
+    @property
+    def config(self) -> Config:
+        return self.opened.config
 
-        opened = self._opened
-        with opened.writing():
-            return write.update(
-                self._home,
-                opened.config,
-                opened.now(),
+    def git(self) -> History:
+        return self._history.git()
+
+    # --- where they are ----------------------------------------------------------------------
+
+    @property
+    def memory(self) -> Path:
+        """MEMORY.md, wherever it lives."""
+        return self.opened.memory_file().resolve()
+
+    def below(self, path: Path) -> str:
+        """A note's path below knowledge/ or archive/."""
+        from wakebook.notes.page import ARCHIVE, KNOWLEDGE, MEMORY
+
+        if path.resolve() == self.memory:
+            return MEMORY
+        for top in (KNOWLEDGE, ARCHIVE):
+            if path.is_relative_to(self.home.root / top):
+                return path.relative_to(self.home.root / top).as_posix()
+        return str(path)
+
+    def file(self, key: str) -> Path:
+        """The file of a block (path#name): active, or retired."""
+        from wakebook.notes.page import ARCHIVE, KNOWLEDGE, MEMORY
+
+        path = key.partition("#")[0]
+        if path == MEMORY:
+            return self.memory
+        active, retired = (self.home.root / top / path for top in (KNOWLEDGE, ARCHIVE))
+        return retired if retired.exists() and not active.exists() else active
+
+    @contextmanager
+    def book(self, now: datetime) -> Iterator[Book]:
+        """The notes as they would be written now."""
+        import sqlite3
+
+        from wakebook.notes import condensed
+        from wakebook.notes.book import Book
+        from wakebook.store.catalogue import Catalogue, destroy
+
+        try:
+            with self.home.locked(), closing(Catalogue(self.home)) as catalogue:
+                catalogue.sync()
+                registry, blocks = self.opened.registry(), condensed.load(self.home)
+                yield Book(catalogue, registry, blocks, self.config, now)
+        except sqlite3.DatabaseError as error:
+            destroy(self.home)
+            raise WakebookError(
+                f"The cache of the notes was damaged ({error}) and is made anew: try again."
+            ) from error
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def update(
+        self, *, full: bool = False, overwrite: Sequence[str] = (), progress: Progress = _quiet
+    ) -> Updated:
+        """Write the notes whose entries have changed; with `full`, all of them, from nothing.
+
+        `overwrite`: blocks (path#name) that are written although a person has changed them.
+        """
+        from wakebook.notes.write import update
+
+        with self.opened.writing():
+            return update(
+                self.home,
+                self.config,
+                self.opened.now(),
                 full=full,
-                before=self._before,
+                before=lambda paths: self.git().before_touching(*paths),
+                overwrite=overwrite,
                 progress=progress,
             )
 
     def refresh(self) -> None:
         """The same after something else was done, which stands even if this fails."""
-        self._opened.quietly("notes", self.update)
+        self.opened.quietly("notes", self.update)
+
+    def backup(self, paths: Sequence[Path]) -> None:
+        """What people wrote is in git before anything near it changes. Raises GitError."""
+        ours = [one for one in paths if one.is_relative_to(self.home.root) and one.exists()]
+        self.git().backup("notes as they were", ours)
 
     # --- what people have changed ------------------------------------------------------------
 
@@ -62,43 +133,37 @@ class Notes:
         """What people have changed in generated blocks."""
         from wakebook.notes.review import proposals
 
-        return proposals(self._behind())
+        return proposals(self)
 
     def accept(self, *names: str) -> Accepted:
         """Take over what people have changed: by number or path, or everything."""
-        from wakebook.notes.review import accept, chosen
+        from wakebook.notes.review import accept
 
-        with self._opened.writing():
-            found = chosen(self.proposals(), names)
-            self._set_aside(found)
-            done = accept(self._behind(), found)
-            self._rewrite(found)
-        self._opened.quietly("brief", lambda: self.brief(ask=False))
+        with self.opened.writing():
+            found = self._set_aside(names)
+            done = accept(self, found)
+            self._overwrite(found)
+        self.opened.quietly("brief", lambda: self.brief(ask=False))
         return done
 
     def reject(self, *names: str) -> list[Proposal]:
         """Write generated blocks anew. What people had changed stays in git."""
-        from wakebook.notes.review import chosen
-
-        with self._opened.writing():
-            found = chosen(self.proposals(), names)
-            self._set_aside(found)
-            self._rewrite(found)
+        with self.opened.writing():
+            found = self._set_aside(names)
+            self._overwrite(found)
         return found
 
-    def _set_aside(self, found: Sequence[Proposal]) -> None:
-        """What people have edited is safe before anything else happens. Raises GitError."""
-        from wakebook.notes.review import set_aside
+    def _set_aside(self, names: Sequence[str]) -> list[Proposal]:
+        """These proposals, safe before anything else happens. Raises GitError."""
+        from wakebook.notes.review import chosen, set_aside
 
-        paths = [self._home.root / one.path for one in found]
-        set_aside(self._home, self._history.git(), paths)
+        found = chosen(self.proposals(), names)
+        set_aside(self.home, self.git(), found)
+        return found
 
-    def _rewrite(self, found: Sequence[Proposal]) -> None:
+    def _overwrite(self, found: Sequence[Proposal]) -> None:
         """Write these blocks as the log has them."""
-        from wakebook.notes import write
-
-        opened, keys = self._opened, [one.key for one in found]
-        write.update(self._home, opened.config, opened.now(), before=self._before, overwrite=keys)
+        self.update(overwrite=[one.key for one in found])
         if any(one.block == "briefing" for one in found):
             self.brief(ask=False, overwrite=True)
 
@@ -108,33 +173,21 @@ class Notes:
         """Where a line of a note comes from: FILE:LINE."""
         from wakebook.notes.why import why
 
-        return why(self._behind(), place)
+        return why(self, place)
 
-    def missing_links(self) -> list[Broken]:
+    def missing_links(self) -> list[DeadLink]:
         """Links of notes that lead nowhere."""
-        from wakebook.notes.knowledge import missing
+        from wakebook.notes.check import dead_links
 
-        self._home.require()
-        return missing(self._home)
+        self.home.require()
+        return dead_links(self.home)
 
     def knowledge(self) -> Knowledge:
         """How the notes stand, for `status` and `doctor`."""
-        from wakebook.notes.knowledge import knowledge
+        from wakebook.notes.check import knowledge
 
-        return knowledge(self.desk(self._opened.now()))
-
-    def _behind(self) -> Behind:
-        from wakebook.notes import prose
-        from wakebook.notes.why import Behind
-
-        opened = self._opened
-        chains, said = opened.chains(), prose.load(self._home)
-        git = self._history.git()
-        return Behind(self._home, opened.config, git, opened.now(), chains, said)
-
-    def _before(self, paths: Sequence[Path]) -> None:
-        """What people wrote is in git before anything near it changes."""
-        self._history.git().before_touching(*paths)
+        self.home.require()
+        return knowledge(self)
 
     # --- the briefing ------------------------------------------------------------------------
 
@@ -145,16 +198,14 @@ class Notes:
         without, what it said the last time is used where it still holds. A block that a
         person has edited is left alone, unless `overwrite`.
         """
-        from wakebook.notes import brief
+        from wakebook.notes import briefing, prose
 
-        opened, home = self._opened, self._home
-        home.require()
-        now, config = opened.now(), opened.config
-        said = brief.prose(home, opened.models, opened.ledger, now, config.briefing, ask)
-        with opened.writing():
-            git = self._history.git()
-            done = brief.write(home, git, opened.ledger, now, config, said, overwrite)
-        if done.total > config.notes.memory_cap:
+        self.home.require()
+        now = self.opened.now()
+        said = briefing.asked(self, now) if ask else prose.load(self.home)
+        with self.opened.writing():
+            done = briefing.write(self, now, said, overwrite)
+        if done.total > self.config.notes.memory_cap:
             self.refresh()  # what the weeks have left makes room
         return done
 
@@ -163,99 +214,76 @@ class Notes:
         from wakebook.notes.briefing import RULES, briefing
         from wakebook.notes.prose import load
 
-        opened = self._opened
-        said = load(self._home) if prose else RULES
-        return briefing(opened.chains(), opened.registry(), now, opened.config.briefing, said)
+        opened, said = self.opened, load(self.home) if prose else RULES
+        made = briefing(opened.chains(), opened.registry(), now, self.config.briefing, said)
+        return [line.text for line in made]
 
     # --- keeping it small --------------------------------------------------------------------
 
-    def desk(self, now: datetime) -> Desk:
-        from wakebook.notes.desk import Desk
-
-        self._home.require()
-        return Desk(self._home, self._opened.config, self._history.git(), now)
-
-    def _condense(self, now: datetime, *finds: Find) -> Condensing:
-        from wakebook.notes.condensing import run
-
-        self.update()
-        return run(self.desk(now), self._opened.models, *finds)
-
     def daily(self, now: datetime) -> str:
         """Condense the journals of the last days that are too long, and the observations."""
-        from wakebook.notes.condensing import journals, observations
-
-        return _told(self._condense(now, journals, observations))
+        return self._condense("daily", now)
 
     def weekly(self, now: datetime) -> str:
         """Roll what the week brought up into MEMORY.md."""
-        from wakebook.notes.condensing import rollup
-
-        return _told(self._condense(now, rollup))
+        return self._condense("weekly", now)
 
     def monthly(self, now: datetime) -> str:
         """Condense the notes that are too long, and retire what has decayed."""
-        from wakebook.notes.condensing import long_notes
-
-        done = _told(self._condense(now, long_notes))
-        moved = len(self.retire(now=now).moved)
-        return f"{done}; {moved} retired to archive/" if moved else done
+        return self._condense("monthly", now) + self._decayed(now)
 
     def prune(self, now: datetime) -> str:
         """Keep MEMORY.md below its cap, retire what has decayed, put old branches away."""
-        from wakebook.notes.condensing import memory
+        said = self._condense("prune", now) + self._decayed(now)
+        gone = self._history.put_away(now) if self.git().repository else []
+        return f"{said}; {len(gone)} explorations put away" if gone else said
 
-        said = [_told(self._condense(now, memory))]
+    def _condense(self, job: str, now: datetime) -> str:
+        from wakebook.notes.condense import keep
+
+        self.update()
+        return keep(self, job, now)
+
+    def _decayed(self, now: datetime) -> str:
         moved = len(self.retire(now=now).moved)
-        said += [f"{moved} retired to archive/"] if moved else []
-        gone = self._history.put_away(now) if self._history.git().repository else []
-        said += [f"{len(gone)} explorations put away"] if gone else []
-        return "; ".join(said)
+        return f"; {moved} retired to archive/" if moved else ""
 
     def retire(self, *, now: datetime | None = None, dry: bool = False) -> Retired:
         """Move what has decayed to archive/."""
-        from wakebook.notes.retire import retire
+        from wakebook.notes.moves import retire
 
-        desk = self.desk(now or self._opened.now())
-        with self._opened.writing():
-            return retire(desk, dry)
+        with self.opened.writing():
+            return retire(self, now or self.opened.now(), dry)
 
     def restore(self, name: str) -> tuple[str, str]:
         """Bring a note back from archive/. From where to where."""
-        from wakebook.notes.retire import restore
+        from wakebook.notes.moves import restore
 
-        desk = self.desk(self._opened.now())
-        with self._opened.writing():
-            old, new = restore(desk, name)
+        with self.opened.writing():
+            done = restore(self, name)
         self.refresh()
-        return old, new
-
-    def rename(self, old: str, new: str, *, merge: bool = False) -> tuple[str, int]:
-        """Rename a subject in registry and log, or merge it into another one. Entries changed."""
-        from wakebook.log import subjects
-        from wakebook.notes.rename import rename
-
-        if merge:
-            self._require_reviewed(subjects.load(self._home).get(old).slug)
-        return rename(self._home, self._history.git(), old, new, merge=merge)
-
-    def _require_reviewed(self, slug: str) -> None:
-        """What a person has edited in a subject's notes must not get lost with them."""
-        waiting = [
-            one.path for one in self.proposals() if slug in one.path.removesuffix(".md").split("/")
-        ]
-        if waiting:
-            raise WakebookError(
-                f"{waiting[0]} was edited by hand: run `wakebook notes review`, then merge {slug}."
-            )
+        return done
 
     def wanted_back(self, restored: Sequence[str], removed: Sequence[str]) -> None:
         """Notes that came back from the archive stay for a while."""
-        from wakebook.notes.retire import wanted_back
+        from wakebook.notes.moves import wanted_back
 
         names = [name.removeprefix("knowledge/") for name in restored]
         back = [one for one in names if f"archive/{one}" in removed]
-        wanted_back(self._home, back, self._opened.now())
+        wanted_back(self.home, back, self.opened.now())
+
+    def rename(self, old: str, new: str, *, merge: bool = False) -> tuple[str, int]:
+        """Rename a subject in registry and log, or merge it into another one. Entries changed."""
+        from wakebook.notes.moves import rename
+
+        slug = self.opened.registry().get(old).slug if merge else ""
+        for one in self.proposals() if merge else ():  # edits must not get lost with a note
+            if slug in one.path.removesuffix(".md").split("/"):
+                raise WakebookError(
+                    f"{one.path} was edited by hand: run `wakebook notes review`, "
+                    f"then merge {slug}."
+                )
+        return rename(self.home, self.git(), old, new, merge=merge)
 
     # --- Obsidian ----------------------------------------------------------------------------
 
@@ -266,22 +294,8 @@ class Notes:
         """
         from wakebook.notes.vault import build
 
-        opened = self._opened
-        self._home.require()
-        zone = opened.now().tzinfo
-        assert zone is not None
-
-        def told() -> tuple[Chains, Registry]:
-            return opened.chains(), opened.registry()
-
+        self.home.require()
         if dry:
-            return build(self._home, path, told, zone, dry=True)
-        with opened.writing():  # what a crash left half done is finished first
-            return build(self._home, path, told, zone, progress=progress)
-
-
-def _told(done: Condensing) -> str:
-    saved = f" ({done.lines} lines saved)" if done.lines > 0 else ""
-    parts = [f"{len(done.done)} condensed{saved}"] if done.done else []
-    parts += [f"{name} stays as it is: {why}" for name, why in done.refused.items()]
-    return "; ".join(parts) or "nothing to condense"
+            return build(self, path, dry=True)
+        with self.opened.writing():  # what a crash left half done is finished first
+            return build(self, path, progress=progress)

@@ -83,7 +83,9 @@ class VaultPage(msgspec.Struct, frozen=True, kw_only=True):
 class LogPages:
     """What the log has to say, and what of it is new."""
 
-    def __init__(self, chains: Chains, registry: Registry, zone: tzinfo, written: Written) -> None:
+    def __init__(
+        self, chains: Chains, registry: Registry, zone: tzinfo | None, written: Written
+    ) -> None:
         self._chains = chains
         self._registry = registry
         self._zone = zone

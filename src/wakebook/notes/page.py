@@ -1,4 +1,4 @@
-"""Page: which note an entry belongs to, and where that note stands below knowledge/.
+"""Page: which note an entry belongs to, where that note stands below knowledge/, and links to it.
 
     project/auth        projects/auth/context.md, progress.md, notes.md
     person/jane-doe     people/jane-doe.md
@@ -15,16 +15,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import date, tzinfo
+from pathlib import Path
 
 import msgspec
 
+from wakebook.base.config import Config, expand
+from wakebook.base.home import Home
 from wakebook.learn.select import wording
 from wakebook.log.entry import Entry, slugify
 from wakebook.log.subjects import Registry, Subject
 from wakebook.notes.item import day, plain
 
+KNOWLEDGE, ARCHIVE = "knowledge", "archive"
+MERGED, EDITS = "merged", "edits"  # below archive/: of merged subjects, and what git could not keep
 GENERAL, PREFERENCES, LESSONS = "_general", "_preferences", "_lessons"
-OVERVIEWS = ("active", "people", "observations", "memory")
 PARTS = ("context", "progress", "notes")
 MEMORY = "memory/MEMORY.md"  # wherever it lives: what its blocks are called
 _FILES = {
@@ -33,6 +37,7 @@ _FILES = {
     "observations": "memory/observations.md",
     "memory": MEMORY,
 }
+OVERVIEWS = tuple(_FILES)
 _FOLDERS = {
     "person": "people",
     "reference": "reference",
@@ -45,13 +50,12 @@ def of(entry: Entry, registry: Registry, people: People, zone: tzinfo | None) ->
     """The pages that an entry is told on, but for the overviews."""
     yield f"journal/{day(entry.timestamp, zone)}"
     slug = registry.canonical(entry.subject)
-    known = registry.subjects.get(slug)
     if role(entry) == "procedure":
         yield f"procedure/{slug or GENERAL}"
     elif not slug and entry.type != "handoff":
         yield f"reference/{shelf(entry)}"
     if slug:
-        yield home_page(known or Subject(slug, slug))
+        yield home_page(registry.subjects.get(slug) or Subject(slug, slug))
     for person in people.told(entry):
         yield f"person/{person.slug}"
 
@@ -106,27 +110,52 @@ def _is_day(name: str) -> bool:
         return False
 
 
-# -----------------------------------------------------------------------------
-# People: who a fact tells about, so that they have a note even if they are no subject.
-#
-# A fact that an extractor took for a relationship ("Ylva is the photographer") introduces whom its
-# sentence begins with: a name in the middle may be anything. Subjects of type person are found
-# wherever such a fact names them.
+def memory_path(home: Home, config: Config) -> Path:
+    """MEMORY.md, wherever it lives. A link stays a link."""
+    elsewhere = config.briefing.memory_file
+    return (home.root / expand(elsewhere) if elsewhere else home.memory).resolve()
+
+
+def shown(home: Home, path: Path) -> str:
+    """A file as people are told of it."""
+    return home.relative(path) if path.is_relative_to(home.root) else str(path)
+
+
+def notes_below(home: Home, top: str) -> list[Path]:
+    """The notes below a folder of the home, whose names can be written down."""
+    found = (path for path in (home.root / top).rglob("*.md") if path.is_file())
+    return sorted(path for path in found if is_utf8(path))
+
+
+def is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# --- people ------------------------------------------------------------------------------------
 
 _WHO = re.compile(
     r"(?P<name>(?:(?:Herr|Frau|Mr|Mrs|Ms|Dr|Prof)\.?\s)?[A-ZÀ-ÖØ-Þ][\w’'-]+"
     r"(?:\s[A-ZÀ-ÖØ-Þ][\w’'-]+){0,2})\s(?:is|was|works|runs|leads|handles|does|has)\b"
 )
-_TITLES = ("Herr ", "Frau ", "Mr ", "Mrs ", "Ms ", "Dr ", "Prof ")
+_TITLES = re.compile(r"(?:(?:Herr|Frau|Mr|Mrs|Ms|Dr|Prof)\.? )*")
 
 
 class People:
-    """Those whom the subjects know, by the first word of each of their names."""
+    """Whom a fact tells about, so that they have a note even if they are no subject.
+
+    A fact that an extractor took for a relationship ("Ylva is the photographer") introduces whom
+    its sentence begins with: a name in the middle may be anything. Subjects of type person are
+    found wherever such a fact names them.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._aliases = registry.aliases()
-        self._names: dict[str, list[tuple[str, Subject]]] = {}
+        self._names: dict[str, list[tuple[str, Subject]]] = {}  # by the first word of the name
         for person in registry.known():
             if person.type == "person":
                 for name in (person.display, person.slug.replace("-", " "), *person.aliases):
@@ -140,69 +169,51 @@ class People:
             return []
         words = re.findall(r"\w+", entry.content.lower())
         text = f" {' '.join(words)} "
-        named = [
-            person
+        found = {
+            person.slug: person
             for first in dict.fromkeys(words)
             for name, person in self._names.get(first, ())
             if f" {name} " in text
-        ]
-        found = {person.slug: person for person in named}
-        new = introduced(entry)
-        if new:
+        }
+        name = _introduced(entry)
+        slug = slugify(name)
+        if slug:
             subjects = self._registry.subjects
-            there = subjects.get(new.slug) or subjects.get(self._aliases.get(new.slug, ""))
+            there = subjects.get(slug) or subjects.get(self._aliases.get(slug, ""))
             if there is None or (there.type == "person" and not there.deleted):
-                found.setdefault((there or new).slug, there or new)
+                person = there or Subject(slug, name, "person")
+                found.setdefault(person.slug, person)
         return list(found.values())
 
 
-def introduced(entry: Entry) -> Subject | None:
-    """Who a fact introduces, if it does."""
-    name = _named(entry)
-    slug = slugify(name)
-    return Subject(slug, name, "person") if slug else None
-
-
-def _named(entry: Entry) -> str:
-    if entry.type != "fact" or entry.kind != "relationship":
-        return ""
-    match = _WHO.match(entry.content)
+def _introduced(entry: Entry) -> str:
+    """The name of the person that a fact introduces, or nothing."""
+    match = _WHO.match(entry.content) if entry.type == "fact" else None
     if match is None:
         return ""
     name = match["name"].replace("’", "'")
-    bare = name
-    for title in _TITLES:
-        bare = bare.removeprefix(title).removeprefix(title.replace(" ", ". "))
+    bare = _TITLES.sub("", name, count=1)
     return name if wording.leads(bare) and not name.endswith("'s") else ""
 
 
-# -----------------------------------------------------------------------------
-# Wikilinks between notes, and which of them lead nowhere.
-#
-# A target is found as Obsidian finds it: a path from the top, or the end of one.
+# --- wikilinks ---------------------------------------------------------------------------------
 
 _LINK = re.compile(r"(?<!\\)\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\\?\|[^\[\]\n]*)?\]\]")
 _CODE = re.compile(r"`[^`\n]*`")
 
 
-class Broken(msgspec.Struct, frozen=True):
+class DeadLink(msgspec.Struct, frozen=True):
     path: str
     line: int
     target: str
 
 
-def target(subject: Subject) -> str:
-    """What a link to a subject's note names."""
-    kind, _, name = home_page(subject).partition("/")
-    return files(f"{kind}/{name}")[0].removesuffix(".md")
-
-
 def link(subject: Subject) -> str:
-    shown = re.sub(r"[\[\]|]", " ", plain(subject.display, 120)).strip() or subject.slug
-    return f"[[{target(subject)}|{shown}]]"
+    name = re.sub(r"[\[\]|]", " ", plain(subject.display, 120)).strip() or subject.slug
+    return f"[[{files(home_page(subject))[0].removesuffix('.md')}|{name}]]"
 
 
-def found_in(text: str) -> list[tuple[int, str]]:
+def links_in(text: str) -> list[tuple[int, str]]:
     """Line and target of every link outside of code."""
     found: list[tuple[int, str]] = []
     fence = ""
@@ -216,16 +227,18 @@ def found_in(text: str) -> list[tuple[int, str]]:
     return found
 
 
-class Targets:
-    """What can be linked to: the files of a folder tree, by every end of their paths."""
+def targets(paths: Iterable[str]) -> dict[str, str]:
+    """What a link may name -> the file: as Obsidian finds it, by a path or the end of one."""
+    found: dict[str, str] = {}
+    for path in paths:
+        parts = path.lower().split("/")
+        for first in range(len(parts)):
+            end = "/".join(parts[first:])
+            found.setdefault(end, path)
+            found.setdefault(end.removesuffix(".md"), path)
+    return found
 
-    def __init__(self, paths: Iterable[str]) -> None:
-        self._ends: set[str] = set()
-        for path in paths:
-            parts = path.lower().split("/")
-            ends = ["/".join(parts[first:]) for first in range(len(parts))]
-            self._ends.update(ends)
-            self._ends.update(end.removesuffix(".md") for end in ends)
 
-    def has(self, name: str) -> bool:
-        return name.lower().strip("/").removeprefix("./") in self._ends
+def target(name: str) -> str:
+    """The target of a link as `targets` has it."""
+    return name.lower().strip("/").removeprefix("./")

@@ -24,7 +24,6 @@ from wakebook.base.errors import ModelError
 from wakebook.base.home import Home
 from wakebook.capture.transcript import one_line
 from wakebook.learn.extract import entry_line
-from wakebook.learn.judge.verdict import suspicious
 from wakebook.log.entry import Entry
 
 if TYPE_CHECKING:
@@ -37,13 +36,15 @@ PAIRS_TOKENS = 8000
 GROUNDED = 0.3  # of a line's words must stand in the entries
 
 
-class Line(msgspec.Struct, frozen=True):
+class SubjectLine(msgspec.Struct, frozen=True):
+    """Where a subject stands, in a model's words."""
+
     newest: str  # the id of the entry that it was made from last
     text: str
 
 
 class Prose(msgspec.Struct, frozen=True, kw_only=True):
-    lines: dict[str, Line] = {}  # by subject
+    lines: dict[str, SubjectLine] = {}  # by subject
     pairs: tuple[tuple[str, str], ...] = ()  # older and newer, ids
     checked: dict[str, tuple[str, ...]] = {}  # subject -> ids that were compared
 
@@ -119,7 +120,11 @@ def _ids(entries: Sequence[Entry]) -> tuple[str, ...]:
     return tuple(entry.id for entry in entries)
 
 
-def _lines(models: Models, active: Mapping[str, Sequence[Entry]], now: datetime) -> dict[str, Line]:
+def _lines(
+    models: Models, active: Mapping[str, Sequence[Entry]], now: datetime
+) -> dict[str, SubjectLine]:
+    from wakebook.learn.judge.verdict import suspicious
+
     shown = {slug: found[-EACH:] for slug, found in active.items()}
 
     def check(raw: dict[str, Any]) -> tuple[str, str]:
@@ -144,14 +149,9 @@ def _lines(models: Models, active: Mapping[str, Sequence[Entry]], now: datetime)
         f"{slug}\n" + "\n".join(entry_line("-", entry) for entry in found)
         for slug, found in shown.items()
     ]
-    answer = models.lines(
-        "briefing",
-        check,
-        2 * len(shown),
-        today=f"{now:%Y-%m-%d}",
-        subjects="\n\n".join(blocks),
-    )
-    return {slug: Line(shown[slug][-1].id, text) for slug, text in answer.kept}
+    today, subjects = f"{now:%Y-%m-%d}", "\n\n".join(blocks)
+    answer = models.lines("briefing", check, 2 * len(shown), today=today, subjects=subjects)
+    return {slug: SubjectLine(shown[slug][-1].id, text) for slug, text in answer.kept}
 
 
 def _pairs(
@@ -182,12 +182,6 @@ def _pairs(
             raise ValueError(f"{one_line(newer.content, 60)!r} is not recent")
         return older.id, newer.id
 
-    answer = models.lines(
-        "contradictions",
-        check,
-        50,
-        entries="\n\n".join(blocks),
-        most_pairs=str(settings.max_contradictions),
-    )
-    pairs = dict.fromkeys(pair for pair in answer.kept if pair)
-    return tuple(pairs)[: settings.max_contradictions]
+    told, most = "\n\n".join(blocks), settings.max_contradictions
+    answer = models.lines("contradictions", check, 50, entries=told, most_pairs=str(most))
+    return tuple(dict.fromkeys(pair for pair in answer.kept if pair))[:most]

@@ -1,9 +1,9 @@
 """Review: what people have changed in generated blocks, and what becomes of it.
 
 A block that differs from what Wakebook wrote is a proposal. It stays in the file as it is until
-somebody accepts it, which adds correcting entries to the log, or rejects it; then the block is
-written anew. Either way the edited file is committed first, or copied to archive/edits/ where git
-cannot keep it.
+you accept it, which adds correcting entries to the log, or reject it; then the block is written
+anew. Either way the edited file is committed first, or copied to archive/edits/ where git cannot
+keep it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,19 +29,22 @@ from wakebook.log.subjects import Registry, Subject
 from wakebook.notes import edit
 from wakebook.notes import page as pages
 from wakebook.notes.book import Book
+from wakebook.notes.book import key as block_key
+from wakebook.notes.check import edited_blocks, note_files
 from wakebook.notes.edit import Change
-from wakebook.notes.item import Line
-from wakebook.notes.knowledge import edited_blocks, files
-from wakebook.notes.why import Behind
-from wakebook.notes.write import ARCHIVE
+from wakebook.notes.item import NoteLine
+from wakebook.notes.page import ARCHIVE, EDITS, shown
+from wakebook.notes.why import made_lines
+
+if TYPE_CHECKING:
+    from wakebook.notes.notes import Notes
 
 _HEADING = re.compile(r"\[\[(?:projects|people|reference)/([^/|\]]+)")
-EDITS = "edits"  # below archive/: what git could not keep
 VERSIONS = 20  # of a file that are looked through for what Wakebook had written
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A block that somebody has edited."""
+    """A block that a person has edited."""
 
     path: str  # relative to the home, or absolute where it lies elsewhere
     block: str
@@ -51,80 +55,75 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     sum: str  # of what had been written
 
 
-def proposals(desk: Behind) -> list[Proposal]:
+def proposals(notes: Notes) -> list[Proposal]:
     """Every block that differs from what was written."""
-    found = list(_edited(desk))
-    if not found:
-        return []
-    with desk.book() as book:
-        return [
-            Proposal(
-                path=desk.name(path),
-                block=block.name,
-                key=desk.key(path, block.name),
-                sum=block.sum,
-                line=block.first,
-                changes=tuple(_changes(desk, book, path, block)),
-                headings=tuple(edit.headings(desk.lines(book, path, block.name), block.lines)),
-            )
-            for path, block in found
-        ]
-
-
-def _edited(desk: Behind) -> Iterator[tuple[Path, markdown.Block]]:
-    for path in files(desk):
+    edited: list[tuple[Path, markdown.Block]] = []
+    for path in note_files(notes):
         try:
             text = path.read_bytes().decode("utf-8")
         except (OSError, UnicodeDecodeError):
             continue
-        yield from ((path, block) for block in edited_blocks(text))
+        edited += [(path, block) for block in edited_blocks(text)]
+    if not edited:
+        return []
+    with notes.book(notes.opened.now()) as book:
+        return [_proposal(notes, book, path, block) for path, block in edited]
 
 
-def _changes(desk: Behind, book: Book, path: Path, block: markdown.Block) -> list[Change]:
-    base = _base(desk, book, path, block)
-    if base is not None:
-        return edit.changes(base, block.lines)
-    # nobody knows what had been written: what is not there may never have been
-    found = edit.changes(desk.lines(book, path, block.name), block.lines)
-    return [change for change in found if change.kind != edit.REMOVED]
+def _proposal(notes: Notes, book: Book, path: Path, block: markdown.Block) -> Proposal:
+    key, fresh = block_key(notes.below(path), block.name), made_lines(notes, book, path, block.name)
+    base = _base(notes, book, path, block, key, fresh)
+    changes = edit.changes(fresh if base is None else base, block.lines)
+    if base is None:  # without what had been written: what is not there may never have been
+        changes = [change for change in changes if change.kind != edit.REMOVED]
+    return Proposal(
+        path=shown(notes.home, path),
+        block=block.name,
+        key=key,
+        sum=block.sum,
+        line=block.first,
+        changes=tuple(changes),
+        headings=tuple(edit.headings(fresh, block.lines)),
+    )
 
 
-def _base(desk: Behind, book: Book, path: Path, block: markdown.Block) -> list[Line] | None:
+def _base(
+    notes: Notes,
+    book: Book,
+    path: Path,
+    block: markdown.Block,
+    key: str,
+    fresh: list[NoteLine],
+) -> list[NoteLine] | None:
     """What Wakebook had written: as it would now, as it noted it down, or as git has it."""
-    fresh = desk.lines(book, path, block.name)
-    if markdown.sum_of([line.text for line in fresh]) == block.sum:
-        return fresh
-    noted = _noted(book, desk.key(path, block.name))
-    if noted and markdown.sum_of([line.text for line in noted]) == block.sum:
-        return noted
+    noted = msgspec.json.decode(book.catalogue.block(key) or "[]", type=list[NoteLine])
+    for lines in (fresh, noted):
+        if markdown.sum_of([line.text for line in lines]) == block.sum:
+            return lines
     by_text = {line.text.rstrip(): line for line in fresh}
-    for text in _versions(desk, path):
+    for text in _versions(notes, path):
         try:
             there = markdown.block(text, block.name)
         except markdown.BrokenBlock:
             continue
         if there and there.sum == block.sum == markdown.sum_of(there.lines):
-            return [by_text.get(line.rstrip()) or _guess(line, desk.chains) for line in there.lines]
+            chains = notes.opened.chains()
+            return [by_text.get(line.rstrip()) or _guess(line, chains) for line in there.lines]
     return None
 
 
-def _noted(book: Book, key: str) -> list[Line]:
-    kept = book.catalogue.block(key)
-    return msgspec.json.decode(kept, type=list[Line]) if kept else []
-
-
-def _guess(line: str, chains: Chains) -> Line:
+def _guess(line: str, chains: Chains) -> NoteLine:
     """A line that is not written any more, with the entries whose words it has."""
     said = edit.words(line).text.lower()
     ids = [one.id for one in chains.current() if said and one.content.lower().strip(".") in said]
-    return Line(line, tuple(ids[-1:]), tells=True)
+    return NoteLine(line, tuple(ids[-1:]), tells=True)
 
 
-def _versions(desk: Behind, path: Path) -> Iterator[str]:
-    repository = desk.history.repository
-    if repository is None or not path.is_relative_to(desk.home.root):
+def _versions(notes: Notes, path: Path) -> Iterator[str]:
+    repository = notes.git().repository
+    if repository is None or not path.is_relative_to(notes.home.root):
         return
-    name = desk.home.relative(path)
+    name = notes.home.relative(path)
     for commit in commits(repository, f"-{VERSIONS}", below=[name]):
         data = repository.show(commit.id, name)
         if data is not None:
@@ -150,18 +149,18 @@ def chosen(found: Sequence[Proposal], names: Sequence[str]) -> list[Proposal]:
     return list({one.key: one for one in picked}.values()) if names else list(found)
 
 
-def set_aside(home: Home, history: History, paths: Sequence[Path]) -> None:
+def set_aside(home: Home, history: History, found: Sequence[Proposal]) -> None:
     """Edited files, somewhere safe before their blocks are written anew: in git, or as a copy.
 
     Raises GitError if git refuses: then nothing is written.
     """
+    paths = [home.root / one.path for one in found]
     ours = [path for path in paths if path.is_relative_to(home.root)]
     if history.repository is not None:
         history.backup("what was edited by hand", ours)
     for path in paths if history.repository is None else set(paths) - set(ours):
         digest = derived_id(str(path), "edit", path.read_text(encoding="utf-8", errors="replace"))
-        copy = home.root / ARCHIVE / EDITS / f"{path.stem}-{digest}.md"
-        home.replace(copy, path.read_bytes())
+        home.replace(home.root / ARCHIVE / EDITS / f"{path.stem}-{digest}.md", path.read_bytes())
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,56 +169,52 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     left: tuple[Change, ...]  # that no entry can say: a list, a link, something that is over
 
 
-def accept(desk: Behind, accepted: Sequence[Proposal]) -> Accepted:
+def accept(notes: Notes, accepted: Sequence[Proposal]) -> Accepted:
     """Put what people have changed into the log, once. Under the writer lock."""
-    before = registry = subjects.load(desk.home)
-    entries: list[Entry] = []
+    before = registry = subjects.load(notes.home)
+    known = notes.opened.chains()
+    entries: dict[str, Entry] = {}
     left: list[Change] = []
-    chains = desk.chains.copy()  # which grows: one thing may be edited in two notes
+    chains = known.copy()  # which grows: one thing may be edited in two notes
     for proposal in accepted:
         registry = _with_person(proposal, registry)
         for number, change in enumerate(proposal.changes):
-            subject = _subject(proposal, change, registry)
-            entry = _entry(desk, chains, proposal, number, change, subject)
+            # the same edit gives the same entry, however often it is accepted
+            seed = f"review/{proposal.key}/{proposal.sum}/{number}/{change.old}/{change.new}"
+            identity = derived_id(seed, change.kind, ",".join(change.ids))
+            over = _is_over(change, chains)
+            entry = known.by_id.get(identity)
+            if entry is None and not over:
+                subject = _subject(proposal, change, registry)
+                fields = edit.draft(change, subject, _behind(change, chains))
+                entry = _entry(notes, identity, fields) if fields else None
             if entry is None:
-                left += [] if _is_so(change, chains) else [change]
-            elif entry.id not in {one.id for one in entries}:
-                entries.append(entry)
-                chains = extend(chains, [] if entry.id in desk.chains.by_id else [entry])
+                left += [] if over else [change]
+            elif identity not in entries:
+                entries[identity] = entry
+                chains = extend(chains, [] if identity in known.by_id else [entry])
     if registry != before:
-        subjects.save(desk.home, registry)
-    log.append(desk.home, [entry for entry in entries if entry.id not in desk.chains.by_id])
-    return Accepted(proposals=tuple(accepted), entries=tuple(entries), left=tuple(left))
+        subjects.save(notes.home, registry)
+    log.append(notes.home, [one for one in entries.values() if one.id not in known.by_id])
+    return Accepted(proposals=tuple(accepted), entries=tuple(entries.values()), left=tuple(left))
 
 
-def _is_so(change: Change, chains: Chains) -> bool:
+def _is_over(change: Change, chains: Chains) -> bool:
     """Whether a change says what another note's change has said already."""
     latest = [chains.by_id[chains.latest(one)] for one in change.ids if one in chains.by_id]
-    if change.kind == edit.DONE:
-        return any(entry.status == "done" for entry in latest)
-    over = any(entry.extra.get(RETRACTED) or entry.status == "done" for entry in latest)
-    return change.kind == edit.REMOVED and over
+    done = any(entry.status == "done" for entry in latest)
+    if change.kind == edit.REMOVED:
+        return done or any(entry.extra.get(RETRACTED) for entry in latest)
+    return change.kind == edit.DONE and done
 
 
-def _entry(
-    desk: Behind, chains: Chains, proposal: Proposal, number: int, change: Change, subject: str
-) -> Entry | None:
-    # the same edit gives the same entry, however often it is accepted
-    seed = f"review/{proposal.key}/{proposal.sum}/{number}/{change.old}/{change.new}"
-    identity = derived_id(seed, change.kind, ",".join(change.ids))
-    if identity in desk.chains.by_id:
-        return desk.chains.by_id[identity]
-    if _is_so(change, chains):
-        return None
-    fields = edit.draft(change, subject, _behind(change, chains))
-    if fields is None:
-        return None
+def _entry(notes: Notes, identity: str, fields: dict[str, object]) -> Entry:
     retracted = fields.pop("retracted", False)
     content, detail = str(fields.pop("content")), str(fields.pop("detail"))
     return validate(
         Entry(
             id=identity,
-            timestamp=desk.now.astimezone(UTC),
+            timestamp=notes.opened.now().astimezone(UTC),
             session="manual",
             content=clean.redact(content)[0],
             detail=clean.redact(detail)[0],

@@ -18,18 +18,15 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from datetime import tzinfo
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from wakebook.base import markdown
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import PREFIX, Home
-from wakebook.log.chains import Chains
-from wakebook.log.subjects import Registry
 from wakebook.notes import obsidian
 from wakebook.notes.obsidian import (
     FOLDERS,
@@ -43,6 +40,9 @@ from wakebook.notes.obsidian import (
     Written,
     folded,
 )
+
+if TYPE_CHECKING:
+    from wakebook.notes.notes import Notes
 
 FOLDER, FILE = ".wakebook", "vault.json"
 VERSION = 1
@@ -65,23 +65,11 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
     dry: bool = False
 
 
-def build(
-    home: Home,
-    path: Path,
-    read: Callable[[], tuple[Chains, Registry]],
-    zone: tzinfo,
-    *,
-    dry: bool = False,
-    progress: Progress = lambda what, done, total: None,
-) -> Built:
-    """Bring a vault up to date. A second build changes nothing. `dry`: only say what it would do.
-
-    `read` gives the log and the subjects; it is called under the lock.
-    """
-    root = checked(home, path)
-    with nullcontext() if dry else home.locked():
-        chains, registry = read()
-        return _Build(home, root, chains, registry, zone).run(dry, progress)
+def build(notes: Notes, path: Path, dry: bool = False, progress: Progress | None = None) -> Built:
+    """Bring a vault up to date. A second build changes nothing. `dry`: only say what is new."""
+    root = checked(notes.home, path)
+    with nullcontext() if dry else notes.home.locked():
+        return _Build(notes, root).run(dry, progress or (lambda what, done, total: None))
 
 
 def checked(home: Home, path: Path) -> Path:
@@ -125,14 +113,13 @@ class _Waits(Exception):
 
 
 class _Build:
-    def __init__(
-        self, home: Home, root: Path, chains: Chains, registry: Registry, zone: tzinfo
-    ) -> None:
-        self._home = home
+    def __init__(self, notes: Notes, root: Path) -> None:
+        opened, zone = notes.opened, notes.opened.now().tzinfo
+        self._home = notes.home
         self._root = root
         self._paths, self._linked = _notes(root)
         self._record, self._stored = load(root, self._paths)
-        self._log = LogPages(chains, registry, zone, self._record.written())
+        self._log = LogPages(opened.chains(), opened.registry(), zone, self._record.written())
         self._pages = dict(self._record.pages)  # key -> path, of this build too
         self._places: dict[str, VaultPage] = {}  # path -> the page that this build writes there
         self._names: dict[str, list[str]] = {}  # name of a note -> the paths that have it

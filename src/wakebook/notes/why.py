@@ -2,27 +2,30 @@
 
 A generated line leads to the entries that it was made from, and they to the words that were said.
 It is found by writing the page once more, in memory, and looking for the same line. Any other line
-was written by somebody: git knows when.
+was written by a person: git knows when.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from wakebook.base import markdown
 from wakebook.base.errors import GitError, NotFound, WakebookError
 from wakebook.history.revisions import blame
-from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
-from wakebook.notes.book import Block, Book
-from wakebook.notes.briefing import sources
-from wakebook.notes.desk import Desk
-from wakebook.notes.item import Line
-from wakebook.notes.prose import Prose
-from wakebook.notes.write import ARCHIVE, KNOWLEDGE
+from wakebook.notes import page as pages
+from wakebook.notes.book import Book, NoteBlock
+from wakebook.notes.briefing import briefing
+from wakebook.notes.item import NoteLine, ids_of
+from wakebook.notes.page import ARCHIVE, KNOWLEDGE, shown
+from wakebook.notes.prose import load
+
+if TYPE_CHECKING:
+    from wakebook.notes.notes import Notes
 
 MORE = "- … and"
 _PLACE = re.compile(r"(?P<path>.+?)(?::|#L?)(?P<line>\d+)$")
@@ -39,87 +42,97 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""  # what else there is to say
 
 
-def why(desk: Behind, place: str) -> Why:
+def why(notes: Notes, place: str) -> Why:
     """`place`: FILE:LINE, the file relative to the home or to knowledge/, or absolute."""
     match = _PLACE.fullmatch(place.strip())
     if match is None:
         raise WakebookError(f"{place!r} is no line of a file. Write it like notes.md:12.")
-    path = _find(desk, match["path"])
+    path = _find(notes, match["path"])
     number = int(match["line"])
-    text = _read(path)
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise WakebookError(f"{path} is not UTF-8: {error}. Convert it first.") from error
     lines = text.removesuffix("\n").split("\n")
     if not 1 <= number <= len(lines):
         raise NotFound(f"{path} has {len(lines)} lines, and no line {number}.")
-    found = Why(path=desk.name(path), line=number, text=lines[number - 1])
-    block = _block_at(text, number)
-    if not block:
-        return msgspec.structs.replace(
-            found, commit=_blame(desk, path, number), note=_outside(text, number)
-        )
-    with desk.book() as book:
-        made = desk.lines(book, path, block)
-        told = desk.block(book, path, block)
-        rewrite = book.rewrites.blocks.get(told.key) if told else None
-    line = _same(made, lines, number, markdown.block(text, block))
-    entries = tuple(desk.chains.by_id[one] for one in line.ids if one in desk.chains.by_id)
+    found = Why(path=shown(notes.home, path), line=number, text=lines[number - 1])
+    there = _block_at(text, number)
+    if there is None:
+        commit, note = _blame(notes, path, number), _outside(text, number)
+        return msgspec.structs.replace(found, commit=commit, note=note)
+    with notes.book(notes.opened.now()) as book:
+        made = made_lines(notes, book, path, there.name)
+        block = made_block(notes, book, path, there.name)
+        condensed = book.condensed.get(block.key) if block else None
+    line = _same(made, lines, number, there.first - 1)
+    by_id = notes.opened.chains().by_id
+    entries = tuple(by_id[one] for one in line.ids if one in by_id)
     return msgspec.structs.replace(
         found,
-        block=block,
+        block=there.name,
         entries=entries,
-        rewritten=rewrite.by if rewrite and line.rewritten else "",
-        commit="" if entries else _blame(desk, path, number),
+        rewritten=condensed.by if condensed and line.rewritten else "",
+        commit="" if entries else _blame(notes, path, number),
         note="" if entries else _unknown(found.text, made),
     )
 
 
-def _find(desk: Behind, name: str) -> Path:
-    home, given = desk.home, Path(name).expanduser()
+def made_lines(notes: Notes, book: Book, path: Path, name: str) -> list[NoteLine]:
+    """What a block of a file would say now; nothing if Wakebook knows of no such block."""
+    if name == markdown.BRIEFING:
+        opened, said = notes.opened, load(notes.home)
+        settings = notes.config.briefing
+        return briefing(opened.chains(), book.registry, opened.now(), settings, said)
+    block = made_block(notes, book, path, name)
+    return list(block.lines) if block else []
+
+
+def made_block(notes: Notes, book: Book, path: Path, name: str) -> NoteBlock | None:
+    below = notes.below(path)
+    page = pages.at(below)
+    blocks = book.blocks(page) if page else []
+    return next((one for one in blocks if (one.name, one.path) == (name, below)), None)
+
+
+def _find(notes: Notes, name: str) -> Path:
+    root, given = notes.home.root, Path(name).expanduser()
     for path in (
         *([given] if given.is_absolute() else []),
-        home.root / name,
-        home.root / KNOWLEDGE / name,
-        home.root / ARCHIVE / name,
-        *([desk.memory] if given.name == "MEMORY.md" else []),
-        *([Path.cwd() / given] if (Path.cwd() / given).is_relative_to(home.root) else []),
+        root / name,
+        root / KNOWLEDGE / name,
+        root / ARCHIVE / name,
+        *([notes.memory] if given.name == "MEMORY.md" else []),
+        *([Path.cwd() / given] if (Path.cwd() / given).is_relative_to(root) else []),
     ):
-        allowed = path.resolve().is_relative_to(home.root.resolve())
-        if path.is_file() and (allowed or path.resolve() == desk.memory):
+        allowed = path.resolve().is_relative_to(root.resolve())
+        if path.is_file() and (allowed or path.resolve() == notes.memory):
             return path
-    raise NotFound(f"There is no file {name!r} in {home.root}.")
+    raise NotFound(f"There is no file {name!r} in {root}.")
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise WakebookError(f"{path} is not UTF-8: {error}. Convert it first.") from error
-
-
-def _block_at(text: str, number: int) -> str:
+def _block_at(text: str, number: int) -> markdown.Block | None:
     for name in markdown.names(text):
         try:
             there = markdown.block(text, name)
         except markdown.BrokenBlock:
             continue
         if there and there.first <= number < there.first + len(there.lines):
-            return name
-    return ""
+            return there
+    return None
 
 
-def _same(made: list[Line], lines: list[str], number: int, block: markdown.Block | None) -> Line:
+def _same(made: list[NoteLine], lines: list[str], number: int, first: int) -> NoteLine:
     """The line that was made, by its text; of several alike, the one at the same place."""
     text = lines[number - 1].rstrip()
     same = [line for line in made if line.text.rstrip() == text]
-    if not same and text.startswith(MORE):
-        return Line(text, tuple(one for line in made for one in line.ids))
     if not same:
-        return Line(text)
-    first = block.first - 1 if block else 0
+        return NoteLine(text, ids_of(made) if text.startswith(MORE) else ())
     before = [line.rstrip() for line in lines[first : number - 1]].count(text)
     return same[min(before, len(same) - 1)]
 
 
-def _unknown(text: str, made: list[Line]) -> str:
+def _unknown(text: str, made: list[NoteLine]) -> str:
     if not text.strip():
         return "an empty line between two parts of the block"
     if any(line.text.rstrip() == text.rstrip() for line in made):
@@ -144,42 +157,14 @@ def _outside(text: str, number: int) -> str:
     return "not generated: somebody wrote it"
 
 
-def _blame(desk: Behind, path: Path, number: int) -> str:
-    repository = desk.history.repository
-    if repository is None or not path.is_relative_to(desk.home.root):
+def _blame(notes: Notes, path: Path, number: int) -> str:
+    """When a line was committed."""
+    repository = notes.git().repository
+    if repository is None or not path.is_relative_to(notes.home.root):
         return ""
     try:
-        commit = blame(repository, desk.home.relative(path), number)
+        commit = blame(repository, notes.home.relative(path), number)
     except (GitError, NotFound):
         return "not committed yet"
-    return f"{commit.at.astimezone(desk.now.tzinfo):%Y-%m-%d %H:%M} {commit.short} {commit.summary}"
-
-
-# -----------------------------------------------------------------------------
-# Lines: what a generated block of a file would say now, each line with the entries behind it.
-
-
-class Behind(Desk, frozen=True):
-    """A desk from which one can look behind every generated line, the briefing's too."""
-
-    chains: Chains
-    prose: Prose
-
-    def lines(self, book: Book, path: Path, name: str) -> list[Line]:
-        """The lines of a block of a file; none if Wakebook knows of no such block."""
-        if name == markdown.BRIEFING:
-            settings = self.config.briefing
-            return sources(self.chains, book.registry, self.now, settings, self.prose)
-        block = self.block(book, path, name)
-        return list(block.lines) if block else []
-
-    def block(self, book: Book, path: Path, name: str) -> Block | None:
-        page = self.page(path)
-        try:
-            blocks = book.blocks(page) if page else []
-        except ValueError:  # a journal of no day
-            return None
-        for block in blocks:
-            if block.name == name and (page == "memory" or Path(block.path).name == path.name):
-                return block
-        return None
+    at = commit.at.astimezone(notes.opened.now().tzinfo)
+    return f"{at:%Y-%m-%d %H:%M} {commit.short} {commit.summary}"

@@ -29,7 +29,7 @@ from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.subjects import Registry, Subject
 from wakebook.notes import condensed
-from wakebook.notes.condensed import Condensed, Kept, Rewrite
+from wakebook.notes.condensed import Condensed, CondensedLine
 
 At = Callable[[str], Sequence[Entry]]  # the new entries of a transcript
 
@@ -113,23 +113,23 @@ def follow(home: Home, main: Chains, new: Chains) -> int:
     fresh = [one for one in new.entries if one.id not in main.by_id]
     became = {name: entry.id for name, entry in pairs(gone, fresh).items()}
     became |= {name: name for name in new.by_id}
-    after = Condensed({name: _followed(one, became) for name, one in told.blocks.items()})
+    after = {name: _followed(one, became) for name, one in told.items()}
     if after != told:
         condensed.save(home, after)
-    ids = {one for block in told.blocks.values() for line in block.lines for one in line.ids}
+    ids = {one for block in told.values() for line in block.lines for one in line.ids}
     return len(ids - became.keys())
 
 
-def _followed(rewrite: Rewrite, became: Mapping[str, str]) -> Rewrite:
-    lines: list[Kept] = []
-    for line in rewrite.lines:
+def _followed(block: Condensed, became: Mapping[str, str]) -> Condensed:
+    lines: list[CondensedLine] = []
+    for line in block.lines:
         left = tuple(became[one] for one in line.ids if one in became)
         if len(left) == len(line.ids):
             lines.append(msgspec.structs.replace(line, ids=left))
         else:
-            lines += [Kept((one,), section=line.section) for one in left]
-    dropped = tuple(became[one] for one in rewrite.dropped if one in became)
-    return msgspec.structs.replace(rewrite, lines=tuple(lines), dropped=dropped)
+            lines += [CondensedLine((one,), section=line.section) for one in left]
+    dropped = tuple(became[one] for one in block.dropped if one in became)
+    return msgspec.structs.replace(block, lines=tuple(lines), dropped=dropped)
 
 
 # --- subjects ----------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from wakebook.log.log import Ledger
 from wakebook.models.chat import Models
 from wakebook.models.model import HOST
 from wakebook.models.prices import dollars
-from wakebook.notes.knowledge import Knowledge
+from wakebook.notes.check import Knowledge
 from wakebook.recall.topics.topic import Read
 from wakebook.store.index import IndexStatus
 from wakebook.upkeep.doctor import Check, State, to_edit, to_run

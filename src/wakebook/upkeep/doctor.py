@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from wakebook.learn.account import Account
     from wakebook.learn.catch_up import Sweep
     from wakebook.log.entry import Entry
-    from wakebook.notes.knowledge import Knowledge
+    from wakebook.notes.check import Knowledge
     from wakebook.notes.notes import Notes
     from wakebook.opened import Opened
     from wakebook.recall.show import Shown

@@ -161,7 +161,7 @@ def still_there(home: Home, gone: Forgetting) -> Forgetting:
         for path in sorted((home.root / top).rglob("*.md"))
         if any(one in path.read_text("utf-8", "replace") for one in contents)
     ]
-    told = [line.text for one in condensed.load(home).blocks.values() for line in one.lines]
+    told = [line.text for one in condensed.load(home).values() for line in one.lines]
     if any(content in text for content in contents for text in told):
         found.append(condensed.NAME)
     return msgspec.structs.replace(gone, notes=tuple(found))

@@ -23,7 +23,7 @@ from wakebook.log.entry import TYPES
 from wakebook.log.log import Ledger
 from wakebook.models.chat import Models
 from wakebook.notes import condensed
-from wakebook.notes.knowledge import Knowledge
+from wakebook.notes.check import Knowledge
 from wakebook.recall.topics.topic import TopicFiles
 from wakebook.store.index import IndexStatus
 from wakebook.upkeep.jobs import table
@@ -149,7 +149,7 @@ def _over(home: Home, models: Models, state: State, now: datetime) -> dict[str, 
     runs = state.jobs.items()
     over |= {f"job {name}": clock.iso(run.ended) for name, run in runs if run.outcome == "ok"}
     with suppress(WakebookError):  # which the notes complain about
-        blocks = condensed.load(home).blocks.items()
+        blocks = condensed.load(home).items()
         over |= {f"condense {name}": clock.iso(rewrite.at) for name, rewrite in blocks}
     # a vault that was built since has told anew what is wrong there
     for built in home.traces("vault", 1):
