@@ -247,14 +247,19 @@ class Repository:
         names = [self.name(path) for path in there if path.exists()]
         gone = [self.name(path) for path in there if not path.exists()]
         names += [name for name in gone if self._tracked(name)]
-        if not names:
+        # a kill between the two steps below leaves deletions that the index has already
+        missing = [name for name in gone if name not in names]
+        staged = [n for n in missing if not self.attempt("cat-file", "-e", f"HEAD:./{n}").code]
+        if not names and not staged:
             return None
         if obstacle := self.obstacle():
             raise GitError(obstacle)
         self._clear_stale_locks()
         message = f"{kind}: {_subject(summary)}\n" + (f"\n{body.strip()}\n" if body else "")
         try:
-            run(self.root, ["add", "--all", "--force", *LISTED], given=listed(names))
+            if names:
+                run(self.root, ["add", "--all", "--force", *LISTED], given=listed(names))
+            names += staged
             done = run(
                 self.root,
                 ["commit", "--message", message, "--only", *LISTED],
