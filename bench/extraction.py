@@ -39,7 +39,7 @@ from wakebook.learn.select.extractor import RuleExtractor
 from wakebook.log.entry import Entry
 from wakebook.models import model as makes
 from wakebook.models.wire import PROVIDERS
-from wakebook.upkeep.costs import Sum
+from wakebook.upkeep.status import Sum
 
 DEFAULT = Path(__file__).parent / "extraction" / "dev.jsonl"
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -48,12 +48,11 @@ if TYPE_CHECKING:
     from wakebook.store.hits import Found
     from wakebook.store.index import Index
     from wakebook.store.sync import Progress
-    from wakebook.upkeep.costs import Costs
     from wakebook.upkeep.doctor import Check, Examination
     from wakebook.upkeep.forget import Forgetting
     from wakebook.upkeep.init import Made
     from wakebook.upkeep.jobs import Jobs, Ran
-    from wakebook.upkeep.status import Status
+    from wakebook.upkeep.status import Costs, Status
     from wakebook.upkeep.undo import Rewrite, Undone
 
 
@@ -482,7 +481,7 @@ class Memory:
 
     def costs(self, by: str = "operation", since: datetime | None = None) -> Costs:
         """What the models have cost, by operation, model or day."""
-        from wakebook.upkeep.costs import costs
+        from wakebook.upkeep.status import costs
 
         self.home.require()
         return costs(self.home, self.models, by, since, clock.now())

@@ -163,7 +163,7 @@ _TABLE = (
          lambda m, a: m.notes.why(a.place), _asks(place=str)),  # FILE:LINE
     Verb("when", "When something was learned.", "history.past.Learned",
          lambda m, a: m.history.when(a.text), _asks(text=str)),
-    Verb("costs", "What the models have cost.", "upkeep.costs.Costs",
+    Verb("costs", "What the models have cost.", "upkeep.status.Costs",
          lambda m, a: m.costs(**asdict(a)), _asks(
              by=(Literal["operation", "model", "day"], "operation"), since=(Moment, None))),
     Verb("prune", "Make the old tool results of a message list smaller.", "recall.prune.Pruned",

@@ -20,7 +20,7 @@ from wakebook import Memory
 from wakebook.base.errors import GitError, NotFound
 from wakebook.history import branches as tags
 from wakebook.history import past
-from wakebook.history.revisions import blame
+from wakebook.history.past import blame
 from wakebook.upkeep.then import show_at
 
 NOTE = "knowledge/reference/berth.md"

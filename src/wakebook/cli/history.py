@@ -10,8 +10,7 @@ import click
 from wakebook.cli.shared import ANY_ID, Out, command, dry_run, entries_json, esc, group, limit, many
 
 if TYPE_CHECKING:
-    from wakebook.history.past import Difference, Moment
-    from wakebook.history.revisions import Commit
+    from wakebook.history.past import Commit, Difference, Moment
     from wakebook.memory import Memory
 
 LINES = 3  # of a commit that are shown

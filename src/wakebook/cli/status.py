@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from wakebook.learn.account import Account
     from wakebook.memory import Memory
     from wakebook.store.index import IndexStatus
-    from wakebook.upkeep.costs import Costs, Sum
     from wakebook.upkeep.doctor import Check
-    from wakebook.upkeep.status import Status
+    from wakebook.upkeep.status import Costs, Status, Sum
 
 LAST = "round trip"
 SIGNS = {

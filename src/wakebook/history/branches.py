@@ -33,8 +33,8 @@ from wakebook.base import clock
 from wakebook.base.errors import GitError, NotFound
 from wakebook.base.home import FOLDERS, PREFIX, TRACKED, Home
 from wakebook.history.history import History
+from wakebook.history.past import commit_before, commits
 from wakebook.history.repository import Repository, listed, run
-from wakebook.history.revisions import commit_before, commits
 
 EXPLORE = "explore/"
 DAILY, WEEKLY = "memory/daily/", "memory/weekly/"

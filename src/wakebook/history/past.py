@@ -1,26 +1,28 @@
-"""The past: when something was learned, what has changed since, and how everything was then.
+"""The past: commits, how files were in them, when something was learned, what has changed since.
 
-Git answers, and nothing is checked out for it: files of an earlier commit are written into a
-folder below .cache and read from there. The log knows by itself when something was said.
+Git answers, and nothing is checked out for it; neither the checkout nor the index changes. Files
+of an earlier commit are written into a folder below .cache and read from there. The log knows by
+itself when something was said.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, time, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from wakebook.base import clock
 from wakebook.base.errors import GitError, InvalidEntry, NotFound
 from wakebook.base.home import Home
-from wakebook.history import revisions
-from wakebook.history.repository import Repository
-from wakebook.history.revisions import Change, Commit
+from wakebook.history.repository import Repository, run
 from wakebook.log.entry import Entry, decode
 
 if TYPE_CHECKING:
@@ -32,6 +34,209 @@ TAGS = ("", "memory/", "memory/milestone/", "memory/before/", "memory/weekly/")
 _AGE = re.compile(r"(\d+)([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
+FORMAT = "--format=%x01%H%x00%cI%x00%s%x00%b%x02"
+PLAIN = ("--no-color", "--no-ext-diff")
+
+
+class Commit(msgspec.Struct, frozen=True):
+    """A commit; of a search, with the lines that hold the text."""
+
+    id: str
+    at: datetime
+    summary: str
+    body: str = ""
+    added: tuple[tuple[str, str], ...] = ()  # file and line
+    removed: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def short(self) -> str:
+        return self.id[:7]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A file that differs between two moments, with the number of lines that came and went."""
+
+    path: str
+    added: int
+    removed: int
+
+
+class Versions(NamedTuple):
+    """A file that a commit changed."""
+
+    name: str
+    now: bytes | None
+    then: bytes | None  # as the commit left it
+    before: bytes | None
+
+
+class Put(NamedTuple):
+    """What a file becomes when a change of it is taken back."""
+
+    data: bytes | None  # None: the file goes
+    clash: bool = False  # it has changed in the same place since
+
+
+CLASH = Put(None, clash=True)
+
+
+def commits(repository: Repository, *arguments: str, below: Sequence[str] = (".",)) -> list[Commit]:
+    """Commits that touched these paths, newest first."""
+    if not repository.head():
+        return []
+    return [commit for commit, _ in _log(repository, *arguments, "--", *below)]
+
+
+def commit_before(repository: Repository, moment: datetime) -> Commit | None:
+    """The newest commit of the current branch that is not younger than this moment."""
+    if not repository.head():
+        return None
+    before = f"--before=@{int(moment.timestamp())}"
+    return next((one for one, _ in _log(repository, "-1", "--first-parent", before)), None)
+
+
+def describe(repository: Repository, name: str) -> Commit:
+    """The commit that a name stands for."""
+    identity = repository.resolve(name)
+    if identity is None:
+        raise GitError(f"git knows no commit {name!r} in {repository.top}.")
+    return next(commit for commit, _ in _log(repository, "-1", identity))
+
+
+def search(repository: Repository, text: str, below: Sequence[str]) -> list[Commit]:
+    """Commits that brought or removed a text (whatever its case), oldest first, each with the
+    lines in question."""
+    if not repository.head():
+        return []
+    wanted = ("--reverse", f"-S{text}", "-i", "-p", "--unified=0", "--relative", *PLAIN)
+    found = _log(repository, *wanted, "--", *below)
+    return [_holding(commit, patch, text.lower()) for commit, patch in found]
+
+
+def blame(repository: Repository, path: str, line: int) -> Commit:
+    """The commit that wrote a line of a file, as the file is in the last commit."""
+    done = repository.attempt("blame", "--porcelain", "-L", f"{line},{line}", "HEAD", "--", path)
+    if done.code != 0:
+        raise GitError(f"git blame of {path}, line {line}: {done.error.strip()}")
+    return describe(repository, done.text.split(" ", 1)[0])
+
+
+def _log(repository: Repository, *arguments: str) -> Iterator[tuple[Commit, str]]:
+    """Commits, each with the patch behind it."""
+    for part in repository.git("log", FORMAT, *arguments).split("\x01")[1:]:
+        head, _, patch = part.partition("\x02")
+        fields = head.split("\0", 3)
+        at = clock.parse(fields[1]) if len(fields) == 4 else None
+        if at is not None:
+            yield Commit(fields[0], at, fields[2], fields[3].strip()), patch
+
+
+def _holding(commit: Commit, patch: str, wanted: str) -> Commit:
+    lines: dict[str, list[tuple[str, str]]] = {"+": [], "-": []}
+    names = {"+": "", "-": ""}
+    heading = False  # between "diff --git" and the first "@@"
+    for line in patch.split("\n"):
+        sign = line[:1]
+        if line.startswith("diff --git "):
+            heading = True
+        elif line.startswith("@@"):
+            heading = False
+        elif heading and line.startswith(("--- ", "+++ ")):
+            names[sign] = line[4:].rstrip("\t").removeprefix("a/" if sign == "-" else "b/")
+        elif not heading and sign in lines and wanted in line.lower():
+            lines[sign].append((names[sign], line[1:]))
+    return msgspec.structs.replace(commit, added=tuple(lines["+"]), removed=tuple(lines["-"]))
+
+
+def extract(repository: Repository, commit: str, below: Sequence[str], into: Path) -> None:
+    """Write files of a commit into a folder, as they were."""
+    import io
+    import tarfile
+
+    there = run(repository.root, ["ls-tree", "-r", "-z", "--name-only", commit, "--", *below])
+    names = set(there.fields)
+    tops = sorted({path for path in below if any(_is_in(name, path) for name in names)})
+    if not tops:
+        return
+    done = run(repository.root, ["archive", "--format=tar", commit, "--", *tops])
+    with tarfile.open(fileobj=io.BytesIO(done.data)) as archive:
+        for member in archive:
+            if member.isreg() and member.name in names:
+                stream = archive.extractfile(member)
+                assert stream is not None
+                path = into / member.name
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                path.touch(mode=0o600)
+                path.write_bytes(stream.read())
+                os.utime(path, (member.mtime, member.mtime))
+
+
+def _is_in(name: str, folder: str) -> bool:
+    return folder == "." or name == folder or name.startswith(f"{folder}/")
+
+
+def changes(repository: Repository, since: str, until: str, below: Sequence[str]) -> list[Change]:
+    """The files that differ. Without `until`: from then to the files as they are now."""
+    span = [since, until] if until else [since]
+    command = ["diff", "--numstat", "-z", "--no-renames", "--relative", *span, "--", *below]
+    found = [_change(field) for field in run(repository.root, command).fields]
+    for name in [] if until else _unknown(repository, below):
+        lines: list[str] = []
+        with suppress(OSError):
+            lines = (repository.root / name).read_text("utf-8", "replace").splitlines()
+        found.append(Change(name, len(lines), 0))
+    return sorted(found, key=lambda change: change.path)
+
+
+def _change(field: str) -> Change:
+    added, removed, name = field.split("\t", 2)
+    return Change(name, *(int(count) if count != "-" else 0 for count in (added, removed)))
+
+
+def patch(repository: Repository, since: str, until: str, below: Sequence[str]) -> str:
+    """The same, line by line."""
+    span = [since, until] if until else [since]
+    text = repository.git("diff", *PLAIN, "--relative", *span, "--", *below)
+    for name in [] if until else _unknown(repository, below):
+        text += repository.attempt("diff", *PLAIN, "--no-index", "--", "/dev/null", name).text
+    return text
+
+
+def _unknown(repository: Repository, below: Sequence[str]) -> list[str]:
+    """Files that are not in git yet."""
+    command = ["ls-files", "--others", "--exclude-standard", "-z", "--", *below]
+    return run(repository.root, command).fields
+
+
+def empty_tree(repository: Repository) -> str:
+    """What there was before the first commit."""
+    return repository.git("hash-object", "-t", "tree", "/dev/null").strip()
+
+
+def versions(repository: Repository, commit: str) -> list[Versions]:
+    """The files that a commit changed, as they were before, then and now."""
+    found: list[Versions] = []
+    for name in [change.path for change in changes(repository, f"{commit}^", commit, (".",))]:
+        path = repository.root / name
+        now = path.read_bytes() if path.exists() else None
+        then, before = (repository.show(one, name) for one in (commit, f"{commit}^"))
+        found.append(Versions(name, now, then, before))
+    return found
+
+
+def put_back(repository: Repository, file: Versions) -> Put:
+    """A text without what a commit changed, and with every change since."""
+    if file.now is None or file.then is None or file.before is None:
+        return CLASH
+    with tempfile.TemporaryDirectory(prefix="wakebook-merge-") as folder:
+        paths = [Path(folder, name) for name in ("ours", "base", "theirs")]
+        for path, data in zip(paths, (file.now, file.then, file.before), strict=True):
+            path.write_bytes(data)
+        done = repository.attempt("merge-file", "--stdout", *map(str, paths))
+    return Put(done.data) if done.code == 0 else CLASH
+
+
+# --- moments, and what was learned -------------------------------------------------------
 
 
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,11 +299,11 @@ def find(repository: Repository, text: str, now: datetime, end: bool = False) ->
     """The commit of a moment (the last one before it), a tag, or a commit's own name."""
     at = moment(text, now, end)
     if at is not None:
-        before = revisions.commit_before(repository, at)
+        before = commit_before(repository, at)
         return Moment(before, at, f"{at:%Y-%m-%d %H:%M}")
     for ref in (*(f"refs/tags/{prefix}{text}" for prefix in TAGS), text):
         if identity := repository.resolve(ref):
-            commit = revisions.describe(repository, identity)
+            commit = describe(repository, identity)
             name = commit.short if ref == text else ref.removeprefix("refs/tags/")
             return Moment(commit, commit.at.astimezone(now.tzinfo), name)
     raise NotFound(
@@ -113,17 +318,17 @@ def when(history: History, entries: Iterable[Entry], text: str) -> Learned:
     if not wanted:
         raise NotFound("An empty text is everywhere. Give the words that you look for.")
     said = [one for one in entries if wanted in _words(f"{one.content} {one.detail or ''}")]
-    note, commits = "", list[Commit]()
+    note, found = "", list[Commit]()
     if history.repository is None:
         note = f"From the log alone: {history.note()}."
     else:
         coded = json.dumps(text.strip(), ensure_ascii=False)[1:-1]  # as it stands in the log
-        commits = revisions.search(history.repository, text.strip(), NOTES)
-        commits += revisions.search(history.repository, coded, ("log.jsonl",))
+        found = search(history.repository, text.strip(), NOTES)
+        found += search(history.repository, coded, ("log.jsonl",))
     return Learned(
         text=text,
         entries=tuple(sorted(said, key=lambda entry: entry.timestamp)),
-        commits=tuple(_joined(commits)),
+        commits=tuple(_joined(found)),
         note=note,
     )
 
@@ -132,10 +337,10 @@ def _words(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _joined(commits: Sequence[Commit]) -> list[Commit]:
+def _joined(every: Sequence[Commit]) -> list[Commit]:
     """Each commit once, oldest first, with all its lines."""
     found: dict[str, Commit] = {}
-    for commit in commits:
+    for commit in every:
         if known := found.get(commit.id):
             added, removed = known.added + commit.added, known.removed + commit.removed
             commit = msgspec.structs.replace(commit, added=added, removed=removed)
@@ -160,7 +365,7 @@ def difference(
     last = find(repository, until, now, end=True) if until else None
     if last is not None and last.commit is None:
         raise NotFound(f"There was no commit yet at {last.name}: nothing had changed by then.")
-    old = first.commit.id if first.commit else revisions.empty_tree(repository)
+    old = first.commit.id if first.commit else empty_tree(repository)
     new = last.commit.id if last and last.commit else ""
     before = _entries(repository, old)
     after = _entries(repository, new) if new else list(entries())
@@ -168,8 +373,8 @@ def difference(
     return Difference(
         since=first.name + ("" if first.commit else " (before the first commit)"),
         until=last.name if last else "now",
-        files=tuple(revisions.changes(repository, old, new, ("knowledge",))),
-        patch="" if stat else revisions.patch(repository, old, new, ("knowledge",)),
+        files=tuple(changes(repository, old, new, ("knowledge",))),
+        patch="" if stat else patch(repository, old, new, ("knowledge",)),
         added=tuple(entry for entry in after if entry.id not in known),
         gone=tuple(entry for entry in before if entry.id not in left),
     )
@@ -197,7 +402,7 @@ def extracted(
     with home.scratch("at-") as then:
 
         def bring(paths: Sequence[str]) -> None:
-            revisions.extract(repository, commit.id, paths, then.root)
+            extract(repository, commit.id, paths, then.root)
 
         bring(READ)
         if not then.log.exists():

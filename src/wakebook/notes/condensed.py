@@ -20,7 +20,7 @@ import msgspec
 from wakebook.base import markdown
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
-from wakebook.history.revisions import CLASH, Put, Versions
+from wakebook.history.past import CLASH, Put, Versions
 from wakebook.notes.item import Item, ids_of
 
 NAME = "condensed.json"

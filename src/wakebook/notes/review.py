@@ -21,7 +21,7 @@ from wakebook.base.errors import NotFound
 from wakebook.base.home import Home
 from wakebook.capture import clean
 from wakebook.history.history import History
-from wakebook.history.revisions import commits
+from wakebook.history.past import commits
 from wakebook.log import log, subjects
 from wakebook.log.chains import Chains, extend
 from wakebook.log.entry import RETRACTED, Entry, derived_id, validate

@@ -15,7 +15,7 @@ import msgspec
 
 from wakebook.base import markdown
 from wakebook.base.errors import GitError, NotFound, WakebookError
-from wakebook.history.revisions import blame
+from wakebook.history.past import blame
 from wakebook.log.entry import Entry
 from wakebook.notes import page as pages
 from wakebook.notes.book import Book, NoteBlock

@@ -26,7 +26,7 @@ import msgspec
 from wakebook.base.config import Config
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
-from wakebook.history.revisions import changes
+from wakebook.history.past import changes
 from wakebook.log import log, subjects
 from wakebook.log.chains import Chains, resolve
 from wakebook.log.entry import Entry

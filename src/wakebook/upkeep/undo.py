@@ -19,8 +19,8 @@ import msgspec
 
 from wakebook.base.errors import GitError, NotFound
 from wakebook.history.history import REWRITE, History
+from wakebook.history.past import Put, Versions, changes, commits, put_back, versions
 from wakebook.history.repository import Repository
-from wakebook.history.revisions import Put, Versions, changes, commits, put_back, versions
 from wakebook.log import forgotten
 from wakebook.notes.notes import Notes
 from wakebook.opened import Opened
