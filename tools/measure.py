@@ -6,7 +6,8 @@
 lines, files   of src/
 walk           a finished Claude Code session until log and notes are written, and a prompt until
                its context, through the hook without the service: files = source files in which a
-               function runs; hops = the longest chain of different files on the call stack
+               function runs (imports apart); hops = the longest chain of different files on the
+               call stack
 modules        wakebook's own in sys.modules when a fresh process has done the command
 packages       in requirements.lock
 commands       that `wakebook --help` lists
@@ -45,24 +46,23 @@ import json, os, sys
 import wakebook
 from wakebook.hosts.backlog import begun
 root = os.path.dirname(wakebook.__file__)
-files, deepest, stack, over = set(), [], [], False
+files, deepest, stack, over, importing = set(), [], [], False, 0
 
 def seen(frame, event, argument):
-    global over, deepest
-    name = frame.f_code.co_filename
+    global over, deepest, importing
+    name, function = frame.f_code.co_filename, frame.f_code.co_name
     if event == "return":
         if stack:
-            stack.pop()
-        over = over or (frame.f_code.co_name == "update" and name.endswith("notes/write.py"))
-    elif event == "call" and not over:
-        stack.append("" if frame.f_code.co_name == "<module>" else name)
-        if stack[-1].startswith(root):
+            importing -= stack.pop() == "<module>"
+        over = over or (function == "update" and name.endswith("notes/write.py"))
+    elif event == "call":
+        importing += function == "<module>"
+        stack.append("<module>" if function == "<module>" else name)
+        if name.startswith(root) and not importing and not over:
             files.add(name)
             ours = [one for one in stack if one.startswith(root)]
             chain = [one for k, one in enumerate(ours) if k == 0 or ours[k - 1] != one]
             deepest = max(deepest, chain, key=len)
-    elif event == "call":
-        stack.append("")
 
 host, event, payload = sys.argv[1:]
 sys.setprofile(seen)
@@ -70,7 +70,8 @@ answer, behind = begun(os.environ["WAKEBOOK_HOME"], host, event, payload.encode(
 behind.work()
 sys.setprofile(None)
 chain = [os.path.relpath(one, root) for one in deepest]
-print(json.dumps([len(files), len(chain), chain]))
+named = sorted(os.path.relpath(one, root) for one in files)
+print(json.dumps([named, chain]))
 """
 
 
@@ -151,10 +152,10 @@ def walks(folder: Path, chains: bool) -> list[Figure]:
         ("prompt to context", "UserPromptSubmit", asked, 60, 13),
     ):
         words = ["-c", _WALKED, "claude-code", event, json.dumps(payload)]
-        files, hops, chain = json.loads(run(words, env).stdout.splitlines()[-1])
-        note = " > ".join(chain) if chains else ""
-        found += [Figure(f"{name}: files", files, most_files)]
-        found += [Figure(f"{name}: hops", hops, most_hops, note)]
+        files, chain = json.loads(run(words, env).stdout.splitlines()[-1])
+        shown = (" ".join(files), " > ".join(chain)) if chains else ("", "")
+        found += [Figure(f"{name}: files", len(files), most_files, shown[0])]
+        found += [Figure(f"{name}: hops", len(chain), most_hops, shown[1])]
     run(["-m", "wakebook", "wake"], env)
     for command, most in (("wake", 8), ("search database", 40), ("context database", 80)):
         words = command.split()

@@ -220,7 +220,7 @@ class Memory:
         git, quietly = self.history.git(), self.opened.quietly
         if learned:
             quietly("brief", lambda: self.notes.brief(ask=False))
-        self.notes.refresh()
+        quietly("notes", self.notes.update)
         quietly("git", git.leftovers)
         quietly("git", lambda: git.batch(clock.now()))
         quietly("wake", self.wake)
