@@ -60,6 +60,7 @@ class Home:
         self.index = self.root / "index.db"
         self.conversations = self.root / "raw" / "conversations"
         self.memory = self.root / "knowledge" / "memory" / "MEMORY.md"
+        self.patience = LOCK_SECONDS  # with another writer
         self.sync = sync  # forces an open file or folder to the disk
         self._depth = 0
         self._threads = threading.RLock()
@@ -119,8 +120,9 @@ class Home:
             yield Home(folder)
 
     @contextmanager
-    def locked(self, seconds: float = LOCK_SECONDS) -> Iterator[None]:
-        """The writer lock of this home; re-entrant within a thread."""
+    def locked(self, seconds: float = 0.0) -> Iterator[None]:
+        """The writer lock of this home; re-entrant within a thread. 0: as patient as ever."""
+        seconds = seconds or self.patience
         if not self._threads.acquire(timeout=seconds):
             raise Locked(f"Another thread has been writing to this home for {seconds:g} s.")
         try:

@@ -248,23 +248,21 @@ def reachable(port: int, seconds: float = SECONDS) -> str:
 
 
 def checks(home: Home, unit: Unit) -> Iterator[Check]:
-    found = look(home)
-    installed = _installed(unit)
+    found, installed = look(home), False
+    with suppress(WakebookError, OSError):
+        installed = is_ours(unit.path)
     yield _process(home, unit, found, installed)
     if found.state == "up":
         again = f"kill {found.pid} && {to_run(home, 'serve')}"
-        again = shlex.join(unit.restart) if installed else again
-        yield _version(found, again)
-        yield _port(found, again)
-        yield from _socket(found)
-    yield _unit(home, unit, found, installed)
-
-
-def _installed(unit: Unit) -> bool:
-    try:
-        return is_ours(unit.path)
-    except (WakebookError, OSError):
-        return False
+        yield from _answering(found, shlex.join(unit.restart) if installed else again)
+    name, run = "service: at login", to_run(home, "serve", "install")
+    if not installed:
+        yield Check(name, "note", "nothing starts it", run if found.state == "up" else "")
+    elif unit.path.read_text(encoding="utf-8", errors="replace") != unit.text:
+        said = f"{unit.path} is not what would be written now (another Python, or another version)"
+        yield Check(name, "warn", said, run)
+    else:
+        yield Check(name, "ok", str(unit.path))
 
 
 def _process(home: Home, unit: Unit, found: Running, installed: bool) -> Check:
@@ -284,36 +282,18 @@ def _process(home: Home, unit: Unit, found: Running, installed: bool) -> Check:
     return Check(name, "note", said, to_run(home, "serve", "install"))
 
 
-def _version(found: Running, again: str) -> Check:
-    name = "service: version"
+def _answering(found: Running, again: str) -> Iterator[Check]:
     if found.version == __version__:
-        return Check(name, "ok", __version__)
-    said = f"it is {found.version or 'unknown'}, and this command is {__version__}"
-    return Check(name, "warn", said, again)
-
-
-def _port(found: Running, again: str) -> Check:
-    name = "service: port"
-    problem = reachable(found.port)
-    if not problem:
-        return Check(name, "ok", f"answers on 127.0.0.1:{found.port}")
-    said = f"does not answer on 127.0.0.1:{found.port}: {problem}"
-    return Check(name, "warn", said, again)
-
-
-def _socket(found: Running) -> Iterator[Check]:
+        yield Check("service: version", "ok", __version__)
+    else:
+        said = f"it is {found.version or 'unknown'}, and this command is {__version__}"
+        yield Check("service: version", "warn", said, again)
+    where, problem = f"127.0.0.1:{found.port}", reachable(found.port)
+    if problem:
+        yield Check("service: port", "warn", f"does not answer on {where}: {problem}", again)
+    else:
+        yield Check("service: port", "ok", f"answers on {where}")
     path = Path(found.socket)
     if path.exists() and path.stat().st_mode & 0o077:
         said = f"others may open {path}, which asks for no token"
         yield Check("service: socket", "warn", said, f"chmod 600 {shlex.quote(str(path))}")
-
-
-def _unit(home: Home, unit: Unit, found: Running, installed: bool) -> Check:
-    name, run = "service: at login", to_run(home, "serve", "install")
-    if not installed:
-        said = "nothing starts it"
-        return Check(name, "note", said, run if found.state == "up" else "")
-    if unit.path.read_text(encoding="utf-8", errors="replace") != unit.text:
-        said = f"{unit.path} is not what would be written now (another Python, or another version)"
-        return Check(name, "warn", said, run)
-    return Check(name, "ok", str(unit.path))

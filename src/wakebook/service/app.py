@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
@@ -38,6 +40,8 @@ STATUS: dict[type[Exception], int] = {  # of the nearest class; all others: 400
 EARLY = 0.15  # seconds before the time box ends: the answer has to get there, too
 JSON = "application/json"
 
+Payload = dict[str, Any]
+
 
 class Asked(NamedTuple):
     """A request that has come past the guard."""
@@ -61,29 +65,21 @@ class Route(NamedTuple):
 
 
 class Hooks(Protocol):
-    """The hosts' events: which ones there are, their answers, and the work that follows them."""
+    """The hosts' events: their answers, and the work that follows them in the background.
+
+    `act` and `payload` raise WakebookError for an event that is unknown, or no JSON object;
+    `undelivered` is called when the host did not wait for the answer; `len` counts the work
+    that waits or runs, and `end` finishes it.
+    """
 
     events: Mapping[str, Iterable[str]]  # by host
 
-    def act(self, host: str, event: str) -> str:
-        """What is done about an event. Raises WakebookError for an unknown one."""
-
-    def payload(self, body: bytes) -> dict[str, Any]:
-        """The event as the host tells it. Raises WakebookError if it is no JSON object."""
-
-    def answer(
-        self, memory: Memory, host: str, event: str, payload: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """What the host gets back; empty if there is nothing to say."""
-
-    def undelivered(self, memory: Memory, host: str, payload: Mapping[str, Any]) -> None:
-        """The host did not wait for the answer."""
-
-    def __len__(self) -> int:
-        """How much work waits or runs in the background."""
-
-    def end(self) -> None:
-        """Finish that work."""
+    def act(self, host: str, event: str) -> str: ...
+    def payload(self, body: bytes) -> Payload: ...
+    def answer(self, memory: Memory, host: str, event: str, payload: Payload) -> Payload: ...
+    def undelivered(self, memory: Memory, host: str, payload: Payload) -> None: ...
+    def __len__(self) -> int: ...
+    def end(self) -> None: ...
 
 
 class Service:
@@ -100,8 +96,8 @@ class Service:
             Route("GET", "/health", self.health),
             Route("GET", "/metrics", self.measured),
             Route("GET", "/openapi.json", self.described),
-            *(Route("POST", verb.path, self.verb(verb)) for verb in VERBS.values()),
-            *(Route("POST", verb.path, self.verb(verb)) for verb in SESSIONS.values()),
+            *(Route("POST", one.path, partial(self.verb, one)) for one in VERBS.values()),
+            *(Route("POST", one.path, partial(self.verb, one)) for one in SESSIONS.values()),
             Route("POST", "/v1/tools/{name}", self.tool),
             Route("POST", "/v1/hooks/{host}/{event}", self.hook),
             Route("POST", "/mcp", self.protocol),
@@ -124,18 +120,14 @@ class Service:
             self._described = encode(described)
         return Reply(self._described)
 
-    def verb(self, verb: Verb) -> Callable[[Asked], Awaitable[Reply]]:
-        async def answer(asked: Asked) -> Reply:
-            ask = decode(asked.body, verb.asks)
-            about = {key: getattr(ask, key, "") for key in ("channel", "model", "cwd")}
+    async def verb(self, verb: Verb, asked: Asked) -> Reply:
+        ask, name = decode(asked.body, verb.asks), asked.path.get("id")
+        about = {key: getattr(ask, key, "") for key in ("channel", "model", "cwd")}
 
-            def work(memory: Memory) -> bytes:
-                name = asked.path.get("id")
-                return verb.answer(memory if name is None else memory.session(name, **about), ask)
+        def work(memory: Memory) -> bytes:
+            return verb.answer(memory if name is None else memory.session(name, **about), ask)
 
-            return Reply(await self.pool.run(work, long=verb.long))
-
-        return answer
+        return Reply(await self.pool.run(work, long=verb.long))
 
     async def tool(self, asked: Asked) -> Reply:
         name, ask = asked.path["name"], decode(asked.body, ToolCall)
@@ -155,7 +147,7 @@ class Service:
             self.metrics.count("hooks_total", host="unknown", event="unknown", outcome="refused")
             raise
         payload = self.hooks.payload(asked.body)
-        seconds = max(0.0, self.pool.memories.config().hooks.seconds - EARLY)
+        seconds = max(0.0, self.pool.memories().config.hooks.seconds - EARLY)
         work = asyncio.ensure_future(
             self.pool.run(lambda m: self.hooks.answer(m, host, event, payload), long=act == "flush")
         )
@@ -170,9 +162,7 @@ class Service:
             self.metrics.count("hooks_total", host=host, event=event, outcome=outcome)
         return Reply(encode(found) if found else b"")
 
-    def _late(
-        self, host: str, event: str, payload: dict[str, Any], done: asyncio.Future[Any]
-    ) -> None:
+    def _late(self, host: str, event: str, payload: Payload, done: asyncio.Future[Any]) -> None:
         if done.cancelled():
             return
         self.pool.submit(lambda memory: self.hooks.undelivered(memory, host, payload))
@@ -183,10 +173,7 @@ class Service:
 
     async def protocol(self, asked: Asked) -> Reply:
         """A message and its answer. No session is kept, so nothing is lost by a restart."""
-        kinds = {
-            one.partition(";")[0].strip() for one in asked.headers.get("accept", "").split(",")
-        }
-        if not kinds & {JSON, "application/*", "*/*"}:
+        if not re.search(r"application/(json|\*)|\*/\*", asked.headers.get("accept", "")):
             return _spoken(mcp.error(None, mcp.WRONG, f"Accept {JSON}."), 406)
         try:
             message = mcp.parse(asked.body)
@@ -217,8 +204,6 @@ class Service:
         code = answer.get("error", {}).get("code")
         return answer, mcp.STATUS.get(code, 200) if request.modern else 200
 
-    # --- errors --------------------------------------------------------------------------
-
     def trace(self, where: str, error: str) -> None:
         self.metrics.count("failures_total")
         with suppress(OSError):
@@ -238,38 +223,29 @@ class App:
     def __init__(self, service: Service, guard: Guard) -> None:
         self._service = service
         self._guard = guard
-        self._routes = {route.path: route for route in service.routes()}
+        self._routes = [
+            (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", route.path)), route)
+            for route in service.routes()
+        ]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":  # nothing here speaks over web sockets
             await send({"type": "websocket.close", "code": 1008})
             return
-        path, parts = self._found(scope["path"])
-        metrics, begun, status = self._service.metrics, clock.monotonic(), 500
+        metrics, begun, failed = self._service.metrics, clock.monotonic(), None
+        found = ((one.fullmatch(scope["path"]), route) for one, route in self._routes)
+        parts, route = next((one for one in found if one[0]), (None, None))
         metrics.running += 1
         try:
-            try:
-                reply = await self._reply(scope, receive, self._routes.get(path), parts)
-            except Exception as error:
-                reply = await self._unforeseen(scope, error)
-                await _send(send, reply)
-                raise  # so that the server prints it
-            status = reply.status
-            await _send(send, reply)
+            reply = await self._reply(scope, receive, route, parts.groupdict() if parts else {})
+        except Exception as error:  # noqa: BLE001 - it is answered, traced, and raised once more
+            failed, reply = error, await self._unforeseen(scope, error)
         finally:
             metrics.running -= 1
-            metrics.asked(path, status, clock.monotonic() - begun)
-
-    def _found(self, path: str) -> tuple[str, dict[str, str]]:
-        """The path as the table has it, and the parts that vary; "other" if it has none."""
-        given = path.split("/")
-        for known in [path] if path in self._routes else self._routes:
-            pairs = list(zip(known.split("/"), given, strict=False))
-            if known.count("/") + 1 == len(given) and all(
-                name == part or (name.startswith("{") and part) for name, part in pairs
-            ):
-                return known, {name[1:-1]: part for name, part in pairs if name.startswith("{")}
-        return "other", {}
+        metrics.asked(route.path if route else "other", reply.status, clock.monotonic() - begun)
+        await _send(send, reply)
+        if failed:
+            raise failed  # so that the server prints it
 
     async def _reply(
         self, scope: Any, receive: Any, route: Route | None, parts: dict[str, str]
@@ -297,13 +273,11 @@ class App:
             return failure(400, "BadRequest", f"The body is not understood: {error}.")
 
     async def _unforeseen(self, scope: Any, error: Exception) -> Reply:
-        where = f"service {scope['method']} {scope['path'][:100]}"
-        said = f"{type(error).__name__}: {error}"
-        await asyncio.to_thread(self._service.trace, where, said)
+        where, said = f"service {scope['method']} {scope['path'][:100]}", type(error).__name__
+        await asyncio.to_thread(self._service.trace, where, f"{said}: {error}")
         if isinstance(error, OSError):
             return failure(500, "OSError", error.strerror or type(error).__name__)
-        said = "Something went wrong here. `wakebook status` shows what."
-        return failure(500, "InternalError", said)
+        return failure(500, "InternalError", mcp.UNFORESEEN)
 
 
 def failure(status: int, kind: str, message: str) -> Reply:

@@ -40,7 +40,7 @@ class Served(Memory):
     remember = _through("remember")
 
     def _asked(self, name: str, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """The answer of the service; None if it does not run, or has none."""
+        """The answer of the service; None if it does not answer, or cannot do this."""
         import msgspec
 
         from wakebook.verbs import VERBS, plain
@@ -49,13 +49,19 @@ class Served(Memory):
         known = verb.asks.__struct_fields__
         fields = dict(zip(known, given, strict=False)) | options
         if name == "search":
-            fields = _filters(*given) | options
+            wanted = fields.pop("wanted", fields.pop("text", ""))
+            query = Query(text=wanted) if isinstance(wanted, str) else wanted
+            fields |= {one: getattr(query, one) for one in Query.__slots__}
             fields.pop("progress", None)
         if not fields.keys() <= set(known):
             return None
         asked = msgspec.to_builtins(verb.asks(**fields), enc_hook=plain)
         body = json.dumps(asked, ensure_ascii=False).encode("utf-8", "replace")
-        answer = self._called(verb.path, body, once=name == "remember")
+        try:
+            answer = call(str(self.home.root), verb.path, body, SECONDS)
+        except (TimeoutError, ConnectionError) as error:
+            self._silent(name, error)
+            return None
         if answer is None or answer[0] == BUSY:
             return None
         if answer[0] >= 300:
@@ -65,27 +71,18 @@ class Served(Memory):
         except msgspec.MsgspecError:  # a service of another version
             return None
 
-    def _called(self, path: str, body: bytes, once: bool) -> tuple[int, bytes] | None:
-        try:
-            return call(str(self.home.root), path, body, SECONDS)
-        except (TimeoutError, ConnectionError) as error:
-            if once:  # it may have been done: once more would be twice
-                raise WakebookError(
-                    f"The service has not answered ({error or f'{SECONDS:g} s'}). `wakebook log` "
-                    "shows whether it has kept this."
-                ) from error
-            said = str(error) or f"silent for {SECONDS:g} s"
-            self.home.trace("failure", where=f"service {path.rpartition('/')[2]}", error=said)
-            return None
-
-
-def _filters(wanted: Query | str) -> dict[str, Any]:
-    query = Query(text=wanted) if isinstance(wanted, str) else wanted
-    return {name: getattr(query, name) for name in Query.__slots__}
+    def _silent(self, name: str, error: OSError) -> None:
+        said = str(error) or f"silent for {SECONDS:g} s"
+        if name == "remember":  # it may have been done: once more would be twice
+            raise WakebookError(
+                f"The service has not answered ({said}). `wakebook log` shows whether it has kept "
+                "this."
+            ) from error
+        self.home.trace("failure", where=f"service {name}", error=said)
 
 
 def _refused(body: bytes) -> None:
-    """Raises the error that it would have been here; an answer that is none is no error."""
+    """Raises the error that it would have been here, if the answer names one."""
     try:
         error = json.loads(body)["error"]
         kind = getattr(errors, error["kind"], None)

@@ -99,11 +99,10 @@ class Guard:
 
     def _check_token(self, given: str) -> None:
         if given[: len(BEARER)].lower() != BEARER:
-            raise Refused(
-                401,
-                "NoToken",
-                "Send `Authorization: Bearer TOKEN`. The token is in the file `token` of the home.",
+            said = (
+                "Send `Authorization: Bearer TOKEN`. The token is in the file `token` of the home."
             )
+            raise Refused(401, "NoToken", said)
         if not self._token.fits(given[len(BEARER) :].strip()):
             raise Refused(401, "WrongToken", "That is not the token in the file `token`.")
 

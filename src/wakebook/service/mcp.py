@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from wakebook.base.errors import NotFound, WakebookError
+from wakebook.service import tools
 from wakebook.version import __version__
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 OFFER: dict[str, Any] = json.loads(Path(__file__).with_name("mcp.json").read_bytes())
 ABOUT = {"name": "wakebook", "title": "Wakebook memory", "version": __version__}
 TELLS = {key: OFFER[key] for key in ("capabilities", "instructions")}
+UNFORESEEN = "Something went wrong here. `wakebook status` shows what."
 PAGE = 50  # resources in one list
 MOST = 200  # entries, and as many transcripts, that are listed; all others can be read by name
 MEMORY = OFFER["memory"]["uri"]
@@ -121,8 +123,7 @@ def answer(
         return error(request.id, INTERNAL, str(failed))
     except Exception as failed:  # noqa: BLE001 - one request must not end the others
         trace(f"mcp {request.method}", f"{type(failed).__name__}: {failed}")
-        said = "Something went wrong here. `wakebook status` shows what."
-        return error(request.id, INTERNAL, said)
+        return error(request.id, INTERNAL, UNFORESEEN)
     if request.modern:
         result = {"resultType": "complete", **result, "_meta": {SERVER: ABOUT}}
         if request.method in CACHEABLE:
@@ -146,7 +147,7 @@ def _result(request: Request, memory: Callable[[], Memory]) -> Message:
     if method == "server/discover" and request.modern:
         return {"supportedVersions": list(MODERN), **TELLS}
     if method == "tools/list":
-        return _tools()
+        return {"tools": [_tool(one) for one in tools.LIST]}
     if method in ("resources/templates/list", "prompts/list"):
         return dict(OFFER[method])
     if method in LIVE:
@@ -209,12 +210,6 @@ def _header(value: str) -> str | None:
 # --- tools -------------------------------------------------------------------------------
 
 
-def _tools() -> Message:
-    from wakebook.service import tools
-
-    return {"tools": [_tool(one) for one in tools.LIST]}
-
-
 def _tool(one: Params) -> Message:
     forgets = one["name"] == "forget"
     return {
@@ -233,8 +228,6 @@ def _tool(one: Params) -> Message:
 
 
 def _call(memory: Memory, params: Params) -> Message:
-    from wakebook.service import tools
-
     name = _text(params, "name")
     if name not in tools.NAMES:
         raise Refused(INVALID, f"Unknown tool: {name:.100}. There are: {', '.join(tools.NAMES)}.")
@@ -251,25 +244,13 @@ def _call(memory: Memory, params: Params) -> Message:
 
 def _resources(memory: Memory, params: Params) -> Message:
     """MEMORY.md, the newest entries, and the newest transcripts; a page at a time."""
-    after = _after(params.get("cursor"))
     rows = [OFFER["memory"], *_entries(memory), *_transcripts(memory)]
-    names = [row["uri"] for row in rows]
-    begin = names.index(after) + 1 if after in names else 0
-    if after and not begin:
-        raise Refused(INVALID, "That cursor is not valid any more. List from the start.")
+    names, after = [row["uri"] for row in rows], params.get("cursor")
+    if after is not None and after not in names:
+        raise Refused(INVALID, "That is no cursor, or not any more. List from the start.")
+    begin = 0 if after is None else names.index(after) + 1
     result: Message = {"resources": rows[begin : begin + PAGE]}
-    if begin + PAGE < len(rows):
-        result["nextCursor"] = base64.urlsafe_b64encode(names[begin + PAGE - 1].encode()).decode()
-    return result
-
-
-def _after(cursor: object) -> str:
-    if cursor is None:
-        return ""
-    try:
-        return base64.urlsafe_b64decode(str(cursor).encode("ascii")).decode() or "?"
-    except ValueError:
-        raise Refused(INVALID, "That is not a cursor of ours.") from None
+    return result | ({"nextCursor": names[begin + PAGE - 1]} if begin + PAGE < len(rows) else {})
 
 
 def _entries(memory: Memory) -> list[Message]:
@@ -278,8 +259,7 @@ def _entries(memory: Memory) -> list[Message]:
     for entry in islice(reversed(memory.log.chains().current()), MOST):
         words = " ".join(entry.content.split())
         title = f"{entry.type}: {words if len(words) <= 80 else words[:79] + '…'}"
-        row = {"uri": f"{ENTRIES}{entry.id}", "name": entry.id, "title": title}
-        found.append(row | {"mimeType": "application/json"})
+        found.append(_row(ENTRIES, entry.id, title, "application/json"))
     return found
 
 
@@ -292,14 +272,13 @@ def _transcripts(memory: Memory) -> list[Message]:
             last[one.id] = max(last.get(one.id, ("", "")), (when, one.host))
     newest = sorted(last.items(), key=lambda item: item[1], reverse=True)[:MOST]
     return [
-        {
-            "uri": f"{TRANSCRIPTS}{quote(name, safe='')}",
-            "name": name,
-            "title": f"Conversation, {host} {when}",
-            "mimeType": "text/markdown",
-        }
+        _row(TRANSCRIPTS, name, f"Conversation, {host} {when}", "text/markdown")
         for name, (when, host) in newest
     ]
+
+
+def _row(above: str, name: str, title: str, kind: str) -> Message:
+    return {"uri": above + quote(name, safe=""), "name": name, "title": title, "mimeType": kind}
 
 
 def _read(memory: Memory, params: Params) -> Message:
@@ -326,8 +305,6 @@ def _content(memory: Memory, uri: str) -> tuple[str, str]:
 
 
 def _entry_text(memory: Memory, name: str) -> str:
-    from wakebook.service import tools
-
     entry = memory.log.entry(name)  # an id, and never a path
     done = tools.call(memory, "memory_get", {"path": entry.id})
     if done.failed:

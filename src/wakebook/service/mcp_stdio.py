@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 LARGEST = 8 << 20  # bytes of a message
 THREADS = 4
 
-Answered = Callable[[Message | None], None]
-
 
 class Server:
     """One client."""
@@ -66,66 +64,59 @@ class Server:
             self._send(mcp.error(None, refused.code, str(refused)))
             return
         if not isinstance(message, list):
-            self._one(message, self._answered)
+            self._one(mcp.read(message))
         elif self._version == mcp.BATCHES and message:
-            self._batch(message)
+            batch = object()
+            self._later(batch, lambda: self._batch(batch, [mcp.read(one) for one in message]))
         else:
             self._send(mcp.error(None, WRONG, "Send one message at a time."))
 
-    def _batch(self, messages: list[Any]) -> None:
-        """The answers come together, when the last one is there."""
-        lock, left, answers = threading.Lock(), len(messages), list[Message]()
-
-        def answered(answer: Message | None) -> None:
-            nonlocal left
-            with lock:
-                left -= 1
-                if answer is not None:
-                    answers.append(answer)
-                if left or not answers:
-                    return
-            self._send(answers)
-
-        for message in messages:
-            self._one(message, answered)
-
-    def _answered(self, answer: Message | None) -> None:
-        if answer is not None:
-            self._send(answer)
-
-    def _one(self, message: Any, answered: Answered) -> None:
-        request = mcp.read(message)
+    def _one(self, request: Request | Message) -> None:
         if isinstance(request, dict):
-            answered(request)
+            self._send(request)
         elif request.id is None:
-            if request.method == "notifications/cancelled":
-                self._cancel(request.params.get("requestId"))
-            answered(None)
+            self._noted(request)
         elif request.id in self._running:
             said = "A request with this id is not answered yet."
-            answered(mcp.error(request.id, WRONG, said))
+            self._send(mcp.error(request.id, WRONG, said))
         elif request.method in mcp.LIVE:
-            self._running.add(request.id)
-            self._later(lambda: self._finish(request, answered))
+            self._later(request.id, lambda: self._finish(request))
         else:
-            answer = self._answer(request)
-            if request.method == "initialize" and "result" in answer:
-                self._version = answer["result"]["protocolVersion"]
-            answered(answer)
+            self._send(self._answer(request))
 
-    def _cancel(self, name: object) -> None:
-        if isinstance(name, str | int) and name in self._running:
-            self._cancelled.add(name)
+    def _batch(self, name: object, requests: list[Request | Message]) -> None:
+        """One after the other; the answers come together."""
+        answers = []
+        for request in requests:
+            if isinstance(request, dict):
+                answers.append(request)
+            elif request.id is None:
+                self._noted(request)
+            else:
+                answers.append(self._answer(request))
+        self._running.discard(name)
+        if answers:
+            self._send(answers)
 
-    def _finish(self, request: Request, answered: Answered) -> None:
+    def _noted(self, request: Request) -> None:
+        """A notification. Only one of them changes anything."""
+        name = request.params.get("requestId")
+        if request.method == "notifications/cancelled" and isinstance(name, str | int):
+            self._cancelled |= {name} & self._running
+
+    def _finish(self, request: Request) -> None:
         answer = None if request.id in self._cancelled else self._answer(request)
         cancelled = request.id in self._cancelled
         self._running.discard(request.id)
         self._cancelled.discard(request.id)
-        answered(None if cancelled else answer)
+        if answer and not cancelled:
+            self._send(answer)
 
     def _answer(self, request: Request) -> Message:
-        return mcp.answer(request, self._memory, self._trace)
+        answer = mcp.answer(request, self._memory, self._trace)
+        if request.method == "initialize" and "result" in answer:
+            self._version = answer["result"]["protocolVersion"]
+        return answer
 
     def _memory(self) -> Memory:
         """Every thread has its own."""
@@ -138,7 +129,8 @@ class Server:
         with suppress(OSError, WakebookError):
             self._memory().home.trace("failure", where=where, error=error)
 
-    def _later(self, work: Callable[[], None]) -> None:
+    def _later(self, name: object, work: Callable[[], None]) -> None:
+        self._running.add(name)
         self._works.put(work)
         if len(self._threads) < THREADS and len(self._running) > len(self._threads):
             thread = threading.Thread(target=self._work)

@@ -1,7 +1,7 @@
 """Metrics: what the service has done, in the text format that Prometheus reads.
 
-Counters are kept here; what the home holds is looked up when somebody asks, and not more often
-than every quarter of a minute. A label is never what a client made up.
+Counters are kept here; the contents of the home are counted when a client asks, and at most every
+quarter of a minute. A label is never a client's own words.
 """
 
 from __future__ import annotations
@@ -34,13 +34,11 @@ HELP = {
     "up_seconds": ("gauge", "How long the service has been running."),
 }
 
-Labels = tuple[tuple[str, str], ...]
-
 
 class Metrics:
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: Counter[tuple[str, Labels]] = Counter()
+        self._counts = Counter({("catch_ups_total", ""): 0, ("failures_total", ""): 0})
         self._seconds: dict[str, list[float]] = {}  # path -> buckets, sum, number
         self._started = clock.monotonic()
         self._looked = -LOOK_SECONDS
@@ -50,7 +48,7 @@ class Metrics:
 
     def count(self, name: str, **labels: str) -> None:
         with self._lock:
-            self._counts[name, tuple(labels.items())] += 1
+            self._counts[name, _labelled(**labels)] += 1
 
     def asked(self, path: str, status: int, seconds: float) -> None:
         """A request was answered. `path` is one of the table, never a client's own words."""
@@ -94,37 +92,23 @@ class Metrics:
             if name == "request_seconds":
                 lines += _histogram(seconds)
             elif kind == "counter":
-                lines += _counter(name, counts)
+                found = sorted((one, n) for (key, one), n in counts.items() if key == name)
+                lines += [f"wakebook_{name}{one} {number}" for one, number in found]
             elif name in gauges:
                 lines.append(f"wakebook_{name} {gauges[name]:.16g}")
         return "\n".join(lines) + "\n"
 
 
-def _counter(name: str, counts: Mapping[tuple[str, Labels], int]) -> Iterator[str]:
-    found = {labels: number for (key, labels), number in counts.items() if key == name}
-    if not found and name in ("catch_ups_total", "failures_total"):
-        found = {(): 0}
-    for labels, number in sorted(found.items()):
-        yield f"wakebook_{name}{_labelled(labels)} {number}"
-
-
 def _histogram(seconds: Mapping[str, list[float]]) -> Iterator[str]:
     name = "wakebook_request_seconds"
     for path, kept in sorted(seconds.items()):
-        for number, most in enumerate(BUCKETS):
-            labels = _labelled((("path", path), ("le", f"{most:g}")))
-            yield f"{name}_bucket{labels} {kept[number]:.0f}"
-        yield f"{name}_bucket{_labelled((('path', path), ('le', '+Inf')))} {kept[-1]:.0f}"
-        yield f"{name}_sum{_labelled((('path', path),))} {kept[-2]:.6f}"
-        yield f"{name}_count{_labelled((('path', path),))} {kept[-1]:.0f}"
+        for most, number in zip((*BUCKETS, float("inf")), (*kept[:-2], kept[-1]), strict=True):
+            le = "+Inf" if most == float("inf") else f"{most:g}"
+            yield f"{name}_bucket{_labelled(path=path, le=le)} {number:.0f}"
+        yield f"{name}_sum{_labelled(path=path)} {kept[-2]:.6f}"
+        yield f"{name}_count{_labelled(path=path)} {kept[-1]:.0f}"
 
 
-def _labelled(labels: Labels) -> str:
-    if not labels:
-        return ""
-    told = (f'{key}="{_escaped(value)}"' for key, value in labels)
-    return "{" + ",".join(told) + "}"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _labelled(**labels: str) -> str:
+    told = ",".join(f'{key}="{value}"' for key, value in labels.items())
+    return f"{{{told}}}" if told else ""

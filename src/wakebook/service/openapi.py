@@ -68,32 +68,16 @@ def describe(events: Mapping[str, Iterable[str]]) -> dict[str, Any]:
     paths = [_verb(verb, found) for verb in verbs]
     paths += [
         _path("/health", "health", "Whether the service lives.", found[str(Health)], open=True),
-        _path(
-            "/metrics",
-            "metrics",
-            "What the service has done, for Prometheus.",
-            {"type": "string"},
-            media="text/plain",
-        ),
+        _path("/metrics", "metrics", "What the service has done, for Prometheus.",
+              {"type": "string"}, media="text/plain"),
         _path("/openapi.json", "openapi", "This description.", OBJECT),
-        _path(
-            "/v1/tools/{name}",
-            "tool",
-            "Call a tool, as agents do.",
-            found[str(Called)],
-            found[str(ToolCall)],
-            among={"name": list(tools.NAMES)},
-        ),
-        _path(
-            "/v1/hooks/{host}/{event}",
-            "hook",
-            "A host's event, in the host's own words. Nothing, or what the host is to do with it.",
-            OBJECT,
-            OBJECT,
-            among={"host": list(events), "event": names},
-        ),
+        _path("/v1/tools/{name}", "tool", "Call a tool, as agents do.", found[str(Called)],
+              found[str(ToolCall)], among={"name": list(tools.NAMES)}),
+        _path("/v1/hooks/{host}/{event}", "hook", "A host's event, in the host's own words. "
+              "Nothing, or what the host is to do with it.", OBJECT, OBJECT,
+              among={"host": list(events), "event": names}),
         _path("/mcp", "mcp", "The Model Context Protocol, streamable HTTP.", OBJECT, OBJECT),
-    ]
+    ]  # fmt: skip
     return {
         "openapi": "3.1.0",
         "info": {"title": "Wakebook", "version": __version__, "description": ABOUT},
@@ -125,17 +109,9 @@ def _verb(verb: Verb, found: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _path(
-    path: str,
-    name: str,
-    about: str,
-    answer: Any,
-    asks: Any = None,
-    needs: bool = True,
-    *,
-    media: str = JSON,
-    among: Mapping[str, list[str]] | None = None,
-    open: bool = False,
-) -> tuple[str, dict[str, Any]]:
+    path: str, name: str, about: str, answer: Any, asks: Any = None, needs: bool = True, *,
+    media: str = JSON, among: Mapping[str, list[str]] | None = None, open: bool = False,
+) -> tuple[str, dict[str, Any]]:  # fmt: skip
     """A path and its operation. With `asks` it is a POST, and `needs` a body; `among`: the values
     of the parts of the path; `open`: without a token."""
     error = {JSON: {"schema": {"$ref": SCHEMAS.format(name="Error")}}}
@@ -151,14 +127,10 @@ def _path(
     if open:
         done["security"] = []
     if parts := re.findall(r"\{(\w+)\}", path):
+        kinds = [{"enum": among[part]} if among else {"type": "string"} for part in parts]
         done["parameters"] = [
-            {
-                "name": part,
-                "in": "path",
-                "required": True,
-                "schema": {"enum": among[part]} if among else {"type": "string"},
-            }
-            for part in parts
+            {"name": part, "in": "path", "required": True, "schema": kind}
+            for part, kind in zip(parts, kinds, strict=True)
         ]
     if asks is not None:
         done["requestBody"] = {"required": needs, "content": {JSON: {"schema": asks}}}

@@ -10,18 +10,16 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from wakebook.base import config as configs
 from wakebook.base.errors import WakebookError
-from wakebook.base.home import Home
+from wakebook.base.home import LOCK_SECONDS, Home
 
 if TYPE_CHECKING:
-    from wakebook.base.config import Config
     from wakebook.memory import Memory
 
 THREADS = 4
@@ -31,22 +29,12 @@ PATIENCE = 5.0  # seconds that a request waits for another writer
 T = TypeVar("T")
 
 
-class Brisk(Home):
-    """A home whose lock a request does not wait a minute for."""
-
-    @contextmanager
-    def locked(self, seconds: float = PATIENCE) -> Iterator[None]:
-        with super().locked(seconds):
-            yield
-
-
 class Memories:
     """The Memory of one home for each thread, by the config.toml that there is now."""
 
-    def __init__(self, root: Path, *, brisk: bool = False) -> None:
+    def __init__(self, root: Path, patience: float = LOCK_SECONDS) -> None:
         self.home = Home(root)
-        self._config: tuple[object, Config] | None = None
-        self._brisk = brisk
+        self._patience = patience
         self._own = threading.local()
 
     def __call__(self) -> Memory:
@@ -55,17 +43,9 @@ class Memories:
         now = self.mark()
         if getattr(self._own, "mark", self) != now:
             self._own.memory, self._own.mark = Memory(self.home.root), now
-            if self._brisk:
-                self._own.memory.opened.home = Brisk(self.home.root)
+            self._own.memory.home.patience = self._patience
         found: Memory = self._own.memory
         return found
-
-    def config(self) -> Config:
-        now = self.mark()
-        if self._config is None or self._config[0] != now:
-            self.home.require()
-            self._config = now, configs.load(self.home.config)
-        return self._config[1]
 
     def mark(self) -> object:
         """Which config.toml it is."""
@@ -78,7 +58,7 @@ class Memories:
 
 class Pool:
     def __init__(self, root: Path) -> None:
-        self.memories = Memories(root, brisk=True)
+        self.memories = Memories(root, PATIENCE)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="asked")
         self._long = asyncio.Semaphore(LONG)
 

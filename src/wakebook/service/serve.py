@@ -159,7 +159,7 @@ class Watching:
 def serve(home: Home, port: int | None, told: Told, make_hooks: MakeHooks) -> None:
     """Until a signal comes. `told` hears of what happens: ready, caught up, ran, failed, ..."""
     home.require()
-    settings = Memories(home.root).config()  # an error in it is told now
+    settings = Memories(home.root)().config  # an error in it is told now
 
     def tell(what: str, about: Any) -> None:
         with suppress(OSError):  # a closed output is no reason to stop

@@ -80,7 +80,8 @@ def _wrong(schema: Mapping[str, Any], arguments: object) -> str:
         if key not in known:
             return f"unknown parameter {key!r}. There are: {', '.join(known)}."
         if value is not None and (wrong := _unfit(known[key], value)):
-            return f"{key} {wrong}, got {_brief(value)}."
+            shown = repr(value)
+            return f"{key} {wrong}, got {shown if len(shown) <= 60 else f'{shown[:60]}…'}."
     missing = [key for key in schema.get("required", ()) if arguments.get(key) is None]
     return f"{missing[0]} is missing." if missing else ""
 
@@ -98,15 +99,12 @@ def _unfit(schema: Mapping[str, Any], value: Any) -> str:
     if kind == "string" and len(value.strip()) < schema.get("minLength", 0):
         return "must not be empty"
     if kind == "array":
-        return _unfit_list(schema, value)
+        least, most = schema.get("minItems", 0), schema.get("maxItems", 1000)
+        if not least <= len(value) <= most:
+            return f"must have {least} to {most} items"
+        wrong = next((wrong for one in value if (wrong := _unfit(schema["items"], one))), "")
+        return f"has an item that {wrong}" if wrong else ""
     return ""
-
-
-def _unfit_list(schema: Mapping[str, Any], value: Sequence[Any]) -> str:
-    if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", 1000):
-        return f"must have {schema.get('minItems', 0)} to {schema.get('maxItems', 1000)} items"
-    wrong = next((wrong for one in value if (wrong := _unfit(schema["items"], one))), "")
-    return f"has an item that {wrong}" if wrong else ""
 
 
 def _whole(value: Any) -> Any:
@@ -114,11 +112,6 @@ def _whole(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     return [_whole(one) for one in value] if isinstance(value, list) else value
-
-
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
 
 
 # --- what they do ------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""Unit: what starts the service at login, as a text, and where it belongs.
+"""Unit: the text that starts the service at login, and where it belongs.
 
 On Linux a systemd user unit, on a Mac a launchd agent. Everything here is pure: the platform,
-the user's folder and the environment are arguments, and what is to be run comes as a list of
-commands. Both texts carry a line that says they are ours; a file without it is never touched.
+the user's folder and the environment are arguments, and commands to run come as a list. Both
+texts carry a line that says they are Wakebook's; a file without it is never touched.
 """
 
 from __future__ import annotations
@@ -61,21 +61,17 @@ class Unit(msgspec.Struct, frozen=True, kw_only=True):
 def unit(home: Path, user: Path, env: Mapping[str, str], platform: str, python: str) -> Unit:
     """The unit for a home on a platform (as in `sys.platform`)."""
     words = (python, "-P", "-m", "wakebook", "serve", "--home", str(home))
-    name = _name(home, user)
+    name = "wakebook"
+    if home != user / ".wakebook":  # any other home's unit says whose it is
+        name += f"-{hashlib.sha256(os.fsencode(home)).hexdigest()[:8]}"
     if platform == "darwin":
         return _launchd(name, home, user, words)
-    return _systemd(name, home, user, env, words)
-
-
-def _name(home: Path, user: Path) -> str:
-    """The default home's unit is plain; any other's says whose it is."""
-    if home == user / ".wakebook":
-        return "wakebook"
-    return f"wakebook-{hashlib.sha256(os.fsencode(home)).hexdigest()[:8]}"
+    chosen = env.get("XDG_CONFIG_HOME", "")
+    return _systemd(name, home, Path(chosen if chosen.startswith("/") else user / ".config"), words)
 
 
 def is_ours(path: Path) -> bool:
-    """Whether there is a unit that we wrote. Raises WakebookError for somebody else's."""
+    """Whether there is a unit that Wakebook wrote. Raises WakebookError for another one."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -87,21 +83,23 @@ def is_ours(path: Path) -> bool:
     return True
 
 
-# --- systemd -----------------------------------------------------------------------------
-
-
-def _systemd(
-    name: str, home: Path, user: Path, env: Mapping[str, str], words: tuple[str, ...]
-) -> Unit:
-    chosen = env.get("XDG_CONFIG_HOME", "")
-    settings = Path(chosen) if chosen.startswith("/") else user / ".config"
+def _systemd(name: str, home: Path, settings: Path, words: tuple[str, ...]) -> Unit:
     full = f"{name}.service"
     control = ("systemctl", "--user")
+    shown = "".join(letter if letter.isprintable() else "?" for letter in _utf8(str(home)))
+    text = _UNIT.format(
+        about=ABOUT,
+        home=shown.replace("%", "%%"),
+        start=exec_start(words),
+        again=AGAIN_SECONDS,
+        useless=" ".join(map(str, USELESS)),
+        stop=STOP_SECONDS,
+    )
     return Unit(
         kind="systemd",
         name=full,
         path=settings / "systemd" / "user" / full,
-        text=systemd_text(home, words),
+        text=text,
         start=(
             (*control, "daemon-reload"),
             (*control, "enable", full),
@@ -111,17 +109,6 @@ def _systemd(
         gone=((*control, "daemon-reload"),),
         restart=(*control, "restart", full),
         there=(*control, "show", "--property=Version"),
-    )
-
-
-def systemd_text(home: Path, words: tuple[str, ...]) -> str:
-    return _UNIT.format(
-        about=ABOUT,
-        home=_described(home),
-        start=exec_start(words),
-        again=AGAIN_SECONDS,
-        useless=" ".join(map(str, USELESS)),
-        stop=STOP_SECONDS,
     )
 
 
@@ -146,12 +133,6 @@ def _escaped(letter: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in letter.encode())
 
 
-def _described(home: Path) -> str:
-    """A path for people, on one line."""
-    shown = "".join(letter if letter.isprintable() else "?" for letter in _utf8(str(home)))
-    return shown.replace("%", "%%")
-
-
 def _utf8(text: str) -> str:
     try:
         text.encode()
@@ -163,32 +144,11 @@ def _utf8(text: str) -> str:
     return text
 
 
-# --- launchd -----------------------------------------------------------------------------
-
-
 def _launchd(name: str, home: Path, user: Path, words: tuple[str, ...]) -> Unit:
-    path = user / "Library" / "LaunchAgents" / f"{name}.plist"
-    domain = f"gui/{os.getuid()}"
-    return Unit(
-        kind="launchd",
-        name=name,
-        path=path,
-        text=launchd_text(name, home, words),
-        start=(
-            ("launchctl", "enable", f"{domain}/{name}"),
-            ("launchctl", "bootstrap", domain, str(path)),
-        ),
-        stop=(("launchctl", "bootout", f"{domain}/{name}"),),
-        restart=("launchctl", "kickstart", "-k", f"{domain}/{name}"),
-        there=("launchctl", "print", domain),
-    )
-
-
-def launchd_text(name: str, home: Path, words: tuple[str, ...]) -> str:
     told = str(home / ".cache" / "service.log")
     settings = {
         "Label": name,
-        "ProgramArguments": list(words),
+        "ProgramArguments": list(map(_utf8, words)),
         "RunAtLoad": True,
         "KeepAlive": {"SuccessfulExit": False},
         "ThrottleInterval": AGAIN_SECONDS,
@@ -198,11 +158,23 @@ def launchd_text(name: str, home: Path, words: tuple[str, ...]) -> str:
         "StandardOutPath": told,
         "StandardErrorPath": told,
     }
-    for word in words:
-        _utf8(word)
     try:
         text = plistlib.dumps(settings, sort_keys=False).decode()
     except ValueError as error:  # control characters, which XML does not have
         raise WakebookError(f"{str(home)!r}: no plist can hold this name: {error}.") from None
     head, _, rest = text.partition("\n")
-    return f"{head}\n<!-- {ABOUT} -->\n{rest}"
+    path = user / "Library" / "LaunchAgents" / f"{name}.plist"
+    domain = f"gui/{os.getuid()}"
+    return Unit(
+        kind="launchd",
+        name=name,
+        path=path,
+        text=f"{head}\n<!-- {ABOUT} -->\n{rest}",
+        start=(
+            ("launchctl", "enable", f"{domain}/{name}"),
+            ("launchctl", "bootstrap", domain, str(path)),
+        ),
+        stop=(("launchctl", "bootout", f"{domain}/{name}"),),
+        restart=("launchctl", "kickstart", "-k", f"{domain}/{name}"),
+        there=("launchctl", "print", domain),
+    )
