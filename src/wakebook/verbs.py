@@ -72,11 +72,7 @@ def _transcripts(ask: Any) -> dict[str, Any]:
     return asdict(ask) | {"paths": [Path(path) for path in ask.paths]}
 
 
-def _asks(**fields: Any) -> dict[str, Any]:
-    """The fields of a request: each a type, or a type and its default."""
-    return fields
-
-
+_asks = dict  # the fields of a request: each a type, or a type and its default
 FILTERS = _asks(
     text=(str, ""),
     types=(tuple[Literal["fact", "decision", "task", "question", "handoff"], ...], ()),
@@ -213,28 +209,22 @@ def request_of(tool: str, arguments: Mapping[str, Any]) -> Any:
     return VERBS[name].asks(**given | one)
 
 
-def _made(verb: Verb, before: str = "") -> Verb:
+def _made(verb: Verb, session: str = "") -> Verb:
     """A row with its path, and the Struct of its request."""
-    fields = [
-        (name, *kind) if isinstance(kind, tuple) else (name, kind)
-        for name, kind in verb.asks.items()
-    ]
-    asks = msgspec.defstruct(
-        (before + verb.name).title().replace("-", "").replace("/", ""),
-        fields,
-        bases=(Ask,),
-        namespace={"__doc__": verb.about},
-        module=__name__,
-        frozen=True,
-        kw_only=True,
-        rename={"type_": "type"},
-    )
-    path = f"/v1/sessions/{{id}}/{verb.name}" if before else f"/v1/{verb.name}"
+    fields = [(n, *kind) if isinstance(kind, tuple) else (n, kind) for n, kind in verb.asks.items()]
+    name = f"{session}{verb.name}".title().replace("-", "")
+    asks = msgspec.defstruct(name, fields, namespace={"__doc__": verb.about}, **_OPTIONS)
+    path = f"/v1/sessions/{{id}}/{verb.name}" if session else f"/v1/{verb.name}"
     return verb._replace(asks=asks, path=path)
 
 
+_OPTIONS: dict[str, Any] = {
+    "bases": (Ask,), "module": __name__, "frozen": True, "kw_only": True,
+    "rename": {"type_": "type"},
+}  # fmt: skip
 VERBS = {verb.name: _made(verb) for verb in _TABLE}
 SESSIONS = {verb.name: _made(verb, "session-") for verb in _SESSIONS}
+ALL = (*VERBS.values(), *SESSIONS.values())
 
 
 def decode(body: bytes, type_: Any) -> Any:

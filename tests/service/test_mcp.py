@@ -88,6 +88,18 @@ def test_who_it_is_and_what_it_can(told: Any, mode: str) -> None:
     assert can == ["prompts", "resources", "tools"]
 
 
+@pytest.mark.filterwarnings("ignore:ping is removed")
+def test_a_ping_where_the_protocol_has_one(told: Any, mode: str) -> None:
+    async def ask(client: Client) -> Any:
+        if mode == "legacy":
+            return plain(await client.send_ping())
+        with pytest.raises(MCPError) as caught:
+            await client.send_ping()
+        return caught.value.code
+
+    assert both(told, mode, ask) == ({} if mode == "legacy" else -32601)
+
+
 def test_the_tools_are_those_of_every_host(told: Any, mode: str) -> None:
     async def ask(client: Client) -> Any:
         return plain(await client.list_tools())
@@ -189,7 +201,8 @@ def test_resources(told: Any, mode: str) -> None:
     assert any("Postgres" in json.loads(one["text"])["entry"]["content"] for one in entries)
 
 
-def test_many_resources_come_page_by_page(tmp_path: Path, memory: Memory, mode: str) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_many_resources_come_page_by_page(memory: Memory, mode: str, way: str) -> None:
     from wakebook.service.mcp import Request, answer
 
     for number in range(5):
@@ -199,12 +212,9 @@ def test_many_resources_come_page_by_page(tmp_path: Path, memory: Memory, mode: 
         for number in range(MOST):
             log.write(json.dumps(json.loads(lines[0]) | {"id": f"buoy{number:08}"}) + "\n")
 
-    async def ask() -> list[str]:
-        arguments = ["-m", "wakebook", "mcp", "--home", str(memory.home.root)]
-        env = dict(os.environ)
-        server = StdioServerParameters(command=sys.executable, args=arguments, env=env)
+    async def ask(service: Service) -> list[str]:
         found: list[str] = []
-        async with Client(server, mode=mode) as client:
+        async with connected((service, dict(os.environ)), way, mode) as client:
             cursor = None
             while True:
                 page = await client.list_resources(cursor=cursor)
@@ -214,7 +224,8 @@ def test_many_resources_come_page_by_page(tmp_path: Path, memory: Memory, mode: 
                 if cursor is None:
                     return found
 
-    found = anyio.run(ask)
+    with serving(memory.home.root) as service:
+        found = anyio.run(ask, service)
     assert len(found) == len(set(found)) == MOST + 1
     assert found[1] == f"wakebook://entries/buoy{MOST - 1:08}"  # the newest first
     listed = answer(Request(1, "resources/list", {}), lambda: memory, print)["result"]

@@ -1,9 +1,8 @@
 """Where the service is: the files service.lock, service.sock and service.json of its home.
 
-The lock is held as long as the process lives, whatever becomes of it: a second service of the
-same home is refused, and the files that a killed one left can be replaced. service.json says
-where it listens; whether it answers there decides. The lock tells a service that hangs from a
-file that was left behind.
+The lock is held as long as the process lives: a second service of the same home is refused, and
+the files that a killed one left can be replaced. service.json says where it listens; whether it
+answers there decides. The lock tells a service that hangs from a file that was left behind.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from wakebook.base import clock
 from wakebook.base.errors import ConfigError, WakebookError
@@ -137,8 +137,7 @@ def _path(home: Home) -> Path:
     path = home.cache / SOCKET
     if _fits(path):
         return path
-    name = hashlib.sha256(os.fsencode(home.root)).hexdigest()[:12]
-    name = f"wakebook-{os.getuid()}-{name}"
+    name = f"wakebook-{os.getuid()}-{hashlib.sha256(os.fsencode(home.root)).hexdigest()[:12]}"
     above = Path(tempfile.gettempdir())
     above = above if _fits(above / name / SOCKET) else Path("/tmp")  # noqa: S108
     folder = above / name
@@ -184,12 +183,11 @@ def look(home: Home, seconds: float = SECONDS) -> Running:
     except FileNotFoundError:
         return none
     except (OSError, msgspec.MsgspecError) as error:
-        problem = f"{path} cannot be read: {error}"
-        return msgspec.structs.replace(none, state="dead", problem=problem)
+        return replace(none, state="dead", problem=f"{path} cannot be read: {error}")
     if _answers(home, seconds):
-        return msgspec.structs.replace(found, state="up")
+        return replace(found, state="up")
     lives = _lives(found.pid) and _locked(home)
-    return msgspec.structs.replace(found, state="silent" if lives else "dead")
+    return replace(found, state="silent" if lives else "dead")
 
 
 def _answers(home: Home, seconds: float) -> bool:
@@ -244,10 +242,8 @@ def reachable(port: int, seconds: float = SECONDS) -> str:
         link.close()
 
 
-# --- for `wakebook doctor` ---------------------------------------------------------------
-
-
 def checks(home: Home, unit: Unit) -> Iterator[Check]:
+    """For `wakebook doctor`."""
     found, installed = look(home), False
     with suppress(WakebookError, OSError):
         installed = is_ours(unit.path)

@@ -19,8 +19,8 @@ import msgspec
 from wakebook.base import clock, errors
 from wakebook.base.errors import WakebookError
 from wakebook.service import mcp, tools
-from wakebook.service.guard import Guard, Refused, body_of, headers_of
-from wakebook.verbs import SESSIONS, VERBS, ToolCall, Verb, decode, encode
+from wakebook.service.guard import Guard, TurnedAway, body_of, headers_of
+from wakebook.verbs import ALL, ToolCall, Verb, decode, encode
 from wakebook.version import __version__
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ class Service:
             Route("GET", "/health", self.health),
             Route("GET", "/metrics", self.measured),
             Route("GET", "/openapi.json", self.described),
-            *(Route("POST", one.path, partial(self.verb, one)) for one in VERBS.values()),
-            *(Route("POST", one.path, partial(self.verb, one)) for one in SESSIONS.values()),
+            *(Route("POST", one.path, partial(self.verb, one)) for one in ALL),
             Route("POST", "/v1/tools/{name}", self.tool),
             Route("POST", "/v1/hooks/{host}/{event}", self.hook),
             Route("POST", "/mcp", self.protocol),
@@ -136,8 +135,6 @@ class Service:
         done = await self.pool.run(lambda m: tools.call(m, name, ask.arguments, ask.session))
         return Reply(encode({"text": done.text, "data": done.data, "failed": done.failed}))
 
-    # --- hooks ---------------------------------------------------------------------------
-
     async def hook(self, asked: Asked) -> Reply:
         """What the host is told; nothing if that would come too late, and the work goes on."""
         host, event = asked.path["host"], asked.path["event"]
@@ -169,29 +166,22 @@ class Service:
         error = done.exception() or "it took too long: the host went on without the answer"
         self.trace(f"hook {host} {event}", str(error))
 
-    # --- MCP -----------------------------------------------------------------------------
-
     async def protocol(self, asked: Asked) -> Reply:
         """A message and its answer. No session is kept, so nothing is lost by a restart."""
         if not re.search(r"application/(json|\*)|\*/\*", asked.headers.get("accept", "")):
             return _spoken(mcp.error(None, mcp.WRONG, f"Accept {JSON}."), 406)
-        try:
-            message = mcp.parse(asked.body)
-        except mcp.Refused as refused:
-            return _spoken(mcp.error(None, refused.code, str(refused)), 400)
-        if not isinstance(message, list):
-            return _spoken(*await self._message(message, asked.headers))
         # 2025-03-26, which has batches, does not have this header yet
-        if not message or asked.headers.get("mcp-protocol-version", mcp.BATCHES) != mcp.BATCHES:
-            return _spoken(mcp.error(None, mcp.WRONG, "Send one message at a time."), 400)
-        found = [await self._message(one, asked.headers) for one in message]
+        version = asked.headers.get("mcp-protocol-version", mcp.BATCHES)
+        requests, batch = mcp.read_all(asked.body, version == mcp.BATCHES)
+        found = [await self._message(one, asked.headers) for one in requests]
+        if not batch:
+            return _spoken(*found[0])
         return _spoken([answer for answer, _ in found if answer], 200)
 
     async def _message(
-        self, message: Any, headers: Mapping[str, str]
+        self, request: mcp.Request | mcp.Message, headers: Mapping[str, str]
     ) -> tuple[mcp.Message | None, int]:
         """The answer, if there is one, and its status."""
-        request = mcp.read(message)
         if isinstance(request, dict):
             return request, 400
         try:
@@ -261,11 +251,10 @@ class App:
                 return reply._replace(headers=((b"allow", allowed),))
             body = await body_of(receive) if route.method == "POST" else b""
             return await route.answer(Asked(parts, headers, body))
-        except Refused as error:
+        except TurnedAway as error:
             reply = failure(error.status, error.kind, str(error))
             more = ((b"www-authenticate", b"Bearer"),) if error.status == 401 else ()
-            # the rest of the body is not read
-            return reply._replace(headers=((b"connection", b"close"), *more))
+            return reply._replace(headers=((b"connection", b"close"), *more))  # it is not read on
         except WakebookError as error:
             status = next((STATUS[one] for one in type(error).__mro__ if one in STATUS), 400)
             return failure(status, type(error).__name__, str(error))

@@ -60,7 +60,13 @@ class Served(Memory):
         try:
             answer = call(str(self.home.root), verb.path, body, SECONDS)
         except (TimeoutError, ConnectionError) as error:
-            self._silent(name, error)
+            said = str(error) or f"silent for {SECONDS:g} s"
+            if name == "remember":  # it may have been done: once more would be twice
+                raise WakebookError(
+                    f"The service has not answered ({said}). `wakebook log` shows whether it has "
+                    "kept this."
+                ) from error
+            self.home.trace("failure", where=f"service {name}", error=said)
             return None
         if answer is None or answer[0] == BUSY:
             return None
@@ -70,15 +76,6 @@ class Served(Memory):
             return msgspec.json.decode(answer[1], type=verb.answer_type())
         except msgspec.MsgspecError:  # a service of another version
             return None
-
-    def _silent(self, name: str, error: OSError) -> None:
-        said = str(error) or f"silent for {SECONDS:g} s"
-        if name == "remember":  # it may have been done: once more would be twice
-            raise WakebookError(
-                f"The service has not answered ({said}). `wakebook log` shows whether it has kept "
-                "this."
-            ) from error
-        self.home.trace("failure", where=f"service {name}", error=said)
 
 
 def _refused(body: bytes) -> None:

@@ -1,11 +1,10 @@
 """The guard: what a request must have before anything else looks at it.
 
 Over the unix socket whoever may open the file may ask: its mode is 0600. Over 127.0.0.1 every
-program and every web page of this machine could ask, so a bearer token is wanted, the Host
-header must name this machine and our port (a page whose name was made to point at 127.0.0.1
-sends its own name), and an Origin, which browsers send, must do so as well. A body must say
-that it is JSON, which no form of a foreign page can, and is cut off at 8 MiB, whether it says
-beforehand how long it is or not.
+program and web page of this machine could ask, so a bearer token is wanted, the Host header must
+name this machine and our port (a page whose name was made to point at 127.0.0.1 sends its own),
+and so must an Origin, which browsers send. A body must say that it is JSON, which no form of a
+foreign page can, and is cut off at 8 MiB, whether it says beforehand how long it is or not.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import hmac
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from wakebook.base.errors import WakebookError
 
@@ -30,7 +28,7 @@ ONCE = (  # headers of which there must not be two: which one counts could not b
 BEARER = "bearer "
 
 
-class Refused(WakebookError):
+class TurnedAway(WakebookError):
     """A request that is turned away before its body is read to the end."""
 
     def __init__(self, status: int, kind: str, message: str) -> None:
@@ -46,10 +44,7 @@ class Token:
         self.path = home.root / "token"
         self._seen: tuple[int, int, int] | None = None
         self._token = b""
-
-    def make(self, home: Home) -> None:
-        """A home that was made before there were tokens gets one now."""
-        if not self._read():
+        if not self._read():  # a home that was made before there were tokens
             import secrets
 
             home.replace(self.path, secrets.token_urlsafe(32) + "\n")
@@ -79,7 +74,7 @@ class Guard:
         self._port = port
 
     def check(self, scope: Mapping[str, Any], headers: Mapping[str, str]) -> None:
-        """Raises Refused."""
+        """Raises TurnedAway."""
         within = scope.get("server") is not None and scope["server"][1] is None  # a unix socket
         if not within:
             self._check_names(headers)
@@ -89,10 +84,10 @@ class Guard:
 
     def _check_names(self, headers: Mapping[str, str]) -> None:
         if not self._ours(headers.get("host", "")):
-            raise Refused(403, "ForeignHost", f"The Host must be 127.0.0.1:{self._port}.")
+            raise TurnedAway(403, "ForeignHost", f"The Host must be 127.0.0.1:{self._port}.")
         origin = headers.get("origin")
-        if origin is not None and not self._ours(_place(origin)):
-            raise Refused(403, "ForeignOrigin", "Pages of other origins may not ask.")
+        if origin is not None and not self._ours(origin.partition("://")[2]):
+            raise TurnedAway(403, "ForeignOrigin", "Pages of other origins may not ask.")
 
     def _ours(self, netloc: str) -> bool:
         return netloc.lower() in {f"{name}:{self._port}" for name in NAMES}
@@ -102,16 +97,9 @@ class Guard:
             said = (
                 "Send `Authorization: Bearer TOKEN`. The token is in the file `token` of the home."
             )
-            raise Refused(401, "NoToken", said)
+            raise TurnedAway(401, "NoToken", said)
         if not self._token.fits(given[len(BEARER) :].strip()):
-            raise Refused(401, "WrongToken", "That is not the token in the file `token`.")
-
-
-def _place(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""
+            raise TurnedAway(401, "WrongToken", "That is not the token in the file `token`.")
 
 
 def _check_body(method: str, headers: Mapping[str, str], within: bool) -> None:
@@ -123,21 +111,21 @@ def _check_body(method: str, headers: Mapping[str, str], within: bool) -> None:
         return
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and (kind or not within):
-        raise Refused(400, "NotJson", "Send JSON, with `Content-Type: application/json`.")
+        raise TurnedAway(400, "NotJson", "Send JSON, with `Content-Type: application/json`.")
 
 
-def _too_large() -> Refused:
-    return Refused(413, "TooLarge", f"The body is larger than {LARGEST >> 20} MiB.")
+def _too_large() -> TurnedAway:
+    return TurnedAway(413, "TooLarge", f"The body is larger than {LARGEST >> 20} MiB.")
 
 
 async def body_of(receive: Callable[[], Awaitable[Any]]) -> bytes:
-    """A request's body, which may come in pieces. Raises Refused."""
+    """A request's body, which may come in pieces. Raises TurnedAway."""
     parts: list[bytes] = []
     size, more = 0, True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Refused(400, "Gone", "The client went away.")
+            raise TurnedAway(400, "Gone", "The client went away.")
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > LARGEST:

@@ -31,10 +31,6 @@ SERVER = "io.modelcontextprotocol/serverInfo"
 BROKEN, WRONG, UNKNOWN, INVALID, INTERNAL = -32700, -32600, -32601, -32602, -32603
 NO_RESOURCE = -32002  # until 2025-11-25; INVALID since then
 MISMATCH, OTHER_VERSION = -32020, -32022
-CACHEABLE = (
-    "server/discover", "tools/list", "prompts/list", "resources/list",
-    "resources/templates/list", "resources/read",
-)  # fmt: skip
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 OFFER: dict[str, Any] = json.loads(Path(__file__).with_name("mcp.json").read_bytes())
@@ -66,32 +62,30 @@ class Request(NamedTuple):
     params: dict[str, Any]
 
     @property
-    def version(self) -> object:
-        """The version that a request without a handshake says it speaks; None with one."""
-        meta = self.params.get("_meta")
-        return meta.get(VERSION) if self.method != "initialize" and isinstance(meta, dict) else None
-
-    @property
     def modern(self) -> bool:
-        return self.version is not None
+        """Without a handshake: it says itself which version it speaks."""
+        meta = self.params.get("_meta")
+        return self.method != "initialize" and isinstance(meta, dict) and VERSION in meta
 
 
-# --- messages ----------------------------------------------------------------------------
-
-
-def parse(data: bytes) -> Any:
-    """A message, or a list of them. Raises Refused."""
+def read_all(data: bytes, batches: bool) -> tuple[list[Request | Message], bool]:
+    """The requests in a line or a body, and whether they came as a batch."""
     try:
-        return json.loads(data, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        raise Refused(BROKEN, f"That is not JSON: {error}") from error
+        found = json.loads(data, parse_constant=_no_number)
+    except (ValueError, RecursionError) as broken:
+        return [error(None, BROKEN, f"That is not JSON: {broken}")], False
+    if not isinstance(found, list):
+        return [_read_one(found)], False
+    if not (batches and found):
+        return [error(None, WRONG, "Send one message at a time.")], False
+    return [_read_one(one) for one in found], True
 
 
 def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number in JSON")
 
 
-def read(message: Any) -> Request | Message:
+def _read_one(message: Any) -> Request | Message:
     """A request; or the error that answers a message which is none."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         return error(None, WRONG, 'A message is an object with "jsonrpc": "2.0".')
@@ -126,7 +120,7 @@ def answer(
         return error(request.id, INTERNAL, UNFORESEEN)
     if request.modern:
         result = {"resultType": "complete", **result, "_meta": {SERVER: ABOUT}}
-        if request.method in CACHEABLE:
+        if request.method not in ("tools/call", "prompts/get"):
             result |= {"ttlMs": 0, "cacheScope": "private"}
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
 
@@ -141,7 +135,11 @@ def _result(request: Request, memory: Callable[[], Memory]) -> Message:
     if request.modern:
         _check_envelope(params["_meta"])
     if method == "initialize":
-        return _initialize(params)
+        wanted = params.get("protocolVersion")
+        if not isinstance(wanted, str):
+            raise Refused(INVALID, "protocolVersion must be a string.")
+        version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
+        return {"protocolVersion": version, "serverInfo": ABOUT, **TELLS}
     if method == "ping" and not request.modern:
         return {}
     if method == "server/discover" and request.modern:
@@ -153,14 +151,6 @@ def _result(request: Request, memory: Callable[[], Memory]) -> Message:
     if method in LIVE:
         return LIVE[method](memory(), params)
     raise Refused(UNKNOWN, f"There is no method {method!r:.100}.")
-
-
-def _initialize(params: Params) -> Message:
-    wanted = params.get("protocolVersion")
-    if not isinstance(wanted, str):
-        raise Refused(INVALID, "protocolVersion must be a string.")
-    version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
-    return {"protocolVersion": version, "serverInfo": ABOUT, **TELLS}
 
 
 def _check_envelope(meta: Params) -> None:
@@ -189,7 +179,7 @@ def check_headers(request: Request, headers: Mapping[str, str]) -> None:
     if not request.modern:
         raise Refused(INVALID, f"_meta needs {VERSION} and {ABILITIES}.")
     name = request.params.get(NAMED.get(request.method, ""))
-    if version != request.version:
+    if version != request.params["_meta"][VERSION]:
         raise Refused(MISMATCH, "MCP-Protocol-Version is not the version of the body.")
     if headers.get("mcp-method") != request.method:
         raise Refused(MISMATCH, "Mcp-Method is not the method of the body.")
@@ -205,9 +195,6 @@ def _header(value: str) -> str | None:
         return base64.b64decode(value[9:-2], validate=True).decode()
     except ValueError:
         return None
-
-
-# --- tools -------------------------------------------------------------------------------
 
 
 def _tool(one: Params) -> Message:
@@ -237,9 +224,6 @@ def _call(memory: Memory, params: Params) -> Message:
     if name in ("memory_search", "memory_get") and not done.failed:
         result["structuredContent"] = json.loads(done.text)
     return result
-
-
-# --- resources ---------------------------------------------------------------------------
 
 
 def _resources(memory: Memory, params: Params) -> Message:
@@ -316,9 +300,6 @@ def _transcript(memory: Memory, session: str) -> str:
     shown = memory.get(f"session:{session}")
     parts = (memory.get(path).lines for path in shown.transcripts)
     return "\n\n".join("\n".join(text for _, text in lines) for lines in parts)
-
-
-# --- prompts -----------------------------------------------------------------------------
 
 
 def _prompt(memory: Memory, params: Params) -> Message:

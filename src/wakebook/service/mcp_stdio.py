@@ -1,10 +1,8 @@
 """`wakebook mcp`: the protocol over standard input and output, one message a line.
 
 A client starts this and may not wait: Codex goes on without a server that needs a second or
-two. So nothing is imported that the first answers do not need, and the memory is opened by the
-first call.
-
-Calls run in threads and answer in any order. At the end of the input, running calls are finished.
+two. So nothing is imported that the first answers do not need, and the first call opens the
+memory. Calls run in threads, answer in any order, and are finished when the input ends.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from wakebook.base.errors import WakebookError
 from wakebook.service import mcp
-from wakebook.service.mcp import WRONG, Message, Refused, Request
+from wakebook.service.mcp import WRONG, Message, Request
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
@@ -58,18 +56,11 @@ class Server:
             thread.join()
 
     def _take(self, line: bytes) -> None:
-        try:
-            message = mcp.parse(line)
-        except Refused as refused:
-            self._send(mcp.error(None, refused.code, str(refused)))
-            return
-        if not isinstance(message, list):
-            self._one(mcp.read(message))
-        elif self._version == mcp.BATCHES and message:
-            batch = object()
-            self._later(batch, lambda: self._batch(batch, [mcp.read(one) for one in message]))
+        requests, batch = mcp.read_all(line, self._version == mcp.BATCHES)
+        if batch:
+            self._later(name := object(), lambda: self._batch(name, requests))
         else:
-            self._send(mcp.error(None, WRONG, "Send one message at a time."))
+            self._one(requests[0])
 
     def _one(self, request: Request | Message) -> None:
         if isinstance(request, dict):

@@ -102,8 +102,8 @@ class Metrics:
 def _histogram(seconds: Mapping[str, list[float]]) -> Iterator[str]:
     name = "wakebook_request_seconds"
     for path, kept in sorted(seconds.items()):
-        for most, number in zip((*BUCKETS, float("inf")), (*kept[:-2], kept[-1]), strict=True):
-            le = "+Inf" if most == float("inf") else f"{most:g}"
+        limits = (*(f"{most:g}" for most in BUCKETS), "+Inf")
+        for le, number in zip(limits, (*kept[:-2], kept[-1]), strict=True):
             yield f"{name}_bucket{_labelled(path=path, le=le)} {number:.0f}"
         yield f"{name}_sum{_labelled(path=path)} {kept[-2]:.6f}"
         yield f"{name}_count{_labelled(path=path)} {kept[-1]:.0f}"

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from wakebook.service import tools
-from wakebook.verbs import SESSIONS, VERBS, ToolCall, Verb
+from wakebook.verbs import ALL, SESSIONS, ToolCall, Verb
 from wakebook.version import __version__
 
 SCHEMAS = "#/components/schemas/{name}"
@@ -57,15 +57,14 @@ class Called(msgspec.Struct):
 
 def describe(events: Mapping[str, Iterable[str]]) -> dict[str, Any]:
     """The whole document. `events`: of the hooks, by host."""
-    verbs = (*VERBS.values(), *SESSIONS.values())
-    wanted = [Error, Health, ToolCall, Called, *(verb.asks for verb in verbs)]
-    wanted += map(Verb.answer_type, verbs)
+    wanted = [Error, Health, ToolCall, Called, *(verb.asks for verb in ALL)]
+    wanted += map(Verb.answer_type, ALL)
     schemas, components = msgspec.json.schema_components(
         wanted, schema_hook=_schema, ref_template=SCHEMAS
     )
     found = dict(zip(map(str, wanted), schemas, strict=True))
     names = sorted({event for known in events.values() for event in known})
-    paths = [_verb(verb, found) for verb in verbs]
+    paths = [_verb(verb, found) for verb in ALL]
     paths += [
         _path("/health", "health", "Whether the service lives.", found[str(Health)], open=True),
         _path("/metrics", "metrics", "What the service has done, for Prometheus.",

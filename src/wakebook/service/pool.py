@@ -1,8 +1,8 @@
 """The pool: where the façade, which is synchronous, is called from the service.
 
-Four threads, each with a Memory of its own, which is made anew when config.toml has changed: a
-setting counts without a restart. Two of the threads are kept free of verbs that take long, so
-that a hook is answered while others read whole conversations.
+Four threads, each with a Memory of its own, made anew when config.toml has changed: a setting
+counts without a restart. Verbs that take long get two of the threads at most, so that a hook is
+answered while others read whole conversations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -66,9 +66,7 @@ class Pool:
         return self._threads.submit(lambda: work(self.memories()))
 
     async def run(self, work: Callable[[Memory], T], *, long: bool = False) -> T:
-        if not long:
-            return await asyncio.wrap_future(self.submit(work))
-        async with self._long:
+        async with self._long if long else nullcontext():
             return await asyncio.wrap_future(self.submit(work))
 
     async def do(self, work: Callable[[], T]) -> T:

@@ -16,7 +16,8 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -30,9 +31,7 @@ from wakebook.service.pool import Memories, Pool
 
 if TYPE_CHECKING:
     from wakebook.base.home import Home
-    from wakebook.learn.catch_up import Sweep
     from wakebook.memory import Memory
-    from wakebook.upkeep.jobs import Ran
 
 REST_SECONDS = 60.0  # after the watcher has failed, or until config.toml has changed
 LOOK_SECONDS = 2.0  # whether config.toml has changed
@@ -104,11 +103,10 @@ class Watching:
         self._stop = threading.Event()
         self._turn = threading.Event()  # set: the watcher ends, for now or for good
         self._thread = threading.Thread(target=self._run, name="watch")
-        self._looker = threading.Thread(target=self._look, name="settings", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
-        self._looker.start()
+        threading.Thread(target=self._look, name="settings", daemon=True).start()
 
     def tell(self) -> None:
         """That it is time to end."""
@@ -126,10 +124,11 @@ class Watching:
             if self._stop.is_set():
                 return
             try:
-                self._memories().jobs.watch(self._turn, self._swept, self._failed, self._ran)
+                tells = (partial(self._tell, what) for what in ("caught up", "failed", "ran"))
+                self._memories().jobs.watch(self._turn, *tells)
             except Exception as error:  # noqa: BLE001 - config.toml is wrong; or anything passing
                 said = str(error) if isinstance(error, WakebookError) else repr(error)
-                self._failed(said)
+                self._tell("failed", said)
                 with suppress(OSError):
                     self._memories.home.trace("failure", where="watch", error=said)
                 self._turn.wait(REST_SECONDS)
@@ -142,18 +141,12 @@ class Watching:
                 seen = now
                 self._turn.set()
 
-    def _swept(self, done: Sweep) -> None:
-        self._metrics.caught_up()
-        self._told("caught up", done)
-
-    def _failed(self, error: str) -> None:
-        self._metrics.count("failures_total")
-        self._told("failed", error)
-
-    def _ran(self, ran: Ran) -> None:
-        if ran.outcome == "failed":
+    def _tell(self, what: str, about: Any) -> None:
+        if what == "caught up":
+            self._metrics.caught_up()
+        elif what == "failed" or about.outcome == "failed":
             self._metrics.count("failures_total")
-        self._told("ran", ran)
+        self._told(what, about)
 
 
 def serve(home: Home, port: int | None, told: Told, make_hooks: MakeHooks) -> None:
@@ -165,16 +158,12 @@ def serve(home: Home, port: int | None, told: Told, make_hooks: MakeHooks) -> No
         with suppress(OSError):  # a closed output is no reason to stop
             told(what, about)
 
-    address = Address(home, settings.service.port if port is None else port)
-    try:
-        token = Token(home)
-        token.make(home)
-        _serve(home, address, token, tell, make_hooks)
-    finally:
-        address.close()
+    with closing(Address(home, settings.service.port if port is None else port)) as address:
+        _serve(home, address, tell, make_hooks)
 
 
-def _serve(home: Home, address: Address, token: Token, told: Told, make_hooks: MakeHooks) -> None:
+def _serve(home: Home, address: Address, told: Told, make_hooks: MakeHooks) -> None:
+    guard = Guard(Token(home), address.port)
     metrics = Metrics()
     pool = Pool(home.root)
     watching = Watching(home, metrics, told)
@@ -206,8 +195,7 @@ def _serve(home: Home, address: Address, token: Token, told: Told, make_hooks: M
         watching.tell()
 
     try:
-        app = App(Service(pool, hooks, metrics), Guard(token, address.port))
-        Server(app, ready, gone).run(sockets=address.sockets)
+        Server(App(Service(pool, hooks, metrics), guard), ready, gone).run(sockets=address.sockets)
     finally:
         for number in SIGNALS:  # the loop has ended, and its handlers with it
             signal.signal(number, lambda *_: os._exit(1))

@@ -15,7 +15,7 @@ from wakebook.base import clock, ref
 from wakebook.base.errors import NotFound, WakebookError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from wakebook.log.entry import Entry
     from wakebook.memory import Memory
@@ -29,8 +29,7 @@ READABLE = ("raw", "knowledge", "topics", "archive", "log.jsonl", "subjects.json
 LINES = 600  # of a file or a session in one answer
 CHARACTERS = 60_000  # likewise
 KINDS = {
-    "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,),
-    "array": (list, tuple),
+    "string": str, "integer": int, "number": int | float, "boolean": bool, "array": list | tuple,
 }  # fmt: skip
 
 
@@ -48,7 +47,7 @@ def call(memory: Memory, name: str, arguments: object, session: str = "") -> Ans
     wrong = _wrong(LIST[NAMES.index(name)]["parameters"], arguments)
     if wrong:
         return _failed(f"{name}: {wrong}")
-    from wakebook.verbs import request_of
+    from wakebook.verbs import VERBS, request_of
 
     assert isinstance(arguments, dict)
     given = {key: _whole(value) for key, value in arguments.items() if value is not None}
@@ -59,7 +58,10 @@ def call(memory: Memory, name: str, arguments: object, session: str = "") -> Ans
             return _failed("This is a group chat: the user's private memory stays closed here.")
         if name == "forget":
             return _forget(memory, given["ids"], given.get("confirm"))
-        return _DOERS[name](memory, request_of(name, given))
+        ask = request_of(name, given)
+        if name == "remember":
+            return _json({"remembered": _short(VERBS[name].does(memory, ask))})
+        return _get(memory, ask) if name == "memory_get" else _search(memory, ask)
     except WakebookError as error:
         return Answer(str(error), {"error": str(error), "kind": type(error).__name__}, failed=True)
 
@@ -186,16 +188,14 @@ def _entry(shown: Shown) -> dict[str, Any]:
     from wakebook.log.entry import as_dict
 
     assert shown.entry is not None
-    data: dict[str, Any] = {"entry": as_dict(shown.entry)}
-    if shown.status:
-        data["state"] = shown.status
-    if len(shown.history) > 1:
-        data["history"] = [as_dict(one) for one in shown.history]
-    if shown.lines:
-        data["said"] = "\n".join(text for _, text in shown.lines)
-    if shown.note:
-        data["note"] = shown.note
-    return data
+    data = {
+        "entry": as_dict(shown.entry),
+        "state": shown.status,
+        "history": [as_dict(one) for one in shown.history] if len(shown.history) > 1 else [],
+        "said": "\n".join(text for _, text in shown.lines),
+        "note": shown.note,
+    }
+    return {key: value for key, value in data.items() if value}
 
 
 def _lines(shown: Shown, path: str, most: int) -> Answer:
@@ -214,12 +214,6 @@ def _lines(shown: Shown, path: str, most: int) -> Answer:
         if len(kept) < len(shown.lines):
             data["more"] = f"There is more: ask again with from = {kept[-1][0] + 1}."
     return _json(data)
-
-
-def _remember(memory: Memory, ask: Any) -> Answer:
-    from wakebook.verbs import VERBS
-
-    return _json({"remembered": _short(VERBS["remember"].does(memory, ask))})
 
 
 def _forget(memory: Memory, ids: Sequence[str], confirm: str | None) -> Answer:
@@ -267,10 +261,3 @@ def _json(data: dict[str, Any]) -> Answer:
 
 def _plain(value: Any) -> Any:
     return clock.iso(value) if hasattr(value, "isoformat") else str(value)
-
-
-_DOERS: dict[str, Callable[[Memory, Any], Answer]] = {
-    "memory_search": _search,
-    "memory_get": _get,
-    "remember": _remember,
-}

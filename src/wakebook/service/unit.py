@@ -24,25 +24,6 @@ AGAIN_SECONDS = 10
 USELESS = (2, 3, 5)  # exit codes that another try does not change: usage, no home, config.toml
 SAFE = 0o644
 
-_UNIT = """\
-# {about}
-[Unit]
-Description=Wakebook, a memory for AI agents ({home})
-
-[Service]
-ExecStart={start}
-Restart=on-failure
-RestartSec={again}
-RestartPreventExitStatus={useless}
-# It is told to stop, not its children: it finishes what it does with them.
-KillMode=mixed
-TimeoutStopSec={stop}
-UMask=0077
-
-[Install]
-WantedBy=default.target
-"""
-
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
     """What starts the service of one home."""
@@ -87,13 +68,18 @@ def _systemd(name: str, home: Path, settings: Path, words: tuple[str, ...]) -> U
     full = f"{name}.service"
     control = ("systemctl", "--user")
     shown = "".join(letter if letter.isprintable() else "?" for letter in _utf8(str(home)))
-    text = _UNIT.format(
-        about=ABOUT,
-        home=shown.replace("%", "%%"),
-        start=exec_start(words),
-        again=AGAIN_SECONDS,
-        useless=" ".join(map(str, USELESS)),
-        stop=STOP_SECONDS,
+    text = (
+        Path(__file__)
+        .with_name("systemd.unit")
+        .read_text()
+        .format(
+            about=ABOUT,
+            home=shown.replace("%", "%%"),
+            start=exec_start(words),
+            again=AGAIN_SECONDS,
+            useless=" ".join(map(str, USELESS)),
+            stop=STOP_SECONDS,
+        )
     )
     return Unit(
         kind="systemd",
@@ -126,11 +112,10 @@ def exec_start(words: tuple[str, ...]) -> str:
 def quoted(word: str) -> str:
     """A word in systemd's quotes: C's escapes, and a percent sign is written twice."""
     safe = _utf8(word).replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
-    return '"' + "".join(c if c.isprintable() else _escaped(c) for c in safe) + '"'
-
-
-def _escaped(letter: str) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in letter.encode())
+    escaped = (
+        c if c.isprintable() else "".join(f"\\x{byte:02x}" for byte in c.encode()) for c in safe
+    )
+    return f'"{"".join(escaped)}"'
 
 
 def _utf8(text: str) -> str:
