@@ -158,8 +158,8 @@ TRAVERSALS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("pattern", TRAVERSALS)
-def test_memory_get_keeps_to_the_memory(full: Memory, pattern: str) -> None:
+@pytest.mark.parametrize("wanted", TRAVERSALS)
+def test_memory_get_keeps_to_the_memory(full: Memory, wanted: str) -> None:
     outside = full.home.root.parent / "outside.md"
     outside.write_text("SECRET outside")
     for name in (*SECRETS, ".cache/service.json", ".git/config", "hosts/pi/wired.json"):
@@ -170,7 +170,7 @@ def test_memory_get_keeps_to_the_memory(full: Memory, pattern: str) -> None:
     full = Memory(full.home.root)
     names = [*SECRETS, ".cache/service.json", ".git/config", "hosts/pi/wired.json", "outside.md"]
     for name in (*names, str(outside), str(full.home.root / "token"), "/etc/passwd"):
-        asked = pattern.format(name)
+        asked = wanted.format(name)
         done = tools.call(full, "memory_get", {"path": asked})
         assert done.failed, asked
         assert "SECRET" not in done.text
