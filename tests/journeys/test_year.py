@@ -17,7 +17,7 @@ from wakebook import Memory
 from wakebook.base import markdown
 from wakebook.log.entry import Entry
 from wakebook.notes.book import NOTHING
-from wakebook.notes.item import NoteLine
+from wakebook.notes.page import NoteLine
 from wakebook.notes.why import made_lines
 from wakebook.upkeep.jobs import Ran
 

@@ -19,7 +19,7 @@ from wakebook.base.home import Home
 from wakebook.models.chat import Models
 from wakebook.notes.condense import Cap, Refused, condense
 from wakebook.notes.condensed import NAME, Condensed, CondensedLine, applied, load, save
-from wakebook.notes.item import Item
+from wakebook.notes.page import Item
 
 PLENTY = Cap(lines=100)
 

@@ -10,9 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wakebook.log.entry import Entry, derived_id
-from wakebook.notes import edit
-from wakebook.notes.edit import ADDED, CHANGED, DONE, REMOVED, Change, changes, draft, words
-from wakebook.notes.item import NoteLine, told
+from wakebook.notes.page import NoteLine, told
+from wakebook.notes.review import (
+    ADDED,
+    CHANGED,
+    DONE,
+    REMOVED,
+    Change,
+    Words,
+    changes,
+    draft,
+    words,
+)
 
 NOW = datetime(2026, 11, 9, tzinfo=UTC)
 
@@ -126,7 +135,7 @@ def test_nothing_is_added_or_lost_by_moving_lines(order: list[str]) -> None:
 def test_the_words_of_a_line_without_what_the_note_says_about_them(
     text: str, said: str, box: str
 ) -> None:
-    assert words(text) == edit.Words(said, box)
+    assert words(text) == Words(said, box)
 
 
 # --- as entries -----------------------------------------------------------------------------------

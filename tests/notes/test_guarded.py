@@ -14,7 +14,7 @@ from wakebook import Memory, WakebookError
 from wakebook.base import clock
 from wakebook.base.errors import GitError
 from wakebook.notes.condense import Cap, Refused, checked
-from wakebook.notes.item import Item, harmless
+from wakebook.notes.page import Item, harmless
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import pytest
 from tests.notes.test_pages import Shelf, shelf
 from wakebook.base import markdown
 from wakebook.log.subjects import Registry, Subject
-from wakebook.notes import item
-from wakebook.notes import page as links
+from wakebook.notes import page as pages
 from wakebook.notes.book import NOTHING
 
 __all__ = ["shelf"]  # the fixture
@@ -50,7 +49,7 @@ def test_whatever_was_said_stays_one_line_of_words(shelf: Shelf, content: str) -
                 line.startswith(("- ", "## ")) or line in ("", NOTHING) for line in there.lines
             )
             assert all(len(line) < 1300 for line in there.lines)
-            targets = {target for _, target in links.links_in(text)}
+            targets = {target for _, target in pages.links_in(text)}
             assert not targets & {"nowhere", "a"}
 
 
@@ -59,15 +58,15 @@ def test_whatever_a_subject_is_called_its_link_leads_to_it(shelf: Shelf, shown: 
     shelf.registry = Registry({"auth": Subject("auth", shown)})
     shelf.say("a fact")
     [heading, *_] = shelf.lines("journal/2026-11-09")
-    assert [target for _, target in links.links_in(heading)] == ["projects/auth/context"]
+    assert [target for _, target in pages.links_in(heading)] == ["projects/auth/context"]
     assert "\n" not in heading
     assert "<!--" not in heading
 
 
 def test_plain_and_linked() -> None:
-    assert item.plain("a\n b\u2028c", 10) == "a b c"
-    assert item.plain("x" * 20, 10) == "x" * 9 + "…"
-    assert item.linked("on [[2026-11-09]] and [[evil]]") == "on [[2026-11-09]] and [ [evil] ]"
+    assert pages.plain("a\n b\u2028c", 10) == "a b c"
+    assert pages.plain("x" * 20, 10) == "x" * 9 + "…"
+    assert pages.linked("on [[2026-11-09]] and [[evil]]") == "on [[2026-11-09]] and [ [evil] ]"
 
 
 # --- links --------------------------------------------------------------------------------
@@ -78,13 +77,13 @@ def test_links_are_found_outside_of_code() -> None:
         "[[a]] and [[b|shown]] and [[c#part]] and ![[d.png]]\n"
         "`[[no]]` and \\[[no]]\n```\n[[no]]\n```\n[[#here]]\n| [[e\\|table]] |\n"
     )
-    found = links.links_in(text)
+    found = pages.links_in(text)
     assert found == [(1, "a"), (1, "b"), (1, "c"), (1, "d.png"), (7, "e")]
 
 
 def test_a_target_is_the_end_of_a_path_with_or_without_its_ending() -> None:
-    targets = links.targets(["knowledge/projects/auth/context.md", "attachments/plan.pdf"])
+    targets = pages.targets(["knowledge/projects/auth/context.md", "attachments/plan.pdf"])
     for name in ("projects/auth/context", "context", "Context.md", "plan.pdf", "./context"):
-        assert links.target(name) in targets, name
+        assert pages.target(name) in targets, name
     for name in ("auth", "ext", "projects/context", "plan"):
-        assert links.target(name) not in targets, name
+        assert pages.target(name) not in targets, name

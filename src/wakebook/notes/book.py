@@ -20,20 +20,22 @@ from wakebook.log.entry import RETRACTED, Entry
 from wakebook.log.subjects import Registry, Subject, title
 from wakebook.notes import page as pages
 from wakebook.notes.condensed import Condensed, applied
-from wakebook.notes.item import (
+from wakebook.notes.page import (
     Item,
     NoteLine,
+    People,
     day,
     held,
     ids_of,
     item_of,
+    link,
     local,
     note_lines,
     plain,
+    role,
     told,
     visible,
 )
-from wakebook.notes.page import People, link, role
 from wakebook.store.catalogue import Catalogue
 
 NOTHING = "Nothing at the moment."

@@ -29,7 +29,7 @@ from wakebook.log.chains import Chains
 from wakebook.log.entry import RETRACTED, Entry, present
 from wakebook.log.subjects import Registry
 from wakebook.notes import prose as proses
-from wakebook.notes.item import NoteLine, harmless, ids_of, lines_json
+from wakebook.notes.page import NoteLine, harmless, ids_of, lines_json
 from wakebook.notes.prose import Prose
 from wakebook.recall.texts import EMPTY
 

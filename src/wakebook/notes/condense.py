@@ -28,8 +28,7 @@ from wakebook.notes import page as pages
 from wakebook.notes.book import OBSERVED, ROLLUP, Book, NoteBlock, rollup_items
 from wakebook.notes.book import key as block_key
 from wakebook.notes.condensed import Condensed, CondensedLine, applied
-from wakebook.notes.item import Item, ids_of, linked, note_lines
-from wakebook.notes.page import KNOWLEDGE, notes_below
+from wakebook.notes.page import KNOWLEDGE, Item, ids_of, linked, note_lines, notes_below
 from wakebook.notes.write import update
 
 if TYPE_CHECKING:

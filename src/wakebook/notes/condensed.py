@@ -21,7 +21,7 @@ from wakebook.base import markdown
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.history.past import CLASH, Put, Versions
-from wakebook.notes.item import Item, ids_of
+from wakebook.notes.page import Item, ids_of
 
 NAME = "condensed.json"
 FRONT = ("updated", "line_count", "sessions")  # keys of frontmatter that Wakebook keeps current

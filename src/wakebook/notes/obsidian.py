@@ -25,7 +25,7 @@ from wakebook.capture.transcript import one_line
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.subjects import Registry, Subject, title
-from wakebook.notes.item import local
+from wakebook.notes.page import local
 
 FOLDERS = ("00 Inbox", "01 Notes", "02 Agent", "03 Journal", "04 Templates", "05 Attachments")
 NOTES, JOURNALS = FOLDERS[1], FOLDERS[3]

@@ -20,8 +20,7 @@ from wakebook.log.entry import Entry
 from wakebook.notes import page as pages
 from wakebook.notes.book import Book, NoteBlock
 from wakebook.notes.briefing import briefing
-from wakebook.notes.item import NoteLine, ids_of
-from wakebook.notes.page import ARCHIVE, KNOWLEDGE, shown
+from wakebook.notes.page import ARCHIVE, KNOWLEDGE, NoteLine, ids_of, shown
 from wakebook.notes.prose import load
 
 if TYPE_CHECKING:

@@ -28,9 +28,17 @@ from wakebook.notes import condensed, moves
 from wakebook.notes import page as pages
 from wakebook.notes.book import Book, NoteBlock
 from wakebook.notes.condensed import FRONT, Condensed
-from wakebook.notes.item import lines_json, note_lines, plain
 from wakebook.notes.moves import Before
-from wakebook.notes.page import ARCHIVE, KNOWLEDGE, memory_path, notes_below, shown
+from wakebook.notes.page import (
+    ARCHIVE,
+    KNOWLEDGE,
+    lines_json,
+    memory_path,
+    note_lines,
+    notes_below,
+    plain,
+    shown,
+)
 from wakebook.store.catalogue import Catalogue, destroy
 
 VERSION = 1  # of how notes look: another one writes all of them anew
