@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.homes import Pattern
+from tests import homes
 from tests.hosts.hooking import PATIENT, hooked
 from tests.learn.telling import Tale, telling
 from tests.service.serving import Service, made, own_env, serving
-from tests.story import KEYS, NOW, WORKDAY, Claude, chat
+from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
 
 # The same few examples every time, however slow the machine is; or many new ones.
@@ -60,35 +60,19 @@ sys.addaudithook(_stay_here)
 
 @pytest.fixture(autouse=True)
 def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _set_apart(tmp_path, monkeypatch)
+    homes.set_apart(tmp_path, monkeypatch)
 
 
-def _set_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    user = folder / "user"
-    user.mkdir()
-    for name in list(os.environ):
-        if name.startswith(("WAKEBOOK_", "GIT_", "XDG_", *KEYS)):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(user))
-    monkeypatch.setenv("WAKEBOOK_NOW", NOW)
-    monkeypatch.setenv("WAKEBOOK_OFFLINE", "1")
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(folder))
-
-
-@pytest.fixture(scope="session")
-def pattern(tmp_path_factory: pytest.TempPathFactory) -> Pattern:
-    """What homes are copied from."""
-    folder = tmp_path_factory.mktemp("pattern")
-    with pytest.MonkeyPatch.context() as patch:
-        _set_apart(folder, patch)
-        return Pattern(folder)
+@pytest.fixture(scope="session", autouse=True)
+def _pattern() -> None:
+    """Made before a test takes git from the path."""
+    homes.pattern()
 
 
 @pytest.fixture
-def memory(tmp_path: Path, pattern: Pattern) -> Memory:
+def memory(tmp_path: Path) -> Memory:
     """An initialised home in tmp_path/home."""
-    return pattern.copied(tmp_path / "home")
+    return homes.made(tmp_path / "home")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import homes
 from tests.history.test_git import git, subjects
 from tests.journeys.command import run, run_json
 from wakebook import Memory
@@ -19,17 +20,17 @@ GONE = "memory/before/explore-idea-gone"
 
 @pytest.fixture(params=["own", "inside"])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
-    root = tmp_path / "home"
-    if request.param == "inside":
+    if request.param == "own":
+        memory = homes.made(tmp_path / "home")
+    else:
         outer = tmp_path / "outer"
         (outer / "src").mkdir(parents=True)
         git(outer, "init", "-q", "-b", "main")
         (outer / "src" / "code.py").write_text("1")
         git(outer, "add", "src")
         git(outer, "commit", "-qm", "code")
-        root = outer / "notes" / "home"
-    memory = Memory(root)
-    memory.init()
+        memory = Memory(outer / "notes" / "home")
+        memory.init()
     memory.history.commit()
     return memory
 

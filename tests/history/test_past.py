@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests import homes
 from tests.crash import run_and_die
 from tests.history.test_git import git, subjects
 from tests.journeys.command import run, run_json
@@ -29,17 +30,17 @@ NOTE = "knowledge/reference/berth.md"
 @pytest.fixture(params=["own", "inside"])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
     """A home in a repository of its own, and one inside of another repository."""
-    root = tmp_path / "home"
-    if request.param == "inside":
+    if request.param == "own":
+        memory = homes.made(tmp_path / "home")
+    else:
         outer = tmp_path / "outer"
         outer.mkdir()
         git(outer, "init", "-q", "-b", "main")
         (outer / "code.py").write_text("1")
         git(outer, "add", "code.py")
         git(outer, "commit", "-qm", "code")
-        root = outer / "notes" / "home"
-    memory = Memory(root)
-    memory.init()
+        memory = Memory(outer / "notes" / "home")
+        memory.init()
     return memory
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests import homes
 from tests.hosts.hooking import (
     HOST,
     MOST,
@@ -208,8 +209,7 @@ def test_out_of_order_and_twice_nothing_is_there_twice(patient: Memory, claude: 
     settled(patient.home.root)
     patient.catch_up(closing=True)
     assert twice(patient) == []
-    alone = Memory(patient.home.root.with_name("alone"))
-    alone.init()
+    alone = homes.made(patient.home.root.with_name("alone"))
     alone.catch_up(closing=True)
     assert sorted(contents(patient)) == sorted(contents(alone))
 

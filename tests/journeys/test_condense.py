@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import homes
 from tests.crash import run_and_die
 from tests.history.test_git import git
 from tests.journeys.command import run, run_json
@@ -21,8 +22,7 @@ FLEET = "projects/fleet/notes.md"
 
 def lived_in(root: Path, git_too: bool = False) -> Memory:
     """A home with a long day, and a project that nobody has spoken of for a year."""
-    memory = Memory(root)
-    memory.init()
+    memory = homes.made(root)
     if not git_too:
         memory.home.config.write_text("[git]\nenabled = false\n")
         memory = Memory(root)

@@ -7,6 +7,7 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests import homes
 from tests.crash import run_and_die
 from tests.learn.test_catch_up import transcripts
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
@@ -15,8 +16,7 @@ from wakebook.capture import state as states
 
 
 def fresh(folder: Path) -> Memory:
-    memory = Memory(folder)
-    memory.init()
+    memory = homes.made(folder)
     memory.home.config.write_text("[git]\nenabled = false\n")
     return memory
 

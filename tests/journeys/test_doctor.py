@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests import homes
 from tests.journeys.command import call, run
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
@@ -50,7 +51,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home with a blank in its path, which is the usual one from here on."""
     root = tmp_path / "my home"
     monkeypatch.setenv("WAKEBOOK_HOME", str(root))
-    Memory(root).init()
+    homes.made(root)
     return root
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import homes
 from tests.server import Chat, ModelServer, Say
 from tests.story import START, Claude
 from wakebook import Memory
@@ -30,7 +31,7 @@ class Tale:
         self.root = root
         self.projects = projects
         self.server = server
-        Memory(root).init()
+        homes.made(root)
         self.settings()
 
     def settings(self, main: str = MODEL, base: str = "", git: bool = False, **models: Any) -> None:

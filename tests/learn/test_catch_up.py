@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests import homes
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory, Query
 from wakebook.base import markdown
@@ -114,8 +115,7 @@ def test_portions_make_no_difference(
 
     def told(stops: set[int]) -> tuple[bytes, list[str]]:
         with tempfile.TemporaryDirectory() as folder:
-            memory = Memory(Path(folder) / "home")
-            memory.init()
+            memory = homes.made(Path(folder) / "home")
             memory.home.config.write_text("[git]\nenabled = false\n")
             claude = Claude(Path(folder))
             claude.at = datetime(2026, 11, 9, 7, 0, tzinfo=UTC)  # recent: nothing closes by itself

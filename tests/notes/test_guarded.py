@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import homes
 from tests.journeys.command import run
 from tests.notes.test_write import note, tell
 from wakebook import Memory, WakebookError
@@ -19,7 +20,7 @@ from wakebook.notes.page import Item, harmless
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Memory:
-    Memory(tmp_path / "home").init()
+    homes.made(tmp_path / "home")
     hosts = "\n".join(f"{name} = []" for name in ("claude_code", "codex", "pi", "openclaw"))
     (tmp_path / "home" / "config.toml").write_text(f"[hosts]\n{hosts}\n")
     return Memory(tmp_path / "home")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests import homes
 from tests.history.test_git import git, subjects
 from wakebook import Memory
 from wakebook.base import markdown
@@ -28,8 +29,7 @@ NOW = datetime(2026, 11, 9, 8, tzinfo=UTC)
 
 def quiet(root: Path, *settings: str) -> Memory:
     """A home without git: most of what is shown here does not need it."""
-    memory = Memory(root)
-    memory.init()
+    memory = homes.made(root)
     memory.home.config.write_text("\n".join(["[git]", "enabled = false", *settings]) + "\n")
     return Memory(root)
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests import homes
 from tests.journeys.command import run
 from wakebook import Memory, WakebookError
 
 
 @pytest.fixture
 def team(tmp_path: Path) -> Memory:
-    memory = Memory(tmp_path / "team")
-    memory.init()
+    memory = homes.made(tmp_path / "team")
     memory.remember("Herr Quill is our tax adviser", subject="office")
     memory.remember("Invoices go out on the fifth", type_="decision", subject="office")
     return memory

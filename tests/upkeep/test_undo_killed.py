@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from tests import homes
 from tests.crash import run_and_die
 from tests.history.test_past import NOTE, rewrite
 from wakebook import Memory
 
 
 def test_an_undo_that_was_killed_takes_back_that_rewrite_and_no_other(tmp_path: Path) -> None:
-    memory = Memory(tmp_path / "home")
-    memory.init()
+    memory = homes.made(tmp_path / "home")
     path = memory.home.root / NOTE
     path.write_text("zero\n")
     memory.history.commit()
