@@ -56,12 +56,6 @@ if TYPE_CHECKING:
     from wakebook.upkeep.undo import Rewrite, Undone
 
 
-def _verbatim(home: Home) -> Extractor:
-    from wakebook.imports.extractor import ImportExtractor
-
-    return ImportExtractor(home)
-
-
 class Memory:
     """One home, opened. Nothing is read before it is needed."""
 
@@ -76,7 +70,13 @@ class Memory:
     ) -> None:
         """`lend`: the host's own model, as a function of (system, prompt, most tokens).
         `config`: instead of config.toml. `dry`: ask no model, note what would be asked."""
-        self.opened = Opened(home, extractor, lend=lend, config=config, dry=dry, verbatim=_verbatim)
+
+        def verbatim() -> Extractor:
+            from wakebook.imports.extractor import ImportExtractor
+
+            return ImportExtractor(self.home)
+
+        self.opened = Opened(home, extractor, lend=lend, config=config, dry=dry, verbatim=verbatim)
 
     # --- the rooms -----------------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ class Opened:
         lend: Lend | None = None,
         config: Config | None = None,
         dry: bool = False,
-        verbatim: Callable[[Home], Extractor] | None = None,
+        verbatim: Callable[[], Extractor] | None = None,
     ) -> None:
         """`lend`: the host's own model, as a function of (system, prompt, most tokens).
         `config`: instead of config.toml. `dry`: ask no model, note what would be asked.
@@ -118,7 +118,7 @@ class Opened:
     @property
     def extractor(self) -> Extractor:
         if self._extractor is None:
-            from wakebook.learn.ask import choose
+            from wakebook.learn.reading import choose
 
             self._extractor = choose(self.models, self.home, self.config)
         return self._extractor
@@ -133,7 +133,7 @@ class Opened:
             self.ledger,
             self.extractor,
             sparing=sparing,
-            verbatim=verbatim or (self._verbatim(self.home) if self._verbatim else None),
+            verbatim=(lambda: verbatim) if verbatim else self._verbatim,
         )
 
     def chains(self) -> Chains:

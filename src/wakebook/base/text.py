@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wakebook.base import config
 
+EMPTY = "Nothing yet: the log holds no entries."  # what the briefing says then
 # About a token each, rather too many than too few: a tokenizer merges more than this does.
 _TOKEN = re.compile(r"[A-Za-z]{1,4}|\d{1,3}|[^\sA-Za-z\d]")
 _UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Co", "Cn")

@@ -13,7 +13,7 @@ import msgspec
 
 from wakebook.base.config import Hosts, expand
 from wakebook.base.errors import NotFound, TranscriptError
-from wakebook.capture.hosts import HOSTS, hosts, jsonl
+from wakebook.capture.hosts import HOSTS, host, hosts, jsonl
 from wakebook.capture.state import Session, State
 
 
@@ -39,12 +39,12 @@ def discover(folders: Hosts) -> Iterator[Session]:
     A file or folder that cannot be read yields a session that fails when it is read: what
     is not seen must not look like what is not there.
     """
-    for host in hosts():
-        for folder in getattr(folders, host.name.replace("-", "_")):
+    for name in HOSTS:
+        for folder in getattr(folders, name.replace("-", "_")):
             root = expand(folder)
             if _exists(root):
-                yield from map(_nameable, host.discover(root))
-                yield from map(_nameable, _closed_to_us(host.name, root))
+                yield from map(_nameable, host(name).discover(root))
+                yield from map(_nameable, _closed_to_us(name, root))
 
 
 def _closed_to_us(name: str, root: Path) -> Iterator[Session]:
@@ -81,11 +81,11 @@ def sessions_at(path: Path) -> list[Session]:
         raise TranscriptError(f"{path}: neither a file nor a folder.")
     path = Path(os.path.abspath(path))  # noqa: PTH100 - without following links
     if path.is_dir():
-        found = [_nameable(session) for host in hosts() for session in host.search(path)]
+        found = [_nameable(session) for each in hosts() for session in each.search(path)]
     else:
         head = _head(path)
-        host = next((host for host in hosts() if host.recognises(path, head)), None)
-        found = list(host.discover(path)) if host else []
+        ours = next((one for one in hosts() if one.recognises(path, head)), None)
+        found = list(ours.discover(path)) if ours else []
     if not found:
         raise TranscriptError(
             f"{path}: no session in a known format. Wakebook reads the files of "

@@ -27,7 +27,6 @@ from wakebook.base.config import Config, Notes
 from wakebook.base.errors import GitError
 from wakebook.base.home import Home
 from wakebook.history.repository import CHECKED, Repository, run
-from wakebook.recall.topics import topic
 
 FOLDERS = ("raw/conversations", "knowledge", "topics", "archive")
 MEMORY = "knowledge/memory/MEMORY.md"
@@ -76,6 +75,8 @@ def _topic(path: str, text: str) -> Iterator[Problem]:
     """A topic that cannot be used yet is no reason to lose what was written."""
     if PurePosixPath(path).name.startswith(("_", ".")) or markdown.read_front(text).problem:
         return  # it is none, or that was said already
+    from wakebook.recall.topics import topic
+
     found = topic.parse(path, text)
     if isinstance(found, topic.BadTopic):
         yield Problem(path, f"{found.problem} The topic is left out until then.", found.line, False)

@@ -17,11 +17,10 @@ from typing import Any
 import msgspec
 
 from wakebook.base import text, words
-from wakebook.base.config import Config
 from wakebook.base.errors import BadModelOutput, NotAsked, TooLong
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
-from wakebook.learn.extract import Draft, Extraction, Extractor, Scene, entry_line
+from wakebook.learn.extract import Draft, Extraction, Scene, entry_line
 from wakebook.learn.judge.verdict import tainted, why_refused
 from wakebook.learn.select.extractor import UNTOLD, RuleExtractor, handoff_of
 from wakebook.learn.select.ledger import Ledger
@@ -157,13 +156,6 @@ class ModelExtractor:
         if ours and why_refused(ours, said, tuple(scene.subjects)):  # it quotes what is harmful
             ours = ours.with_(content=UNTOLD, detail="")
         return [ours.with_(by=f"{by}, rules")] if ours else []
-
-
-def choose(models: Models, home: Home, config: Config) -> Extractor:
-    """The extractor that the settings ask for."""
-    if models.has("extract"):
-        return ModelExtractor(models, home, config.models.request_tokens)
-    return RuleExtractor(home)
 
 
 class _Answer:

@@ -11,7 +11,7 @@ window has its own cursor, `extracted`, so that a failure costs nothing but the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -32,6 +32,7 @@ from wakebook.log import forgotten, subjects
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.log import Ledger
+from wakebook.models.chat import Models
 
 HOLD = timedelta(hours=1)  # for a model that is left alone
 
@@ -45,7 +46,8 @@ class Work(msgspec.Struct, frozen=True):
     extractor: Extractor
     at: datetime | None = None  # a time to pretend, for a benchmark
     sparing: bool = False  # ask a model about an open window only when there is much to read
-    verbatim: Extractor | None = None  # reads imported memories, which are kept as they stand
+    # makes the reader of imported memories, which are kept as they stand
+    verbatim: Callable[[], Extractor] | None = None
 
     @property
     def now(self) -> datetime:
@@ -60,6 +62,15 @@ class Work(msgspec.Struct, frozen=True):
     def idle(self, last_at: datetime) -> bool:
         """Whether a pause since then ends a window."""
         return self.now - last_at > timedelta(minutes=self.config.capture.idle_minutes)
+
+
+def choose(models: Models, home: Home, config: Config) -> Extractor:
+    """The extractor that the settings ask for."""
+    if not models.has("extract"):
+        return RuleExtractor(home)
+    from wakebook.learn.ask import ModelExtractor
+
+    return ModelExtractor(models, home, config.models.request_tokens)
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +156,8 @@ def _before(work: Work, ref: str) -> _Before | None:
     said = source.messages()
     first = min(max(window.extracted, _known(window, chains)), len(said))
     last = len(said) if window.ended else complete(source.turns)
-    verbatim = work.verbatim if holds_memories(progress.channel) else None
+    make = work.verbatim if holds_memories(progress.channel) else None
+    verbatim = make() if make else None
     scene = Scene(
         earlier=said[:first],
         current=chains.current() if verbatim else related(chains, window.path),

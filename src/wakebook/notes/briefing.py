@@ -24,6 +24,7 @@ import msgspec
 from wakebook.base import markdown
 from wakebook.base.config import Briefing
 from wakebook.base.errors import WakebookError
+from wakebook.base.text import EMPTY
 from wakebook.capture.transcript import one_line
 from wakebook.log.chains import Chains
 from wakebook.log.entry import RETRACTED, Entry, present
@@ -31,7 +32,6 @@ from wakebook.log.subjects import Registry
 from wakebook.notes import prose as proses
 from wakebook.notes.page import NoteLine, harmless, ids_of, lines_json
 from wakebook.notes.prose import Prose
-from wakebook.recall.texts import EMPTY
 
 if TYPE_CHECKING:
     from wakebook.notes.notes import Notes

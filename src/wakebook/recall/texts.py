@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wakebook.base import markdown
+from wakebook.base.text import EMPTY
 from wakebook.log.entry import present
 from wakebook.models import tokenizer
 
@@ -23,7 +24,6 @@ _COMMENT = re.compile(r"\s*<!--(?:(?!-->).)*-->\s*")
 _HEADING = re.compile(r"(#{1,6}) +\S")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 LARGEST = 1 << 20  # bytes that are read of a note
-EMPTY = "Nothing yet: the log holds no entries."  # what the briefing says then
 
 
 class Texts:

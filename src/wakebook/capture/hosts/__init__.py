@@ -58,9 +58,6 @@ class Format(Protocol):
 class Host(Protocol):
     """The one interface behind which an agent's format disappears."""
 
-    @property
-    def name(self) -> str: ...
-
     def discover(self, root: Path) -> Iterator[Session]:
         """Every session below a folder (or the ones in a single file), of every kind."""
 
@@ -74,9 +71,9 @@ class Host(Protocol):
         """How to read this session: a host may keep them in more than one form."""
 
 
-def hosts() -> list[Host]:
-    """All of them."""
-    return [_host(place) for place in HOSTS.values()]
+def hosts() -> Iterator[Host]:
+    """All of them, each loaded when it is its turn."""
+    return map(host, HOSTS)
 
 
 def format_of(session: Session) -> Format:
@@ -84,11 +81,11 @@ def format_of(session: Session) -> Format:
     if session.host not in HOSTS:
         known = ", ".join(HOSTS)
         raise TranscriptError(f"{session.path}: unknown host {session.host!r}; known are {known}.")
-    return _host(HOSTS[session.host]).format(session)
+    return host(session.host).format(session)
 
 
 @cache
-def _host(place: str) -> Host:
-    module, _, name = place.partition(".")
-    host: Host = getattr(import_module(f"{__name__}.{module}"), name)()
-    return host
+def host(name: str) -> Host:
+    module, _, named = HOSTS[name].partition(".")
+    found: Host = getattr(import_module(f"{__name__}.{module}"), named)()
+    return found
