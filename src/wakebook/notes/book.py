@@ -303,12 +303,7 @@ CONTEXT = {
     "relationship": "People",
     "procedure": "Procedures",
 }
-PROGRESS = {
-    "task": "Next",
-    "question": "Open Questions",
-    "done": "Done",
-    "handoff": "Sessions",
-}
+PROGRESS = {"task": "Next", "question": "Open Questions", "done": "Done", "handoff": "Sessions"}
 NOTES = {"fact": "Facts", "lesson": "Lessons", "event": "Events"}
 PERSON = {
     "preference": "Communication",
