@@ -10,6 +10,7 @@ import pytest
 
 from tests.crash import run_and_die
 from tests.notes.test_write import edit, note, plain, quiet, tell, tree
+from tests.store.making import lose_derived
 from wakebook import Memory
 from wakebook.base import markdown
 from wakebook.notes.moves import rename
@@ -119,7 +120,7 @@ def test_notes_of_ones_own_are_in_nobodys_way(plain: Memory) -> None:
     tell(plain, "one")
     plain.notes.update()
     plain.notes.update(full=True)
-    shutil.rmtree(plain.home.cache)
+    lose_derived(plain)
     assert Memory(plain.home.root).notes.update().problems == {}
     assert {note(plain, name).read_text() for name in own} == {"mine"}
 
@@ -193,7 +194,7 @@ def test_killed_at_any_step_every_note_is_whole_and_the_next_update_completes(
 def test_a_damaged_catalogue_stops_nobody(plain: Memory, first: int) -> None:
     tell(plain, *(f"fact {number} " * 20 for number in range(60)))
     plain.notes.update()
-    path = plain.home.cache / "catalogue.db"
+    path = plain.home.index
     data = bytearray(path.read_bytes())
     assert len(data) > 8192
     data[first:] = os.urandom(len(data) - first)

@@ -11,6 +11,7 @@ import pytest
 from tests.history.test_git import git, subjects
 from tests.lend import NOW, entry, known
 from tests.notes.condensing import OWN, Go, at, note, own_words
+from tests.store.making import lose_derived
 from wakebook import Memory
 from wakebook.base.config import Config
 from wakebook.base.errors import NotFound, WakebookError
@@ -304,10 +305,9 @@ def test_news_about_it_brings_it_back(memory: Memory) -> None:
 
 
 def test_news_bring_it_back_although_the_cache_is_gone(memory: Memory) -> None:
-    import shutil
 
     retired(memory)
-    shutil.rmtree(memory.home.cache)
+    lose_derived(memory)
     about(memory, "fleet", 0, content="Otter has a new mast")
     assert "new mast" in note(memory, "projects/fleet/notes.md").read_text()
 

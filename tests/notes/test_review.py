@@ -10,6 +10,7 @@ import pytest
 from tests.crash import run_and_die
 from tests.history.test_git import git
 from tests.notes.test_write import NOW, edit, note, plain, quiet, tell, tree
+from tests.store.making import lose_derived
 from wakebook import Memory
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.log.entry import RETRACTED, Entry
@@ -46,7 +47,7 @@ def test_an_edited_block_stays_until_somebody_decides(memory: Memory) -> None:
     edited = path.read_bytes()
     memory.remember("Something else", subject="auth")
     memory.notes.update(full=True)
-    shutil.rmtree(memory.home.cache)
+    lose_derived(memory)
     again = Memory(memory.home.root)
     done = again.notes.update()
     assert path.read_bytes() == edited
@@ -73,7 +74,7 @@ def test_what_was_learned_after_an_edit_is_not_taken_for_removed(plain: Memory) 
     plain.notes.update()
     for forget in (False, True):
         if forget:
-            shutil.rmtree(plain.home.cache)
+            lose_derived(plain)
         [proposal] = Memory(plain.home.root).notes.proposals()
         assert [change.kind for change in proposal.changes] == ["changed"]
     accept(plain)
@@ -87,7 +88,7 @@ def test_an_edit_is_compared_with_what_git_has_when_the_cache_is_gone(memory: Me
     memory.history.commit()
     edit(note(memory, "projects/auth/notes.md"), "- The office is upstairs ([[2026-11-09]])\n", "")
     memory.remember("Something quite new", subject="auth")
-    shutil.rmtree(memory.home.cache)
+    lose_derived(memory)
     [proposal] = Memory(memory.home.root).notes.proposals()
     assert [(one.kind, "upstairs" in one.old) for one in proposal.changes] == [("removed", True)]
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests import homes
 from tests.history.test_git import git, subjects
+from tests.store.making import lose_derived
 from wakebook import Memory
 from wakebook.base import markdown
 from wakebook.log import log
@@ -284,7 +285,7 @@ class Life:
 
     def forget_cache(self) -> None:
         self.memory.notes.update()  # what has moved is where it belongs
-        shutil.rmtree(self.memory.home.cache)
+        lose_derived(self.memory)
         self.memory = Memory(self.root)
 
 
@@ -426,7 +427,7 @@ def test_a_rename_is_followed_although_the_cache_is_gone(plain: Memory) -> None:
     path = note(plain, "projects/auth/notes.md")
     path.write_text(path.read_text() + "\nmine\n")
     plain.log.rename_subject("auth", "login")
-    shutil.rmtree(plain.home.cache)
+    lose_derived(plain)
     Memory(plain.home.root).notes.update()
     assert note(plain, "projects/login/notes.md").read_text().endswith("\nmine\n")
     assert not path.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -96,6 +97,13 @@ def find(memory: Memory, text: str, **filters: Any) -> Found:
 def again(memory: Memory) -> Memory:
     """The same home, opened anew: no process remembers what it saw."""
     return Memory(memory.home.root)
+
+
+def lose_derived(memory: Memory) -> None:
+    """Everything is gone that can be made again from the log and the files."""
+    for path in memory.home.root.glob("index.db*"):
+        path.unlink()
+    shutil.rmtree(memory.home.cache, ignore_errors=True)
 
 
 def refs(found: Found) -> list[str]:

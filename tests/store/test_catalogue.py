@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -22,7 +23,7 @@ from wakebook.base.home import Home
 from wakebook.log import log
 from wakebook.log.chains import Chains, resolve
 from wakebook.log.entry import RETRACTED, Entry, encode
-from wakebook.store.catalogue import NAME, Catalogue
+from wakebook.store.catalogue import Catalogue
 
 START = datetime(2026, 11, 1, tzinfo=UTC)
 END = START + timedelta(days=30)
@@ -294,11 +295,11 @@ def test_a_deleted_catalogue_is_made_anew(memory: Memory) -> None:
     log.append(memory.home, [item(1), item(2, [1])])
     with opened(memory.home) as catalogue:
         before = answers(catalogue)
-    for path in memory.home.cache.glob(f"{NAME}*"):
+    for path in memory.home.root.glob("index.db*"):
         path.unlink()
     with opened(memory.home) as catalogue:
         assert answers(catalogue) == before
-    assert (memory.home.cache / NAME).stat().st_mode & 0o077 == 0
+    assert memory.home.index.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("first", [0, 100, 4096, 20_000], ids=["head", "header", "second", "deep"])
@@ -307,7 +308,7 @@ def test_a_damaged_catalogue_is_made_anew(memory: Memory, first: int) -> None:
     log.append(memory.home, entries)
     with opened(memory.home) as catalogue:
         before = answers(catalogue)
-    path = memory.home.cache / NAME
+    path = memory.home.index
     data = bytearray(path.read_bytes())
     assert len(data) > 40_000
     data[first:] = random.Random(1).randbytes(len(data) - first)
@@ -319,16 +320,31 @@ def test_a_damaged_catalogue_is_made_anew(memory: Memory, first: int) -> None:
         assert len(after["holding"]) == len(before["holding"])
 
 
-def test_a_catalogue_of_another_version_is_made_anew(memory: Memory) -> None:
-    import sqlite3
-
+@pytest.mark.parametrize("version", [1, 99], ids=["older", "newer"])
+def test_a_database_of_another_version_does_not_matter(memory: Memory, version: int) -> None:
+    """An older one is made anew. A newer one is left alone: the log is read into memory."""
     log.append(memory.home, [item(1)])
     with opened(memory.home):
         pass
-    with closing(sqlite3.connect(memory.home.cache / NAME)) as db:
-        db.execute("PRAGMA user_version = 99")
+    with closing(sqlite3.connect(memory.home.index)) as db:
+        db.execute(f"PRAGMA user_version = {version}")
     with opened(memory.home) as catalogue:
         assert answers(catalogue)["holding"] == [name(1)]
+        assert catalogue.anew
+    with closing(sqlite3.connect(memory.home.index)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (2 if version == 1 else 99,)
+    assert not list(memory.home.root.glob("index.db.broken-*"))
+
+
+def test_the_database_of_its_own_that_there_was_is_removed(memory: Memory) -> None:
+    memory.home.folder(memory.home.cache)
+    old = [memory.home.cache / f"catalogue.db{ending}" for ending in ("", "-wal", "-shm")]
+    for path in (*old, memory.home.cache / "embeddings.db"):
+        path.write_bytes(b"old")
+    with opened(memory.home):
+        pass
+    assert not any(path.exists() for path in old)
+    assert (memory.home.cache / "embeddings.db").exists()
 
 
 def test_a_long_log_is_read_in_slices(memory: Memory) -> None:

@@ -57,6 +57,7 @@ class Home:
         self.trace_file = self.root / "trace.jsonl"
         self.lock = self.root / ".lock"
         self.cache = self.root / ".cache"
+        self.rewrites = self.cache / "rewrites"  # another text after every rewrite of the log
         self.index = self.root / "index.db"
         self.conversations = self.root / "raw" / "conversations"
         self.memory = self.root / "knowledge" / "memory" / "MEMORY.md"

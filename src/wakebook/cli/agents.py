@@ -29,8 +29,6 @@ def wake(memory: Memory, out: Out) -> None:
 
     The last handoff with its decisions and tasks, the briefing, and how to look further. The
     text carries a marker, so that it is never taken for something that was said.
-
-    wakebook wake
     """
     text = memory.wake()
     if not out.json({"text": text}):
@@ -48,19 +46,13 @@ def wake(memory: Memory, out: Out) -> None:
 @click.option("--history", type=click.File("rb"), help="The messages so far: JSON, a file or -.")
 @click.option("--explain", is_flag=True, help="Show what is in it and why, instead of its text.")
 def context(
-    memory: Memory,
-    out: Out,
-    message: tuple[str, ...],
-    history: IO[bytes] | None,
-    explain: bool,
-    **asked: Any,
+    memory: Memory, out: Out, message: tuple[str, ...], history: Any, explain: bool, **asked: Any
 ) -> None:
     """What an agent needs to know for MESSAGE, within a budget of tokens.
 
-    Identity, memory, handoff, journal and projects come first, then the topics that the message
-    activates, then what was found for it, then the session so far. MESSAGE "-" is read from
-    standard input; without one it is what a session begins with. With --session it counts as a
-    turn: what waited for that session is told, once.
+    Identity, memory, handoff, journal and projects come first, then the topics of the message,
+    what was found for it, and the session so far. Without MESSAGE it is what a session begins
+    with; "-" reads it from standard input. With --session it counts as a turn of that session.
 
     \b
     wakebook context "which database did we take?" --explain
@@ -70,9 +62,9 @@ def context(
     if message == ("-",) and history is not None and history.name in ("-", "<stdin>", 0):
         raise click.UsageError("Standard input can be the message or the history, not both.")
     text = spoken(message)
-    before = _messages_of(_json_in(history), history) if history else ()
-    given = {name: value for name, value in asked.items() if value}
-    found = memory.context(text, history=before, **given)
+    if history:
+        asked["history"] = _messages_of(_json_in(history), history)
+    found = memory.context(text, **{name: value for name, value in asked.items() if value})
     if out.json(found):
         return
     for note in found.notes:
@@ -92,15 +84,14 @@ def explained(out: Out, found: Context, message: str) -> None:
         f"[bold]Context for {esc(about)}[/bold]\n"
         f"{found.tokens:,} of {found.budget:,} tokens, {found.left:,} left, {spent:.1f} ms\n"
     )
+    slots = {slot.name: slot for slot in found.slots}
     for slot in found.slots:
         _slot(out, slot, found.budget)
     _topics(out, found)
     for name in ("recalled", "history"):
-        for slot in found.slots:
-            if slot.name == name and slot.items:
-                _items(out, slot)
-    if found.missed:
-        out.say("\n[bold]Just missed[/bold]")
+        if name in slots:
+            _items(out, slots[name])
+    out.say("\n[bold]Just missed[/bold]", when=found.missed)
     for item in found.missed:
         score = f"{item.score:.2f}" if item.score is not None else "    "
         why = f"[dim]{item.tokens} tokens, {esc(item.reason)}[/dim]"
@@ -121,8 +112,7 @@ def _slot(out: Out, slot: Slot, budget: int) -> None:
 def _topics(out: Out, found: Context) -> None:
     told = [item for slot in found.slots if slot.name == "topics" for item in slot.items]
     passed = [one for one in found.decisions if not one.activated]
-    if told or passed:
-        out.say("\n[bold]Topics[/bold]")
+    out.say("\n[bold]Topics[/bold]", when=told or passed)
     for item in told:
         why = f"[dim]{item.tokens} tokens, {esc(item.reason)}[/dim]"
         out.say(f"  [green]●[/green] {esc(item.label)} {why}")
@@ -135,14 +125,14 @@ def _topics(out: Out, found: Context) -> None:
 
 
 def _items(out: Out, slot: Slot) -> None:
-    out.say(f"\n[bold]{slot.name.capitalize()}[/bold]")
+    out.say(f"\n[bold]{slot.name.capitalize()}[/bold]", when=slot.items)
     for item in slot.items[:SHOWN]:
         score = f"{item.score:.2f}  " if item.score is not None else ""
         out.cut(f"  {score}{esc(item.label)}")
         about = ", ".join(filter(None, (f"{item.tokens} tokens", item.reason, item.ref)))
         out.cut(f"        [dim]{esc(about)}[/dim]")
-    if len(slot.items) > SHOWN:
-        out.say(f"  [dim]and {len(slot.items) - SHOWN} more (--json has all)[/dim]")
+    more = max(0, len(slot.items) - SHOWN)
+    out.say(f"  [dim]and {more} more (--json has all)[/dim]", when=more)
 
 
 @group()
@@ -163,10 +153,9 @@ def window(memory: Memory, out: Out) -> None:
 def flush(memory: Memory, out: Out, session: str, **given: Any) -> bool:
     """Save SESSION before its host compacts it, and check that it is saved.
 
-    It is a catch-up of this one session. With --tokens and --window it is done only when the
-    window is nearly full ([flush] in config.toml), and once in each compaction round; without
-    --round, the session's file says which one it is. Exit code 1 if something is left that is
-    not saved.
+    It is a catch-up of this one session; exit code 1 if something is left that is not saved.
+    With --tokens and --window it is done only when the window is nearly full ([flush] in
+    config.toml), and once in each round: --round, or as the session's file says.
 
     \b
     wakebook window flush 5560                                   now
@@ -191,13 +180,11 @@ def _flushed(out: Out, done: Flushed) -> None:
         out.say(f"[yellow]●[/yellow] {name} is not saved, on purpose: {why}.")
     elif not done.ok:
         out.say(f"[red]●[/red] {name} is not saved: {why}")
-        if done.messages or done.entries:
-            out.say(f"  saved so far: {saved}")
+        out.say(f"  saved so far: {saved}", when=done.messages or done.entries)
         out.say("  [dim]`wakebook status` shows it until it is; compacting can wait.[/dim]")
     else:
         out.ok(f"{name} is saved and checked: " + (f"{why}." if why else f"[bold]{saved}[/bold]"))
-    if done.note:
-        out.say(f"  [dim]{esc(done.note)}[/dim]")
+    out.say(f"  [dim]{esc(done.note)}[/dim]", when=done.note)
 
 
 @command(window)
@@ -212,8 +199,7 @@ def prune(
 
     FILE (or standard input) is a JSON list of messages as OpenAI, Anthropic, OpenClaw or pi
     have them, or an object with "messages". The pruned list goes to standard output, a
-    sentence about it to standard error. Nothing else is changed. Without --idle-ms the last
-    call counts as long ago.
+    sentence about it to standard error. Without --idle-ms the last call counts as long ago.
 
     \b
     wakebook window prune request.json --window 200000 > smaller.json
@@ -236,17 +222,20 @@ def prune(
 
 def _json_in(file: IO[bytes]) -> Any:
     """The JSON of a file or of standard input."""
+
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is no number in JSON")
+
     name = _named(file)
     if name == "standard input" and file.isatty():
         raise click.UsageError("Give a FILE, or pipe a JSON list of messages into it.")
     try:
-        return json.loads(file.read(), parse_constant=_refuse)
+        return json.loads(file.read(), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise click.UsageError(f"{name} is not JSON: {error}.") from error
 
 
 def _messages_of(found: Any, file: IO[bytes]) -> list[Any]:
-    """A list of messages, or the "messages" of an object."""
     messages = found.get("messages") if isinstance(found, dict) else found
     if not isinstance(messages, list):
         wanted = 'expected a list of messages, or {"messages": [...]}'
@@ -256,10 +245,6 @@ def _messages_of(found: Any, file: IO[bytes]) -> list[Any]:
 
 def _named(file: IO[bytes]) -> str:
     return "standard input" if file.name in ("-", "<stdin>", 0) else file.name
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no number in JSON")
 
 
 def _print(value: Any, indent: int | None = None) -> None:
@@ -279,9 +264,8 @@ def _pruned(out: Out, report: PruneReport) -> None:
         (str(one.index), esc(one.tool or "?"), what, f"{one.before:,}", f"{one.after:,}")
         for one, what in sorted(changes, key=lambda change: change[0].index)
     ]
-    if rows:
-        columns = ">message  tool  what  >before  >after"
-        out.table(columns, rows, padding=(0, 2, 0, 0), pad_edge=True)
+    columns = ">message  tool  what  >before  >after"
+    out.table(columns, rows, padding=(0, 2, 0, 0), pad_edge=True)
     before, after = f"{report.characters_before:,}", f"{report.characters_after:,}"
     out.ok(esc(report.line))
     out.say(f"  [dim]{before} characters before, {after} after[/dim]")
@@ -293,25 +277,17 @@ def mcp(memory: Memory, out: Out, http: bool) -> bool:
     """An MCP server on standard input and output: for a client to start, not for people.
 
     It offers the tools memory_search, memory_get, remember, forget and context; MEMORY.md,
-    entries and conversations as resources; and the prompts wake and handoff.
+    entries and conversations as resources; and the prompts wake and handoff. The service offers
+    the same over HTTP. `wakebook init --host` sets up hooks as well, so that agents need not ask.
 
-    \b
     claude mcp add wakebook --scope user -- wakebook mcp
-    codex mcp add wakebook -- wakebook mcp
-
-    Over HTTP the service does it (`wakebook serve`), at /mcp, with the home's token; --http
-    says where. `wakebook init --host` sets up hooks as well, so that the agent need not ask.
     """
     memory.home.require()
-    if http:
-        return _where(memory, out)
-    from wakebook.service.mcp_stdio import main
+    if not http:
+        from wakebook.service.mcp_stdio import main
 
-    main(lambda: type(memory)(str(memory.home.root)))
-    return False
-
-
-def _where(memory: Memory, out: Out) -> bool:
+        main(lambda: type(memory)(str(memory.home.root)))
+        return False
     from wakebook.service.address import look
 
     found = look(memory.home)
@@ -321,8 +297,8 @@ def _where(memory: Memory, out: Out) -> bool:
     out.json({"url": url, "token_file": token, "running": up})
     out.say(f"MCP over HTTP: [bold]{url}[/bold]")
     out.say(f"  [dim]header[/dim]  Authorization: Bearer $(cat {esc(token)})")
-    if not up:
-        out.say("  [yellow]The service is not running.[/yellow] `wakebook serve` starts it.")
+    off = "  [yellow]The service is not running.[/yellow] `wakebook serve` starts it."
+    out.say(off, when=not up)
     return not up
 
 
@@ -334,9 +310,8 @@ def _where(memory: Memory, out: Out) -> bool:
 def hook(ctx: click.Context, home: str | None, host: str, event: str) -> None:
     """Answer a host's event: JSON on standard input, JSON or nothing on standard output.
 
-    Hosts run this by themselves once `wakebook init --host HOST` has connected them. It answers
-    within [hooks] seconds (2 by default) or not at all, never fails, and is fast when the service
-    is up (`wakebook serve`). What went wrong is in `wakebook status`.
+    Hosts run this once `wakebook init --host HOST` has connected them. It answers within [hooks]
+    seconds (2 by default) or not at all, and never fails; `wakebook status` has what went wrong.
 
     \b
     echo '{"session_id": "s1", "prompt": "Which database?"}' |
@@ -354,10 +329,7 @@ def hook(ctx: click.Context, home: str | None, host: str, event: str) -> None:
 @click.option("--lend", is_flag=True, help="The host answers questions to its own model.")
 @click.pass_context
 def link(ctx: click.Context, host: str, home: str | None, lend: bool) -> None:
-    """A persistent child of a host's plugin: one JSON object a line (see wakebook.hosts.link).
-
-    Nothing else is ever written to standard output.
-    """
+    """A persistent child of a host's plugin: one JSON object a line (see wakebook.hosts.link)."""
     import io
     import os
     import signal
@@ -368,7 +340,7 @@ def link(ctx: click.Context, host: str, home: str | None, lend: bool) -> None:
     memory = Memory(home or ctx.obj)
     memory.home.require()
     out = io.TextIOWrapper(os.fdopen(os.dup(1), "wb"), "utf-8", errors="replace", newline="\n")
-    os.dup2(2, 1)  # whatever else prints goes to standard error
+    os.dup2(2, 1)  # anything else that prints goes to standard error
     lines = io.TextIOWrapper(sys.stdin.buffer, "utf-8", errors="replace", newline="\n")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the host decides when it ends
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # which first does what is left

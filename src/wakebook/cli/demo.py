@@ -1,17 +1,20 @@
-"""demo: three weeks of a fictional person's work, remembered."""
+"""demo: three weeks of a fictional person's work, remembered by the commands themselves."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import nullcontext, redirect_stdout, suppress
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,9 +27,15 @@ if TYPE_CHECKING:
 QUESTION = "On which day do we open to the public?"
 MESSAGE = "Let us cut a release with the voucher fix: what is left before we open?"
 BUDGET = 2000  # tokens
-DAY = "2026-11-02"  # with a journal worth reading
 MORNING_AFTER = "2026-11-09T07:00:00Z"
-PROGRESS, JOURNAL = "projects/tidepool/progress.md", f"journal/{DAY}.md"
+NOTES = ("projects/tidepool/progress.md", "journal/2026-11-02.md")
+CONFIG = """\
+[hosts]
+claude_code = [{}]
+openclaw = [{}]
+codex = []
+pi = []
+"""
 
 
 @click.command()
@@ -49,33 +58,69 @@ def demo(keep: str | None, as_json: bool) -> None:
         if target.exists() and any(target.iterdir()):
             raise click.UsageError(f"{target} is not empty. Give --keep a new folder.")
         samples = target.parent / f"{target.name}-sessions" if keep else Path(folder) / "sessions"
-        out = Out(as_json)
-        out.json(_story(out, target, samples, str(target) if keep else "~/.wakebook"))
+        with redirect_stdout(io.StringIO()) if as_json else nullcontext():
+            told = _story(Out(), target, samples, str(target) if keep else "~/.wakebook")
+        Out(as_json).json(told)
 
 
-def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, object]:
+def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, Any]:
+    from wakebook.learn.account import UNACCOUNTED
+
     began = clock.monotonic()
+
+    def heading(text: str) -> None:
+        out.say(f"\n[bold cyan]── {text}[/bold cyan]\n")
+
+    def run(*words: str) -> None:
+        """A command, as a person types it."""
+        from wakebook.cli import cli
+
+        out.say(f"   $ wakebook {shlex.join(words)}\n", markup=False)
+        with suppress(SystemExit):
+            cli.main(["--home", str(target), *words], "wakebook", standalone_mode=False)
+
     with resources.as_file(resources.files("wakebook") / "samples") as shipped:
         shutil.copytree(shipped, samples)
-    _heading(out, "1. Mira's agents have been busy: Claude Code and OpenClaw, three weeks")
+    heading("1. Mira's agents have been busy: Claude Code and OpenClaw, three weeks")
     count = sum(1 for _ in samples.rglob("*.jsonl*"))
     out.say(f"   {count} session files; one ends in the middle of a line (a crash).")
-
-    _heading(out, "2. wakebook catch-up, and kill -9 in the middle of it")
+    heading("2. wakebook catch-up, and kill -9 in the middle of it")
     survived, memory = _kill_half_way(target, samples)
     out.say(f"   killed with {survived} entries in the log.")
-
-    told = {"survived": survived} | _recovered(out, memory) | _believed(out, memory)
-    told |= _noted(out, memory)
-
-    _heading(out, "10. wakebook context: the next message, what the agent is told for it, and why")
-    out.say(f'   $ wakebook context "{MESSAGE}" --budget {BUDGET} --explain\n')
-    from wakebook.cli.agents import explained
-
-    told["context"] = context = memory.context(MESSAGE, budget=BUDGET)
-    explained(out, context, MESSAGE)
-
-    _heading(out, "Where to look next")
+    heading("3. wakebook catch-up again: it goes on where it was. Nothing lost, nothing twice")
+    run("catch-up")
+    out.say()
+    run("status", "--sessions")
+    heading("4. wakebook wake: what the agent reads first, the next morning")
+    run("wake")
+    told = {"survived": survived, "wake": memory.wake()}
+    told["unaccounted"] = sum(account.status in UNACCOUNTED for account in memory.audit())
+    heading("5. wakebook search: asked in other words, it knows the corrected date")
+    run("search", QUESTION, "--limit", "3")
+    told["found"] = [hit.ref for hit in memory.search(QUESTION, limit=3).hits]
+    heading("6. wakebook show: why does it believe that?")
+    told["shown"] = corrected = _most_corrected(memory)
+    run("show", corrected)
+    heading("7. The notes: a project's page and a day's journal, for people to read and edit")
+    progress, journal = (target / "knowledge" / name for name in NOTES)
+    for name, path in zip(NOTES, (progress, journal), strict=True):
+        out.say(f"   [bold]knowledge/{name}[/bold]\n")
+        out.say(_indented(path.read_text(encoding="utf-8")), markup=False)
+    heading("8. wakebook show FILE:LINE: every line of a note knows where it comes from")
+    lines = enumerate(journal.read_text(encoding="utf-8").split("\n"), 1)
+    line = next(number for number, text in lines if text.startswith("- **Decided:**"))
+    run("show", f"{NOTES[1]}:{line}")
+    heading("9. Tick a task in the note, and it is done in the log: wakebook notes review")
+    text = progress.read_text(encoding="utf-8").replace("- [ ]", "- [x]", 1)
+    progress.write_text(text, encoding="utf-8")
+    told["ticked"] = next(line for line in text.split("\n") if line.startswith("- [x]"))
+    out.say(f"   edited: {esc(told['ticked'])}")
+    run("notes", "review", "accept")
+    told["notes"] = [path.read_text(encoding="utf-8") for path in (progress, journal)]
+    heading("10. wakebook context: the next message, what the agent is told for it, and why")
+    run("context", MESSAGE, "--budget", str(BUDGET), "--explain")
+    told["context"] = memory.context(MESSAGE, budget=BUDGET)
+    heading("Where to look next")
     out.say("   wakebook init && wakebook catch-up     the same with your own sessions")
     out.say(f"   {where}/log.jsonl                 what was learned, one entry a line")
     out.say(f"   {where}/raw/conversations/        what was said, as Markdown, under git")
@@ -85,76 +130,6 @@ def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, objec
     return told | {"entries": len(memory.log.chains().by_id), "seconds": round(seconds, 2)}
 
 
-def _recovered(out: Out, memory: Memory) -> dict[str, object]:
-    _heading(out, "3. wakebook catch-up again: it goes on where it was")
-    from wakebook.cli.read import report
-    from wakebook.learn.account import UNACCOUNTED
-
-    report(out, memory.catch_up())
-    accounts = memory.audit()
-    behind = sum(account.status in UNACCOUNTED for account in accounts)
-    torn = sum(account.status == "torn" for account in accounts)
-    out.say(
-        f"   wakebook status --sessions: {len(accounts)} sources, {behind} unaccounted for, "
-        f"{torn} with a half-written last line. Nothing lost, nothing twice."
-    )
-
-    _heading(out, "4. wakebook wake: what the agent reads first, the next morning")
-    text = memory.wake()
-    out.say(text, markup=False)
-    return {"unaccounted": behind, "wake": text}
-
-
-def _believed(out: Out, memory: Memory) -> dict[str, object]:
-    _heading(out, "5. wakebook search: asked in other words, it knows the corrected date")
-    out.say(f'   $ wakebook search "{QUESTION}"\n')
-    found = memory.search(QUESTION, limit=3)
-    for hit in found.hits:
-        kind = hit.type or hit.category
-        out.say(f"   [bold]{hit.score:.2f}[/bold]  {kind:12}  [dim]{hit.ref}[/dim]")
-        out.say(f"         {esc(hit.snippet.replace('**', '')[:200])}")
-        out.say(f"         [dim]{esc(hit.why)}[/dim]")
-
-    _heading(out, "6. wakebook show: why does it believe that?")
-    from wakebook.cli.look import show_ref
-
-    corrected = _most_corrected(memory)
-    out.say(f"   $ wakebook show {corrected}\n")
-    show_ref(memory, out, memory.get(corrected))
-    return {"found": [hit.ref for hit in found.hits], "shown": corrected}
-
-
-def _noted(out: Out, memory: Memory) -> dict[str, object]:
-    from wakebook.cli.look import show_ref
-
-    _heading(out, "7. The notes: a project's page and a day's journal, for people to read and edit")
-    for name in (PROGRESS, JOURNAL):
-        out.say(f"   [bold]knowledge/{name}[/bold]\n")
-        out.say(_indented(_note(memory, name)), markup=False, highlight=False)
-
-    _heading(out, "8. Every line of a note knows where it comes from: wakebook show FILE:LINE")
-    lines = enumerate(_note(memory, JOURNAL).split("\n"), 1)
-    line = next(number for number, text in lines if text.startswith("- **Decided:**"))
-    out.say(f"   $ wakebook show {JOURNAL}:{line}\n")
-    reason = memory.notes.why(f"{JOURNAL}:{line}")
-    show_ref(memory, out, memory.get(reason.entries[0].id))
-
-    _heading(out, "9. Tick a task in the note, and it is done in the log: wakebook notes review")
-    ticked = _tick(memory, PROGRESS)
-    out.say(f"   edited: {esc(ticked)}")
-    for entry in memory.notes.accept().entries:
-        out.say(f"   [bold]{entry.id}[/bold] {entry.type}, {entry.status}: {esc(entry.content)}")
-    return {"notes": [_note(memory, name) for name in (PROGRESS, JOURNAL)], "ticked": ticked}
-
-
-def _heading(out: Out, text: str) -> None:
-    out.say(f"\n[bold cyan]── {text}[/bold cyan]\n")
-
-
-def _note(memory: Memory, name: str) -> str:
-    return (memory.home.root / "knowledge" / name).read_text(encoding="utf-8")
-
-
 def _indented(text: str) -> str:
     """As it is read: without frontmatter and markers, and the long lines cut."""
     lines = text.split("---\n", 2)[-1].strip().split("\n")
@@ -162,26 +137,16 @@ def _indented(text: str) -> str:
     return "\n".join(f"   {line[:110]}{'…' * (len(line) > 110)}" for line in shown) + "\n"
 
 
-def _tick(memory: Memory, name: str) -> str:
-    """Tick the first task of a note, as a person would in an editor."""
-    path = memory.home.root / "knowledge" / name
-    text = path.read_text(encoding="utf-8").replace("- [ ]", "- [x]", 1)
-    path.write_text(text, encoding="utf-8")
-    return next(line for line in text.split("\n") if line.startswith("- [x]"))
-
-
 def _kill_half_way(target: Path, samples: Path) -> tuple[int, Memory]:
     """Start catch-up as a process of its own and kill it once it has written something."""
     from wakebook.memory import Memory
 
-    hosts = {"claude_code": "claude-code", "openclaw": "openclaw"}
-    lines = [f"{name} = [{json.dumps(str(samples / at))}]" for name, at in hosts.items()]
-    config = "\n".join(["[hosts]", *lines, "codex = []", "pi = []"]) + "\n"
+    folders = [json.dumps(str(samples / name)) for name in ("claude-code", "openclaw")]
     command = [sys.executable, "-m", "wakebook", "--home", str(target), "catch-up"]
     for enough in (25, 10, 1, 0):
         shutil.rmtree(target, ignore_errors=True)
         Memory(target).init()
-        target.joinpath("config.toml").write_text(config, encoding="utf-8")
+        target.joinpath("config.toml").write_text(CONFIG.format(*folders), encoding="utf-8")
         memory = Memory(target)
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         while child.poll() is None:

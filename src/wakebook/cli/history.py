@@ -10,7 +10,7 @@ import click
 from wakebook.cli.shared import ANY_ID, Out, command, dry_run, entries_json, esc, group, limit, many
 
 if TYPE_CHECKING:
-    from wakebook.history.past import Commit, Difference, Moment
+    from wakebook.history.past import Commit, Moment
     from wakebook.memory import Memory
 
 LINES = 3  # of a commit that are shown
@@ -47,18 +47,16 @@ def when(memory: Memory, out: Out, text: tuple[str, ...]) -> bool:
     entries, commits = found.entries, found.commits
     told = {"entries": entries_json(memory, entries), "commits": commits, "note": found.note}
     out.json({"text": found.text} | told)
-    if entries:
-        out.say("[bold]Said[/bold] (oldest first; `wakebook show ID` has the words themselves)")
-        out.entries(memory, entries)
-    if commits:
-        out.say(("\n" if entries else "") + "[bold]Committed[/bold]")
+    said = "[bold]Said[/bold] (oldest first; `wakebook show ID` has the words themselves)"
+    out.say(said, when=entries)
+    out.entries(memory, entries)
+    out.say(("\n" if entries else "") + "[bold]Committed[/bold]", when=commits)
     for number, commit in enumerate(commits):
         _commit(memory, out, commit, number == 0)
     nothing = not entries and not commits
-    if nothing:
-        out.say(f"Nothing says {esc(repr(found.text))}. `wakebook search` knows other words.")
-    if found.note:
-        out.say(f"[dim]{esc(found.note)}[/dim]")
+    instead = "`wakebook search` knows other words."
+    out.say(f"Nothing says {esc(repr(found.text))}. {instead}", when=nothing)
+    out.say(f"[dim]{esc(found.note)}[/dim]", when=found.note)
     return nothing
 
 
@@ -71,8 +69,8 @@ def _commit(memory: Memory, out: Out, commit: Commit, first: bool) -> None:
     for sign, file, line in lines[:LINES]:
         shown = "" if file == "log.jsonl" else f" {line.strip()[:120]}"
         out.say(f"       [dim]{sign} {esc(file)}[/dim]{esc(shown)}")
-    if len(lines) > LINES:
-        out.say(f"       [dim]and {many(len(lines) - LINES, 'line')} more[/dim]")
+    more = max(0, len(lines) - LINES)
+    out.say(f"       [dim]and {many(more, 'line')} more[/dim]", when=more)
 
 
 @command(history)
@@ -85,20 +83,13 @@ def diff(memory: Memory, out: Out, since: str, until: str, stat: bool, with_log:
 
     \b
     wakebook history diff --since yesterday           what did I learn today?
-    wakebook history diff --since 30d --stat
     wakebook history diff --since 2026-02-01 --until 2026-02-14 --log
-    wakebook history diff --since memory/before/the-rewrite
+    wakebook history diff --since memory/before/the-rewrite --stat
     """
     found = memory.history.diff(since, until, stat=stat)
-    if not out.as_json:
-        _difference(memory, out, found, stat, with_log)
-        return
     told = {name: getattr(found, name) for name in ("since", "until", "files", "patch")}
     added, gone = (entries_json(memory, entries) for entries in (found.added, found.gone))
     out.json(told | {"entries": added, "gone": gone})
-
-
-def _difference(memory: Memory, out: Out, found: Difference, stat: bool, with_log: bool) -> None:
     width = max((len(change.path) for change in found.files), default=0)
     for change in found.files if stat else ():
         total = change.added + change.removed
@@ -113,9 +104,8 @@ def _difference(memory: Memory, out: Out, found: Difference, stat: bool, with_lo
     if with_log:
         out.say("[bold]Learned[/bold]" if found.added else "Nothing new in the log.")
         out.entries(memory, found.added)
-        if found.gone:
-            out.say("[bold]No longer in the log[/bold]")
-            out.entries(memory, found.gone)
+        out.say("[bold]No longer in the log[/bold]", when=found.gone)
+        out.entries(memory, found.gone)
     learned = f"{many(len(found.files), 'note')} changed, {many(len(found.added), 'entry')} learned"
     out.ok(f"{learned} [dim]({esc(f'from {found.since} to {found.until}')})[/dim]")
 
@@ -128,15 +118,13 @@ def _difference(memory: Memory, out: Out, found: Difference, stat: bool, with_lo
 def at(memory: Memory, out: Out, when: str, what: str, words: tuple[str, ...], limit: int) -> bool:
     """The memory as it was WHEN: on a day (at its end), at a moment, or at a tag.
 
-    Nothing is checked out, and nothing of today is changed. It is the state of the last commit
-    before then; what was never committed is not in it. A search looks at entries and notes.
+    It is the state of the last commit before then; what was never committed is not in it. A
+    search looks at entries and notes. Nothing is checked out, and nothing of today is changed.
 
     \b
-    wakebook history at 2026-02-16 show k3J_x9QmZ2aB
     wakebook history at 2026-02-16 show knowledge/memory/MEMORY.md
-    wakebook history at 7d wake
     wakebook history at memory/before/the-rewrite log
-    wakebook history at 2026-02-16 search which database
+    wakebook history at 7d search which database
     """
     from wakebook.cli.look import report, show_ref
     from wakebook.log.query import Query
@@ -214,7 +202,6 @@ def explore(memory: Memory, out: Out, name: tuple[str, ...], drop: bool, listing
 
     \b
     wakebook history explore another-structure
-    wakebook history explore --list
     wakebook history explore another-structure --drop
     """
     called, git = " ".join(name), f"git -C {memory.home.root}"
@@ -245,8 +232,7 @@ def _explorations(memory: Memory, out: Out) -> None:
         where = esc(one.home) or "its folder is gone; calling it again makes one"
         about = f"{_local(memory, one.at)}, {many(one.commits, 'commit')} of its own, {where}"
         out.say(f"[bold]{one.name}[/bold]  [dim]{about}[/dim]")
-    if not found:
-        out.say("There is no exploration. `wakebook history explore NAME` begins one.")
+    out.say("There is no exploration. `wakebook history explore NAME` begins one.", when=not found)
 
 
 @command(history)
@@ -280,19 +266,15 @@ def _rewrites(memory: Memory, out: Out) -> None:
         at = f"[dim]{one.commit[:7]}  {_local(memory, one.at)}[/dim]"
         state = " [dim](taken back)[/dim]" if one.undone else ""
         out.say(f"{at}  {esc(one.name)}  [dim]{esc(one.summary)}[/dim]{state}")
-    if not found:
-        out.say("There was no rewrite yet.")
+    out.say("There was no rewrite yet.", when=not found)
 
 
 @command(history)
 @click.argument("path")
 def restore(memory: Memory, out: Out, path: str) -> None:
-    """Bring a note back from the archive.
+    """Bring a note back from the archive, to which untouched notes move after a while.
 
-    \b
-    What has not been touched for long moves to archive/ and can still be found:
-      wakebook history restore archive/projects/auth
-      wakebook history restore journal/2026-02-20.md
+    wakebook history restore archive/projects/auth
     """
     old, new = memory.notes.restore(path)
     out.json({"from": old, "to": new})

@@ -21,27 +21,21 @@ LONG, WIDE = 100, 300  # lines of a new file, and characters of a line, that are
 
 
 @command()
-@click.argument("path", required=False)
+@click.argument("path", default="")
 @click.option("--host", type=click.Choice(HOSTS), help="Wire this host to the home.")
 @click.option("--undo", is_flag=True, help="With --host: put the host back as it was.")
 @click.option("--dry-run", is_flag=True, help="With --host: show what would change, and stop.")
 @click.option("--yes", "-y", is_flag=True, help="With --host: do not ask.")
 def init(
-    memory: Memory,
-    out: Out,
-    path: str | None,
-    host: str | None,
-    undo: bool,
-    dry_run: bool,
-    yes: bool,
+    memory: Memory, out: Out, path: str, host: str | None, undo: bool, dry_run: bool, yes: bool
 ) -> None:
-    """Make a home at PATH (default: --home, WAKEBOOK_HOME or ~/.wakebook), and wire a host to it.
+    """Make a home for the memory, and wire a host to it.
 
-    Running it again is safe: it adds what is missing and leaves alone what is there.
+    The home is PATH, or else --home, WAKEBOOK_HOME or ~/.wakebook.
 
-    With --host, the host's configuration is changed so that its agents remember. What will
-    change is shown first; every file that is touched is kept in the home, and --undo puts
-    everything back, byte by byte.
+    Running it again is safe: it adds what is missing and leaves alone what is there. With
+    --host, the host's configuration is changed so that its agents remember. What will change
+    is shown first, and --undo puts everything back, byte by byte.
 
     \b
     wakebook init                               a home in ~/.wakebook
@@ -72,14 +66,12 @@ def _init(memory: Memory, out: Out, host: str | None) -> None:
         return
     out.json({"home": str(memory.home.root), "made": made})
     out.say(f"[bold green]●[/bold green] Your home is [bold]{esc(memory.home.root)}[/bold]")
-    if made.created:
-        out.say(f"  created     {', '.join(made.created)}")
-    if made.kept:
-        out.say(f"  left alone  {', '.join(made.kept)}")
+    out.say(f"  created     {', '.join(made.created)}", when=made.created)
+    out.say(f"  left alone  {', '.join(made.kept)}", when=made.kept)
     out.each("  note        ", made.notes)
-    if not host:
-        out.say("\nNext: [bold]wakebook catch-up[/bold] reads your agents' sessions, and")
-        out.say("[bold]wakebook init --host claude-code[/bold] (codex, openclaw, pi) wires one.")
+    next_ = "\nNext: [bold]wakebook catch-up[/bold] reads your agents' sessions, and\n"
+    wires = "[bold]wakebook init --host claude-code[/bold] (codex, openclaw, pi) wires one."
+    out.say(next_ + wires, when=not host)
 
 
 def _wire(memory: Memory, out: Out, name: str, dry: bool, yes: bool) -> None:
@@ -92,8 +84,7 @@ def _wire(memory: Memory, out: Out, name: str, dry: bool, yes: bool) -> None:
         out.json(_json(name, plan) | {"done": not dry, "problems": notes})
         return
     root = esc(memory.home.root)
-    if dry and not memory.home.exists():
-        out.say(f"A home will be made in {root}.")
+    out.say(f"A home will be made in {root}.", when=dry and not memory.home.exists())
     _show(memory, out, host.LABEL, plan)
     if dry:
         out.say("[dim]Nothing was changed.[/dim]")

@@ -8,7 +8,7 @@ import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,27 +18,6 @@ if TYPE_CHECKING:
     from wakebook.learn.catch_up import Sweep
     from wakebook.memory import Memory
     from wakebook.upkeep.jobs import Ran, Standing
-
-TIMER = """\
-# ~/.config/systemd/user/wakebook.service
-[Unit]
-Description=Wakebook: run the jobs that are due
-
-[Service]
-Type=oneshot
-ExecStart={command}
-
-# ~/.config/systemd/user/wakebook.timer
-[Unit]
-Description=Wakebook: look for jobs that are due
-
-[Timer]
-OnCalendar=*:0/5
-Persistent=true
-
-[Install]
-WantedBy=timers.target
-"""
 
 
 @group(alone=True)
@@ -55,12 +34,7 @@ def jobs(memory: Memory, out: Out) -> None:
     weekly = ""
 
     The service (`wakebook serve`) runs them. Without it, something has to call
-    `wakebook jobs run` every few minutes, or `wakebook jobs watch` has to run. Below the jobs
-    stand the lines for your crontab and for a systemd timer.
-
-    \b
-    wakebook jobs                  the same as: wakebook jobs list
-    wakebook jobs run briefing     the briefing, now
+    `wakebook jobs run` every few minutes; the lines for your crontab stand below the jobs.
     """
     _list(memory, out)
 
@@ -76,7 +50,8 @@ def _list(memory: Memory, out: Out) -> None:
     words = _words(memory)
     cron = shlex.join(words).replace("%", "\\%")  # a % is a new line to cron
     crontab = f"*/5 * * * * {cron} >/dev/null"
-    systemd = TIMER.format(command=" ".join(map(_unit_word, words)))
+    timer = Path(__file__).with_name("timer.txt").read_text(encoding="utf-8")
+    systemd = timer.format(command=" ".join(map(_unit_word, words)))
     zone = str(now.tzinfo)
     if out.json({"time_zone": zone, "jobs": found, "crontab": crontab, "systemd": systemd}):
         return
@@ -89,7 +64,7 @@ def _list(memory: Memory, out: Out) -> None:
         )
         for standing in found
     ]
-    style = {"header_style": "table.header", "pad_edge": True}
+    style: dict[str, Any] = {"header_style": "table.header", "pad_edge": True}
     out.table(f"job  when  last run  next [dim]({zone})[/dim]", rows, **style)
     out.say("\n[bold]To run them, add this line to your crontab[/bold] (crontab -e)")
     out.say(f"  {crontab}", markup=False)
@@ -150,13 +125,11 @@ def run(memory: Memory, out: Out, names: tuple[str, ...]) -> bool:
 
     For cron, a systemd timer or a host's scheduler: call it every few minutes; mostly there
     is nothing to do. Jobs that were missed run once. With names, these run now, due or not.
+    Exit code 1 if a job failed; failures go to standard error, and are tried again later.
 
     \b
     wakebook jobs run                 those that are due
     wakebook jobs run briefing        the briefing, now
-    wakebook jobs                     which jobs there are, and a line for your crontab
-
-    Exit code 1 if a job failed; failures go to standard error, and are tried again later.
     """
     done = memory.tick(names, told=lambda ran: None if out.as_json else show(out, ran))
     out.json({"jobs": done})
@@ -191,12 +164,10 @@ tick = run  # its old name
 def watch(memory: Memory, out: Out) -> None:
     """Catch up whenever something is said, and run the jobs, until you press Ctrl-C.
 
-    At the start everything that is behind is recovered. Then a session is caught up on
-    after 40 new records (with a pause of 5 minutes; [watch] in config.toml), and every job
-    runs when it is due (`wakebook jobs`; [schedule] in config.toml). You need no cron then.
-    The service (`wakebook serve`) does all this, too.
-
-    With --json, one line for each catch-up, and one with "job" for each job that ran.
+    First everything that is behind is recovered. Then a session is caught up on after 40 new
+    records (with a pause of 5 minutes; [watch] in config.toml), and every job runs when it is
+    due. The service (`wakebook serve`) does all this, too. With --json, one line for each
+    catch-up, and one with "job" for each job that ran.
     """
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):

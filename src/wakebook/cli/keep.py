@@ -13,7 +13,6 @@ from wakebook.cli.shared import (
     command,
     dry_run,
     entries_json,
-    entry_json,
     esc,
     group,
     many,
@@ -51,7 +50,7 @@ def remember(memory: Memory, out: Out, text: tuple[str, ...], done: bool, **give
     if done and given["type_"] != "task":
         raise click.UsageError("--done is for --type task.")
     entry = memory.remember(spoken(text), status="done" if done else "", **given)
-    out.json(entry_json(memory, entry))
+    out.json(entries_json(memory, [entry])[0])
     out.ok("Remembered:")
     out.entries(memory, [entry], details=True)
 
@@ -65,13 +64,10 @@ def forget(memory: Memory, out: Out, ids: tuple[str, ...], chain: bool, yes: boo
 
     A receipt without their words (forgotten.jsonl) keeps every later reading of the same
     conversation from bringing them back. What an entry had replaced holds again when it is
-    gone; this says what, and --chain forgets that, too.
+    gone; this says what, and --chain forgets that, too. The conversation itself and git's
+    history still hold the words.
 
-    The conversation itself and git's history still hold the words.
-
-    \b
     wakebook forget k3J_x9QmZ2aB            shows what goes, and asks
-    wakebook forget k3J_ --chain --yes
     """
     going = memory.plan_forget(ids, chain=chain)
     if out.as_json and not yes:
@@ -105,9 +101,8 @@ def _going(memory: Memory, out: Out, going: Forgetting) -> None:
         ("Handoffs that lose the lines that say it:", going.shorter),
         ("[yellow]Say it as well[/yellow], and stay unless you name them, too:", going.also),
     ):
-        if entries:
-            out.say(f"\n{title}")
-            out.entries(memory, entries)
+        out.say(f"\n{title}", when=entries)
+        out.entries(memory, entries)
 
 
 @group()
@@ -129,10 +124,7 @@ def list_(memory: Memory, out: Out) -> None:
         (item.slug, item.display, item.type, str(count), ", ".join(item.aliases))
         for item, count in sorted(found, key=lambda pair: (-pair[1], pair[0].slug))
     ]
-    if rows:
-        out.table("slug  name  type  >entries  also known as", rows)
-    else:
-        out.say("No subjects yet.")
+    out.table("slug  name  type  >entries  also known as", rows, "No subjects yet.")
 
 
 @command(subjects)
@@ -196,11 +188,7 @@ def notes(memory: Memory, out: Out, full: bool, check: bool) -> bool:
     written; everything outside is yours. A block that you have edited waits for
     `wakebook notes review`. Ask `wakebook show FILE:LINE` where a line comes from.
 
-    \b
-    wakebook notes                 write what is out of date
     wakebook notes --check         look for links that lead nowhere
-    wakebook notes review          your edits in generated text
-    wakebook notes brief           write the briefing into MEMORY.md
     """
     if check:
         return _broken(out, memory.notes.missing_links())
@@ -247,9 +235,8 @@ def brief(memory: Memory, out: Out, dry_run: bool) -> bool:
         click.echo(line)
     what = "written to" if done.changed else "unchanged in"
     out.err.say(f"\n[green]●[/green] {len(done.lines)} lines {what} {done.path}")
-    if done.total > 180:
-        long = f"MEMORY.md has {done.total} lines; agents read the first 200."
-        out.err.say(f"[yellow]{long}[/yellow]")
+    long = f"MEMORY.md has {done.total} lines; agents read the first 200."
+    out.err.say(f"[yellow]{long}[/yellow]", when=done.total > 180)
     return False
 
 
@@ -270,10 +257,8 @@ def review(memory: Memory, out: Out) -> None:
     for number, proposal in enumerate(found, 1):
         _proposal(out, number, proposal)
     hint = "  wakebook notes review accept | reject [NUMBER or PATH]"
-    if found:
-        out.ok(f"{many(len(found), 'edited block')} to review{hint}")
-    else:
-        out.say("Nothing to review.")
+    told = f"[green]●[/green] {many(len(found), 'edited block')} to review{hint}"
+    out.say(told if found else "Nothing to review.")
 
 
 def _proposal(out: Out, number: int, proposal: Proposal) -> None:
@@ -281,15 +266,14 @@ def _proposal(out: Out, number: int, proposal: Proposal) -> None:
     out.say(f"[bold]{number}. {where}[/bold] [dim]({esc(proposal.block)})[/dim]")
     for change in proposal.changes:
         mark = MARKS[change.kind]
-        if change.old:
-            out.say(f"  [red]{mark} {esc(change.old)}[/red]")
-        if change.new:
-            out.say(f"  [green]{'+' if change.old else mark} {esc(change.new)}[/green]")
+        out.say(f"  [red]{mark} {esc(change.old)}[/red]", when=change.old)
+        new = "+" if change.old else mark
+        out.say(f"  [green]{new} {esc(change.new)}[/green]", when=change.new)
     for heading in proposal.headings:
         where = "a heading of your own: move it out of the markers, or it is lost"
         out.say(f"  [yellow]! {esc(heading)}[/yellow] [dim]({where})[/dim]")
-    if not proposal.changes and not proposal.headings:
-        out.say("  [dim]only spaces, headings or marks differ[/dim]")
+    same = not proposal.changes and not proposal.headings
+    out.say("  [dim]only spaces, headings or marks differ[/dim]", when=same)
 
 
 @command(review)
@@ -341,8 +325,8 @@ def obsidian(memory: Memory, out: Out, path: Path, dry_run: bool) -> bool:
     wakebook export obsidian ~/Vault               do it; again whenever you like
 
     PATH is a new folder or a vault of yours. Lines are only ever added, at the end of their
-    section. What you write, move or delete in the pages stays so, and a note of yours is never
-    touched: a page that would have its name gets another one. `wakebook subjects` gives the names.
+    section. What you write, move or delete stays so, and a note of yours is never touched: a page
+    that would have its name gets another one.
     """
     with out.progress() as shown:
         built = memory.notes.obsidian(path, dry_run, shown)
@@ -358,8 +342,7 @@ def obsidian(memory: Memory, out: Out, path: Path, dry_run: bool) -> bool:
         out.ok(f"Nothing new for {where}.")
     for sign, paths in (("+", built.created), ("~", built.extended)):
         out.each(f"  [dim]{sign}[/dim] ", paths[:SHOWN])
-        if len(paths) > SHOWN:
-            out.say(f"  [dim]{sign} … and {len(paths) - SHOWN:,} more[/dim]")
+        out.say(f"  [dim]{sign} … and {len(paths) - SHOWN:,} more[/dim]", when=len(paths) > SHOWN)
     out.each("  [yellow]", built.notes)
     out.each("  [red]not written[/red] ", built.refused.values())
     return bool(built.refused)

@@ -70,16 +70,7 @@ def _query(text: str, asked: dict[str, Any]) -> Query:
 @click.option("--limit", "-n", type=ONE, help="Hits, at most.")
 @click.option("--min-score", type=click.FloatRange(0, 1), help="Leave out what fits less.")
 @click.option("--explain", is_flag=True, help="Show what each score is made of, and the time.")
-def search(
-    memory: Memory,
-    out: Out,
-    words: tuple[str, ...],
-    sessions: bool,
-    limit: int | None,
-    min_score: float | None,
-    explain: bool,
-    **asked: Any,
-) -> bool:
+def search(memory: Memory, out: Out, words: tuple[str, ...], **asked: Any) -> bool:
     """Find what was said, learned or written, by its words and by its meaning.
 
     Nothing in WORDS is syntax: ask as you would ask a person. What was replaced gives way to
@@ -88,24 +79,17 @@ def search(
     \b
     wakebook search which database did we take, and why
     wakebook search --type task --status open
-    wakebook search --subject auth-migration --since 30d webhook
-    wakebook search --sessions the day we lost the backup
-    wakebook search --explain retry queue
+    wakebook search --sessions --since 30d the day we lost the backup
     """
+    how = {name: asked.pop(name) for name in ("sessions", "min_score", "explain")}
+    how["limit"] = asked.pop("limit") or 0
     query = _query(" ".join(words), asked)
     if not query.text.strip() and not query.filtered and not query.all:
         raise click.UsageError("Give some words, or a filter like --type task.")
     with out.progress() as progress:
-        found = memory.search(
-            query,
-            limit=limit or 0,
-            min_score=min_score,
-            sessions=sessions,
-            explain=explain,
-            progress=progress,
-        )
+        found = memory.search(query, **how, progress=progress)
     if not out.json(found):
-        report(found, explain)
+        report(found, how["explain"])
     return not found.hits
 
 
@@ -172,18 +156,13 @@ def _marked(snippet: str) -> str:
 def log(memory: Memory, out: Out, details: bool, limit: int, **asked: Any) -> None:
     """The newest entries, oldest first. Replaced ones are left out unless --all.
 
-    \b
-    wakebook log -n 50
     wakebook log --type decision --since 7d --details
     """
     found = sorted(memory.log.entries(_query("", asked)), key=lambda entry: entry.timestamp)
     newest = found[-limit:]
-    if out.as_json:
-        out.json(entries_json(memory, newest))
-    elif newest:
-        out.entries(memory, newest, details)
-    else:
-        out.say("No entries. `wakebook catch-up` reads your agents' sessions.")
+    out.json(entries_json(memory, newest) if out.as_json else ())
+    out.entries(memory, newest, details)
+    out.say("No entries. `wakebook catch-up` reads your agents' sessions.", when=not newest)
 
 
 @command(context_settings=ANY_ID)
@@ -208,19 +187,12 @@ def show(memory: Memory, out: Out, ref: str, first: int | None, lines: int | Non
     if not out.as_json:
         show_ref(memory, out, shown)
         return
-    out.json(
-        {
-            "kind": shown.kind,
-            "name": shown.name,
-            "entry": entry_json(memory, shown.entry) if shown.entry else None,
-            "history": entries_json(memory, shown.history),
-            "file": shown.file,
-            "lines": [{"line": at, "text": text} for at, text in shown.lines],
-            "transcripts": shown.transcripts,
-            "entries": entries_json(memory, shown.entries),
-            "note": shown.note,
-        }
-    )
+    told: dict[str, Any] = {"kind": shown.kind, "name": shown.name}
+    told["entry"] = entry_json(memory, shown.entry) if shown.entry else None
+    told |= {"history": entries_json(memory, shown.history), "file": shown.file}
+    told["lines"] = [{"line": at, "text": text} for at, text in shown.lines]
+    told |= {"transcripts": shown.transcripts, "entries": entries_json(memory, shown.entries)}
+    out.json(told | {"note": shown.note})
 
 
 def show_ref(memory: Memory, out: Out, shown: Shown) -> None:
@@ -229,8 +201,7 @@ def show_ref(memory: Memory, out: Out, shown: Shown) -> None:
         state = f" [dim]({shown.status})[/dim]" if shown.status else ""
         out.say(f"[{colour}]{entry.type}[/{colour}] [dim]{entry.id}[/dim]{state}")
         out.say(f"  [bold]{esc(entry.content)}[/bold]")
-        if entry.detail:
-            out.say(f"  {esc(entry.detail)}")
+        out.say(f"  {esc(entry.detail)}", when=entry.detail)
         about = f"about {entry.subject}, " if entry.subject else ""
         found = f", found by {esc(entry.by)}" if entry.by else ""
         when = f"{entry.timestamp:%Y-%m-%d %H:%M}"
@@ -242,12 +213,11 @@ def show_ref(memory: Memory, out: Out, shown: Shown) -> None:
         out.say(f"session [bold]{esc(shown.name)}[/bold]")
         out.each("  ", shown.transcripts)
         out.entries(memory, shown.entries)
-    if shown.lines and shown.entry:
-        out.say(f"\n[bold]Where it was said[/bold] [dim]{esc(shown.file)}[/dim]")
+    said = f"\n[bold]Where it was said[/bold] [dim]{esc(shown.file)}[/dim]"
+    out.say(said, when=shown.lines and shown.entry)
     for at, text in shown.lines:
         out.say(f"[dim]{at:5}[/dim]  {esc(text)}")
-    if shown.note:
-        out.say(f"[dim]{esc(shown.note)}[/dim]")
+    out.say(f"[dim]{esc(shown.note)}[/dim]", when=shown.note)
 
 
 @command()
@@ -266,15 +236,14 @@ def _why(memory: Memory, out: Out, place: str) -> None:
     if out.json({"why": found, "shown": shown}):
         return
     out.say(f"[bold]{esc(f'{found.path}:{found.line}')}[/bold]  {esc(found.text)}")
-    if found.rewritten:
-        out.say(f"  [dim]put into these words by {esc(found.rewritten)}[/dim]")
+    out.say(f"  [dim]put into these words by {esc(found.rewritten)}[/dim]", when=found.rewritten)
     for one in shown:
         out.say()
         show_ref(memory, out, one)
     for entry in () if whole else found.entries:
         out.say(f"  [bold]{entry.id}[/bold] {entry.type}: {esc(entry.content)}")
-    if found.entries and not whole:
-        out.say("  [dim]wakebook show ID tells where one of them was said[/dim]")
+    hint = "  [dim]wakebook show ID tells where one of them was said[/dim]"
+    out.say(hint, when=found.entries and not whole)
     out.each("  ", filter(None, (found.note, found.commit)))
 
 
@@ -285,11 +254,8 @@ def index(memory: Memory, out: Out, full: bool, only_status: bool) -> bool:
     """Bring the search index up to date. A search does it by itself, too.
 
     The index is made from the log, the notes and the transcripts, and can be deleted at any
-    time. What changed is found by itself; --full is for when you do not trust it.
-
-    wakebook index --status
-
-    Exit code 1 if something could not be indexed.
+    time. What changed is found by itself; --full is for when you do not trust it. Exit code 1
+    if something could not be indexed.
     """
     if full and only_status:
         raise click.UsageError("--full and --status exclude each other.")
@@ -300,17 +266,14 @@ def index(memory: Memory, out: Out, full: bool, only_status: bool) -> bool:
     found = memory.index.status()
     if not out.json({"done": done, "status": found}):
         if done:
-            click.echo(
-                f"{click.style('●', fg='green')} {done.added:,} chunks added, "
-                f"{done.removed:,} removed, {done.embedded:,} embedded"
-            )
-        _standing(found)
-        if done and done.problem:
-            click.secho(f"problem       {done.problem}", fg="yellow")
+            counts = f"{done.added:,} chunks added, {done.removed:,} removed"
+            out.ok(f"{counts}, {done.embedded:,} embedded")
+        _standing(out, found)
+        out.each("[yellow]problem       ", filter(None, [done and done.problem]))
     return bool(found.problems or (done and done.problem))
 
 
-def _standing(found: IndexStatus) -> None:
+def _standing(out: Out, found: IndexStatus) -> None:
     chunks = ", ".join(f"{count:,} {name}" for name, count in found.chunks.items())
     rows = [
         ("index", f"{found.path} ({found.bytes / 1e6:,.1f} MB)"),
@@ -321,7 +284,5 @@ def _standing(found: IndexStatus) -> None:
     ]
     if found.behind:
         rows.append(("behind", f"{found.behind:,} bytes of the log"))
-    for name, value in rows:
-        click.echo(f"{click.style(f'{name:13}', dim=True)} {value}")
-    for problem in found.problems:
-        click.echo(f"{click.style('problem      ', fg='yellow')} {problem}")
+    out.facts(rows)
+    out.each("[yellow]problem      [/yellow] ", found.problems)

@@ -49,10 +49,7 @@ def catch_up(
     where it fails twice, rules do. With --upgrade the model reads those again: what it finds
     replaces what the rules found. --retry-failed also asks a model that is left alone for now.
 
-    \b
-    wakebook catch-up
-    wakebook catch-up ~/old-sessions --close
-    wakebook catch-up --upgrade --dry-run      what a model would be sent, and its price
+    wakebook catch-up --upgrade --dry-run
     """
     if everything and (paths or session):
         raise click.UsageError("--all takes neither PATHS nor --session.")
@@ -90,8 +87,8 @@ def _upgrade(memory: Memory, out: Out, session: str, dry_run: bool) -> bool:
             f"[bold]{many(done.entries, 'entry')}[/bold] in the place of what rules had found"
         )
     out.each("  [red]failed[/red] ", done.failed)
-    if done.left:
-        out.say(f"  [red]{done.left} not tried[/red]: the model failed too often in a row")
+    why = "the model failed too often in a row"
+    out.say(f"  [red]{done.left} not tried[/red]: {why}", when=done.left)
     return bool(done.failed)
 
 
@@ -107,13 +104,11 @@ def report(out: Out, done: Sweep) -> None:
             f"[bold]{many(done.entries, 'entry')}[/bold] remembered, "
             f"{many(len(done.closed), 'conversation')} closed"
         )
-    if redacted:
-        was = "was" if redacted == 1 else "were"
-        out.say(f"  {many(redacted, 'secret')} {was} redacted before anything was written")
-    if done.skipped:
-        kinds = sorted(Counter(done.skipped.values()).items())
-        listed = ", ".join(f"{count} {kind}" for kind, count in kinds)
-        out.say(f"  [dim]skipped: {listed} (no human in them)[/dim]")
+    secrets = f"{many(redacted, 'secret')} {'was' if redacted == 1 else 'were'} redacted"
+    out.say(f"  {secrets} before anything was written", when=redacted)
+    kinds = sorted(Counter(done.skipped.values()).items())
+    listed = ", ".join(f"{count} {kind}" for kind, count in kinds)
+    out.say(f"  [dim]skipped: {listed} (no human in them)[/dim]", when=kinds)
     if done.covered:
         parts = many(done.covered, "part")
         out.say(
@@ -121,9 +116,8 @@ def report(out: Out, done: Sweep) -> None:
             "`wakebook status` says why, `wakebook catch-up --upgrade` reads it again"
         )
     out.each("  [red]the model failed[/red] at ", done.held)
-    if done.held:
-        told = "What was said is archived; the next catch-up tries again, then rules read it."
-        out.say(f"  [dim]{told}[/dim]")
+    told = "What was said is archived; the next catch-up tries again, then rules read it."
+    out.say(f"  [dim]{told}[/dim]", when=done.held)
     out.each("  [red]failed[/red] ", done.failed)
     if done.given_up:
         out.say(
@@ -146,12 +140,9 @@ def import_(memory: Memory, out: Out, source: str, path: Path, dry_run: bool) ->
     wakebook import mem0 memories.json               or .jsonl, or history.db
     wakebook import openclaw-memory ~/.openclaw/workspace
 
-    Conversations become transcripts, and are read as any session is: with their own dates,
-    entries and handoffs. Of old memories every bullet, paragraph or memory becomes an entry,
-    as it stands; what the log says already is not added again.
-
-    The same import twice adds nothing, a newer export adds what is new in it, and one that
-    was stopped goes on. --dry-run shows what would happen, on a copy.
+    Conversations become transcripts, and are read as any session is. Of old memories every
+    bullet, paragraph or memory becomes an entry, as it stands. The same import twice adds
+    nothing, a newer export adds what is new in it, and one that was stopped goes on.
     """
     with out.progress() as shown:
         done = memory.import_(source, path, dry=dry_run, progress=shown)
@@ -177,8 +168,8 @@ def _imported(out: Out, done: Imported) -> None:
     out.each("  [dim]left out ", done.passed)
     for label, found in (("cannot be read", done.bad), ("failed", done.failed)):
         out.each(f"  [red]{label}[/red] ", dict(list(found.items())[:SHOWN]))
-        if len(found) > SHOWN:
-            out.say(f"  [red]{len(found) - SHOWN} more {label}[/red]: --json lists all")
+        more = max(0, len(found) - SHOWN)
+        out.say(f"  [red]{more} more {label}[/red]: --json lists all", when=more)
     if done.dry:
         out.say("[dim]Nothing was written. Without --dry-run it is.[/dim]")
     elif done.entries:
@@ -194,11 +185,9 @@ def _details(out: Out, done: Imported, thing: str) -> None:
         (done.redacted, "secret", "redacted before anything was written"),
         (done.cut, thing, "too long: only the beginning was taken"),
     ):
-        if count:
-            out.say(f"  [dim]{many(count, noun)} {text}[/dim]")
-    if done.skipped:
-        listed = ", ".join(f"{count} {reason}" for reason, count in sorted(done.skipped.items()))
-        out.say(f"  [dim]skipped: {esc(listed)}[/dim]")
+        out.say(f"  [dim]{many(count, noun)} {text}[/dim]", when=count)
+    listed = ", ".join(f"{count} {reason}" for reason, count in sorted(done.skipped.items()))
+    out.say(f"  [dim]skipped: {esc(listed)}[/dim]", when=listed)
     if done.questions:
         from wakebook.models.prices import dollars
 

@@ -48,17 +48,15 @@ def rebuild(
 ) -> bool:
     """Read all archived conversations anew, on a branch, and compare.
 
-    Nothing of your memory changes until you merge. The branch extract/NAME is checked out
-    below .cache/rebuild, so that your own checkout stays where it is. What you wrote by hand,
-    corrected, renamed or had forgotten comes along; so does what is said meanwhile. A rebuild
-    that was stopped goes on with the same command, also on another day.
+    Nothing of your memory changes until you merge: the branch extract/NAME is checked out below
+    .cache/rebuild. What you wrote by hand, corrected, renamed or had forgotten comes along; so
+    does what is said meanwhile. A rebuild that was stopped goes on with the same command.
 
     \b
     wakebook rebuild                                  by rules: free, the same each time
     wakebook rebuild --extractor model --dry-run      what a model would be sent, its price
     wakebook rebuild --extractor model --model anthropic/claude-sonnet-5-5 --branch better
-    wakebook rebuild show better --questions questions.jsonl
-    wakebook rebuild merge better                     or: drop better
+    wakebook rebuild merge better                     or: show better, drop better
 
     \b
     A line of questions.jsonl:
@@ -73,10 +71,10 @@ def rebuild(
     if reading["model"] and reading["extractor"] != "model":
         raise click.UsageError("--model needs --extractor model.")
     if chosen:
-        [(done, name)] = chosen
+        done, name = chosen[0]
         given = {} if listed else {"name": name}
-        more = {"questions": questions} if shown else {}
-        click.get_current_context().invoke(done, **given, **more)
+        given |= {"questions": questions} if shown else {}
+        click.get_current_context().invoke(done, **given)
         return False
     reading["extractor"] = reading["extractor"] or "rules"
     if dry_run:
@@ -108,8 +106,7 @@ def _stopped(out: Out, built: Built) -> None:
     read = many(built.read, "conversation")
     out.say(f"[yellow]●[/yellow] {read} read; the rebuild is not complete")
     out.each("  [red]failed[/red] ", stopped.failed)
-    if stopped.left:
-        out.say(f"  [red]{stopped.left:,} not tried[/red]: {esc(stopped.reason)}")
+    out.say(f"  [red]{stopped.left:,} not tried[/red]: {esc(stopped.reason)}", when=stopped.left)
     out.say("  [dim]The same command goes on where it stopped; nothing is paid twice.[/dim]")
 
 
@@ -156,10 +153,8 @@ def _tell(out: Out, found: Rebuild, read: int = 0) -> None:
 def _table(out: Out, title: str, tallies: dict[str, Any]) -> None:
     """Only where something is different."""
     rows = {name: one for name, one in tallies.items() if one.added or one.lost or one.changed}
-    if not rows:
-        return
     width = max(len(name or "(none)") for name in (*rows, title))
-    out.say(f"\n  [dim]{title:{width}}  same  added  lost  changed[/dim]")
+    out.say(f"\n  [dim]{title:{width}}  same  added  lost  changed[/dim]", when=rows)
     for name, one in rows.items():
         label = esc(f"{name or '(none)':{width}}")
         out.say(f"  {label}  {one.same:4}  {one.added:5}  {one.lost:4}  {one.changed:7}")
@@ -167,15 +162,12 @@ def _table(out: Out, title: str, tallies: dict[str, Any]) -> None:
 
 def _samples(out: Out, found: Rebuild) -> None:
     comparison = found.comparison
-    for mark, colour, entries in (
-        ("+", "green", comparison.added),
-        ("-", "red", comparison.lost),
-    ):
-        for number, entry in enumerate(entries):
-            out.say("" if number else "\n", end="")
-            out.say(f"  [{colour}]{mark}[/{colour}] {_line(entry)}")
-    for number, (was, is_) in enumerate(comparison.changed):
-        out.say("" if number else "\n", end="")
+    for mark, entries in (("[green]+", comparison.added), ("[red]-", comparison.lost)):
+        out.say(when=entries)
+        for entry in entries:
+            out.say(f"  {mark}[/] {_line(entry)}")
+    out.say(when=comparison.changed)
+    for was, is_ in comparison.changed:
         out.say(f"  [yellow]~[/yellow] {_line(was)}")
         out.say(f"    [dim]now:[/dim] {_after(was, is_)}")
 
@@ -265,10 +257,8 @@ def merge(memory: Memory, out: Out, name: str) -> None:
         (done.unreadable, "line", old),
         (done.untold, "entry", "of condensed notes that it has not found again"),
     ):
-        if count:
-            out.say(f"  [yellow]{many(count, noun)}[/yellow] {text}")
-    for path, why in done.problems.items():
-        out.say(f"  [yellow]{esc(path)}[/yellow]: {esc(why)}")
+        out.say(f"  [yellow]{many(count, noun)}[/yellow] {text}", when=count)
+    out.each("  [yellow]", done.problems)
     out.say(f"  [dim]commit {done.commit}, tag {done.tag}; as it was before: {done.before}[/dim]")
 
 
@@ -279,6 +269,5 @@ def drop(memory: Memory, out: Out, name: str) -> None:
     done = memory.rebuilds.drop(name)
     out.json(done)
     out.ok(f"Dropped {esc(name)}")
-    if done.restore:
-        back = f"to bring it back: {esc(done.restore)}"
-        out.say(f"  [dim]It was at {done.commit[:12]}; {back}[/dim]")
+    back = f"to bring it back: {esc(done.restore)}"
+    out.say(f"  [dim]It was at {done.commit[:12]}; {back}[/dim]", when=done.restore)

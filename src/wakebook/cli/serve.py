@@ -15,8 +15,6 @@ import click
 from wakebook.cli.shared import Out, command, emit_line, esc, group, many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from wakebook.memory import Memory
     from wakebook.service.address import Address, Running
     from wakebook.service.unit import Unit
@@ -30,16 +28,13 @@ def serve(memory: Memory, out: Out, port: int | None) -> None:
     """The service: watch, jobs, HTTP and MCP in one process, until you press Ctrl-C.
 
     With it, hooks and tools are answered by a process that is there already, conversations
-    are read as they happen, and jobs run when they are due. Everything works without it,
-    too. `wakebook serve install` starts it at login.
+    are read as they happen, and jobs run when they are due. Everything works without it, too.
+    With --json, one line for everything that happens. /openapi.json describes all paths.
 
     \b
-    wakebook serve
     wakebook serve install               start it now and at every login
     curl -H "Authorization: Bearer $(cat ~/.wakebook/token)" -d '{"text": "which database"}' \\
          -H "Content-Type: application/json" http://127.0.0.1:7311/v1/search
-
-    With --json, one line for everything that happens. /openapi.json describes all paths.
     """
     from wakebook.hosts.backlog import Hooks
     from wakebook.service.serve import serve as run
@@ -51,11 +46,7 @@ def _told(memory: Memory, out: Out) -> Any:
     from wakebook.cli.jobs import Told
 
     told = Told(out)
-    acts: dict[str, Callable[[Any], None]] = {
-        "caught up": told.caught_up,
-        "ran": told.ran,
-        "failed": told.failed,
-    }
+    acts: dict[str, Any] = {"caught up": told.caught_up, "ran": told.ran, "failed": told.failed}
 
     def tell(what: str, about: Any) -> None:
         if what in acts:
@@ -102,10 +93,6 @@ def install(memory: Memory, out: Out, dry_run: bool) -> None:
     On Linux this writes a systemd user unit, on a Mac a launchd agent. Run it again after an
     update of Python or Wakebook: the unit is brought up to date. Where no systemd or launchd
     runs (a container), the unit is written and you are told what to run.
-
-    \b
-    wakebook serve install             write the unit, enable and start it
-    wakebook serve install --dry-run   only show it
     """
     from wakebook.service.unit import SAFE, is_ours
 
@@ -129,10 +116,8 @@ def install(memory: Memory, out: Out, dry_run: bool) -> None:
     out.json(_facts(unit) | {"started": started, "notes": notes, "run": run})
     word = "updated" if again else "written"
     out.say(f"[bold green]●[/bold green] {word}: {esc(unit.path)}")
-    if started:
-        out.say("  The service runs, and starts at every login.")
-    else:
-        out.say(f"  note        {_nobody(unit)} Where it does, run:")
+    runs = "  The service runs, and starts at every login."
+    out.say(runs if started else f"  note        {_nobody(unit)} Where it does, run:")
     out.each("    ", run)
     out.each("  note        ", notes)
 
@@ -146,20 +131,12 @@ def _beside(memory: Memory, unit: Unit) -> list[str]:
     from wakebook.service.address import look
 
     found = look(memory.home)
-    if found.state != "up" or _pid_of(unit) in (0, found.pid):
+    words = ("systemctl", "--user", "show", "--property=MainPID", "--value", unit.name)
+    done = _call(words) if found.state == "up" and unit.kind == "systemd" else None
+    if found.state != "up" or (done and done.stdout.strip() == str(found.pid)):
         return []
-    return [
-        f"a service runs already (process {found.pid}), started by hand: the unit takes over when "
-        "it ends."
-    ]
-
-
-def _pid_of(unit: Unit) -> int:
-    """The process that systemd has started; -1: none that we know of."""
-    if unit.kind != "systemd" or not shutil.which(unit.there[0]):
-        return -1
-    done = _call(("systemctl", "--user", "show", "--property=MainPID", "--value", unit.name))
-    return int(text) if done and (text := done.stdout.strip()).isdigit() and int(text) else -1
+    running = f"a service runs already (process {found.pid}), started by hand"
+    return [f"{running}: the unit takes over when it ends."]
 
 
 def _keys(memory: Memory) -> list[str]:
@@ -180,8 +157,6 @@ def uninstall(memory: Memory, out: Out) -> None:
     """Stop the service and remove its unit. Your memory stays as it is.
 
     Only a unit that Wakebook wrote is removed. A service that was started by hand goes on.
-
-    wakebook serve uninstall
     """
     from wakebook.service.unit import is_ours
 
@@ -202,8 +177,7 @@ def uninstall(memory: Memory, out: Out) -> None:
         out.say(f"Nothing to remove: there is no {esc(unit.path)}")
         return
     out.say(f"[bold green]●[/bold green] removed: {esc(unit.path)}")
-    if not stopped:
-        out.say(f"  note        {_nobody(unit)} So nothing was stopped.")
+    out.say(f"  note        {_nobody(unit)} So nothing was stopped.", when=not stopped)
 
 
 @command(serve)
@@ -212,8 +186,6 @@ def status(memory: Memory, out: Out) -> bool:
 
     A service that was started by hand (`wakebook serve`) is found as well. Exit code 1 if one
     should run and does not, or does not answer.
-
-    wakebook serve status
     """
     from wakebook.service.address import look
     from wakebook.service.unit import is_ours

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -109,9 +110,9 @@ class Out:
             print(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
         return self.as_json
 
-    def say(self, text: Any = "", **style: Any) -> None:
-        """A line with rich's markup. Text from elsewhere needs `esc`."""
-        if not self.as_json:
+    def say(self, text: Any = "", *, when: object = True, **style: Any) -> None:
+        """A line with rich's markup, if there is a reason. Text from elsewhere needs `esc`."""
+        if when and not self.as_json:
             self.console.print(text, **style)
 
     def ok(self, text: str) -> None:
@@ -132,13 +133,31 @@ class Out:
         for name, value in rows:
             self.say(f"[dim]{name:13}[/dim] {esc(value)}")
 
-    def table(self, columns: str, rows: Iterable[Sequence[str]], **style: Any) -> None:
-        """Columns are separated by two spaces; one that begins with > is set to the right."""
+    def table(
+        self,
+        columns: str,
+        rows: Sequence[Sequence[str]],
+        empty: str = "",
+        footer: Iterable[str] = (),
+        wrap: bool = True,
+        **style: Any,
+    ) -> None:
+        """Columns are separated by two spaces; one that begins with > is set to the right.
+
+        `empty`: said where there are no rows. Without `wrap` only the last column wraps.
+        """
         from rich.table import Table
 
-        table = Table(**{"box": None, "header_style": "dim", "pad_edge": False} | style)
-        for name in columns.split("  "):
-            table.add_column(name.lstrip(">"), justify="right" if name[0] == ">" else "left")
+        if not rows:
+            self.say(empty, when=empty)
+            return
+        style = {"box": None, "header_style": "dim", "pad_edge": False} | style
+        table = Table(**style, show_footer=bool(footer))
+        for name, foot in zip_longest(columns.split("  "), footer, fillvalue=""):
+            side: Any = "right" if name[0] == ">" else "left"
+            table.add_column(name.lstrip(">"), foot, justify=side, footer_style="bold")
+        for column in () if wrap else table.columns[:-1]:
+            column.no_wrap = True
         for row in rows:
             table.add_row(*row)
         self.say(table)

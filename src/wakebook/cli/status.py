@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,8 @@ from wakebook.hosts import HOSTS
 if TYPE_CHECKING:
     from wakebook.learn.account import Account
     from wakebook.memory import Memory
-    from wakebook.store.index import IndexStatus
     from wakebook.upkeep.doctor import Check
-    from wakebook.upkeep.status import Costs, Status, Sum
+    from wakebook.upkeep.status import Status, Sum
 
 LAST = "round trip"
 SIGNS = {
@@ -54,15 +54,10 @@ def status(
 
     With --sessions, an account of every session of every host, or of those in PATHS: what was
     seen, archived and extracted, and what was not. With --costs, the calls, tokens and dollars
-    of models, added up --by something, --since a day. Every call is written down in
-    <home>/costs/ with its price; prices.toml in the home changes or adds to Wakebook's table.
+    of models; every call is written down in <home>/costs/, and prices.toml in the home changes
+    or adds prices. Exit code 1 if something needs attention.
 
-    \b
-    wakebook status
-    wakebook status --sessions
     wakebook status --costs --by model --since 30d
-
-    Exit code 1 if something needs attention.
     """
     if of_sessions and of_costs:
         raise click.UsageError("Give --sessions or --costs.")
@@ -75,20 +70,22 @@ def status(
     if of_costs:
         return _costs(memory, out, by, since)
     found = memory.status()
-    wrong = bool(found.accounts or found.problems)
-    if not out.json(found):
-        _standing(out, found)
-        if not wrong:
-            edits = many(len(found.knowledge.edited), "edit")
-            waiting = f", and {edits} to review" if found.knowledge.edited else ""
-            out.say(f"[green]● all well[/green]{waiting}")
-    return wrong
+    out.json(found)
+    return _standing(out, found)
 
 
-def _standing(out: Out, found: Status) -> None:
+def _standing(out: Out, found: Status) -> bool:
     size = f"{found.log_bytes:,}"
     counts = ", ".join(many(count, name) for name, count in found.counts.items() if count)
     sessions = ", ".join(f"{count} {name}" for name, count in sorted(found.sessions.items()))
+    known, edits = found.knowledge, many(len(found.knowledge.edited), "edit")
+    notes = many(known.notes, "note")
+    notes += f", {known.archived} in the archive" if known.archived else ""
+    notes += f"; MEMORY.md {known.memory_lines} lines"
+    notes += f"; {edits} to review" if known.edited else ""
+    index, waiting = found.index, f", {found.index.pending:,} wait for a vector"
+    indexed = f"{many(sum(index.chunks.values()), 'chunk')} indexed"
+    indexed += waiting if index.pending else ""
     out.facts(
         [
             ("home", found.home),
@@ -96,11 +93,11 @@ def _standing(out: Out, found: Status) -> None:
             ("open", f"{many(found.open_tasks, 'task')}, {many(found.open_questions, 'question')}"),
             ("subjects", str(found.subjects)),
             ("sessions", sessions or "none found: see [hosts] in config.toml"),
-            ("knowledge", _knowledge(found)),
+            ("knowledge", notes),
             ("transcripts", str(found.transcripts)),
             ("last handoff", found.last_handoff or "none yet"),
             ("reads", _reads(found)),
-            ("search", _search(found.index)),
+            ("search", f"{indexed}; embedder {index.why}"),
             ("git", f"{found.git}; {many(found.uncommitted, 'change')} to commit"),
         ]
     )
@@ -108,13 +105,10 @@ def _standing(out: Out, found: Status) -> None:
         out.say(f"[red]{account.status:13}[/red] {esc(account.ref)}: {esc(account.note)}")
     out.each(f"[yellow]{'problem':13}[/yellow] ", found.problems)
     out.each(f"[dim]{'note':13} ", found.notes)
-
-
-def _knowledge(found: Status) -> str:
-    known = found.knowledge
-    archived = f", {known.archived} in the archive" if known.archived else ""
-    waiting = f"; {many(len(known.edited), 'edit')} to review" if known.edited else ""
-    return f"{many(known.notes, 'note')}{archived}; MEMORY.md {known.memory_lines} lines{waiting}"
+    wrong = bool(found.accounts or found.problems)
+    well = f", and {edits} to review" if known.edited else ""
+    out.say(f"[green]● all well[/green]{well}", when=not wrong)
+    return wrong
 
 
 def _reads(found: Status) -> str:
@@ -131,11 +125,6 @@ def _reads(found: Status) -> str:
     if found.by_rules:
         text += f"; {many(found.by_rules, 'conversation')} read by rules (catch-up --upgrade)"
     return text
-
-
-def _search(index: IndexStatus) -> str:
-    waiting = f", {index.pending:,} wait for a vector" if index.pending else ""
-    return f"{many(sum(index.chunks.values()), 'chunk')} indexed{waiting}; embedder {index.why}"
 
 
 @command()
@@ -163,31 +152,20 @@ def _sessions(memory: Memory, out: Out, paths: tuple[Path, ...], verbose: bool) 
 
 
 def _accounts(out: Out, accounts: list[Account]) -> None:
-    from rich.table import Table
-
     from wakebook.learn.account import UNACCOUNTED
 
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    table.add_column("status", no_wrap=True)
-    table.add_column("session", no_wrap=True, min_width=20)
-    for name in ("source", "seen", "messages", "entries"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("note", overflow="fold", min_width=12)
+    rows = []
     for account in accounts:
         colour = "red" if account.status in UNACCOUNTED else "green"
+        ref = _short(account.ref) if out.console.is_terminal else account.ref
         unread = ", ".join(f"{count} {kind}" for kind, count in account.unread.items())
         note = "; ".join(filter(None, (account.note, unread and f"not understood: {unread}")))
-        table.add_row(
-            f"[{colour}]{account.status}[/{colour}]",
-            esc(_short(account.ref) if out.console.is_terminal else account.ref),
-            f"{account.size:,} {account.unit}",
-            f"{account.seen:,}",
-            str(account.messages),
-            str(account.entries),
-            esc(note),
-        )
-    if accounts:
-        out.say(table)
+        size, seen = f"{account.size:,} {account.unit}", f"{account.seen:,}"
+        counts = (size, seen, str(account.messages), str(account.entries))
+        status = f"[{colour}]{account.status}[/{colour}]"
+        rows.append((status, esc(ref), *counts, esc(note)))
+    columns = "status  session  >source  >seen  >messages  >entries  note"
+    out.table(columns, rows, wrap=False)
 
 
 def _short(ref: str) -> str:
@@ -214,27 +192,19 @@ def _costs(memory: Memory, out: Out, by: str | None, since: datetime | None) -> 
         return False
     from wakebook.models.prices import dollars
 
-    _sums(out, found)
+    rows = []
+    for one in found.groups:
+        calls, failed, *rest = _cells(one)
+        rows.append((esc(one.name), calls, failed if one.failed else "", *rest))
+    columns = f"{found.by}  >calls  >failed  >tokens in  >cached  >tokens out  >seconds  >dollars"
+    footer = ("total", *_cells(found.total))
+    out.table(columns, rows, footer=footer, padding=(0, 2, 0, 0), pad_edge=True)
     budget = f" of a budget of {dollars(found.budget)}" if found.budget else ""
     out.say()
     out.ok(f"{dollars(found.month)}{budget} this month; prices of {found.prices}")
     if found.total.unpriced:
         out.say(f"  [yellow]? calls without a known price: {found.total.unpriced}[/yellow]")
     return False
-
-
-def _sums(out: Out, found: Costs) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_footer=True)
-    names = ("calls", "failed", "tokens in", "cached", "tokens out", "seconds", "dollars")
-    table.add_column(found.by, "total", footer_style="bold")
-    for name, footer in zip(names, _cells(found.total), strict=True):
-        table.add_column(name, footer, justify="right", footer_style="bold")
-    for one in found.groups:
-        calls, failed, *rest = _cells(one)
-        table.add_row(esc(one.name), calls, failed if one.failed else "", *rest)
-    out.say(table)
 
 
 def _cells(one: Sum) -> tuple[str, ...]:
@@ -253,28 +223,29 @@ def doctor(memory: Memory, out: Out, quick: bool, ask: bool, host: str | None) -
     Looks at the home, the log, git, the index, the notes, the models, the sessions, hooks and
     jobs, the service, and how each host is wired. Then something is remembered, found and
     forgotten in a temporary home. Nothing is mended by itself: you are told what to run.
+    Exit code 1 if something should be mended.
 
     \b
     ✓ well    · worth knowing    ! should be mended    ✗ does not work
-
-    \b
-    wakebook doctor                       everything
-    wakebook doctor --quick               without the round trip
     wakebook doctor --host claude-code    only Claude Code
-
-    Exit code 1 if something should be mended, 0 otherwise.
     """
     found = dict(_groups(memory, quick, ask, host))
     states = [one.state for group in found.values() for one in group]
     bad, notes = states.count("warn") + states.count("fail"), states.count("note")
-    if not out.json({"well": not bad, "checks": list(_json(found))}):
-        for group, checks in found.items():
-            out.say(f"[bold]{group}[/bold]")
-            for one in checks:
-                _check(out, group, one)
-        told = f", {many(notes, 'note')}" if notes else ""
-        verdict = f"[bold red]● {many(bad, 'problem')}" if bad else "[bold green]● all well"
-        out.say(f"\n{verdict}[/]{told}")
+    told = [
+        {"group": group, "name": _named(group, one)}
+        | {"state": one.state, "said": one.said, "run": one.run}
+        for group, checks in found.items()
+        for one in checks
+    ]
+    out.json({"well": not bad, "checks": told})
+    for group, checks in found.items():
+        out.say(f"[bold]{group}[/bold]")
+        for one in checks:
+            _check(out, group, one)
+    more = f", {many(notes, 'note')}" if notes else ""
+    verdict = f"[bold red]● {many(bad, 'problem')}" if bad else "[bold green]● all well"
+    out.say(f"\n{verdict}[/]{more}")
     return bool(bad)
 
 
@@ -290,8 +261,7 @@ def _groups(
         for group in sorted(groups, key=lambda group: group == LAST):
             yield group, [one for one in own if one.name.partition(": ")[0] == group]
     for name in HOSTS if host is None else (host,):
-        look = (f"{name} wiring", lambda name=name: _wiring(memory, name))
-        checks = examine([look]) if memory.home.exists() else []
+        checks = examine([(f"{name} wiring", partial(_wiring, memory, name))])
         if not checks and host:
             said = "is not used here: neither its command nor its folder was found"
             checks = [Check(f"{name} wiring", "note", said, f"wakebook init --host {name}")]
@@ -314,14 +284,8 @@ def _wiring(memory: Memory, name: str) -> Iterable[Check]:
     from wakebook.hosts import host, wiring
 
     where, module = wiring.where(memory, name), host(name)
-    return module.checks(where, memory) if wiring.is_used(where, module) else []
-
-
-def _json(found: dict[str, list[Check]]) -> Iterator[dict[str, Any]]:
-    for group, checks in found.items():
-        for one in checks:
-            told = {"state": one.state, "said": one.said, "run": one.run}
-            yield {"group": group, "name": _named(group, one)} | told
+    used = memory.home.exists() and wiring.is_used(where, module)
+    return module.checks(where, memory) if used else []
 
 
 def _named(group: str, check: Check) -> str:
@@ -336,8 +300,7 @@ def _check(out: Out, group: str, check: Check) -> None:
     name = esc(_named(group, check))
     out.say(f"  [{colour}]{sign}[/{colour}] [dim]{name:12}[/dim] {esc(printable(check.said))}")
     run = check.run if check.run.isprintable() else printable(check.run)
-    if run and check.state != "ok":
-        out.say(f"    [dim]{'':12}[/dim] [bold]{esc(run)}[/bold]")
+    out.say(f"{'':17}[bold]{esc(run)}[/bold]", when=run and check.state != "ok")
 
 
 @command()
@@ -348,8 +311,7 @@ def prompts(memory: Memory, out: Out, name: str, copy: bool) -> None:
 
     To change one, copy it and edit the copy: it takes the place of the shipped one.
 
-    \b
-      wakebook prompts extract --copy
+    wakebook prompts extract --copy
     """
     known = memory.models.prompts()
     if copy and not name:
@@ -363,8 +325,7 @@ def prompts(memory: Memory, out: Out, name: str, copy: bool) -> None:
         whose += "" if one.shipped else " [dim](nothing of Wakebook's asks it)[/dim]"
         about = f"version {one.version}, {one.role} model, gives {one.output}"
         out.say(f"[bold]{one.name:15}[/bold] {whose}  {esc(about if one.version else '')}")
-        if one.problem:
-            out.say(f"  [red]{esc(one.problem)}[/red]")
+        out.say(f"  [red]{esc(one.problem)}[/red]", when=one.problem)
 
 
 def _prompt(memory: Memory, out: Out, known: dict[str, Any], name: str, copy: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from textwrap import shorten
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -44,10 +44,8 @@ def list_(memory: Memory, out: Out) -> None:
         triggers = ", ".join(dict.fromkeys(trigger.type for trigger in topic.triggers)) or "–"
         about = esc(shorten(topic.about, ABOUT, placeholder="…"))
         rows.append((esc(topic.name), topic.activation, topic.priority, triggers, about))
-    if rows:
-        out.table("topic  activation  priority  triggers  about", rows)
-    else:
-        out.say("No topics yet. `wakebook topics new NAME` begins one.")
+    none = "No topics yet. `wakebook topics new NAME` begins one."
+    out.table("topic  activation  priority  triggers  about", rows, none)
     out.each(f"{ODD} ", [f"{one.topic} waits: {one.why}" for one in waiting])
     _bad(memory, out)
 
@@ -68,8 +66,7 @@ def check(memory: Memory, out: Out) -> bool:
     for topic, name in loose:
         out.say(f"{ODD} {esc(topic.path)}: {esc(name)} is not there (yet); it is left out.")
     for topic in read.topics:
-        if not topic.is_filled_in:
-            out.say(f"{ODD} {esc(topic.path)}: not filled in yet.")
+        out.say(f"{ODD} {esc(topic.path)}: not filled in yet.", when=not topic.is_filled_in)
     out.say(f"{many(len(read.topics), 'topic')} can be used.")
     return bool(read.bad)
 
@@ -106,8 +103,7 @@ def test(
         matched = esc(", ".join(decision.matched) or "no trigger")
         likeness = f"likeness {decision.similarity:.2f}, held against {decision.threshold:g}"
         out.say(f"    [dim]{matched}; {likeness}[/dim]")
-    if not any(one.decision.activated for one in found):
-        out.say("No topic is activated.")
+    out.say("No topic is activated.", when=not any(one.decision.activated for one in found))
     _bad(memory, out)
 
 
@@ -118,13 +114,7 @@ def test(
 @click.option("--session", default="", help="For the next turn of this session only.")
 @click.option("--payload", type=click.File("r", "utf-8", "replace"), help="A file, or -.")
 def fire(
-    memory: Memory,
-    out: Out,
-    source: str,
-    event: str,
-    name: str,
-    session: str,
-    payload: IO[str] | None,
+    memory: Memory, out: Out, source: str, event: str, name: str, session: str, payload: Any
 ) -> bool:
     """A webhook SOURCE has sent EVENT: topics that wait for it come with the next turn.
 
@@ -162,8 +152,6 @@ def observe(
 
     A topic whose trigger has the scope output or both, and matches, waits for the next turn of
     the session, with its hint.
-
-    wakebook topics observe "I have pushed to main" --session 5560
     """
     found = memory.observe(spoken(output), session=session, paths=paths)
     if out.json(found):
@@ -206,14 +194,10 @@ def decisions(memory: Memory, out: Out, topic: str, limit: int) -> None:
         proposed = f"{own} → [green]{row.proposed:g}[/green]" if row.proposed is not None else own
         why = f" [dim]{esc(row.why)}[/dim]" if row.why else ""
         rows.append((esc(row.topic), *map(str, counts), precision, f"{proposed}{why}"))
-    if rows:
-        columns = "topic  >in question  >told  >useful  >useless  >missed  >precision  threshold"
-        out.table(columns, rows)
-    else:
-        out.say("Nothing has been decided yet: no topic was in question.")
+    columns = "topic  >in question  >told  >useful  >useless  >missed  >precision  threshold"
+    out.table(columns, rows, "Nothing has been decided yet: no topic was in question.")
     newest = decided[-limit:] if limit else []
-    if newest:
-        out.say("\n[bold]Newest decisions[/bold]")
+    out.say("\n[bold]Newest decisions[/bold]", when=newest)
     for one in newest:
         out.say(
             f"{ON if one.activated else OFF} [dim]{one.id}  {one.at}[/dim]  {esc(one.topic)}  "

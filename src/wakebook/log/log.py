@@ -19,8 +19,6 @@ from wakebook.base.home import Home
 from wakebook.log.chains import Chains, extend, resolve
 from wakebook.log.entry import Entry, decode, encode, validate
 
-REWRITES = "rewrites"  # in the cache
-
 
 class BadLine(msgspec.Struct, frozen=True):
     number: int
@@ -110,14 +108,14 @@ def rewrite(home: Home, lines: Iterable[bytes]) -> None:
 
     A new number says so to whoever has read the old one: inode and size may be the same again.
     """
-    home.replace(home.cache / REWRITES, os.urandom(6).hex())
+    home.replace(home.rewrites, os.urandom(6).hex())
     home.replace(home.log, b"".join(lines))
 
 
 def rewrites(home: Home) -> str:
     """Which log it is: another text after every rewrite."""
     try:
-        return (home.cache / REWRITES).read_text(encoding="ascii")
+        return home.rewrites.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError):
         return ""
 

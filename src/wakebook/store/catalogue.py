@@ -1,235 +1,212 @@
-"""Catalogue: the log by subject, day and state, so that nobody has to read all of it.
+"""Catalogue: the log by subject, day and state, and what has to be done for each entry.
 
-A small database in the cache. It is brought up to date by reading what was added to the log,
-and made anew when the log was rewritten or the file is gone. It answers as `Chains` would
-(which entries hold, which are open), and remembers which entries have changed since somebody
-last worked them off: those are what the notes have to be written for.
+`sync` takes in what the log has gained since the last time, or all of it if the log was rewritten.
+What holds is worked out for the family of an entry: all that it replaces, all that replaces it,
+and so on, by the rules of the log's chains. Every entry that came or changed stands on two lists
+until it is worked off: `dirty` for the notes, `waiting` for the search.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any
-from zlib import crc32
 
+from wakebook.base.errors import IndexUnavailable
 from wakebook.base.home import Home
-from wakebook.log import log
+from wakebook.log import log, query
 from wakebook.log.chains import resolve
 from wakebook.log.entry import RETRACTED, Entry, decode, encode
+from wakebook.store.changes import log_mark
+from wakebook.store.database import Store, is_broken
 
-VERSION = 4
-NAME = "catalogue.db"
 SLICE = 8 << 20  # bytes of the log that are read at a time
-TAIL = 256
-
-_SCHEMA = """
-CREATE TABLE entry (
-  seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, subject TEXT NOT NULL, at REAL NOT NULL,
-  type TEXT NOT NULL, kind TEXT NOT NULL, open INTEGER NOT NULL, pinned INTEGER NOT NULL,
-  depth INTEGER NOT NULL, replaced_by TEXT NOT NULL, line BLOB NOT NULL
-);
-CREATE INDEX by_subject ON entry (subject, at) WHERE replaced_by = '';
-CREATE INDEX by_time ON entry (at);
-CREATE INDEX by_open ON entry (at) WHERE open = 1;
-CREATE INDEX by_replacement ON entry (replaced_by) WHERE replaced_by != '';
-CREATE INDEX by_kind ON entry (kind, seq) WHERE kind != '';
-CREATE INDEX by_pin ON entry (seq) WHERE pinned = 1 AND replaced_by = '';
-CREATE TABLE missing (old TEXT NOT NULL, new TEXT NOT NULL);
-CREATE INDEX by_missing ON missing (old);
-CREATE TABLE dirty (seq INTEGER PRIMARY KEY);
-CREATE TABLE written (path TEXT PRIMARY KEY, digest BLOB NOT NULL);
-CREATE TABLE block (key TEXT PRIMARY KEY, lines TEXT NOT NULL);
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
+WRITE_SECONDS = 60.0  # how long to wait for another process that writes
 
 
 def destroy(home: Home) -> None:
-    """Remove it: the next one is made from the log."""
-    for ending in ("", "-wal", "-shm", "-journal"):
-        (home.cache / f"{NAME}{ending}").unlink(missing_ok=True)
+    """Set a broken database aside: the next one is made from the log and the files."""
+    store = Store(home.index)
+    store.abandon()
+    if store.set_aside:
+        with suppress(OSError):
+            told = f"broken; kept as {store.set_aside.name}"
+            home.trace("failure", where="index", error=told)
+
+
+def digest(line: bytes) -> bytes:
+    """Changes when anything of an entry does."""
+    return blake2b(line, digest_size=16).digest()
+
+
+def _opened(home: Home) -> Store:
+    """The database of a home; if it cannot be used, one in memory, made from the log."""
+    store = Store(home.index)
+    try:
+        store.patience(WRITE_SECONDS)
+    except IndexUnavailable as error:  # of a newer Wakebook, or no file
+        if "locked" in str(error):
+            raise
+    else:
+        if not store.readonly:
+            return store
+    store.close()
+    return Store(Path(":memory:"))
 
 
 class Catalogue:
     """Open it, `sync`, then ask. Under the writer lock where something is worked off."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, store: Store | None = None) -> None:
         self._home = home
-        self._path = home.cache / NAME
-        self._db = self._open()
+        self._store = store or _opened(home)
 
     def close(self) -> None:
-        self._db.close()
+        self._store.close()
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        return self._store.db
 
     # --- keeping up --------------------------------------------------------------------
 
-    def _open(self) -> sqlite3.Connection:
-        self._home.folder(self._home.cache)
-        db = sqlite3.connect(self._path, isolation_level=None, timeout=60)
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = OFF")  # it can be made anew at any time
-            known = db.execute("PRAGMA user_version").fetchone()[0]
-            if known == VERSION:
-                return db
-            damaged = known != 0
-        except sqlite3.DatabaseError:
-            damaged = True
-        if damaged:
-            db.close()
-            destroy(self._home)
-            db = sqlite3.connect(self._path, isolation_level=None, timeout=60)
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = OFF")
-        with suppress(OSError):
-            self._path.chmod(0o600)
-        db.executescript(f"BEGIN;{_SCHEMA}PRAGMA user_version = {VERSION};COMMIT;")
-        return db
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
-
     def forget(self) -> None:
         """Start over with the next sync."""
-        self._db.execute("DELETE FROM meta WHERE key = 'log'")
+        with self._store.writing():
+            self._store.set("log", {})
+
+    @property
+    def anew(self) -> bool:
+        """Whether the log was read from its beginning since all notes were last written."""
+        return self.get("anew") == "yes"
 
     def sync(self) -> None:
         """Take in what the log has gained; if it was rewritten, all of it (`anew`)."""
         try:
-            self._sync()
+            self.read()
         except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+            if isinstance(error, sqlite3.OperationalError) and not is_broken(error):
                 raise  # locked, or a full disk
-            self._db.close()
+            self.close()
             destroy(self._home)
-            self._db = self._open()
-            self._sync()
+            self._store = _opened(self._home)
+            self.read()
 
-    @property
-    def anew(self) -> bool:
-        """Whether the log was read from its beginning since somebody last worked everything off."""
-        return self.get("anew") == "yes"
+    def read(self) -> None:
+        """The same; what is wrong with the database is for the caller to mend."""
+        store = self._store
+        store.fresh()
+        mark = store.get("log", {})
+        while mark != log_mark(self._home, mark.get("size", 0)):
+            with store.writing() as db:
+                more = self._take(db)
+            mark = store.get("log")
+            if not more:
+                break
 
-    def _sync(self) -> None:
-        mark = self.get("log", "")
-        size = int(mark.partition(" ")[0] or 0)
-        if mark == self._mark(size) and mark.endswith(f" {size}"):
-            return
-        anew = mark == "" or mark.rpartition(" ")[0] != self._mark(size).rpartition(" ")[0]
-        with self._transaction():
-            if anew:
-                for table in ("entry", "missing", "dirty"):
-                    self._db.execute(f"DELETE FROM {table}")  # noqa: S608
-                self.set("anew", "yes")
-                self.set("tangled", "")
-                size = 0
-            while True:
-                reading = log.read(self._home, size, SLICE)
-                self._add(reading.entries)
-                if reading.size <= size:
-                    break
-                size = reading.size
-            self.set("log", self._mark(size))
+    def _take(self, db: sqlite3.Connection) -> bool:
+        """Take in the next entries, as a part of a transaction. Whether there is more to read."""
+        mark = self._store.get("log", {})
+        size = mark.get("size", 0)
+        now = log_mark(self._home, size)  # what is written after this is for the next time
+        if not mark or mark.get("same") != now.get("same") or now["end"] < size:
+            self._clear(db)
+            size = 0
+        reading = log.read(self._home, size, SLICE)
+        self._add(db, reading.entries)
+        more: bool = size < reading.size < now["end"]
+        end = reading.size if more else max(now["end"], reading.size)
+        self._store.set("log", log_mark(self._home, reading.size) | {"end": end})
+        return more
 
-    def _mark(self, size: int) -> str:
-        """How far the log was read, which log it was, and how long it is now."""
-        try:
-            with self._home.log.open("rb") as stream:
-                there = os.fstat(stream.fileno())
-                stream.seek(max(0, size - TAIL))
-                tail = crc32(stream.read(min(size, TAIL)))
-        except FileNotFoundError:
-            return "0 0 0 - 0"
-        return f"{size} {there.st_ino} {tail} {log.rewrites(self._home) or '-'} {there.st_size}"
+    def _clear(self, db: sqlite3.Connection) -> None:
+        """The log is another one: all that is known of it is in question."""
+        db.execute("INSERT OR IGNORE INTO waiting SELECT name FROM chunk WHERE name <> ''")
+        for table in ("entry", "dirty", "replaces", "said"):
+            db.execute(f"DELETE FROM {table}")  # noqa: S608
+        self.set("anew", "yes")
 
-    def _add(self, entries: Iterable[Entry]) -> None:
-        tangled = self.get("tangled") == "yes"  # once there was a circle, each entry may free one
-        for entry in entries:
-            row = self._db.execute("SELECT 1 FROM entry WHERE id = ?", [entry.id]).fetchone()
-            if row is None:
-                tangled = self._insert(entry) or tangled
-        if tangled:
-            self.set("tangled", "yes")
-            self._resolve()
+    def _add(self, db: sqlite3.Connection, entries: Iterable[Entry]) -> None:
+        linked = [entry.id for entry in entries if self._insert(db, entry)]
+        settled: set[str] = set()
+        for name in linked:
+            if name not in settled:
+                settled |= self._settle(db, name)
 
-    def _insert(self, entry: Entry) -> bool:
-        """Add one entry. Whether an earlier one names it already, which makes circles possible."""
-        depth = 0
-        for old in entry.replaces:
-            row = self._db.execute("SELECT seq, depth FROM entry WHERE id = ?", [old]).fetchone()
-            if row is None:
-                self._db.execute("INSERT INTO missing VALUES (?, ?)", [old, entry.id])
-                continue
-            depth = max(depth, row[1] + 1)
-            self._db.execute(
-                "UPDATE entry SET replaced_by = ?, open = 0 WHERE seq = ?", [entry.id, row[0]]
-            )
-            self._db.execute("INSERT OR IGNORE INTO dirty VALUES (?)", [row[0]])
-            self._mark_earlier(old)
-        is_open = entry.type == "question" or (entry.type == "task" and entry.status == "open")
-        done = self._db.execute(
-            "INSERT INTO entry (id, subject, at, type, kind, open, pinned, depth, "
-            "replaced_by, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?)",
-            [
+    def _insert(self, db: sqlite3.Connection, entry: Entry) -> bool:
+        """Add one entry, unless it is there. Whether it replaces or is replaced."""
+        line = encode(entry)
+        status = entry.status or ("open" if entry.type == "question" else "")
+        done = db.execute(
+            "INSERT OR IGNORE INTO entry (id, subject, at, type, kind, status, pinned, line) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
                 entry.id,
                 entry.subject,
                 entry.timestamp.timestamp(),
                 entry.type,
                 entry.kind or "",
-                is_open,
+                status,
                 entry.pinned,
-                depth,
-                encode(entry),
-            ],
+                line,
+            ),
         )
-        self._db.execute("INSERT OR IGNORE INTO dirty VALUES (?)", [done.lastrowid])
-        awaited = self._db.execute("SELECT 1 FROM missing WHERE old = ?", [entry.id])
-        return awaited.fetchone() is not None
+        if not done.rowcount:
+            return False  # the first of an id counts
+        db.execute("INSERT INTO dirty VALUES (?)", (done.lastrowid,))
+        links = [(old, entry.id) for old in entry.replaces]
+        db.executemany("INSERT OR IGNORE INTO replaces VALUES (?, ?)", links)
+        if entry.transcript:
+            said = [(entry.transcript, turn, entry.id) for turn in entry.evidence]
+            db.executemany("INSERT OR IGNORE INTO said VALUES (?, ?, ?)", said)
+        same = "UPDATE chunk SET replaced_by = '', status = ? WHERE name = ? AND digest = ?"
+        if db.execute(same, (status, entry.id, digest(line))).rowcount:
+            db.execute("DELETE FROM waiting WHERE name = ?", (entry.id,))
+        else:
+            db.execute("INSERT OR IGNORE INTO waiting VALUES (?)", (entry.id,))
+        named = "SELECT 1 FROM replaces WHERE old = ?"
+        return bool(links) or db.execute(named, (entry.id,)).fetchone() is not None
 
-    def _mark_earlier(self, identity: str) -> None:
-        """What an entry had replaced is told with what holds instead: that has changed."""
-        waiting, seen = [identity], {identity}
-        while waiting:
-            sql = "SELECT seq, id FROM entry WHERE replaced_by = ? AND replaced_by != ''"
-            for seq, earlier in self._db.execute(sql, [waiting.pop()]).fetchall():
-                self._db.execute("INSERT OR IGNORE INTO dirty VALUES (?)", [seq])
-                if earlier not in seen:
-                    seen.add(earlier)
-                    waiting.append(earlier)
+    def _settle(self, db: sqlite3.Connection, name: str) -> set[str]:
+        """Work out what holds in an entry's family. Returns the family."""
+        family = _family(db, name)
+        marks = ",".join("?" * len(family))
+        rows = db.execute(
+            "SELECT seq, line, replaced_by, status, depth FROM entry "  # noqa: S608
+            f"WHERE id IN ({marks}) ORDER BY seq",
+            list(family),
+        ).fetchall()
+        chains = resolve(decode(line) for _, line, *_ in rows)
+        depths: dict[str, int] = {}  # how often each was refined
+        for entry, (seq, _, *before) in zip(chains.entries, rows, strict=True):
+            earlier = (depths[old] + 1 for old in entry.replaces if old in depths)
+            depths[entry.id] = max(earlier, default=0)
+            holds = [chains.replaced_by.get(entry.id, ""), query.status(entry, chains)]
+            if [*holds, depths[entry.id]] != before:
+                sql = "UPDATE entry SET replaced_by = ?, status = ?, depth = ? WHERE seq = ?"
+                db.execute(sql, (*holds, depths[entry.id], seq))
+                sql = "UPDATE chunk SET replaced_by = ?, status = ? WHERE name = ?"
+                if db.execute(sql, (*holds, entry.id)).rowcount:
+                    self._store.touch()
+            db.execute("INSERT OR IGNORE INTO dirty VALUES (?)", (seq,))
+        return family
 
-    def _resolve(self) -> None:
-        """Work out from scratch what holds."""
-        chains = resolve(self._many("SELECT line FROM entry ORDER BY seq"))
-        for entry in chains.entries:
-            by = chains.replaced_by.get(entry.id, "")
-            self._db.execute(
-                "UPDATE entry SET replaced_by = ?, open = ? WHERE id = ?",
-                [by, chains.is_open(entry), entry.id],
-            )
-        self._db.execute("INSERT OR IGNORE INTO dirty SELECT seq FROM entry")
-
-    # --- what is to be worked off ---------------------------------------------------------
+    # --- working off -----------------------------------------------------------------------
 
     def dirty(self) -> tuple[list[int], list[Entry]]:
-        """The entries that have changed since they were last worked off."""
+        """The entries that have changed since their notes were last written."""
         rows = self._db.execute(
             "SELECT seq, line FROM dirty CROSS JOIN entry USING (seq)"
         ).fetchall()
         return [row[0] for row in rows], [decode(row[1]) for row in rows]
 
     def done(self, numbers: Sequence[int]) -> None:
-        with self._transaction():
-            self._db.executemany("DELETE FROM dirty WHERE seq = ?", [[one] for one in numbers])
+        with self._store.writing() as db:
+            db.executemany("DELETE FROM dirty WHERE seq = ?", [(one,) for one in numbers])
 
     def written(self, path: str) -> bytes | None:
         """What was written to a file the last time, as a digest."""
@@ -248,11 +225,11 @@ class Catalogue:
         self._db.execute("INSERT OR REPLACE INTO block VALUES (?, ?)", [key, lines])
 
     def get(self, key: str, default: str = "") -> str:
-        row = self._db.execute("SELECT value FROM meta WHERE key = ?", [key]).fetchone()
-        return row[0] if row else default
+        """What the notes keep from one time to the next."""
+        return str(self._store.get(f"notes: {key}", default))
 
     def set(self, key: str, value: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", [key, value])
+        self._store.set(f"notes: {key}", value)
 
     # --- asking -----------------------------------------------------------------------------
 
@@ -359,7 +336,7 @@ class Catalogue:
 
     def pending(self) -> list[Entry]:
         """All that is open, the newest first."""
-        return self._many("SELECT line FROM entry WHERE open = 1 ORDER BY at DESC, seq DESC")
+        return self._many("SELECT line FROM entry WHERE status = 'open' ORDER BY at DESC, seq DESC")
 
     def pinned(self) -> list[Entry]:
         sql = "SELECT line FROM entry WHERE pinned = 1 AND replaced_by = '' ORDER BY seq"
@@ -373,3 +350,16 @@ class Catalogue:
             f"{more} ORDER BY at DESC, seq DESC LIMIT ?",
             [since.timestamp(), most],
         )
+
+
+def _family(db: sqlite3.Connection, name: str) -> set[str]:
+    """Every entry that an entry is connected with by replacements."""
+    family, waiting = {name}, [name]
+    while waiting:
+        current = waiting.pop()
+        sql = "SELECT old, new FROM replaces WHERE old = ?1 OR new = ?1"
+        for pair in db.execute(sql, (current,)).fetchall():
+            others = {*pair} - family
+            family |= others
+            waiting += others
+    return family

@@ -24,37 +24,36 @@ Stat = tuple[int, int]  # time and size of a file
 
 def any_(store: Store, home: Home, extra: Sequence[Path]) -> bool:
     """Whether the log, a note, a transcript or the subjects differ from what is indexed."""
-    if in_log(store, home):
+    if in_log(store, home) or store.get("subjects_mark") != mark(home.subjects):
         return True
     known = store.db.execute("SELECT path, modified, size FROM file")
     found = dict(files(home, extra))
-    if {path: (modified, size) for path, modified, size in known} != found:
-        return True
-    return bool(store.get("subjects_mark") != subjects_mark(home))
+    return {path: (modified, size) for path, modified, size in known} != found
 
 
 def in_log(store: Store, home: Home) -> bool:
-    """Whether the log is another one than when it was last read."""
-    mark = store.get("log", {})
-    return bool(mark != log_mark(home, mark.get("size", 0)) | {"entries": mark.get("entries", 0)})
+    """Whether the log is another one than when its entries were last indexed."""
+    known = store.get("indexed", {})
+    return bool(known != log_mark(home, known.get("size", 0)))
 
 
 def log_mark(home: Home, size: int) -> dict[str, Any]:
-    """How a log looks that was read this far."""
+    """How far the log was read, how long it is now, and which log it is."""
     try:
         with home.log.open("rb") as stream:
             there = os.fstat(stream.fileno())
             stream.seek(max(0, size - TAIL))
-            tail = stream.read(min(size, TAIL))
+            tail = crc32(stream.read(min(size, TAIL)))
     except FileNotFoundError:
-        return {"size": 0, "end": 0, "tail": 0, "inode": 0}
-    return {"size": size, "end": there.st_size, "tail": crc32(tail), "inode": there.st_ino}
+        return {"size": 0, "end": 0}
+    return {"size": size, "end": there.st_size, "same": [there.st_ino, tail, mark(home.rewrites)]}
 
 
-def subjects_mark(home: Home) -> list[int] | None:
+def mark(path: Path) -> list[int] | None:
+    """Which file it is, as far as its time, size and number tell."""
     try:
-        there = home.subjects.stat()
-    except FileNotFoundError:
+        there = path.stat()
+    except OSError:
         return None
     return [there.st_mtime_ns, there.st_size, there.st_ino]
 

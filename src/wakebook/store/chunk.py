@@ -67,6 +67,7 @@ class Chunk:
     at: int = 0  # seconds since 1970; 0 if it has no date
     pinned: bool = False
     archived: bool = False
+    replaced_by: str = ""
 
     @property
     def is_dated(self) -> bool:

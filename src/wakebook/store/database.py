@@ -1,9 +1,10 @@
-"""Store: index.db, one SQLite file with everything that a search needs. Never the truth.
+"""Store: index.db, the one SQLite file with all that is derived. Never the truth.
 
 Opening never fails for good: a file that is not a database, or whose insides are broken, is
-set aside and a new one begun; one of a newer Wakebook is left alone and not used; and what
-may not be written is read as it is. Readers never wait for a writer (WAL), and a writer
-commits every batch together with how far it came, so a kill costs one batch.
+set aside and a new one begun; one of an older Wakebook is made anew; one of a newer Wakebook
+is left alone and not used; and what may not be written is read as it is. Readers never wait
+for a writer (WAL), and a writer commits every batch together with how far it came, so that a
+kill costs one batch.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-VERSION = 1
+VERSION = 2
 BUSY_SECONDS = 5.0
 KEPT_ROWS = 100_000
 
@@ -37,7 +38,7 @@ CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL, host TEXT NOT 
 CREATE TABLE chunk (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, file INTEGER NOT NULL,
   place INTEGER NOT NULL, line INTEGER NOT NULL, last_line INTEGER NOT NULL, at INTEGER NOT NULL,
   session INTEGER NOT NULL, category TEXT NOT NULL, type TEXT NOT NULL, subject TEXT NOT NULL,
-  status TEXT NOT NULL, own_status TEXT NOT NULL, kind TEXT NOT NULL, speaker TEXT NOT NULL,
+  status TEXT NOT NULL, kind TEXT NOT NULL, speaker TEXT NOT NULL,
   pinned INTEGER NOT NULL, archived INTEGER NOT NULL, asks INTEGER NOT NULL,
   turn INTEGER NOT NULL, dated INTEGER NOT NULL,
   replaced_by TEXT NOT NULL DEFAULT '', digest BLOB NOT NULL) STRICT;
@@ -48,7 +49,6 @@ CREATE INDEX chunk_subject ON chunk (subject);
 CREATE INDEX chunk_type ON chunk (type, at);
 CREATE INDEX chunk_category ON chunk (category, at);
 CREATE INDEX chunk_at ON chunk (at);
-CREATE INDEX chunk_replaced ON chunk (replaced_by);
 CREATE TABLE body (id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL,
   detail TEXT NOT NULL, language TEXT NOT NULL) STRICT;
 CREATE TABLE replaces (old TEXT NOT NULL, new TEXT NOT NULL, PRIMARY KEY (old, new)) WITHOUT ROWID;
@@ -56,6 +56,19 @@ CREATE INDEX replaces_new ON replaces (new);
 CREATE TABLE said (file TEXT NOT NULL, place INTEGER NOT NULL, entry TEXT NOT NULL,
   PRIMARY KEY (file, place, entry)) WITHOUT ROWID;
 CREATE INDEX said_entry ON said (entry);
+CREATE TABLE entry (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, subject TEXT NOT NULL,
+  at REAL NOT NULL, type TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL,
+  pinned INTEGER NOT NULL, depth INTEGER NOT NULL DEFAULT 0,
+  replaced_by TEXT NOT NULL DEFAULT '', line BLOB NOT NULL) STRICT;
+CREATE INDEX entry_subject ON entry (subject, at) WHERE replaced_by = '';
+CREATE INDEX entry_at ON entry (at);
+CREATE INDEX entry_open ON entry (at) WHERE status = 'open';
+CREATE INDEX entry_kind ON entry (kind, seq) WHERE kind != '';
+CREATE INDEX entry_pinned ON entry (seq) WHERE pinned = 1 AND replaced_by = '';
+CREATE TABLE dirty (seq INTEGER PRIMARY KEY) STRICT;
+CREATE TABLE waiting (name TEXT PRIMARY KEY) STRICT;
+CREATE TABLE written (path TEXT PRIMARY KEY, digest BLOB NOT NULL) STRICT;
+CREATE TABLE block (key TEXT PRIMARY KEY, lines TEXT NOT NULL) STRICT;
 CREATE TABLE pending (id INTEGER PRIMARY KEY) STRICT;
 CREATE TABLE term (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, chunks INTEGER NOT NULL,
   blocks INTEGER NOT NULL) STRICT;
@@ -103,6 +116,10 @@ class Edition(NamedTuple):
         return max(self.words / self.chunks, 1.0) if self.chunks else 1.0
 
 
+class _Outdated(Exception):
+    """The database is of an older Wakebook."""
+
+
 class Store:
     """The database of one home, opened when it is first used. For one thread at a time."""
 
@@ -115,7 +132,8 @@ class Store:
         self._patience = BUSY_SECONDS
         self._kept: dict[Any, Any] = {}  # what was read, until the index changes
         self._meta: dict[str, Any] = {}
-        self._seen = (-1, -1)  # of the database, when these two were read
+        self._seen = (-1, -1)  # of the database, when these two were read ...
+        self._version = -1  # ... and of the index
 
     @property
     def db(self) -> sqlite3.Connection:
@@ -126,11 +144,13 @@ class Store:
     def _open(self) -> sqlite3.Connection:
         try:
             return self._connect()
+        except _Outdated:
+            self.delete()
         except (sqlite3.DatabaseError, UnicodeError) as error:
             if isinstance(error, sqlite3.OperationalError) and not is_broken(error):
                 raise IndexUnavailable(f"{self.path}: {error}.") from error
             self.abandon()
-            return self._connect()
+        return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
         try:
@@ -156,11 +176,12 @@ class Store:
                 f"{self.path} was made by a newer Wakebook (version {version}, this one knows "
                 f"{VERSION}). Upgrade, or make it anew with `wakebook index --full`."
             )
-        if version == VERSION:
+        if version:
             sql = "SELECT value FROM meta WHERE key = 'schema'"
-            if db.execute(sql).fetchone() == (str(crc32(SCHEMA.encode())),):
-                return
-            raise sqlite3.DatabaseError("made by another version of Wakebook")
+            if version < VERSION or db.execute(sql).fetchone() != (str(crc32(SCHEMA.encode())),):
+                db.close()
+                raise _Outdated
+            return
         db.execute("BEGIN IMMEDIATE")  # only one of two that start at once makes the tables
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version == 0:
@@ -170,6 +191,8 @@ class Store:
         db.execute("COMMIT")
         if str(self.path) != ":memory:":
             self.path.chmod(0o600)
+            for old in (self.path.parent / ".cache").glob("catalogue.db*"):
+                old.unlink(missing_ok=True)  # until version 2, a database of its own
 
     def patience(self, seconds: float) -> None:
         """How long a write waits for another process."""
@@ -200,7 +223,7 @@ class Store:
         if self._db is not None:
             self._db.close()
         self._db, self._patience = None, BUSY_SECONDS
-        self._seen = (-1, -1)
+        self._seen, self._version = (-1, -1), -1
         self._kept, self._meta = {}, {}
         self._nearest = None
 
@@ -232,12 +255,18 @@ class Store:
     # --- small things ----------------------------------------------------------------
 
     def fresh(self) -> None:
-        """Forget what was read before somebody else wrote."""
+        """Forget what was read before another connection wrote."""
         db = self.db
         (version,) = db.execute("PRAGMA data_version").fetchone()
         seen = (version, db.total_changes)
         if seen != self._seen:
-            self._kept, self._meta, self._seen = {}, {}, seen
+            self._meta, self._seen = {}, seen
+            if self.get("version", 0) != self._version:
+                self._kept, self._version = {}, self.get("version", 0)
+
+    def touch(self) -> None:
+        """What a search reads changes, as a part of this transaction."""
+        self.set("version", self.get("version", 0) + 1)
 
     def keep(self, key: Any, make: Callable[[], T]) -> T:
         """What was read before, until the index changes."""

@@ -169,7 +169,7 @@ class Index:
             size = self._home.log.stat().st_size
         except FileNotFoundError:
             return 0
-        return abs(size - int(self.store.get("log", {}).get("end", 0)))
+        return abs(size - int(self.store.get("indexed", {}).get("end", 0)))
 
     # --- search ----------------------------------------------------------------------
 

@@ -14,19 +14,17 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wakebook.base.errors import ModelError, TranscriptError
 from wakebook.base.home import Home
-from wakebook.log import query
-from wakebook.log.chains import resolve
-from wakebook.log.entry import Entry
-from wakebook.store import changes, postings, vectors, words
-from wakebook.store import chunk as chunks
+from wakebook.log.entry import decode
+from wakebook.store import changes, chunk, postings, vectors, words
+from wakebook.store.catalogue import Catalogue, digest
 from wakebook.store.chunk import Chunk
 from wakebook.store.database import Store
 
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
 
 BATCH = 8000  # chunks in one transaction
 EMBED_BATCH = 256
-SLICE = 8 << 20  # bytes of the log that are read at a time
 
 Progress = Callable[[str, int, int], None]  # what, done, of how many
 
@@ -94,122 +91,86 @@ class Sync:
         done.embedded = self.writer.embedded
         return done
 
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self.store.writing() as db:
+            self.store.touch()
+            yield db
+
     def _check_fingerprint(self) -> None:
         """Start over where the words or the vectors of the index are not those of today."""
-        cut = f"words {words.VERSION} chunks {chunks.VERSION} fields {chunks.FIELDS_VERSION}"
+        store = self.store
+        cut = f"words {words.VERSION} chunks {chunk.VERSION} fields {chunk.FIELDS_VERSION}"
         name = self.embedder.name if self.embedder else ""
-        if self.store.get("cut") == cut and self.store.get("embedder") == name:
+        if store.get("cut") == cut and store.get("embedder") == name:
             return
-        with self.store.writing() as db:
-            if self.store.get("cut", cut) != cut:
-                for table in "file session chunk body replaces said pending term posting".split():
+        with self._writing() as db:
+            if store.get("cut", cut) != cut:
+                for table in "file session chunk body pending term posting".split():
                     db.execute(f"DELETE FROM {table}")  # noqa: S608
-                db.execute("DELETE FROM meta WHERE key <> 'schema'")
+                db.execute("INSERT OR IGNORE INTO waiting SELECT id FROM entry")
+                for key in "chunks words languages speakers dimension indexed".split():
+                    store.set(key, None)
                 vectors.clear(db)
-            elif self.store.get("embedder", name) != name:
+            elif store.get("embedder", name) != name:
                 vectors.clear(db)
                 db.execute("DELETE FROM pending")
-                self.store.set("dimension", 0)
+                store.set("dimension", None)
                 if name:
                     db.execute("INSERT INTO pending SELECT id FROM chunk")
-            self.store.set("cut", cut)
-            self.store.set("embedder", name)
+            store.set("cut", cut)
+            store.set("embedder", name)
 
     # --- the log ---------------------------------------------------------------------
 
     def _log(self) -> None:
-        mark = self.store.get("log", {})
-        if not changes.in_log(self.store, self.home):
+        """Index the entries that came or changed, in the order of the log."""
+        store = self.store
+        if not changes.in_log(store, self.home):
             return
-        if not mark and not self.home.log.exists():
-            return
-        from wakebook.log import log
-
-        size, before = 0, 0  # bytes, and entries
-        if mark and self._is_same_log(mark):
-            size, before = mark["size"], mark["entries"]
-        hosts = self._hosts()
-        if mark and not size:
-            self._forget_entries(hosts)
-        end = -1
-        while size != end:
-            # what is written after this is for the next sync
-            end = changes.log_mark(self.home, 0)["end"]
-            reading = log.read(self.home, size, SLICE)
-            for start in range(0, max(len(reading.entries), 1), BATCH):
-                part = reading.entries[start : start + BATCH]
-                with self.store.writing() as db:
-                    self._put_entries(db, part, before, hosts)
-                    before += len(part)
-                    if start + BATCH >= len(reading.entries):
-                        self._note_log(reading.size, end, before)
-            self.progress("log", min(reading.size, end), end)
-            if reading.size == size:  # nothing more, or half a line
-                return
-            size = reading.size
-
-    def _note_log(self, size: int, end: int, entries: int) -> None:
-        """How far the log was read, how long it was then, and how many entries that were."""
-        mark = changes.log_mark(self.home, size)
-        self.store.set("log", mark | {"end": max(end, size), "entries": entries})
-
-    def _is_same_log(self, mark: dict[str, Any]) -> bool:
-        """Whether the log only grew since then."""
-        now = changes.log_mark(self.home, mark["size"])
-        same = all(now[name] == mark[name] for name in ("tail", "inode"))
-        return same and bool(now["end"] >= mark["size"])
+        Catalogue(self.home, store).read()
+        hosts = dict(store.db.execute("SELECT name, host FROM session WHERE host <> ''").fetchall())
+        done, total, more = 0, store.count("waiting"), True
+        while more:
+            with self._writing() as db:
+                rows = db.execute(
+                    "SELECT w.name, e.line, e.replaced_by, e.status FROM waiting w "
+                    "LEFT JOIN entry e ON e.id = w.name ORDER BY w.rowid LIMIT ?",
+                    (BATCH,),
+                ).fetchall()
+                self._put_entries(db, rows, hosts)
+                more = len(rows) == BATCH
+                if not more:
+                    store.set("indexed", store.get("log"))
+            done += len(rows)
+            self.progress("log", done, max(done, total))
 
     def _put_entries(
-        self, db: sqlite3.Connection, entries: Sequence[Entry], before: int, hosts: dict[str, str]
+        self, db: sqlite3.Connection, rows: Sequence[tuple[Any, ...]], hosts: Mapping[str, str]
     ) -> None:
-        """`before` is how many entries come before these in the log."""
-
-        names = [entry.id for entry in entries]
-        marks = ",".join("?" * len(names))
-        sql = f"SELECT name FROM chunk WHERE name IN ({marks})"  # noqa: S608
-        have = {row[0] for row in db.execute(sql, names)}
-        new: dict[str, Chunk] = {}
-        for place, entry in enumerate(entries, start=before + 1):
-            if entry.id in have:
-                db.execute("UPDATE chunk SET place = ? WHERE name = ?", (place, entry.id))
-            elif entry.id not in new:  # the first of an id counts
-                item = chunks.of_entry(entry, hosts.get(entry.session, ""))
-                new[entry.id] = replace(item, place=place)
-        self.writer.put(db, [(item, 0) for item in new.values()])
-        relate(db, entries)
-
-    def _forget_entries(self, hosts: dict[str, str]) -> None:
-        """The log was rewritten: drop what is not in it any more, or not in this way."""
-        from wakebook.log import log
-
-        digests = {
-            entry.id: chunks.of_entry(entry, hosts.get(entry.session, "")).digest()
-            for entry in log.read(self.home).entries
-        }
-        with self.store.writing() as db:
-            sql = "SELECT id, name, digest, replaced_by FROM chunk WHERE name <> ''"
-            rows = db.execute(sql).fetchall()
-            self.writer.drop(
-                db, [row[0] for row in rows if row[3] or digests.get(row[1]) != row[2]]
-            )
-            forget(db)
-            self.store.set("log", {})
-
-    def _hosts(self) -> dict[str, str]:
-        """session -> host, for entries, which do not say."""
-        rows = self.store.db.execute("SELECT name, host FROM session WHERE host <> ''")
-        return dict(rows.fetchall())
+        names = [(row[0],) for row in rows]
+        old = (db.execute("SELECT id FROM chunk WHERE name = ?", name).fetchall() for name in names)
+        self.writer.drop(db, [number for found in old for (number,) in found])
+        new = []
+        for _, line, replaced_by, status in rows:
+            if line is not None:  # it is still in the log
+                entry = decode(line)
+                item = chunk.of_entry(entry, hosts.get(entry.session, ""))
+                item = replace(item, status=status, replaced_by=replaced_by)
+                new.append((item, 0, digest(line)))
+        self.writer.put(db, new)
+        db.executemany("DELETE FROM waiting WHERE name = ?", names)
 
     def _subjects(self) -> None:
         """Slugs and aliases, for questions that name a subject."""
-        mark = changes.subjects_mark(self.home)
-        if mark is None or self.store.get("subjects_mark") == mark:
+        mark = changes.mark(self.home.subjects)
+        if self.store.get("subjects_mark") == mark:
             return
         from wakebook.log import subjects
 
         registry = subjects.load(self.home)
         names = {item.slug: item.slug for item in registry.known()} | registry.aliases()
-        with self.store.writing():
+        with self._writing():
             self.store.set("subjects", names)
             self.store.set("subjects_mark", mark)
 
@@ -227,7 +188,7 @@ class Sync:
             found = {path: stat for path, stat in found.items() if path in self.only}
         gone = [known[path][0] for path in known if path not in found]
         if gone:
-            with self.store.writing() as db:
+            with self._writing() as db:
                 for number in gone:
                     self.writer.drop(db, _chunks_of(db, number))
                     db.execute("DELETE FROM file WHERE id = ?", (number,))
@@ -246,8 +207,8 @@ class Sync:
             waiting.append((path, digest, pieces, problem))
             count += len(pieces)
             if count >= BATCH or number == len(paths):
-                with self.store.writing() as db:
-                    new: list[tuple[Chunk, int]] = []
+                with self._writing() as db:
+                    new: list[tuple[Chunk, int, bytes]] = []
                     for item in waiting:
                         new += self._changed(db, *item, found[item[0]])
                     self.writer.put(db, new)
@@ -274,7 +235,7 @@ class Sync:
         if b"\0" in data[:8192]:
             return digest, [], "not text"
         text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-        category, _ = chunks.category(path)
+        category, _ = chunk.category(path)
         if category != "conversation":
             return digest, self._note(path, text, stat), ""
         from wakebook.capture import archive
@@ -283,11 +244,11 @@ class Sync:
             transcript = archive.read(self.home, path)
         except (TranscriptError, UnicodeDecodeError):  # somebody's own file
             return digest, self._note(path, text, stat), ""
-        return digest, list(chunks.of_transcript(transcript)), ""
+        return digest, list(chunk.of_transcript(transcript)), ""
 
     def _note(self, path: str, text: str, stat: tuple[int, int]) -> list[Chunk]:
         whole = path in self._mounted  # its entries are in another log
-        return list(chunks.of_note(path, text, stat[0] // 10**9, whole))
+        return list(chunk.of_note(path, text, stat[0] // 10**9, whole))
 
     def _is_ours(self, path: str) -> bool:
         whole = (self.home.root / path).resolve()
@@ -301,7 +262,7 @@ class Sync:
         pieces: Sequence[Chunk],
         problem: str,
         stat: tuple[int, int],
-    ) -> list[tuple[Chunk, int]]:
+    ) -> list[tuple[Chunk, int, bytes]]:
         """Note a file as it is now, drop what is no longer in it, return what is new in it."""
         row = db.execute("SELECT id, digest FROM file WHERE path = ?", (path,)).fetchone()
         if row and row[1] == digest and digest:
@@ -315,17 +276,18 @@ class Sync:
         number = db.execute(sql, (number, path, *stat, digest, problem)).lastrowid
         assert number is not None
         old: dict[bytes, list[int]] = {}
-        for chunk, known in db.execute("SELECT id, digest FROM chunk WHERE file = ?", (number,)):
-            old.setdefault(known, []).append(chunk)
+        for chunk_, known in db.execute("SELECT id, digest FROM chunk WHERE file = ?", (number,)):
+            old.setdefault(known, []).append(chunk_)
         new = []
         for piece in pieces:
-            same = old.get(piece.digest())
+            mark = piece.digest()
+            same = old.get(mark)
             if same:
                 sql = "UPDATE chunk SET line = ?, last_line = ?, place = ?, at = ? WHERE id = ?"
                 db.execute(sql, (piece.line, piece.last_line, piece.place, piece.at, same.pop()))
             else:
-                new.append((piece, number))
-        self.writer.drop(db, [chunk for chunks_ in old.values() for chunk in chunks_])
+                new.append((piece, number, mark))
+        self.writer.drop(db, [left for same in old.values() for left in same])
         return new
 
     # --- vectors ---------------------------------------------------------------------
@@ -351,10 +313,10 @@ class Sync:
     def _embed_some(self, most: int) -> int:
         sql = "SELECT id FROM pending ORDER BY id DESC LIMIT ?"  # what is new matters most
         ids = [row[0] for row in self.store.db.execute(sql, (most,))]
-        texts = [chunks.meaning(read(self.store.db, number)) for number in ids]
+        texts = [chunk.meaning(read(self.store.db, number)) for number in ids]
         assert self.embedder is not None
         rows = self.embedder.embed(texts)  # outside of the transaction: it may take a while
-        with self.store.writing() as db:
+        with self._writing() as db:
             self.writer.embed(db, ids, rows)
             db.executemany("DELETE FROM pending WHERE id = ?", [(number,) for number in ids])
         return len(ids)
@@ -367,77 +329,6 @@ def _chunks_of(db: sqlite3.Connection, file: int) -> list[int]:
 def problems(store: Store) -> Iterable[tuple[str, str]]:
     """Files that could not be indexed, and why."""
     return store.db.execute("SELECT path, problem FROM file WHERE problem <> ''").fetchall()
-
-
-# -----------------------------------------------------------------------------
-# Related: what replaces what, and where entries were said, kept as the log grows.
-#
-# The rules are those of the log's chains, applied to the family of an entry: all that it
-# replaces, all that replaces it, and so on.
-
-
-def relate(db: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-    """Remember what entries replace and where they were said. They are in the index already."""
-    for entry in entries:
-        links = [(old, entry.id) for old in entry.replaces]
-        db.executemany("INSERT OR IGNORE INTO replaces VALUES (?, ?)", links)
-        if entry.transcript:
-            said = [(entry.transcript, turn, entry.id) for turn in entry.evidence]
-            db.executemany("INSERT OR IGNORE INTO said VALUES (?, ?, ?)", said)
-    settled: set[str] = set()
-    for entry in entries:
-        if entry.id not in settled:
-            settled |= _settle(db, entry.id)
-
-
-def forget(db: sqlite3.Connection) -> None:
-    """All of it: the log was rewritten. What was replaced is no longer in the index then."""
-    db.execute("DELETE FROM replaces")
-    db.execute("DELETE FROM said")
-
-
-def _settle(db: sqlite3.Connection, name: str) -> set[str]:
-    """Work out what holds in an entry's family. Returns the family."""
-    family, links = _family(db, name)
-    if not links:
-        return family
-    marks = ",".join("?" * len(family))
-    rows = db.execute(
-        f"SELECT name, type, own_status FROM chunk WHERE name IN ({marks}) ORDER BY place",  # noqa: S608
-        list(family),
-    ).fetchall()
-    long_ago = datetime.fromtimestamp(0, UTC)
-    chains = resolve(
-        Entry(
-            id=name,
-            type=kind,
-            status=status if kind == "task" else None,
-            replaces=tuple(old for old, new in links if new == name),
-            timestamp=long_ago,
-            content="-",
-            session="-",
-        )
-        for name, kind, status in rows
-    )
-    for entry in chains.entries:
-        replaced_by = chains.replaced_by.get(entry.id, "")
-        new = (replaced_by, query.status(entry, chains))
-        db.execute("UPDATE chunk SET replaced_by = ?, status = ? WHERE name = ?", (*new, entry.id))
-    return family
-
-
-def _family(db: sqlite3.Connection, name: str) -> tuple[set[str], list[tuple[str, str]]]:
-    """Every entry that an entry is connected with, and (old, new) for each connection."""
-    family, links, waiting = {name}, set(), [name]
-    while waiting:
-        current = waiting.pop()
-        sql = "SELECT old, new FROM replaces WHERE old = ?1 OR new = ?1"
-        for old, new in db.execute(sql, (current,)):
-            links.add((old, new))
-            others = {old, new} - family
-            family |= others
-            waiting += others
-    return family, sorted(links)
 
 
 # --- chunks in and out ------------------------------------------------------------------
@@ -455,34 +346,35 @@ class Writer:
         self._sessions: dict[tuple[str, str], int] = {}
         self.added = self.removed = self.embedded = 0
 
-    def put(self, db: sqlite3.Connection, items: Sequence[tuple[Chunk, int]]) -> None:
-        """Add chunks of files (0 is the log), with vectors if those cost nothing."""
+    def put(self, db: sqlite3.Connection, items: Sequence[tuple[Chunk, int, bytes]]) -> None:
+        """Add chunks of files (0 is the log), each with its digest, and with vectors if those
+        cost nothing."""
         if not items:
             return
         (top,) = db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence").fetchone()
         ids = range(top + 1, top + 1 + len(items))
         found: dict[str, dict[int, int]] = {}
         rows, bodies, languages, length = [], [], set(), 0
-        for number, (item, file) in zip(ids, items, strict=True):
-            uses, size, language = chunks.uses(item)
+        for number, (item, file, mark) in zip(ids, items, strict=True):
+            uses, size, language = chunk.uses(item)
             length += size
             languages.add(language)
             for term, use in postings.pack(uses, size).items():
                 found.setdefault(term, {})[number] = use
-            rows.append(_row(number, item, file, self._session(db, item)))
+            rows.append(_row(number, item, file, self._session(db, item), mark))
             bodies.append((number, item.title, item.text, item.detail, language))
         db.executemany(_INSERT, rows)
         db.executemany("INSERT INTO body VALUES (?, ?, ?, ?, ?)", bodies)
         postings.add(db, found)
         self._resize(len(items), length)
-        self._note(languages, {item.speaker for item, _ in items})
+        self._note(languages, {item.speaker for item, _, _ in items})
         self.added += len(items)
         if self._embedder is None:
             return
         if self._embedder.remote:
             db.executemany("INSERT INTO pending VALUES (?)", [(number,) for number in ids])
         else:
-            self.embed(db, ids, self._embedder.embed([chunks.meaning(item) for item, _ in items]))
+            self.embed(db, ids, self._embedder.embed([chunk.meaning(item) for item, _, _ in items]))
 
     def drop(self, db: sqlite3.Connection, ids: Sequence[int]) -> None:
         if not ids:
@@ -490,12 +382,12 @@ class Writer:
         found: dict[str, set[int]] = {}
         length = 0
         for number in ids:
-            uses, size, _ = chunks.uses(read(db, number))
+            uses, size, _ = chunk.uses(read(db, number))
             length += size
             for term in uses:
                 found.setdefault(term, set()).add(number)
         postings.remove(db, found)
-        vectors.remove(db, ids, self._version())
+        vectors.remove(db, ids, self._store.get("version"))
         gone = [(number,) for number in ids]
         for table in ("chunk", "body", "pending"):
             db.executemany(f"DELETE FROM {table} WHERE id = ?", gone)  # noqa: S608
@@ -503,26 +395,19 @@ class Writer:
         self.removed += len(ids)
 
     def embed(self, db: sqlite3.Connection, ids: Sequence[int], rows: Rows) -> None:
-        """Keep the vectors of chunks. Raises BadModelOutput, and then nothing was written."""
+        """Keep the vectors of chunk. Raises BadModelOutput, and then nothing was written."""
         assert self._embedder is not None
         dimension = self._store.get("dimension", 0) or len(rows[0])
         vectors.check(rows, dimension, self._embedder.name)
         self._store.set("dimension", dimension)
-        vectors.add(db, ids, rows, self._version())
+        vectors.add(db, ids, rows, self._store.get("version"))
         self.embedded += len(ids)
 
     # --- book-keeping ----------------------------------------------------------------
 
     def _resize(self, number: int, length: int) -> None:
-        self._version()
         self._store.set("chunks", self._store.get("chunks", 0) + number)
         self._store.set("words", self._store.get("words", 0) + length)
-
-    def _version(self) -> int:
-        """Grows with every change of the vectors, so that readers see what to read again."""
-        version: int = self._store.get("version", 0) + 1
-        self._store.set("version", version)
-        return version
 
     def _session(self, db: sqlite3.Connection, item: Chunk) -> int:
         wanted = (item.session, item.host)
@@ -556,17 +441,18 @@ class Writer:
 
 _INSERT = (
     "INSERT INTO chunk (id, name, file, place, line, last_line, at, session, category, type, "
-    "subject, status, own_status, kind, speaker, pinned, archived, asks, turn, dated, digest) "
+    "subject, status, kind, speaker, pinned, archived, asks, turn, dated, replaced_by, digest) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
-def _row(number: int, item: Chunk, file: int, session: int) -> tuple[object, ...]:
+def _row(number: int, item: Chunk, file: int, session: int, mark: bytes) -> tuple[object, ...]:
     return (
         number, item.name, file, item.place, item.line, item.last_line, item.at, session,
-        item.category, item.type, item.subject, item.status, item.status, item.kind, item.speaker,
+        item.category, item.type, item.subject, item.status, item.kind, item.speaker,
         item.pinned, item.archived, item.text.rstrip().endswith(("?", "？")),
-        item.category == "conversation" and item.session != "", item.is_dated, item.digest(),
+        item.category == "conversation" and item.session != "", item.is_dated, item.replaced_by,
+        mark,
     )  # fmt: skip
 
 
