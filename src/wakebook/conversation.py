@@ -7,7 +7,7 @@
 
 Every message is one durable append to `<home>/sessions/<id>.jsonl`, in the plain format: when a
 verb returns, the words survive whatever happens to the process. That folder is known like any
-host's, so that `catch-up`, `watch` and `audit` take care of it when nobody calls `end`. Nothing
+host's, so that `catch-up`, `watch` and `audit` take care of it when `end` is not called. Nothing
 lives in the object alone: another one with the same id, in another process, goes on.
 """
 
@@ -147,7 +147,7 @@ class Conversation:
         return self._catch_up(sparing=True)
 
     def end(self) -> Sweep:
-        """Learn from what was said, and leave a handoff for whoever comes next.
+        """Learn from what was said, and leave a handoff for the next session.
 
         What is said later under the same id gets a handoff of its own.
         """

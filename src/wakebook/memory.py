@@ -214,7 +214,7 @@ class Memory:
         return done
 
     def _afterwards(self, learned: bool) -> None:
-        """The steps after catching up, so that nobody has to wait for them later."""
+        """The steps after catching up, so that no one has to wait for them later."""
         if self.opened.dry:
             return
         git, quietly = self.history.git(), self.opened.quietly

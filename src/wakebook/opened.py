@@ -37,7 +37,7 @@ SESSIONS, IMPORTS = "sessions", "imports"
 
 
 def quiet(what: str, done: int, total: int) -> None:
-    """A progress that nobody wants to see."""
+    """Shows no progress."""
 
 
 class Opened:

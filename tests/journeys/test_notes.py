@@ -129,7 +129,7 @@ def test_why_of_lines_that_nobody_generated(home: Path) -> None:
     run("commit", "-m", "my own words")
     place = f"projects/auth/notes.md:{number(notes, 'mine')}"
     said = run("why", place)
-    assert "somebody wrote it" in said
+    assert "a person wrote it" in said
     assert "memory: my own words" in said
     assert run_json("why", place)["why"]["entries"] == []
     assert "Write it like" in run("why", "nonsense", code=2)

@@ -1,7 +1,7 @@
 """Markdown that people and Wakebook write together: frontmatter and managed blocks.
 
 A managed block stands between two markers and belongs to Wakebook; every byte outside it
-belongs to whoever wrote it and comes back unchanged.
+belongs to its author and comes back unchanged.
 """
 
 from __future__ import annotations

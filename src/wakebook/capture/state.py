@@ -173,7 +173,7 @@ class Pending(msgspec.Struct, frozen=True):
 class JobRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The last run of a job that came to an end. Times are in UTC."""
 
-    slot: datetime  # what it ran for: a moment of its cron expression, or when somebody asked
+    slot: datetime  # what it ran for: a moment of its cron expression, or when it was asked for
     started: datetime
     ended: datetime
     outcome: str  # ok, failed
@@ -188,7 +188,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     sessions: dict[str, Progress] = {}
     pending: Pending | None = None
     committed_at: datetime | None = None
-    restored: dict[str, datetime] = {}  # note -> when somebody brought it back from the archive
+    restored: dict[str, datetime] = {}  # note -> when you brought it back from the archive
     jobs: dict[str, JobRun] = {}
 
     def with_session(self, ref: str, progress: Progress, **changes: Any) -> State:

@@ -197,7 +197,7 @@ def front(session: Session, portion: Portion, window: Window, head: str) -> dict
         "source": origin,
     }
     if portion.cwd:
-        found["cwd"] = portion.cwd  # which project it was about, for whoever reads it again
+        found["cwd"] = portion.cwd  # which project it was about, for a later reading
     if window.entries:
         found["knowledge_changes"] = changes(window)
     return found

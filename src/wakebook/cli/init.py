@@ -50,7 +50,7 @@ def init(
     if not host and (undo or dry_run):
         raise click.UsageError("--undo and --dry-run go with --host.")
     if out.as_json and host and not (yes or dry_run or undo):
-        raise click.UsageError("With --json nobody can be asked: give --yes as well.")
+        raise click.UsageError("With --json there is no one to ask: give --yes as well.")
     if host and undo:
         _undo(memory, out, host, dry_run)
         return

@@ -71,7 +71,7 @@ def forget(memory: Memory, out: Out, ids: tuple[str, ...], chain: bool, yes: boo
     """
     going = memory.plan_forget(ids, chain=chain)
     if out.as_json and not yes:
-        raise click.UsageError("With --json nobody can be asked: give --yes as well.")
+        raise click.UsageError("With --json there is no one to ask: give --yes as well.")
     if not yes:
         _going(memory, out, going)
         click.confirm("Forget this?", abort=True)
@@ -89,7 +89,7 @@ def forget(memory: Memory, out: Out, ids: tuple[str, ...], chain: bool, yes: boo
     out.ok(f"{many(len(done.entries), 'entry')} forgotten")
     out.say("  [dim]The words are still in git's history and in branches of rebuilds.[/dim]")
     out.each("  [dim]The conversation still says it: ", done.transcripts)
-    out.each("  [yellow]Somebody wrote it here, too:[/yellow] ", done.notes)
+    out.each("  [yellow]It also stands in a text that a person wrote:[/yellow] ", done.notes)
 
 
 def _going(memory: Memory, out: Out, going: Forgetting) -> None:

@@ -124,7 +124,7 @@ class Timeline:
             return drop(self.git(), name)
 
     def put_away(self, now: datetime) -> list[Dropped]:
-        """Put explorations away that nobody has worked on for a while."""
+        """Put explorations away that have not changed for a while."""
         from wakebook.history.branches import prune
 
         with self._opened.writing():

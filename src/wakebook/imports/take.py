@@ -88,7 +88,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     fresh: int = 0  # that were not imported before
     entries: int = 0  # remembered now
     known: int = 0  # items that the log said already
-    refused: int = 0  # items that gave orders to whoever reads them, or were forgotten
+    refused: int = 0  # items that gave orders to their reader, or were forgotten
     gone: int = 0  # items that were imported before, and are not there any more: they stay
     elsewhere: int = 0  # messages that another conversation holds, which this one branched off
     redacted: int = 0  # secrets

@@ -30,7 +30,7 @@ from wakebook.log.forgotten import Forgotten
 from wakebook.log.subjects import Registry
 
 REACH = 2000  # of the newest entries
-# folders that say nothing about what somebody works on
+# folders that say nothing about the project
 GENERIC = frozenset("workspace tmp temp home desktop documents downloads root users".split())
 
 
@@ -94,7 +94,7 @@ def admitted(
     registry: Registry,
     now: datetime,
 ) -> list[Entry]:
-    """The drafts as entries that are new to the log, and that nobody wanted forgotten."""
+    """The drafts as entries that are new to the log, and that were not forgotten."""
     entries: dict[str, Entry] = {}
     gone = forgotten.load(home)
     for draft in drafts:
@@ -145,7 +145,7 @@ def _not_outdated(home: Home, entry: Entry, chains: Chains) -> Entry | None:
 
 
 def _not_forgotten(home: Home, entry: Entry, gone: Forgotten) -> Entry | None:
-    """What somebody took out of the log does not come back, in whatever words."""
+    """What was taken out of the log does not come back, in whatever words."""
     kept = gone.without(entry, words.terms)
     if kept != entry:
         home.trace("forgotten", session=entry.session, entry=entry.id)
@@ -153,7 +153,7 @@ def _not_forgotten(home: Home, entry: Entry, gone: Forgotten) -> Entry | None:
 
 
 def project(cwd: str) -> str:
-    """The subject that a working folder stands for, if it is somebody's project."""
+    """The subject that a working folder stands for, if it is a project."""
     path = PurePosixPath(cwd.replace(os.sep, "/"))
     name = slugify(path.name)
     if not name or name in GENERIC or len(path.parts) < 3 or path.parent.name in ("home", "Users"):
@@ -261,7 +261,7 @@ def remember(
             pinned=pinned,
         )
     )
-    if registry != before:  # first: a subject without entries harms nobody
+    if registry != before:  # first: a subject without entries does no harm
         subjects.save(home, registry)
     log.append(home, [entry])
     return entry

@@ -139,7 +139,7 @@ def _chained(drafts: Sequence[Draft], old: Sequence[Entry], chains: Chains) -> l
 
 
 def _overtaken(draft: Draft, match: Entry | None, old: Sequence[Entry], chains: Chains) -> bool:
-    """Whether somebody else has had a later word on what a draft says."""
+    """Whether a later entry has had a word on what a draft says."""
     if match is not None:
         return _elsewhere(match, chains)
     return any(likeness(draft, one) >= MUCH and _elsewhere(one, chains) for one in old)
@@ -206,7 +206,7 @@ def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None])
     for number, path in enumerate(waiting, 1):
         try:
             report = reread(work, path)
-        except TranscriptError as error:  # somebody removed it: its entries stay
+        except TranscriptError as error:  # it was removed: its entries stay
             failed[path] = str(error)
             continue
         if report.held:

@@ -230,7 +230,7 @@ def write(notes: Notes, now: datetime, said: Prose, overwrite: bool = False) -> 
     made = briefing(opened.chains(), opened.registry(), now, notes.config.briefing, said)
     lines = [line.text for line in made]
     try:
-        # bytes, not text: line ends belong to whoever wrote them
+        # bytes, not text: line ends belong to their author
         old = path.read_bytes().decode("utf-8") if path.exists() else ""
         there = markdown.block(old, markdown.BRIEFING)
     except UnicodeDecodeError as error:
@@ -249,7 +249,7 @@ def write(notes: Notes, now: datetime, said: Prose, overwrite: bool = False) -> 
             raise WakebookError(f"{path} is read-only: the briefing was not written.")
         notes.git().before_touching(path)
         if path.exists() and path.read_bytes() != old.encode("utf-8"):
-            raise WakebookError(f"{path} was written by somebody else meanwhile: try again.")
+            raise WakebookError(f"{path} was written by another program meanwhile: try again.")
         notes.home.replace(path, new, mode)
         _note(notes, made)
     total = len(new.splitlines())

@@ -85,7 +85,9 @@ def note_files(notes: Notes) -> list[Path]:
     """Every note, and MEMORY.md wherever it lives."""
     root, memory = notes.home.root, notes.memory
     found = [path for top in (KNOWLEDGE, ARCHIVE) for path in notes_below(notes.home, top)]
-    put_away = [root / ARCHIVE / name for name in (MERGED, EDITS)]  # nobody's pages any more
+    put_away = [
+        root / ARCHIVE / name for name in (MERGED, EDITS)
+    ]  # no page belongs to them any more
     found = [one for one in found if not any(map(one.is_relative_to, put_away))]
     if memory.exists() and memory not in (path.resolve() for path in found):
         found.append(memory)
@@ -125,7 +127,7 @@ def _of_home(home: Home) -> Iterator[str]:
     for path in (home.root / KNOWLEDGE).rglob("*.md"):
         if not is_utf8(path):
             name = str(path).encode("utf-8", "replace").decode()
-            yield f"{name}: its name is not UTF-8, and nobody reads it. Rename it."
+            yield f"{name}: its name is not UTF-8, so Wakebook does not read it. Rename it."
         elif path.is_dir():
             yield f"{shown(home, path)} is a folder: a note should stand there. Rename it."
 

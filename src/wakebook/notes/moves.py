@@ -100,7 +100,7 @@ def follow(home: Home, catalogue: Catalogue, registry: Registry, before: Before)
     current = json.loads(_told(registry))
     was = [Subject(slug, one[0], one[1]) for slug, one in known.items()]
     was += [Subject(slug, slug, "person") for slug in current if slug not in known]  # mentioned
-    if not stored:  # nobody knows what they were: any page of an earlier name may be there
+    if not stored:  # what they were is not known: any page of an earlier name may be there
         names = registry.aliases()
         was = [Subject(old, old, type_) for old in names for type_ in ("project", "person", "tool")]
     for old in was:
@@ -284,7 +284,7 @@ def scores(notes: Notes, now: datetime) -> list[Candidate]:
     for path, file in files.items():
         if file.page.partition("/")[0] in KINDS and "/" in file.page:
             references = len(cited.get(file.page, ()))
-            # being there counts as one reference: recency alone decides about what nobody cites
+            # being there counts as one reference: recency alone decides about what is not cited
             score = math.exp(-settings.decay_per_day * max(days[path], 0.0)) * (1 + references)
             found.append(
                 Candidate(

@@ -6,7 +6,7 @@ entry that no longer holds stays, and the one that took its place says so. An en
 reading of the same words has replaced was never a belief of its own: where it has not been written
 yet, it is left out.
 
-An entry is plain text, from anybody, and stays that in a note: no tag, link, comment, formula or
+An entry is plain text from any source, and stays that in a note: no tag, link, comment, formula or
 HTML may come of it, and no second line. A note is a person's: lines are only put between others,
 and every byte that was there stays.
 """

@@ -286,7 +286,7 @@ def _subject(proposal: Proposal, change: Change, registry: Registry) -> str:
 
 
 def _with_person(proposal: Proposal, registry: Registry) -> Registry:
-    """Somebody who was only mentioned becomes a subject when people write about them."""
+    """A person who was only mentioned becomes a subject when you write about them."""
     kind, _, slug = pages.at(proposal.key.partition("#")[0]).partition("/")
     added = any(change.kind == ADDED for change in proposal.changes)
     if kind != "person" or not added or slug in registry.subjects:
@@ -469,7 +469,7 @@ def _own(change: Change, first: Entry) -> tuple[str, str]:
 
 
 def _uncut(text: str, said: str, first: Entry) -> str:
-    """With the end of a long text, where the note had left it out and nobody changed that."""
+    """With the end of a long text, where the note had left it out and the edit did not change that."""
     if not (said.endswith("…") and text.endswith("…")):
         return text
     content, detail = (harmless(" ".join(one.split())) for one in (first.content, first.detail))

@@ -229,7 +229,7 @@ class _Build:
         if not status.st_mode & 0o200:
             raise _Waits("is read-only. Make it writable")
         try:
-            # bytes, not text: line ends belong to whoever wrote them
+            # bytes, not text: line ends belong to their author
             text = self._log.text(page, file.read_bytes().decode("utf-8"), self._link)
         except UnicodeDecodeError as error:
             raise _Waits(f"is not UTF-8 ({error.reason}). Convert it") from error
@@ -270,7 +270,7 @@ class _Build:
     def _put(self, path: str, draft: _Draft) -> _Draft:
         file = self._root / path
         if draft.stamp is None and os.path.lexists(file):
-            raise _Waits("was made by somebody else just now. Leave it")
+            raise _Waits("was made by another program just now. Leave it")
         while draft.stamp and (not file.exists() or _stamp(file.stat()) != draft.stamp):
             draft = self._draft(path)  # a person has changed it meanwhile
         with _named(file):

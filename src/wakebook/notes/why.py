@@ -153,7 +153,7 @@ def _outside(text: str, number: int) -> str:
         return "an empty line"
     if line.startswith("# ") and markdown.names(text):
         return "the note's title: written once, and yours to change"
-    return "not generated: somebody wrote it"
+    return "not generated: a person wrote it"
 
 
 def _blame(notes: Notes, path: Path, number: int) -> str:

@@ -282,7 +282,9 @@ class _Update:
                 if not mode & 0o200:
                     raise WakebookError("the file is read-only, and was not written")
                 if path.exists() and path.read_bytes() != old.encode("utf-8"):
-                    raise WakebookError("somebody wrote to it meanwhile: it is tried again")
+                    raise WakebookError(
+                        "another program wrote to it meanwhile: Wakebook tries again"
+                    )
                 self._home.replace(path, text, mode)
             except (WakebookError, OSError) as error:
                 self._leave(path, str(error))
@@ -301,7 +303,7 @@ def _has_news(path: Path, block: NoteBlock) -> bool:
 
 
 def _without_others(text: str, block: NoteBlock) -> str:
-    """Without blocks that a note has from another page, where nobody has edited them."""
+    """Without blocks that a note has from another page, where they were not edited."""
     for name in markdown.names(text) if block.path != pages.MEMORY else ():
         if name in OURS and name != block.name:
             there = markdown.block(text, name)

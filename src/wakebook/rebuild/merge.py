@@ -78,7 +78,7 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
         site.tag(site.before_tag)
         used = {entry.subject for entry in entries}
         was = {entry.subject for entry in main.entries}
-        # the registry first: a subject without entries harms nobody
+        # the registry first: a subject without entries does no harm
         subjects.save(home, carry.completed(built, before, used | was, was))
         untold = carry.follow(home, main, resolve(entries))  # again, if it is killed now
         log.rewrite(home, lines)

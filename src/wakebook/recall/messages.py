@@ -4,7 +4,7 @@
     Anthropic      blocks: text, tool_use, image, tool_result (inside a user's message)
     OpenClaw, pi   role toolResult, toolName, toolCallId; toolCall blocks of an assistant
 
-Nothing is changed in place: `replaced` copies what it changes. What nobody here understands
+Nothing is changed in place: `replaced` copies what it changes. What has an unknown shape
 stays as it is, byte for byte, and counts by the size of its JSON.
 """
 
@@ -51,7 +51,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     tool: str = ""  # its name, as far as the list tells
     text: str = ""
     media: int = 0  # pictures and the like
-    strange: int = 0  # blocks that nobody here understands
+    strange: int = 0  # blocks of an unknown shape
 
     @property
     def place(self) -> tuple[int, int]:
@@ -62,7 +62,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def role_of(message: Message) -> str:
-    """user, assistant, system or tool; nothing for a message that nobody understands.
+    """user, assistant, system or tool; nothing for a message of an unknown shape.
 
     A user's message that holds only tool results is a tool's.
     """
@@ -275,7 +275,7 @@ def said(message: Message, tools: Mapping[str, str] = MappingProxyType({})) -> s
 # History: what was said in this session, newest first into the budget, oldest first in the text.
 #
 # It comes from the messages that a caller hands over, or else from the session's transcript. A tool
-# call is one line. What follows the first line of a message is indented, so that nobody's words can
+# call is one line. What follows the first line of a message is indented, so that no message can
 # pass for another's.
 
 TITLE = "# Earlier in this session"

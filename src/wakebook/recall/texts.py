@@ -1,6 +1,6 @@
 """Texts: notes as an agent reads them: without frontmatter, markers and empty sections.
 
-A file is read once and again when its size or time changes. A starter file that nobody has
+A file is read once and again when its size or time changes. A starter file that the user has not
 filled in says nothing, and is as good as empty.
 """
 

@@ -211,7 +211,7 @@ class Sessions:
     def _known_session(self, name: str, exactly: bool = False) -> Progress | None:
         sessions = list(self._opened.state().sessions.values())
         exact = [one for one in sessions if name in (one.id, one.key, f"{one.id}@{one.part}")]
-        fitting = exact or [  # of an id that nobody would type; "work" is not "work-monday"
+        fitting = exact or [  # of an id too long to type; "work" is not "work-monday"
             one
             for one in sessions
             if not exactly

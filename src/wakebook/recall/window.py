@@ -44,7 +44,7 @@ class Slid(msgspec.Struct, frozen=True, kw_only=True):
     tokens_after: int
     budget: int
     fits: bool
-    saved: bool | None = None  # what drops is in the memory; None: nobody looked
+    saved: bool | None = None  # what drops is in the memory; None: not checked
     why: str = ""  # why it does not fit, or was not saved
 
 
@@ -75,7 +75,7 @@ class _Sliding:
     def shrink(self) -> None:
         """Old tool results become a line each, the oldest first, until it is enough."""
         found = view.results(self._messages)
-        last = self._units[found[-1].index] if found else -1  # nobody may have read it yet
+        last = self._units[found[-1].index] if found else -1  # the model may not have read it yet
         for one in found:
             if self._total <= self._budget:
                 return
@@ -113,7 +113,7 @@ class _Sliding:
         return {self._units[i] for i in never}
 
     def _exchanges(self) -> list[tuple[int, list[int]]]:
-        """What a user said (-1: nobody), with the units that follow until a user speaks again."""
+        """What a user said (-1: no user), with the units that follow until a user speaks again."""
         found: list[tuple[int, list[int]]] = [(-1, [])]
         for unit, members in self._together.items():
             if len(members) == 1 and self._roles[unit] == "user":

@@ -1,6 +1,6 @@
 """The guard: what a request must have before anything else looks at it.
 
-Over the unix socket whoever may open the file may ask: its mode is 0600. Over 127.0.0.1 every
+Over the unix socket every process that may open the file may ask: its mode is 0600. Over 127.0.0.1 every
 program and web page of this machine could ask, so a bearer token is wanted, the Host header must
 name this machine and our port (a page whose name was made to point at 127.0.0.1 sends its own),
 and so must an Origin, which browsers send. A body must say that it is JSON, which no form of a
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LARGEST = 8 << 20  # bytes of a body
 NAMES = ("127.0.0.1", "localhost", "[::1]")
-OPEN = ("/health",)  # asked by whoever looks whether we live; it tells nothing
+OPEN = ("/health",)  # asked to see whether the service lives; it tells nothing
 ONCE = (  # headers of which there must not be two: which one counts could not be said
     "host", "origin", "authorization", "mcp-protocol-version", "mcp-method", "mcp-name",
 )  # fmt: skip

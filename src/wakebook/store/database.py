@@ -334,7 +334,9 @@ class Store:
 def _prepare(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")
-    db.execute("PRAGMA mmap_size = 0")  # a file that somebody shortens would kill the process
+    db.execute(
+        "PRAGMA mmap_size = 0"
+    )  # a file that another program shortens would kill the process
     db.execute("PRAGMA cache_size = -32768")
     db.execute("PRAGMA temp_store = MEMORY")
 
@@ -348,7 +350,7 @@ def is_broken(error: sqlite3.Error) -> bool:
 
 
 def is_gone(error: BaseException) -> bool:
-    """Whether somebody removed the file under an open connection, or left parts of it."""
+    """Whether another program removed the file under an open connection, or left parts of it."""
     code = getattr(error, "sqlite_errorcode", 0)
     return code == sqlite3.SQLITE_READONLY_DBMOVED or code & 0xFF == sqlite3.SQLITE_READONLY
 

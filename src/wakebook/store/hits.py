@@ -55,7 +55,7 @@ class Found:
 
 
 class Passage(NamedTuple):
-    """Something that was found, as it stands: for whoever puts a text together."""
+    """Something that was found, as it stands: for the compiler of a context."""
 
     id: int
     row: Row
@@ -78,7 +78,7 @@ class Passage(NamedTuple):
 
 
 class Passages(NamedTuple):
-    """What was found for whoever puts a text together."""
+    """What was found, for the compiler of a context."""
 
     found: Sequence[Passage] = ()
     question: Question | None = None

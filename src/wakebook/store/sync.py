@@ -242,7 +242,7 @@ class Sync:
 
         try:
             transcript = archive.read(self.home, path)
-        except (TranscriptError, UnicodeDecodeError):  # somebody's own file
+        except (TranscriptError, UnicodeDecodeError):  # a person's own file
             return digest, self._note(path, text, stat), ""
         return digest, list(chunk.of_transcript(transcript)), ""
 

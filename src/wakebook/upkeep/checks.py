@@ -111,7 +111,7 @@ def permissions(home: Home) -> Check:
     if loose:
         said = f"{_names(home, loose)}: readable for others, if the folder did not keep them out"
         return Check(name, "note", said, mend)
-    return Check(name, "ok", "nobody else can read it (0700, 0600)")
+    return Check(name, "ok", "no other user can read it (0700, 0600)")
 
 
 def _names(home: Home, paths: list[Path]) -> str:
@@ -200,10 +200,10 @@ def token(home: Home) -> Check:
     try:
         text = path.read_text(encoding="ascii", errors="replace").strip()
     except FileNotFoundError:
-        said = "there is none yet, so nobody can use the service's port (its socket works)"
+        said = "there is none yet, so the service's port cannot be used (its socket works)"
         return Check(name, "note", said, to_run(home, "init"))
     if _mode(path) & OTHERS:
-        said = f"token is {_mode(path):04o}: whoever reads it can use the service"
+        said = f"token is {_mode(path):04o}: every user who can read it can use the service"
         return Check(name, "warn", said, f"chmod 600 {shlex.quote(str(path))}")
     if not text or not text.isprintable() or " " in text:
         run = f"rm {shlex.quote(str(path))} && {to_run(home, 'init')}"

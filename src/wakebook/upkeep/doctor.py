@@ -1,7 +1,7 @@
 """Doctor: what is well, what is not, and what to run for it.
 
 Every look yields checks and never stops the others: one that breaks becomes a failed check
-itself. A look takes what it looks at, and whoever knows that already (`status`, `audit`, the
+itself. A look takes what it looks at, and what knows that already (`status`, `audit`, the
 index) is asked, not done again.
 
 A round trip shows whether this installation works, whatever is in the user's home: something is

@@ -1,7 +1,7 @@
 """Jobs: what is done again and again, when it was last done, and what is due.
 
 A job has slots: the moments of its cron expression, in the user's time zone. It is due when
-its newest slot is newer than the one it last ran for. So whoever was away for a week runs it
+its newest slot is newer than the one it last ran for. So a machine that was off for a week runs it
 once, and a job at half past two runs once on the night that has no such hour and once on the
 night that has it twice.
 

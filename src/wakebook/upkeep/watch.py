@@ -2,7 +2,7 @@
 
 A session that gained enough new records is caught up on at once, but not again within its
 cooldown. Everything else is a job, catching up on all sessions included (`observe`): once a
-minute of the wall clock somebody looks whether one is due, so that a machine that slept or
+minute of the wall clock Wakebook looks whether one is due, so that a machine that slept or
 a clock that was set is nothing special. A missed trigger costs minutes at most, never a
 conversation.
 """

@@ -27,7 +27,7 @@ from wakebook.capture.transcript import Event, Ignored, Record, one_line
 T = TypeVar("T")
 CHUNK = 1 << 20
 HEAD = 1 << 16  # how much of a file is looked at to recognise it
-LONGEST = 64 << 20  # of a first line, say a log file that somebody pasted
+LONGEST = 64 << 20  # of a first line, say a log file that was pasted
 
 _string = msgspec.json.Decoder(str)
 UNREADABLE = (Ignored("unreadable", unknown=True),)

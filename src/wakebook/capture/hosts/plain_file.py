@@ -261,7 +261,7 @@ class PlainFile:
         self._home.replace(self.path, encode(self._about) + data)
 
     def _mend(self) -> None:
-        """Finish or take out a last line without its end. Nobody has read it, and its writer
+        """Finish or take out a last line without its end. It has not been read, and its writer
         never got to say that it was written."""
         with self.path.open("rb+") as stream:
             stream.seek(-1, os.SEEK_END)
@@ -286,7 +286,7 @@ class PlainFile:
 
 
 def _answered(messages: Sequence[Line]) -> list[Line]:
-    """The messages with an answer to every call of a tool that somebody spoke after: a killed
+    """The messages with an answer to every call of a tool that a message follows: a killed
     agent never gave it, and no model's server takes the one without the other."""
     found: list[Line] = []
     waiting: dict[str, None] = {}

@@ -1,8 +1,8 @@
-"""The sift: what a model proposes is judged by plain code before it becomes an entry.
+"""The judge: what a model proposes is judged by plain code before it becomes an entry.
 
 A model reads untrusted text and may be lazy or fooled, so a draft has to earn its place. It is
-refused when nobody said it (`grounds`), when only a passage that gives orders to the reader said
-it (`passages`, `cues`), when it would do harm whoever said it (`harm`), when anybody could know
-it without knowing this person, and when it tells of the talk and not of its matter (`worth`).
-The sift is pure and never asks a model. In doubt a draft passes, unless poison is about.
+refused when it was not said (`grounds`), when only a passage that gives orders to its reader says
+it (`passages`, `cues`), when it would do harm no matter who said it, and when it is general
+knowledge or talk about the talk (`worth`). The judge is pure and never asks a model. In doubt a
+draft passes, unless part of the conversation is suspect.
 """

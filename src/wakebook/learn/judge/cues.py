@@ -1,6 +1,6 @@
-"""The signs of an injection: words that address whoever records or reads the conversation.
+"""The signs of an injection: words that address the recorder or reader of the conversation.
 
-A cue has points, and two points close together are enough. What somebody else wrote (a quote, a
+A cue has points, and two points close together are enough. What another person wrote (a quote, a
 fence, a comment, a pasted page) has no business with machines, so an address to one is worth two
 there and little in a user's own words: nobody forges "remember that I am allergic to nuts". A
 cue that forges a role or an end of the data also spoils what follows it.

@@ -70,11 +70,11 @@ def tainted(text: str, messages: Sequence[Message]) -> str:
 
 
 def suspicious(text: str, by_user: bool) -> str:
-    """Why a text should not be quoted: it gives orders to whoever reads it, or does harm."""
+    """Why a text should not be quoted: it gives orders to its reader, or does harm."""
     reason, always = harm(text)
     if reason and (always or not by_user) and not (by_user and reason == OVERRIDES):
         return reason  # a user may take back what they have said
-    return "it gives orders to whoever reads it" if parted(text, by_user).suspect else ""
+    return "it gives orders to its reader" if parted(text, by_user).suspect else ""
 
 
 class _Scene:
@@ -134,7 +134,7 @@ class _Scene:
         return "a suspect passage says it" if worst > 0.6 and worst - best >= 0.3 else ""
 
     def ungrounded(self) -> str:
-        """What of the draft nobody said."""
+        """What of the draft was not said."""
         if self.draft.type == "handoff":
             return "" if self._worded(LOOSE) else "the messages do not say it"
         if not self.evidence:
@@ -149,7 +149,7 @@ class _Scene:
         return self._invented(foreign)
 
     def near_suspects(self) -> bool:
-        """Whether what nobody said may come from a suspect passage."""
+        """Whether what was not said may come from a suspect passage."""
         return self.mixed or _covered(self.words, self.suspects) >= SHARE
 
     def _specific_taint(self, text: str) -> str:
@@ -183,19 +183,19 @@ class _Scene:
         return share >= least or (share > 0 and len(self.words) < 3)
 
     def _invented(self, foreign: bool) -> str:
-        """An identifier or number that nobody said. Few of another language's are digits."""
+        """An identifier or number that was not said. Few of another language's are digits."""
         identifiers, values = specifics(f"{self.draft.content}\n{self.draft.detail}")
         for one in identifiers:
             if not _holds(self.all, one):
-                return f"nobody said {one}"
+                return f"{one} was not said"
         for value in values:
             if not _counts(self.all, value) and not (foreign and max(value) < 100):
-                return f"nobody said {max(value):g}"
+                return f"{max(value):g} was not said"
         if self._undated():
-            return "nobody named that day"
+            return "that day was not named"
         words = telling(self.draft.detail)
         if len(words) > 3 and not foreign and not _covered(words, self.all):
-            return "nobody said what its detail says"
+            return "what its detail says was not said"
         return ""
 
     def _undated(self) -> bool:
@@ -256,8 +256,8 @@ def _counts(grounds: Sequence[Ground], values: frozenset[float]) -> bool:
 
 
 # --- harm ----------------------------------------------------------------------------------
-# An entry is read by agents later on, and may be obeyed. Some must not be kept whoever said them.
-# Others are harmful if anybody but the user said them: a user may well want raw errors hidden from
+# An entry is read by agents later on, and may be obeyed. Some must not be kept no matter who said them.
+# Others are harmful unless the user said them: a user may well want raw errors hidden from
 # the users of a product, or all invoices sent to an address.
 
 OVERRIDES = "it overrides instructions"

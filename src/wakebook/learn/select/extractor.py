@@ -263,7 +263,7 @@ def _line(name: str, text: str) -> str:
 
 
 # --- judged -------------------------------------------------------------------------------
-# Rules obey nobody, but they quote. What they quote must not give orders to whoever reads the
+# Rules obey no one, but they quote. What they quote must not give orders to the reader of the
 # memory later, so a draft that does is refused, and a handoff loses such lines.
 
 UNTOLD = "Where this session stopped was not written down: see its transcript"

@@ -337,7 +337,7 @@ def _counted(text: str, most: int | None = None) -> dict[str, float]:
 
 
 class Answer(NamedTuple):
-    yes: bool | None  # None: nobody answered
+    yes: bool | None  # None: no answer
     said: str  # how it came about, for people
 
 

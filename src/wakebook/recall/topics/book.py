@@ -277,7 +277,7 @@ def _same(one: Fired) -> tuple[str, ...]:
 
 
 def claim(home: Home, wanted: Callable[[Fired], bool], now: datetime, hours: int) -> list[Fired]:
-    """What this turn may tell: nobody else will, for a minute. Nothing if nobody may write."""
+    """What this turn may tell: no other turn will, for a minute. Nothing if the home is read-only."""
     if not any(wanted(one) and _free(one, now) for one in waiting_in(home, now, hours)):
         return []
     try:

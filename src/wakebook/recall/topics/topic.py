@@ -85,7 +85,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_filled_in(self) -> bool:
-        """Whether somebody has said what the agent should do."""
+        """Whether it says what the agent should do."""
         return self.body.strip() != UNFILLED
 
     def hint(self, trigger: Trigger) -> str:
@@ -294,7 +294,7 @@ def _trigger(value: Any) -> Trigger:
 
 
 def _known(values: dict[str, Any], known: list[str]) -> None:
-    """Other keys are somebody else's; one that is nearly ours is a typing mistake."""
+    """Other keys may belong to other programs; one that is nearly ours is a typing mistake."""
     for key in values:
         if key in known:
             continue

@@ -41,7 +41,7 @@ class Remark(NamedTuple):
     """What topics are matched with."""
 
     text: str
-    direction: str = "input"  # input: somebody to the agent; output: the agent itself
+    direction: str = "input"  # input: what the agent is told; output: what it says
     paths: tuple[str, ...] = ()  # of files in its tool calls
 
 
