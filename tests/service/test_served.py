@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.hosts.hooking import contents, failures
+from tests.journeys.command import call
 from tests.lend import entry, known
 from tests.service.serving import serving
 from tests.story import WORKDAY, Claude, chat
@@ -71,17 +69,13 @@ def full(memory: Memory, projects: Path) -> Memory:
 def said(memory: Memory, line: list[str], *more: str) -> tuple[int, Any, str]:
     """Exit code, what was printed, and the errors."""
     one = next(iter(memory.log.chains().entries)).id
-    words = [os.fsencode(word.replace("ENTRY", one)) for word in line]
-    done = subprocess.run(
-        [sys.executable, "-m", "wakebook", *words, *more, "--home", str(memory.home.root)],
-        capture_output=True,
-        env=os.environ | {"COLUMNS": "100"},
-    )
-    assert b"Traceback" not in done.stderr
-    out: Any = done.stdout.decode()
+    words = [word.replace("ENTRY", one) for word in line]
+    done = call(*words, *more, "--home", str(memory.home.root))
+    assert b"Traceback" not in done.err
+    out: Any = done.out.decode()
     if "--json" in more and out:
         out = without_times(json.loads(re.sub(r"entry '.{12}'", "entry", out)))
-    return done.returncode, out, done.stderr.decode("utf-8", "replace")
+    return done.code, out, done.err.decode("utf-8", "replace")
 
 
 def without_times(value: Any) -> Any:
