@@ -3,7 +3,7 @@
 # make test   set up, then every test
 # make test-long   the same with many new examples of every property
 # make test-hosts   the tests with the real OpenClaw, Claude Code, Codex and pi (installs them)
-# make check  linters, formatting, types and the layer order
+# make check  linters, formatting, types, the import contract and the size of the house
 # make measure  the size of the house, and how far data walks through it
 # make bench  the benchmarks of docs/benchmarks.md
 # make lock   pin the dependencies anew (needs uv)
@@ -34,7 +34,7 @@ check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
+	$(BIN)/python tools/measure.py --check
 
 measure: .venv/.dev
 	$(BIN)/python tools/measure.py

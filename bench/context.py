@@ -44,8 +44,7 @@ from wakebook.learn.entries import admitted, related
 from wakebook.learn.extract import Scene
 from wakebook.log import subjects
 from wakebook.models import tokenizer
-from wakebook.store.hits import Hit
-from wakebook.store.snippet import MARK
+from wakebook.store.hits import MARK, Hit
 
 DEFINITIONS = """\
 newest: the newest turns of the whole history that fit, the oldest of them first. hits: what

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bench.retrieval import Store
 
-from wakebook.store.snippet import MARK
+from wakebook.store.hits import MARK
 from wakebook.store.words import STOP_WORDS
 
 LEAST = 25  # characters of a sentence that can be recognised

@@ -50,8 +50,7 @@ from wakebook.models import prompt, wire
 from wakebook.models.calls import FAILED, Call, Calls
 from wakebook.models.chat import Models
 from wakebook.models.transport import on_this_machine
-from wakebook.store.hits import Hit
-from wakebook.store.snippet import MARK
+from wakebook.store.hits import MARK, Hit
 
 PROMPTS = Path(__file__).parent / "prompts"
 INPUTS = {

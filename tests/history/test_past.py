@@ -22,7 +22,7 @@ from wakebook.base.errors import GitError, NotFound
 from wakebook.history import branches as tags
 from wakebook.history import past
 from wakebook.history.past import blame
-from wakebook.upkeep.then import show_at
+from wakebook.upkeep.undo import show_at
 
 NOTE = "knowledge/reference/berth.md"
 

@@ -31,9 +31,8 @@ from tests.learn.injections import (
 )
 from wakebook.capture.transcript import Message, Tool
 from wakebook.learn.extract import Draft
-from wakebook.learn.judge.cues import cues
 from wakebook.learn.judge.grounds import numbers, tongue
-from wakebook.learn.judge.passages import parted, unmasked
+from wakebook.learn.judge.passages import cues, parted, unmasked
 from wakebook.learn.judge.verdict import Refusal, suspicious, tainted, why_refused
 
 POISONED = [*POISONED_FIRST, *POISONED_SECOND, *POISONED_THIRD]

@@ -13,7 +13,7 @@ import pytest
 from tests.store import golden
 from tests.store.golden import QUERIES, Golden
 from wakebook import Memory
-from wakebook.store.snippet import MARK
+from wakebook.store.hits import MARK
 
 FLOORS = {  # recall@1, recall@5, MRR
     "literal": (0.75, 0.95, 0.87),

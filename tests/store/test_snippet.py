@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wakebook.store import words
-from wakebook.store.snippet import LONGEST, Marker
+from wakebook.store.hits import LONGEST, Marker
 
 LONG = " ".join(f"word{number}" for number in range(400))
 

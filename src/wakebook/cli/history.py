@@ -133,13 +133,13 @@ def at(memory: Memory, out: Out, when: str, what: str, words: tuple[str, ...], l
     if what in ("show", "search") and not words:
         raise click.UsageError(f"Say what to {what}, like: wakebook history at {when} {what} …")
     if what == "show":
-        from wakebook.upkeep.then import show_at
+        from wakebook.upkeep.undo import show_at
 
         moment, shown = show_at(memory, when, text)
         if not _as_of(out, moment, shown=shown):
             show_ref(memory, out, shown)
     elif what == "wake":
-        from wakebook.upkeep.then import wake_at
+        from wakebook.upkeep.undo import wake_at
 
         moment, woken = wake_at(memory, when)
         if not _as_of(out, moment, text=woken):

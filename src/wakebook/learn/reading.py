@@ -306,7 +306,7 @@ def _close(home: Home, window: Window, body: str) -> None:
 
 
 def _sketch(home: Home, before: _Before, entries: Sequence[Entry]) -> Draft | None:
-    """The handoff as it would be now, by rules: for a session that begins before the window ends."""
+    """The handoff as it would be now, by rules: for a session that begins before this one ends."""
     source = before.source
     if before.verbatim:
         return None

@@ -106,7 +106,8 @@ def _is_entry(line: bytes) -> bool:
 def rewrite(home: Home, lines: Iterable[bytes]) -> None:
     """Replace the whole log, atomically. Only rename, merge and forget may do this.
 
-    A new number says so to every process that has read the old one: inode and size may be the same again.
+    A new number says so to every process that has read the old log: inode and size may be the
+    same again.
     """
     home.replace(home.rewrites, os.urandom(6).hex())
     home.replace(home.log, b"".join(lines))

@@ -469,7 +469,7 @@ def _own(change: Change, first: Entry) -> tuple[str, str]:
 
 
 def _uncut(text: str, said: str, first: Entry) -> str:
-    """With the end of a long text, where the note had left it out and the edit did not change that."""
+    """With the end of a long text, where the note had left it out and the edit kept that."""
     if not (said.endswith("…") and text.endswith("…")):
         return text
     content, detail = (harmless(" ".join(one.split())) for one in (first.content, first.detail))

@@ -1,10 +1,11 @@
 """The guard: what a request must have before anything else looks at it.
 
-Over the unix socket every process that may open the file may ask: its mode is 0600. Over 127.0.0.1 every
-program and web page of this machine could ask, so a bearer token is wanted, the Host header must
-name this machine and our port (a page whose name was made to point at 127.0.0.1 sends its own),
-and so must an Origin, which browsers send. A body must say that it is JSON, which no form of a
-foreign page can, and is cut off at 8 MiB, whether it says beforehand how long it is or not.
+Over the unix socket every process that may open the file may ask: its mode is 0600. Over
+127.0.0.1 every program and web page of this machine could ask, so a bearer token is wanted, the
+Host header must name this machine and our port (a page whose name was made to point at 127.0.0.1
+sends its own), and so must an Origin, which browsers send. A body must say that it is JSON, which
+no form of a foreign page can, and is cut off at 8 MiB, whether it says beforehand how long it is
+or not.
 """
 
 from __future__ import annotations

@@ -3,13 +3,164 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+from wakebook.store import words
 from wakebook.store.database import Row, Store
 from wakebook.store.question import Question
+
+# --- snippets --------------------------------------------------------------------------------
+
+LONGEST = 700  # characters, marks included
+MARK = "**"
+_MARKS = 2 * len(MARK)
+
+
+class Marker:
+    """Finds the words of a question in texts."""
+
+    def __init__(self, terms: Set[str]) -> None:
+        self._terms = terms
+        unspaced = {term for term in terms if words.is_unspaced(term)}
+        pairs = sorted(map(re.escape, unspaced), key=len, reverse=True)
+        self._pairs = re.compile(f"(?=({'|'.join(pairs)}))") if pairs else None
+        plain = {words.plain(term) for term in terms - unspaced}
+        # a stem keeps the beginning of its word
+        begins = {term[: max(2, len(term) - 2)] for term in plain if term}
+        self._begins = sorted(
+            begin if begin.isascii() else begin.translate(_FOLD).translate(_LOWER)
+            for begin in begins
+        )
+
+    def snippet(self, text: str, language: str, longest: int = LONGEST) -> str:
+        """At most `longest` characters around the densest matches, on one line."""
+        text = " ".join(text.split())
+        spans = self._spans(text, language)
+        start, stop = 0, len(text)
+        if stop + _MARKS * len(spans) > longest:
+            start, stop = _window(text, spans, longest - 2)  # room for the ellipses
+        inside = [(first, last) for first, last in spans if start <= first and last <= stop]
+        inside = inside[: max(0, longest - 2 - (stop - start)) // _MARKS]
+        parts, at = ["…" if start else ""], start
+        for first, last in inside:
+            parts += [text[at:first], MARK, text[first:last], MARK]
+            at = last
+        parts += [text[at:stop], "…" if stop < len(text) else ""]
+        return "".join(parts)
+
+    def _spans(self, text: str, language: str) -> list[tuple[int, int]]:
+        """Where words stand that were asked for; what touches counts as one."""
+        found = [
+            (start, stop)
+            for start, stop in self._candidates(text)
+            if not self._terms.isdisjoint(_terms(text[start:stop], language))
+        ]
+        if self._pairs:
+            found += [match.span(1) for match in self._pairs.finditer(text.translate(_FOLD))]
+        spans: list[tuple[int, int]] = []
+        for start, stop in sorted(found):
+            if spans and spans[-1][1] >= start:
+                spans[-1] = (spans[-1][0], max(stop, spans[-1][1]))
+            else:
+                spans.append((start, stop))
+        return spans
+
+    def _candidates(self, text: str) -> Iterator[tuple[int, int]]:
+        """Whatever may turn out to be one of the words: it begins like one.
+
+        Looking for each beginning is quicker than an expression with all of them, which
+        would have to be compiled for every question.
+        """
+        plain = text.isascii() and not words.has_camel(text)
+        folded = text if plain else text.translate(_FOLD)
+        lower = text.lower() if plain else folded.translate(_LOWER)
+        starts: dict[int, str] = {}
+        for begin in self._begins:
+            at = lower.find(begin)
+            while at >= 0:
+                if not at or not lower[at - 1].isalnum() or (not plain and _is_hump(folded, at)):
+                    starts.setdefault(at, begin)
+                at = lower.find(begin, at + 1)
+        end, rest = 0, _PLAIN_REST if plain else _any_rest()
+        for at, begin in sorted(starts.items()):
+            if at >= end:
+                found = rest.match(lower if plain else folded, at + len(begin))
+                end = found.end() if found else at + len(begin)
+                yield at, end
+
+
+@lru_cache(maxsize=20_000)
+def _terms(text: str, language: str) -> frozenset[str]:
+    return frozenset(words.terms(words.tokens(text), language))
+
+
+def _is_hump(text: str, at: int) -> bool:
+    """Whether a part of a camelCase name begins here."""
+    before, here = text[at - 1], text[at]
+    return "A" <= here <= "Z" and ("a" <= before <= "z" or "0" <= before <= "9")
+
+
+_PLAIN_REST = re.compile(r"[a-z0-9]*(?:['_./-][a-z0-9]+)*")
+
+
+@cache
+def _any_rest() -> re.Pattern[str]:
+    """How a word goes on: an accent may follow its letter."""
+    return re.compile(r"(?:[^\W_]|[\u0300-\u036f])*(?:['’_./-][^\W_]+)*")
+
+
+class _Fold(dict[int, str]):
+    """For str.translate: every letter without its accent. The text stays as long as it was."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        plain = unicodedata.normalize("NFKD", char)[0]
+        self[code] = char if words.is_unspaced(char) else plain
+        return self[code]
+
+
+class _Lower(dict[int, str]):
+    """For str.translate: every letter as it is compared. The text stays as long as it was."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        folded = "i" if char == "ı" else char.casefold()
+        self[code] = folded if len(folded) == 1 else char.lower()[0]
+        return self[code]
+
+
+_FOLD = _Fold()
+_LOWER = _Lower()
+
+
+def _window(text: str, spans: Sequence[tuple[int, int]], room: int) -> tuple[int, int]:
+    """The part with the most matches, cut at spaces, with room for their marks."""
+    best, last = (0, 0), 0  # matches, minus the first of them
+    for first in range(len(spans)):
+        last = max(last, first)
+        while (
+            last + 1 < len(spans)
+            and spans[last + 1][1] - spans[first][0] + _MARKS * (last + 2 - first) <= room
+        ):
+            last += 1
+        best = max(best, (last - first + 1, -first))
+    matches, first = best[0], -best[1]
+    size = room - _MARKS * matches
+    left, right = (spans[first][0], spans[first + matches - 1][1]) if matches else (0, 0)
+    start = min(max(0, min((left + right - size) // 2, len(text) - size)), left)
+    stop = min(len(text), start + size)
+    if start:
+        space = text.find(" ", start, min(start + 40, left))
+        start = space + 1 if space >= 0 else start
+    if stop < len(text):
+        space = text.rfind(" ", max(right, stop - 40), stop)
+        stop = space if space > start else stop
+    return start, stop
 
 
 class Options(NamedTuple):

@@ -21,11 +21,10 @@ from wakebook.base.errors import ModelError
 from wakebook.models.embedder import Embedder
 from wakebook.store import vectors
 from wakebook.store.database import Row, Store
-from wakebook.store.hits import Found, Hit, Options, Passage, Passages, references
+from wakebook.store.hits import Found, Hit, Marker, Options, Passage, Passages, references
 from wakebook.store.postings import Postings
 from wakebook.store.question import Allowed, Question, allowed_rows, ask, newest
 from wakebook.store.rank import Ranking, Scored, boosts
-from wakebook.store.snippet import Marker
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query

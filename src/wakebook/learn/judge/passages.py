@@ -13,12 +13,59 @@ import binascii
 import re
 import unicodedata
 from bisect import bisect_right
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
-from wakebook.learn.judge.cues import cues
-from wakebook.learn.select.phrases import lazy
+from wakebook.learn.select.phrases import Phrases, lazy
+
+# --- cues: the signs of an injection, as data in signs.json ---------------------------------
+# A cue has points, and two points close together are enough. An address to a machine is worth two
+# in what another person wrote (a quote, a fence, a pasted page) and little in a user's own words. A
+# cue that forges a role or an end of the data also spoils what follows it.
+
+_FLAGS = re.IGNORECASE | re.MULTILINE
+_signs = Phrases(Path(__file__).with_name("signs.json"))
+
+
+class Cue(NamedTuple):
+    name: str
+    hints: tuple[str, ...]  # one of them is in every text that the pattern fits, in lower case
+    found: re.Pattern[str]
+    points: tuple[int, int, int]  # in what the speaker says, seems to paste, and quotes
+    spreads: bool = False
+
+
+class Harm(NamedTuple):
+    reason: str
+    found: re.Pattern[str]
+    always: bool  # or only if the user did not say it
+
+
+@cache
+def cues() -> tuple[Cue, ...]:
+    return tuple(
+        Cue(
+            one["name"],
+            tuple(_signs.text([one["hints"]]).split("|")),
+            _any(one["texts"]),
+            one["points"],
+            one.get("spreads", False),
+        )
+        for one in (*_signs.raw["ENGLISH"], *_signs.raw["ABROAD"])
+    )
+
+
+@cache
+def harms() -> tuple[Harm, ...]:
+    found = _signs.raw["HARMS"]
+    return tuple(Harm(one["reason"], _any(one["texts"]), one["always"]) for one in found)
+
+
+def _any(texts: list[list[str]]) -> re.Pattern[str]:
+    return lazy("|".join(map(_signs.text, texts)), _FLAGS)
+
 
 REACH = 400  # characters within which cues add up
 ENOUGH = 2

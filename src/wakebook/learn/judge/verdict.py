@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
-from wakebook.learn.judge.cues import cues, harms
 from wakebook.learn.judge.grounds import (
     PERSON,
     Ground,
@@ -21,7 +20,7 @@ from wakebook.learn.judge.grounds import (
     telling,
     tongue,
 )
-from wakebook.learn.judge.passages import Parted, normal, parted
+from wakebook.learn.judge.passages import Parted, cues, harms, normal, parted
 from wakebook.learn.judge.worth import generic, meta
 from wakebook.learn.select.phrases import lazy
 from wakebook.learn.select.wording import names_in as names
@@ -256,8 +255,8 @@ def _counts(grounds: Sequence[Ground], values: frozenset[float]) -> bool:
 
 
 # --- harm ----------------------------------------------------------------------------------
-# An entry is read by agents later on, and may be obeyed. Some must not be kept no matter who said them.
-# Others are harmful unless the user said them: a user may well want raw errors hidden from
+# An entry is read by agents later on, and may be obeyed. Some must not be kept no matter who said
+# them. Others are harmful unless the user said them: a user may well want raw errors hidden from
 # the users of a product, or all invoices sent to an address.
 
 OVERRIDES = "it overrides instructions"

@@ -277,7 +277,7 @@ def _same(one: Fired) -> tuple[str, ...]:
 
 
 def claim(home: Home, wanted: Callable[[Fired], bool], now: datetime, hours: int) -> list[Fired]:
-    """What this turn may tell: no other turn will, for a minute. Nothing if the home is read-only."""
+    """What this turn may tell: no other turn will, for a minute. Nothing if that fails."""
     if not any(wanted(one) and _free(one, now) for one in waiting_in(home, now, hours)):
         return []
     try:
