@@ -1,4 +1,4 @@
-# make demo   set up, then three weeks of somebody's work, remembered (offline)
+# make demo   set up, then three weeks of work, remembered (offline)
 # make demo-model   the same conversations read by a scripted model, with what it costs (offline)
 # make test   set up, then every test
 # make test-long   the same with many new examples of every property
