@@ -26,8 +26,8 @@ def made(root: Path) -> Memory:
     root.parent.mkdir(parents=True, exist_ok=True)
     for path, mode, data in pattern():
         if data is None:
-            (root / path).mkdir()
-        else:
+            (root / path).mkdir(exist_ok=True)
+        elif not (root / path).exists():
             (root / path).write_bytes(data)
         (root / path).chmod(mode)
     return Memory(root)

@@ -82,7 +82,7 @@ def test_writing_the_notes_by_hand(home: Path) -> None:
     done = run_json("notes", "--full")
     assert done["updated"]["written"] == ["knowledge/projects/auth/notes.md"]
     assert done["broken_links"] == []
-    assert "wakebook notes review" in run("notes", "--help")
+    assert "wakebook notes review" in " ".join(run("notes", "--help").split())
 
 
 def test_a_broken_note_is_told_of_everywhere_and_heals(home: Path) -> None:

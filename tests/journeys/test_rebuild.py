@@ -36,7 +36,7 @@ def test_build_compare_merge(home: Memory, tmp_path: Path) -> None:
     assert "0 added, 0 lost, 1 changed" in told
     assert "The [billing] service belongs to a colleague, Petra" in told
     assert "100% answered now, 100% by the rebuild, of 1 (an expected text occurs" in told
-    assert "cost: nothing" in told and "wakebook rebuild --merge better" in told
+    assert "cost: nothing" in told and "wakebook rebuild merge better" in told
     assert "better" in run("rebuild", "--list") and "complete" in run("rebuild", "--list")
     assert "is complete" in run("rebuild", "--branch", "better")
     told = run("rebuild", "--merge", "better")

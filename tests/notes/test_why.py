@@ -132,7 +132,7 @@ def test_a_line_of_a_persons_leads_to_its_commit(memory: Memory) -> None:
     assert found.block == ""
     assert found.commit.startswith("20")
     assert found.commit.endswith("memory: my own summary")
-    assert "somebody" in found.note
+    assert "a person" in found.note
     assert "frontmatter" in at(memory, name, "project: auth").note
     assert "marker" in at(memory, name, "wakebook:begin").note
     assert "marker" in at(memory, name, "wakebook:sum").note
@@ -145,7 +145,7 @@ def test_without_git_a_line_of_a_persons_is_still_theirs(plain: Memory) -> None:
     path.write_text(path.read_text() + "\nmine\n")
     found = at(plain, "knowledge/projects/auth/notes.md", "mine")
     assert (found.commit, found.entries) == ("", ())
-    assert "somebody" in found.note
+    assert "a person" in found.note
     assert "title" in at(plain, "knowledge/projects/auth/notes.md", "# Auth").note
 
 

@@ -311,7 +311,7 @@ class Schedule(Section):
     briefing: str = opt("0 3 * * *", "write the briefing into MEMORY.md")
     daily: str = opt("0 23 * * *", "condense the day's journal; reflect on observations")
     weekly: str = opt("30 23 * * 0", "roll the week up into MEMORY.md")
-    monthly: str = opt("0 4 1 * *", "distil the notes; move what has decayed to archive/")
+    monthly: str = opt("0 4 1 * *", "condense the notes; move what has decayed to archive/")
     topics: str = opt("*/5 * * * *", "fire the topics whose cron trigger is due")
     prune: str = opt("0 0 * * 0", "keep MEMORY.md below its cap; put old branches away")
     tags: str = opt("59 23 * * *", "tag the day, and on Sundays the week")

@@ -126,11 +126,11 @@ class Out:
         """A line for each item, or for each "key: value" of a mapping."""
         if isinstance(items, Mapping):
             items = [f"{key}: {value}" for key, value in items.items()]
-        for item in items:
+        for item in () if self.as_json else items:
             self.say(f"{before}{esc(item)}")
 
     def facts(self, rows: Iterable[tuple[str, str]]) -> None:
-        for name, value in rows:
+        for name, value in () if self.as_json else rows:
             self.say(f"[dim]{name:13}[/dim] {esc(value)}")
 
     def table(
@@ -146,6 +146,8 @@ class Out:
 
         `empty`: said where there are no rows. Without `wrap` only the last column wraps.
         """
+        if self.as_json:
+            return
         from rich.table import Table
 
         if not rows:
@@ -249,16 +251,20 @@ class Out:
 
 def esc(text: object) -> str:
     """Text from elsewhere, whose [brackets] are no markup."""
+    plain = str(text)
+    if "[" not in plain and not plain.endswith("\\"):
+        return plain  # without the import: JSON needs none of this
     from rich.markup import escape
 
-    return escape(str(text))
+    return escape(plain)
 
 
 def many(count: int, noun: str) -> str:
     """3 entries, 1 entry."""
     if count == 1:
         return f"1 {noun}"
-    return f"{count:,} {noun[:-1]}ies" if noun.endswith("y") else f"{count:,} {noun}s"
+    ies = noun.endswith("y") and noun[-2] not in "aeou"
+    return f"{count:,} {noun[:-1]}ies" if ies else f"{count:,} {noun}s"
 
 
 def emit_line(value: Any) -> None:

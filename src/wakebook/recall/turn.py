@@ -166,7 +166,7 @@ def _smaller(done: Context, budget: int, characters: int) -> int:
 
 
 def _slots(names: Sequence[str]) -> frozenset[str]:
-    from wakebook.recall.slot import SLOTS
+    from wakebook.base.config import SLOTS
 
     for name in names:
         if name not in SLOTS:
