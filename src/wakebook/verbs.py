@@ -17,6 +17,8 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import asdict
 
+from wakebook.base import decode as decoding
+
 if TYPE_CHECKING:
     from wakebook.log.query import Query
 
@@ -229,7 +231,7 @@ ALL = (*VERBS.values(), *SESSIONS.values())
 
 def decode(body: bytes, type_: Any) -> Any:
     """A request. Raises msgspec.ValidationError or DecodeError with what is wrong, and where."""
-    return msgspec.json.decode(body.strip() or b"{}", type=type_)
+    return decoding.decode(body.strip() or b"{}", type_)
 
 
 def encode(value: Any) -> bytes:

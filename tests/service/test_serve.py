@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests import homes
 from tests.journeys.command import run, run_json
 from tests.service.serving import SECONDS, Answer, Service, serving, start
 from tests.story import Claude
@@ -66,7 +67,8 @@ def handoffs(memory: Memory) -> set[str]:
     return {one.session for one in fresh.log.entries(Query(types=("handoff",)))}
 
 
-def test_it_says_where_it_is_and_that_it_is_gone(memory: Memory) -> None:
+def test_it_says_where_it_is_and_that_it_is_gone(tmp_path_factory: pytest.TempPathFactory) -> None:
+    memory = homes.made(tmp_path_factory.mktemp("s") / "home")  # short enough for a socket
     written = memory.home.cache / "service.json"
     with serving(memory.home.root) as service:
         found = json.loads(written.read_text())
@@ -224,7 +226,10 @@ def test_no_home_and_a_wrong_config(memory: Memory, tmp_path: Path) -> None:
     run("serve", "--home", str(memory.home.root), code=5)
 
 
-def test_people_are_told_where_it_is_and_not_the_token(memory: Memory) -> None:
+def test_people_are_told_where_it_is_and_not_the_token(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    memory = homes.made(tmp_path_factory.mktemp("s") / "home")  # short enough for a socket
     process = subprocess.Popen(
         [sys.executable, "-m", "wakebook", "serve", "--port", "0", "--home", str(memory.home.root)],
         stdout=subprocess.PIPE,

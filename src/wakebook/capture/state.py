@@ -19,6 +19,7 @@ from typing import Any, Literal
 import msgspec
 
 from wakebook.base.config import Capture
+from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.capture.archive import Tail
@@ -204,7 +205,7 @@ def load(home: Home) -> State:
     except FileNotFoundError:
         return State()
     try:
-        state = msgspec.json.decode(data, type=State)
+        state = decode(data, State)
     except msgspec.DecodeError as error:
         raise WakebookError(
             f"{home.state}: cannot be read ({error}). It was not written by this version; "

@@ -26,6 +26,7 @@ import msgspec
 
 from wakebook.base import clock, text
 from wakebook.base.config import Config
+from wakebook.base.decode import decode
 from wakebook.base.errors import GitError, ModelError, TranscriptError, WakebookError
 from wakebook.base.home import TRACKED, Home
 from wakebook.capture import archive, clean, state
@@ -335,7 +336,7 @@ class History:
         if self.repository is None or self.home in _under_way:
             return None
         try:
-            found = msgspec.json.decode(self._unfinished.read_bytes(), type=Unfinished)
+            found = decode(self._unfinished.read_bytes(), Unfinished)
         except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
             return None
         body, files = f"{REWRITE}: {found.name}", found.files(self.home)

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from wakebook.base.config import Config
+from wakebook.base.decode import decode
 from wakebook.base.errors import GitError
 from wakebook.base.home import Home
 from wakebook.history.repository import POINTERS, Repository, run
@@ -47,7 +48,7 @@ class Pushed(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def load(home: Home) -> Pushed:
     try:
-        return msgspec.json.decode(_file(home).read_bytes(), type=Pushed)
+        return decode(_file(home).read_bytes(), Pushed)
     except (OSError, msgspec.MsgspecError):
         return Pushed()
 

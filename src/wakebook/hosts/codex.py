@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from wakebook.base import clock
+from wakebook.base.decode import convert
 from wakebook.base.errors import WakebookError
 from wakebook.hosts import claude_code, toml
 from wakebook.hosts.plan import Change, Plan, Where, amiss, behind, read, sessions_in, version
@@ -175,7 +176,7 @@ def _load(path: Path, data: bytes | None) -> dict[str, Any]:
         return {}
     try:
         found: dict[str, Any] = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once)
-        msgspec.convert(found, _File)
+        convert(found, _File)
     except (ValueError, msgspec.ValidationError) as error:
         raise WakebookError(
             f"{path} cannot be understood ({error}). Nothing was changed. "

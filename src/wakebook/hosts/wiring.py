@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from wakebook.base.decode import decode
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import PREFIX, Home
 from wakebook.hosts import host, toml
@@ -86,7 +87,7 @@ def wired(memory: Memory, name: str) -> Wired | None:
     """What was done for a host; None if nothing was."""
     path = where(memory, name).folder / LIST
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Wired)
+        return decode(path.read_bytes(), Wired)
     except FileNotFoundError:
         return None
     except msgspec.MsgspecError as error:

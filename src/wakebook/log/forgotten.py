@@ -15,6 +15,7 @@ from datetime import datetime
 import msgspec
 
 from wakebook.base import clock
+from wakebook.base.decode import decoder
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.log.entry import Entry
@@ -100,7 +101,7 @@ def load(home: Home) -> Forgotten:
         data = path.read_bytes()
     except FileNotFoundError:
         return Forgotten()
-    decode = msgspec.json.Decoder(Receipt).decode
+    decode = decoder(Receipt).decode
     ids: set[str] = set()
     found: dict[str, tuple[Receipt, ...]] = {}
     for number, line in enumerate(data.splitlines(), start=1):

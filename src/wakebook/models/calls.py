@@ -16,6 +16,7 @@ from threading import Lock
 import msgspec
 
 from wakebook.base import clock
+from wakebook.base.decode import decoder
 from wakebook.base.home import Home
 
 HURRIED = ("gate",)  # asked with little patience: that one fails says nothing about the others
@@ -119,7 +120,7 @@ def _ends_whole(path: Path) -> bool:
 
 
 def _decoded(data: bytes) -> Iterator[Call]:
-    decode = msgspec.json.Decoder(Call).decode
+    decode = decoder(Call).decode
     for line in data.splitlines():
         try:
             yield decode(line)

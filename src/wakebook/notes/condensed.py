@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from wakebook.base import markdown
+from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.history.past import CLASH, Put, Versions
@@ -48,7 +49,7 @@ def load(home: Home) -> dict[str, Condensed]:
     """By block: path#name."""
     path = home.root / NAME
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Condensed])
+        return decode(path.read_bytes(), dict[str, Condensed])
     except FileNotFoundError:
         return {}
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -170,10 +171,9 @@ def _record_back(file: Versions, gone: Collection[str]) -> Put:
 
     What was forgotten since does not come back.
     """
-    decoder = msgspec.json.Decoder(dict[str, Condensed])
     try:
         current, made, earlier = (
-            without(decoder.decode(data or b"{}"), gone)
+            without(decode(data or b"{}", dict[str, Condensed]), gone)
             for data in (file.now, file.then, file.before)
         )
     except msgspec.MsgspecError:

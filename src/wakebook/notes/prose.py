@@ -20,6 +20,7 @@ from wakebook.base import text as tokens
 from wakebook.base import words
 from wakebook.base.cache import PROSE
 from wakebook.base.config import Briefing
+from wakebook.base.decode import decode
 from wakebook.base.errors import ModelError
 from wakebook.base.home import Home
 from wakebook.capture.transcript import one_line
@@ -59,7 +60,7 @@ class Prose(msgspec.Struct, frozen=True, kw_only=True):
 
 def load(home: Home) -> Prose:
     try:
-        return msgspec.json.decode((home.root / PROSE).read_bytes(), type=Prose)
+        return decode((home.root / PROSE).read_bytes(), Prose)
     except (OSError, msgspec.MsgspecError):
         return Prose()
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from wakebook.base import markdown
+from wakebook.base.decode import decode
 from wakebook.base.errors import NotFound
 from wakebook.base.home import Home
 from wakebook.capture import clean
@@ -134,7 +135,7 @@ def _base(
     fresh: list[NoteLine],
 ) -> list[NoteLine] | None:
     """What Wakebook had written: as it would now, as it noted it down, or as git has it."""
-    noted = msgspec.json.decode(book.catalogue.block(key) or "[]", type=list[NoteLine])
+    noted = decode(book.catalogue.block(key) or "[]", list[NoteLine])
     for lines in (fresh, noted):
         if markdown.sum_of([line.text for line in lines]) == block.sum:
             return lines

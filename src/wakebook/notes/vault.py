@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from wakebook.base import markdown
+from wakebook.base.decode import convert
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import PREFIX, Home
 from wakebook.notes import obsidian
@@ -351,7 +352,7 @@ def load(root: Path, paths: Iterable[str]) -> tuple[VaultRecord, VaultRecord | N
     raw: object = None
     try:
         raw = msgspec.json.decode(file.read_bytes())
-        stored = msgspec.convert(raw, VaultRecord)
+        stored = convert(raw, VaultRecord)
     except FileNotFoundError:
         return _recovered(root, paths), VaultRecord()
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

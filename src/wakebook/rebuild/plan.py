@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from wakebook.base import clock, markdown
+from wakebook.base.decode import decode
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import state as states
@@ -109,9 +110,9 @@ def wanted(found: Sequence[Listed], since: datetime | None) -> list[Listed]:
     return chosen
 
 
-def decode(data: bytes, where: str) -> Done:
+def decode_done(data: bytes, where: str) -> Done:
     try:
-        done = msgspec.json.decode(data, type=Done)
+        done = decode(data, Done)
     except msgspec.MsgspecError as error:
         raise WakebookError(f"{where}: not written by a rebuild ({error}).") from error
     if done.plan.version > VERSION:
@@ -149,8 +150,8 @@ class Journal:
         lines = whole.splitlines()
         try:
             if lines:
-                self.plan = msgspec.json.decode(lines[0], type=Plan)
-                self.steps = [msgspec.json.decode(line, type=Step) for line in lines[1:]]
+                self.plan = decode(lines[0], Plan)
+                self.steps = [decode(line, Step) for line in lines[1:]]
         except msgspec.MsgspecError as error:
             raise WakebookError(
                 f"{self._path}: not written by this version ({error}). `wakebook rebuild drop "

@@ -65,7 +65,7 @@ class Site:
         """What was built, if it is complete: that is when it is committed."""
         commit = self.commit()
         data = self.repository.show(commit, plans.FILE) if commit else None
-        return plans.decode(data, f"{self.branch}:{plans.FILE}") if data else None
+        return plans.decode_done(data, f"{self.branch}:{plans.FILE}") if data else None
 
     def required(self) -> Done:
         """What was built, with its work tree in place. Raises NotFound."""

@@ -25,6 +25,7 @@ import msgspec
 from msgspec.structs import replace
 
 from wakebook.base import clock
+from wakebook.base.decode import decode
 from wakebook.base.errors import ConfigError, WakebookError
 from wakebook.base.home import Home
 from wakebook.service.call import FILE, call
@@ -179,7 +180,7 @@ def look(home: Home, seconds: float = SECONDS) -> Running:
     path = home.root / FILE
     none = Running(pid=0, port=0, socket="", state="off")
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Running)
+        found = decode(path.read_bytes(), Running)
     except FileNotFoundError:
         return none
     except (OSError, msgspec.MsgspecError) as error:

@@ -12,6 +12,7 @@ import json
 from typing import Any
 
 from wakebook.base import errors
+from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
 from wakebook.log.query import Query
 from wakebook.memory import Memory
@@ -73,7 +74,7 @@ class Served(Memory):
         if answer[0] >= 300:
             return _refused(answer[1])
         try:
-            return msgspec.json.decode(answer[1], type=verb.answer_type())
+            return decode(answer[1], verb.answer_type())
         except msgspec.MsgspecError:  # a service of another version
             return None
 

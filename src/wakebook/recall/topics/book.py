@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from wakebook.base import clock
+from wakebook.base.decode import decode
 from wakebook.base.errors import Locked, NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.base.text import printable, whole
@@ -247,7 +248,7 @@ def waiting_in(home: Home, now: datetime, hours: int) -> list[Fired]:
     """All that wait, oldest first. What has waited too long is left out."""
     path = home.root / WAITING
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=list[Fired])
+        found = decode(path.read_bytes(), list[Fired])
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -14,6 +14,7 @@ from itertools import pairwise
 import msgspec
 
 from wakebook.base import clock
+from wakebook.base.decode import convert, decode
 from wakebook.base.errors import NotFound
 from wakebook.base.home import Home
 from wakebook.base.text import printable
@@ -71,7 +72,7 @@ def decisions(home: Home, topic: str = "", last: int = SHOWN) -> list[Decision]:
     found: list[Decision] = []
     for record in home.traces(EVENT, last):
         try:
-            decision = msgspec.convert(
+            decision = convert(
                 {key: value for key, value in record.items() if key != "event"}, Decision
             )
         except msgspec.ValidationError:
@@ -90,7 +91,7 @@ def feedback(home: Home) -> list[Feedback]:
     last: dict[str, Feedback] = {}
     for line in lines:
         try:
-            one = msgspec.json.decode(line, type=Feedback)
+            one = decode(line, Feedback)
         except msgspec.DecodeError:
             continue
         last[one.decision.id] = one
