@@ -191,3 +191,31 @@ def test_every_word_outside_of_blocks_is_in_some_chunk(lines: list[str]) -> None
     for item in found:
         assert 1 <= item.line <= item.last_line <= count
         assert item.text.strip()
+
+
+def test_which_words_of_a_chunk_count_how_much() -> None:
+    item = Chunk(
+        text="zebra zebra stripe",
+        category="memory",
+        name="entry0000001",
+        title="animals",
+        detail="zebra hoof",
+        subject="old-zoo",
+        speaker="Mira",
+        at=1_780_000_000,
+    )
+    counted, length, language = chunk.uses(item)
+    assert language == "english"
+    assert counted == {
+        "zebra": 2.5,  # twice in the text, once in the detail
+        "stripe": 1.0,
+        "hoof": 0.5,
+        "anim": 0.5,  # the title
+        "old": 1.5,  # the subject
+        "zoo": 1.5,
+        "mira": 1.0,  # who said it, and when
+        "28": 1.0,
+        "may": 1.0,
+        "2026": 1.0,
+    }
+    assert length == 9  # the detail and the title make a chunk no longer

@@ -197,6 +197,17 @@ def test_odd_lengths_are_bounded() -> None:
     assert search(db, [sought()], holding(2, 2000), 10) == {}
 
 
+def test_an_occurrence_may_count_half() -> None:
+    db = fresh()
+    uses = [0.5, 1.0, 1.5, 4.0]
+    packed = {number: postings.pack({"a": use}, 10)["a"] for number, use in enumerate(uses, 1)}
+    postings.add(db, {"a": packed})
+    found = search(db, [sought("a")], holding(4, 40), 10)
+    rarity = math.log(1 + 0.5 / 4.5)
+    for number, use in enumerate(uses, 1):
+        assert found[number] == pytest.approx(rarity * use * (K1 + 1) / (use + K1), rel=1e-5)
+
+
 def test_equal_scores_are_cut_at_the_oldest() -> None:
     db = fresh()
     size = put(db, {number: ["a", "b"] for number in range(1, 2000)})
