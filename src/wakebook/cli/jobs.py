@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wakebook.cli.shared import Out, command, emit_line, esc, group, many
+from wakebook.cli.shared import Out, command, emit_line, esc, group
 
 if TYPE_CHECKING:
     from wakebook.learn.catch_up import Sweep
@@ -102,7 +102,8 @@ def _ago(passed: timedelta) -> str:
         return "in the future (the clock was set back)"
     for length, noun in ((1440, "day"), (60, "hour"), (1, "minute")):
         if minutes >= length:
-            return f"{many(minutes // length, noun)} ago"
+            count = minutes // length
+            return f"{count} {noun}{'s' if count > 1 else ''} ago"
     return "just now"
 
 

@@ -179,11 +179,7 @@ def _short(ref: str) -> str:
 @by
 @since
 def costs(memory: Memory, out: Out, by: str | None, since: datetime | None) -> bool:
-    """What the models have cost: calls, tokens and dollars. See `wakebook status --costs`.
-
-    Every call is written down in <home>/costs/ with its tokens and its price, which comes from a
-    table with a date; prices.toml in the home changes or adds to it.
-    """
+    """The old name of `wakebook status --costs`: calls, tokens and dollars, as prices.toml says."""
     return _costs(memory, out, by, since)
 
 
