@@ -17,6 +17,7 @@ from wakebook.store.database import Store
 
 SUFFIXES = (".md", ".txt")
 FOLDERS = ("knowledge", "topics", "archive", "raw/conversations")
+SECONDS = 30  # that ripgrep may take
 TAIL = 256  # bytes before the place where the log was left, to see that it is the same log
 
 Stat = tuple[int, int]  # time and size of a file
@@ -97,17 +98,15 @@ def _readable(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-# -----------------------------------------------------------------------------
-# Scan: which files hold a word of a question, found without an index.
-#
-# ripgrep looks if it is there; otherwise every file is read. It is slow and knows no meaning,
-# which is why a result that comes this way says so.
-
-SECONDS = 30
+# --- without an index --------------------------------------------------------------------
 
 
 def holding(root: Path, text: str) -> tuple[str, set[str]]:
-    """What looked, and the files (relative to the home) with one of the words in them."""
+    """What looked, and the files (relative to the home) with one of the words in them.
+
+    ripgrep looks if it is there; otherwise every file is read. It is slow and knows no meaning,
+    which is why a result that comes this way says so.
+    """
     wanted = sorted({_stem(word.word) for word in words.asked(text, ()) if not word.common})
     folders = [folder for folder in FOLDERS if (root / folder).is_dir()]
     if not wanted or not folders:
@@ -129,18 +128,7 @@ def _stem(word: str) -> str:
 
 def _ripgrep(tool: str, root: Path, folders: list[str], wanted: list[str]) -> set[str] | None:
     patterns = [part for word in wanted for part in ("-e", word)]
-    command = [
-        tool,
-        "-l",
-        "-i",
-        "-F",
-        "-0",
-        "--no-ignore",
-        "--no-config",
-        *patterns,
-        "--",
-        *folders,
-    ]
+    command = [tool, *"-l -i -F -0 --no-ignore --no-config".split(), *patterns, "--", *folders]
     try:
         done = subprocess.run(command, cwd=root, capture_output=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from wakebook.base import clock
 from wakebook.base.config import Config, expand
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from wakebook.log.query import Query
     from wakebook.store.search import Searcher
     from wakebook.store.sync import Progress, Sync, Synced
+
+T = TypeVar("T")
 
 SEARCH_SECONDS = 1.0  # a search waits this long for another process that writes ...
 SYNC_SECONDS = 60.0  # ... and a sync this long
@@ -105,10 +107,7 @@ class Index:
         return [*own, *self._mounted()]
 
     def _mounted(self) -> Sequence[Path]:
-        if not self._config.mounts.homes:
-            return ()
-
-        return notes(self._home, self._config)
+        return notes(self._home, self._config) if self._config.mounts.homes else ()
 
     @contextmanager
     def _mended(self) -> Iterator[None]:
@@ -159,8 +158,7 @@ class Index:
         broken, self.store.set_aside = self.store.set_aside, None
         if broken is None:
             return []
-        with suppress(OSError):
-            self._home.trace("failure", where="index", error=f"broken; kept as {broken.name}")
+        self._failed("index", f"broken; kept as {broken.name}")
         return [f"The index was broken; it is kept as {broken.name}, and a new one was made."]
 
     def behind(self) -> int:
@@ -174,77 +172,60 @@ class Index:
     # --- search ----------------------------------------------------------------------
 
     def search(
+        self, query: Query, now: datetime, options: Options, progress: Progress | None = None
+    ) -> Found:
+        """What fits best. Whatever is wrong with the index, this answers."""
+        found = self._answer(query, now, lambda one: one.search(query, options), progress)
+        if found.problem:
+            self._failed("embedding", found.problem)
+        return found
+
+    def passages(self, query: Query, now: datetime, most: int) -> Passages:
+        """What may matter, with whole texts."""
+        return self._answer(query, now, lambda one: one.passages(query, most))
+
+    def _answer(
         self,
         query: Query,
         now: datetime,
-        options: Options,
+        ask: Callable[[Searcher], T],
         progress: Progress | None = None,
-    ) -> Found:
+    ) -> T:
         try:
             try:
-                return self._search(query, now, options, progress)
+                return self._indexed(now, ask, progress)
             except _Broken:  # set aside by now: the second time it is made anew
-                return self._search(query, now, options, progress)
+                return self._indexed(now, ask, progress)
         except (IndexUnavailable, OSError) as error:
-            with suppress(OSError):
-                self._home.trace("failure", where="index", error=str(error))
-            return self._scan(query, now, options, str(error))
-
-    def _search(
-        self, query: Query, now: datetime, options: Options, progress: Progress | None
-    ) -> Found:
-        with self._lock, self._mended():
-            notes = self._look(progress)
-            notes += self.told()
-            with self.store.reading():
-                found = self._searcher(self.store, self.embedder, now).search(query, options)
-            if found.problem:
-                with suppress(OSError):
-                    self._home.trace("failure", where="embedding", error=found.problem)
-        return replace(found, notes=(*notes, *found.notes)) if notes else found
-
-    def passages(self, query: Query, now: datetime, most: int) -> Passages:
-        """What may matter, with whole texts. Whatever is wrong with the index, this answers."""
-        try:
-            try:
-                return self._passages(query, now, most)
-            except _Broken:
-                return self._passages(query, now, most)
-        except (IndexUnavailable, OSError) as error:
-            with suppress(OSError):
-                self._home.trace("failure", where="index", error=str(error))
+            self._failed("index", str(error))
             with self._scanned(query) as (store, tool):
-                found = self._searcher(store, None, now).passages(query, most)
-            note = f"Found by reading the files ({tool}), by words alone: {error}"
-            return found._replace(notes=(note, *found.notes))
+                note = f"Found by reading the files ({tool}), by words alone: {error}"
+                return ask(self._searcher(store, None, now, [note]))
 
-    def _passages(self, query: Query, now: datetime, most: int) -> Passages:
+    def _indexed(self, now: datetime, ask: Callable[[Searcher], T], progress: Progress | None) -> T:
         with self._lock, self._mended():
-            notes = self._look(None)
-            notes += self.told()
+            notes = [*self._look(progress), *self.told()]
             with self.store.reading():
-                found = self._searcher(self.store, self.embedder, now).passages(query, most)
-        return found._replace(notes=(*notes, *found.notes))
+                return ask(self._searcher(self.store, self.embedder, now, notes))
 
-    def _searcher(self, store: Store, embedder: Embedder | None, now: datetime) -> Searcher:
+    def _searcher(
+        self, store: Store, embedder: Embedder | None, now: datetime, notes: list[str]
+    ) -> Searcher:
         from wakebook.store.search import Searcher
 
         names = store.get("subjects", {})
-        return Searcher(store, self._config.search, embedder, names, now)
+        return Searcher(store, self._config.search, embedder, names, now, notes)
 
-    def _scan(self, query: Query, now: datetime, options: Options, error: str) -> Found:
-        with self._scanned(query) as (store, tool):
-            found = self._searcher(store, None, now).search(query, options)
-        note = f"Found by reading the files ({tool}), by words alone: {error}"
-        return replace(found, notes=(note, *found.notes))
+    def _failed(self, where: str, error: str) -> None:
+        with suppress(OSError):
+            self._home.trace("failure", where=where, error=error)
 
     @contextmanager
     def _scanned(self, query: Query) -> Iterator[tuple[Store, str]]:
         """Without an index: the files that hold a word of the question, to be found by words."""
-        from wakebook.store import changes as scan
         from wakebook.store.sync import Sync
 
-        tool, paths = scan.holding(self._home.root, query.text)
+        tool, paths = changes.holding(self._home.root, query.text)
         store = Store(Path(":memory:"))
         extra, mounted = self._elsewhere(), self._mounted()
         try:
@@ -257,7 +238,6 @@ class Index:
 
     def status(self) -> IndexStatus:
         """Never fails: what is wrong stands in its `problems`."""
-
         with self._lock:
             return health(self)
 
@@ -266,8 +246,7 @@ class _Broken(IndexUnavailable):
     """The database was broken and is set aside."""
 
 
-# -----------------------------------------------------------------------------
-# Health: how the index is doing, for `wakebook index --status` and `wakebook status`.
+# --- health ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,8 +316,7 @@ def _size(path: Path) -> int:
     return sum(name.stat().st_size for name in names if name.exists())
 
 
-# -----------------------------------------------------------------------------
-# Mounts: other homes whose notes can be found and read from here, and are never written.
+# --- mounts: other homes whose notes can be found here, and are never written ------------
 #
 # What they know about projects, people and things is taken whole, generated lines included. Their
 # log, journal, MEMORY.md and identity stay their own.

@@ -95,8 +95,7 @@ def _named_subjects(asked: list[str], subjects: Mapping[str, str]) -> frozenset[
     )
 
 
-# -----------------------------------------------------------------------------
-# Dates that a question names: "in May 2023", "on 3 June", "last week", "two days ago".
+# --- dates that a question names: "in May 2023", "on 3 June", "last week", "two days ago" ----
 
 _MONTHS = (
     "january february march april may june july august september october november december".split()
@@ -110,16 +109,7 @@ _MONTH = "(" + "|".join((*_MONTHS, *(name[:3] for name in _MONTHS), "sept")) + "
 _COUNT = r"(\d{1,3}|a couple of|a few|couple of|few|" + "|".join(_NUMBERS) + ")"
 _DAY = timedelta(days=1)
 _EPOCH = date(1970, 1, 1)
-_HINTS = (
-    "ago",
-    "last",
-    "past",
-    "previous",
-    "this",
-    "yesterday",
-    "today",
-    *(m[:3] for m in _MONTHS),
-)
+_HINTS = (*"ago last past previous this yesterday today".split(), *(m[:3] for m in _MONTHS))
 
 Span = tuple[date, date]
 
@@ -175,13 +165,15 @@ def _iso(match: re.Match[str], today: date) -> Span:
 
 
 def _day_month(match: re.Match[str], today: date) -> Span:
-    day, month = int(match[1]), _month(match[2])
-    return _one(int(match[3]) if match[3] else _year(today, month, day), month, day)
+    return _named_day(int(match[1]), _month(match[2]), match[3], today)
 
 
 def _month_day(match: re.Match[str], today: date) -> Span:
-    month, day = _month(match[1]), int(match[2])
-    return _one(int(match[3]) if match[3] else _year(today, month, day), month, day)
+    return _named_day(int(match[2]), _month(match[1]), match[3], today)
+
+
+def _named_day(day: int, month: int, year: str | None, today: date) -> Span:
+    return _one(int(year) if year else _year(today, month, day), month, day)
 
 
 def _month_year(match: re.Match[str], today: date) -> Span:
@@ -247,8 +239,7 @@ _RULES: tuple[tuple[str, Callable[[re.Match[str], date], Span | None]], ...] = (
 )
 
 
-# -----------------------------------------------------------------------------
-# Scope: which chunks a question may see at all. Every way of reading the index asks here.
+# --- scope: which chunks a question may see at all ---------------------------------------
 
 
 class Allowed:
@@ -277,23 +268,18 @@ def where(query: Query, aliases: Mapping[str, str]) -> tuple[str, list[Any]]:
     """The query's filters as a condition on `chunk`, and its values."""
     parts: list[str] = [] if query.shows_replaced else ["replaced_by = ''"]
     values: list[Any] = []
-
-    def among(column: str, wanted: Iterable[Any]) -> None:
-        items = list(wanted)
-        parts.append(f"{column} IN ({','.join('?' * len(items))})")
-        values.extend(items)
-
-    if query.types:
-        among("type", query.types)
-    if query.kinds:
-        among("kind", query.kinds)
-    if query.categories:
-        among("category", query.categories)
-    if query.subjects:
-        names = {aliases.get(name, name) for name in query.subjects}
-        among("subject", names | {old for old, new in aliases.items() if new in names})
-    if query.status:
-        among("status", [query.status])
+    names = {aliases.get(name, name) for name in query.subjects}
+    names |= {old for old, new in aliases.items() if new in names}
+    for column, wanted in (
+        ("type", query.types),
+        ("kind", query.kinds),
+        ("category", query.categories),
+        ("subject", names),
+        ("status", [query.status] if query.status else ()),
+    ):
+        if wanted:
+            parts.append(f"{column} IN ({','.join('?' * len(wanted))})")
+            values += wanted
     if query.session:
         parts.append("session IN (SELECT id FROM session WHERE substr(name, 1, ?) = ?)")
         values += [len(query.session), query.session]

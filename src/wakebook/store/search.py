@@ -51,13 +51,14 @@ class Searcher:
         embedder: Embedder | None,
         subjects: Mapping[str, str],
         now: datetime,
+        notes: Sequence[str] = (),
     ) -> None:
         self.store = store
         self.settings = settings
         self.embedder = embedder
         self.subjects = subjects  # slugs and aliases -> slugs
         self.now = now
-        self.notes: list[str] = []
+        self.notes = [*notes]  # what a reader should know
         self.steps: dict[str, float] = {}
         self._used = ""
         self._problem = ""
@@ -162,6 +163,7 @@ class Searcher:
         self._step("filters")
         return Found(
             hits=tuple(hits.made(item, 1.0, "within the filters") for item in found),
+            notes=tuple(self.notes),
             candidates=len(found),
             steps=self.steps,
         )
