@@ -274,11 +274,12 @@ def _pruned(out: Out, report: PruneReport) -> None:
 @command()
 @click.option("--http", is_flag=True, help="Say where the service offers the same over HTTP.")
 def mcp(memory: Memory, out: Out, http: bool) -> bool:
-    """An MCP server on standard input and output: for a client to start, not for people.
+    """An MCP server on standard input and output.
 
-    It offers the tools memory_search, memory_get, remember, forget and context; MEMORY.md,
-    entries and conversations as resources; and the prompts wake and handoff. The service offers
-    the same over HTTP. `wakebook init --host` sets up hooks as well, so that agents need not ask.
+    For a client to start, not for people. It offers the tools memory_search, memory_get,
+    remember, forget and context; MEMORY.md, entries and conversations as resources; and the
+    prompts wake and handoff. The service offers the same over HTTP. `wakebook init --host` sets
+    up hooks as well, so that agents need not ask.
 
     claude mcp add wakebook --scope user -- wakebook mcp
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @group(alone=True)
 def jobs(memory: Memory, out: Out) -> None:
-    """The jobs: when they run, how the last run went, and when they run next.
+    """The jobs, how their last run went, and when they run next.
 
     Change when in [schedule] of config.toml, with a cron expression and your time zone; an
     empty expression switches a job off:

@@ -182,11 +182,11 @@ def delete(memory: Memory, out: Out, name: str) -> None:
 @click.option("--full", is_flag=True, help="Write all notes anew, from nothing but the log.")
 @click.option("--check", is_flag=True, help="Only look for links that lead nowhere.")
 def notes(memory: Memory, out: Out, full: bool, check: bool) -> bool:
-    """Bring the notes below knowledge/ up to date with the log.
+    """Bring the notes up to date with the log.
 
-    `catch-up` and the jobs do it by themselves. Only the text between the markers of a note is
-    written; everything outside is yours. A block that you have edited waits for
-    `wakebook notes review`. Ask `wakebook show FILE:LINE` where a line comes from.
+    `catch-up` and the jobs do it by themselves. Below knowledge/, only the text between the
+    markers of a note is written; everything outside is yours. A block that you have edited waits
+    for `wakebook notes review`. Ask `wakebook show FILE:LINE` where a line comes from.
 
     wakebook notes --check         look for links that lead nowhere
     """

@@ -25,10 +25,11 @@ SECONDS = 200.0  # a clean stop takes its time
 @group(alone=True)
 @click.option("--port", type=click.IntRange(0, 65_535), help="0: any free one.")
 def serve(memory: Memory, out: Out, port: int | None) -> None:
-    """The service: watch, jobs, HTTP and MCP in one process, until you press Ctrl-C.
+    """Run the service: watch, jobs, HTTP and MCP in one process.
 
-    With it, hooks and tools are answered by a process that is there already, conversations
-    are read as they happen, and jobs run when they are due. Everything works without it, too.
+    It runs until you press Ctrl-C. With it, hooks and tools are answered by a process that is
+    there already, conversations are read as they happen, and jobs run when they are due.
+    Everything works without it, too.
     With --json, one line for everything that happens. /openapi.json describes all paths.
 
     \b

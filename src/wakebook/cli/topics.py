@@ -23,9 +23,10 @@ touched = click.option(
 
 @group()
 def topics(memory: Memory, out: Out) -> None:
-    """Playbooks that come to the agent when a message calls for them: topics/*.md.
+    """Playbooks that come to the agent when a message calls for them.
 
     \b
+    They are files of the home, topics/*.md:
     wakebook topics new email-triage     a file to fill in
     wakebook topics check                is every file right?
     wakebook topics test "any news in my inbox?"
