@@ -63,3 +63,34 @@ def stem(word: str) -> str:
 def alike(one: frozenset[str], other: frozenset[str]) -> float:
     """How much of both is shared: 1 is the same terms, 0 is none."""
     return len(one & other) / len(one | other) if one and other else 0.0
+
+
+# --- proper names ------------------------------------------------------------------------------
+
+_NAME = re.compile(r"(?<![\w'])[A-Z][a-zà-öø-ÿ]+(?:-[A-Z][a-zà-öø-ÿ]+)?(?!\w)")
+_COMMON = listed(
+    """The This That These Those There Then They And But Also Not Now Yes Yeah Okay Well Just What
+    When Where Which Who Why How Can Could Would Will Should Shall May Might Must Does Did Has Have
+    Had Are Was Were Our Your His Her Its Their For From With Without After Before Because Since
+    While Until About Over Under Into Please Thanks Thank Hello Good Great Nice Cool Perfect Right
+    Sure Fine Actually Maybe Perhaps Let Lets One Two Three All Any Some Each Every Only Still Here
+    Hmm Sorry Wait Next Last First Second It In On At By To Of Or As An If So No My We He She You Me
+    Do Is Be Go Ok Oh Ah Hi Hey Everything Nothing Something Anything Monday Tuesday Wednesday
+    Thursday Friday Saturday Sunday January February March April June July August September October
+    November December Indeed Otherwise However Instead Today Tomorrow Yesterday Once Both Neither
+    Always Never Todo Note Update Remember Use Add Make Run Fix Write Users User"""
+)
+
+
+def names_in(text: str) -> list[str]:
+    return [name for name in _NAME.findall(text) if _proper(name)]
+
+
+def _proper(word: str) -> bool:
+    return word not in _COMMON and not word.endswith(("ly", "thing", "body"))
+
+
+def leads(text: str) -> bool:
+    """Whether the text starts with a name."""
+    match = _NAME.match(text)
+    return match is not None and _proper(match.group())

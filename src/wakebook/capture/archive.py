@@ -35,11 +35,12 @@ import msgspec
 from wakebook.base import markdown
 from wakebook.base.errors import TranscriptError
 from wakebook.base.home import Home
-from wakebook.capture.transcript import Message, one_line
+from wakebook.capture.transcript import Message, Tool, one_line
 
 FORMAT = 1
 _HEADING = re.compile(r"## (\d\d):(\d\d) — (user|agent|system)((?: \[[a-z]+\])*)")
 _OURS = re.compile(r"\\*(?:## \d\d:\d\d — |> \[|<!-- date: )")
+_TOOL = re.compile(r"> \[tool:(?P<name>[^\]]*)\] ?(?P<summary>.*?)(?: → (?P<result>.*))?$")
 _DATE = re.compile(r"<!-- date: (\d{4}-\d\d-\d\d) -->")
 _FILLERS = frozenset(
     "a an and are at be can for i in is it me my of on or please so that the this to we with "
@@ -65,6 +66,7 @@ class Turn(msgspec.Struct, frozen=True):
     at: datetime
     text: str  # what was said, without the quoted lines
     quotes: tuple[str, ...] = ()  # tool calls and attachments, one line each
+    report: str = ""  # what was said last, after the tool calls
     branch: bool = False
     line: int = 0  # of its heading in the file, from 1
     last_line: int = 0
@@ -132,18 +134,46 @@ def _turn(lines: list[str], day: datetime, number: int, first_line: int) -> Turn
     while len(lines) > 1 and not lines[-1]:
         lines.pop()
     quotes = tuple(line for line in lines[1:] if line.startswith("> ["))
-    said = (line for line in lines[1:] if not line.startswith("> ["))
-    text = "\n".join(line.removeprefix("\\") if _OURS.match(line) else line for line in said)
+    said = [line for line in lines[1:] if not line.startswith("> [")]
     return Turn(
         number=number,
         role=heading[3],
         at=day + timedelta(hours=int(heading[1]), minutes=int(heading[2])),
-        text=re.sub(r"\n{3,}", "\n\n", text).strip("\n"),
+        text=_unescape(said),
         quotes=quotes,
+        report=_unescape(_after_quotes(lines[1:])) if quotes else "",
         branch="[branch]" in heading[4],
         line=first_line,
         last_line=first_line + len(lines) - 1,
     )
+
+
+def _unescape(lines: list[str]) -> str:
+    text = "\n".join(line.removeprefix("\\") if _OURS.match(line) else line for line in lines)
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
+
+
+def _after_quotes(lines: list[str]) -> list[str]:
+    """The last lines that are no quotes."""
+    found: list[str] = []
+    for line in reversed(lines):
+        if not line.startswith("> ["):
+            found.insert(0, line)
+        elif any(found):
+            break
+    return found
+
+
+def tools(turn: Turn) -> tuple[Tool, ...]:
+    """The tool calls of an archived turn."""
+    found = []
+    for quote in turn.quotes:
+        match = _TOOL.match(quote)
+        if match:
+            result = match["result"]
+            error = bool(result) and result.startswith("error: ")
+            found.append(Tool(match["name"], match["summary"], result, error))
+    return tuple(found)
 
 
 class Transcript(msgspec.Struct, frozen=True):

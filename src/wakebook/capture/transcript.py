@@ -112,6 +112,7 @@ class Message(msgspec.Struct, frozen=True):
     start: int = 0
     end: int = 0
     turn: int = 0  # its number in the archived transcript, from 1: what evidence points to
+    report: str = ""  # what was said last, after the tool calls, as the archive has it
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -22,7 +22,7 @@ from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
 from wakebook.learn.extract import Draft, Extraction, Scene, entry_line
 from wakebook.learn.judge.verdict import tainted, why_refused
-from wakebook.learn.select.extractor import UNTOLD, RuleExtractor, handoff_of
+from wakebook.learn.select.extractor import UNTOLD, Selector, handoff_of
 from wakebook.learn.select.ledger import Ledger
 from wakebook.log.entry import KINDS, SLUG, STATUSES, TYPES, Entry, slugify
 from wakebook.models.chat import Models
@@ -103,7 +103,7 @@ class ModelExtractor:
             if not self._models.dry:
                 raise
             seen = msgspec.structs.replace(scene, ends=ends)
-            return RuleExtractor(self._home).read(taken, seen)
+            return Selector(self._home).read(taken, seen)
         if lines.cut and len(taken) > 1:
             raise TooLong("The answer was cut off")
         if not lines.kept:

@@ -17,6 +17,7 @@ import msgspec
 from wakebook.base import clock, words
 from wakebook.base.errors import InvalidEntry, WakebookError
 from wakebook.base.home import Home
+from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.capture.archive import Turn
 from wakebook.capture.clean import redact
@@ -54,6 +55,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
                 at=turn.at,
                 branch=turn.branch,
                 turn=turn.number,
+                tools=archive.tools(turn),
+                report=turn.report,
             )
             for turn in self.turns
         ]

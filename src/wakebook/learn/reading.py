@@ -27,7 +27,7 @@ from wakebook.capture.state import Failure, Window, holds_memories
 from wakebook.capture.transcript import Message
 from wakebook.learn.entries import Source, admitted, append, complete, project, related, settle
 from wakebook.learn.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
-from wakebook.learn.select.extractor import RuleExtractor, handoff_of
+from wakebook.learn.select.extractor import Selector, handoff_of
 from wakebook.log import forgotten, subjects
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
@@ -67,7 +67,7 @@ class Work(msgspec.Struct, frozen=True):
 def choose(models: Models, home: Home, config: Config) -> Extractor:
     """The extractor that the settings ask for."""
     if not models.has("extract"):
-        return RuleExtractor(home)
+        return Selector(home)
     from wakebook.learn.ask import ModelExtractor
 
     return ModelExtractor(models, home, config.models.request_tokens)
@@ -195,7 +195,7 @@ def _extracted(work: Work, before: _Before, earlier: Failure | None) -> tuple[Ex
         if not _enough(error, earlier, work.now):
             raise
         work.home.trace("covered", session=before.source.ref, reason=str(error))
-        return RuleExtractor(work.home).read(before.fresh, before.scene), 1
+        return Selector(work.home).read(before.fresh, before.scene), 1
 
 
 def _enough(error: ModelError, earlier: Failure | None, now: datetime) -> bool:

@@ -24,6 +24,7 @@ from typing import Any
 
 import msgspec
 
+from wakebook.base import words
 from wakebook.base.config import Config, expand
 from wakebook.base.home import Home
 from wakebook.capture.transcript import one_line
@@ -192,14 +193,12 @@ class People:
 
 def _introduced(entry: Entry) -> str:
     """The name of the person that a fact introduces, or nothing."""
-    from wakebook.learn.select import wording
-
     match = _WHO.match(entry.content) if entry.type == "fact" else None
     if match is None:
         return ""
     name = match["name"].replace("’", "'")
     bare = _TITLES.sub("", name, count=1)
-    return name if wording.leads(bare) and not name.endswith("'s") else ""
+    return name if words.leads(bare) and not name.endswith("'s") else ""
 
 
 # --- wikilinks ---------------------------------------------------------------------------------

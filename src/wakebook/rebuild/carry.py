@@ -163,9 +163,8 @@ def _introduces(entry: Entry, project: Callable[[Entry], str]) -> bool:
     """Whether rules would find the subject in this entry without knowing it."""
     if not entry.transcript:
         return False
-    finding = ledger.Finding(entry.type, entry.content, detail=entry.detail)
     known = project(entry)
-    return entry.subject in (known, ledger.subject(finding, Scene(subject=known)))
+    return entry.subject in (known, ledger.subject(entry.type, entry.content, Scene(subject=known)))
 
 
 def completed(after: Registry, before: Registry, used: set[str], was_used: set[str]) -> Registry:

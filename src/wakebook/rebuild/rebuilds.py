@@ -19,7 +19,7 @@ from wakebook.history.history import History
 from wakebook.history.repository import Repository
 from wakebook.learn.entries import settle
 from wakebook.learn.extract import RULES, Extractor
-from wakebook.learn.select.extractor import RuleExtractor
+from wakebook.learn.select.extractor import Selector
 from wakebook.log import forgotten, log, subjects
 from wakebook.log.chains import resolve
 from wakebook.log.entry import encode
@@ -149,7 +149,7 @@ class Rebuilds:
                 )
             reader = ModelExtractor(models, self._home, config.models.request_tokens)
         else:
-            reader = RuleExtractor()
+            reader = Selector()
         git = self._history.git()
         return Builder(self._home, config, git, reader, calls, opened.now()), models
 
@@ -296,7 +296,7 @@ class Builder:
     def _replay(self, scratch: Home, journal: Journal) -> Replay:
         main = resolve(log.read(self._home).entries)
         if self._extractor.name == RULES:
-            rules = RuleExtractor(scratch)
+            rules = Selector(scratch)
             return InOrder(self._home, scratch, rules, main, journal, self._calls)
         given = (self._home, scratch, self._extractor, main, journal, self._calls)
         rounds = InRounds(*given)

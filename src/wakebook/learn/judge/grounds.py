@@ -17,7 +17,7 @@ from typing import NamedTuple
 from wakebook.base.words import listed, terms
 from wakebook.capture.transcript import Message
 from wakebook.learn.judge.passages import normal
-from wakebook.learn.select.phrases import lazy
+from wakebook.learn.phrases import lazy
 
 _HAN = lazy(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+", 0)
 _OTHER = lazy(r"[\u0370-\u1fff]{2,}", 0)

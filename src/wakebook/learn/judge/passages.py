@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from wakebook.learn.select.phrases import Phrases, lazy
+from wakebook.learn.phrases import Phrases, lazy
 
 # --- cues: the signs of an injection, as data in signs.json ---------------------------------
 # A cue has points, and two points close together are enough. An address to a machine is worth two

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from wakebook.base.words import names_in as names
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
 from wakebook.learn.judge.grounds import (
@@ -22,8 +23,7 @@ from wakebook.learn.judge.grounds import (
 )
 from wakebook.learn.judge.passages import Parted, cues, harms, normal, parted
 from wakebook.learn.judge.worth import generic, meta
-from wakebook.learn.select.phrases import lazy
-from wakebook.learn.select.wording import names_in as names
+from wakebook.learn.phrases import lazy
 
 Kind = Literal["ungrounded", "generic", "poisoned", "meta"]
 NEAR = 2  # messages before and after the evidence that belong to it

@@ -6,11 +6,11 @@ import re
 from collections.abc import Collection, Sequence
 
 from wakebook.base.words import listed
+from wakebook.base.words import names_in as names
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
 from wakebook.learn.judge.grounds import ground, numbers, telling
-from wakebook.learn.select.phrases import lazy
-from wakebook.learn.select.wording import names_in as names
+from wakebook.learn.phrases import lazy
 
 _TOOLS = listed(
     """python node nodejs react vue angular svelte vite webpack typescript javascript django flask

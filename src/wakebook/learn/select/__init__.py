@@ -1,7 +1,7 @@
-"""Extraction without a model: each clause of the user's is judged by its features.
+"""Learning without a model: select, do not rewrite.
 
-`phrases.json` holds the word lists and frames, `features` says what can be seen of a clause and,
-by `weights.json` (fitted by bench/fit_rules.py), what it is; `reading` words and joins what was
-found. The rules read nearly nothing of what the agent says and would rather miss a thing than keep
-junk. `extractor` folds over the messages.
+The user's own sentences (`speech`) are scored for what is worth keeping (`worth`), typed as far as
+they say it themselves (`kinds`), and put beside what is known (`ledger`): what they replace or
+report as done (`changes`). `handoff` says where a window stands when it ends, and `extractor` folds
+over the messages. Word lists and patterns are data in cues.json, weights in weights.json.
 """

@@ -7,18 +7,19 @@ once. So a later message sees the same ledger however the window was cut into de
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from math import log
 from typing import NamedTuple
 
 from wakebook.base import words
-from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft, Scene
-from wakebook.learn.select.sentences import Sentence, sentences
-from wakebook.log.entry import Entry, EntryKind, Status, Type, derived_id, slugify
+from wakebook.log.entry import Entry, Status, Type, slugify
 
 _POINT = re.compile(r"\d+|\b(?:not?|never|without|cannot)\b|n't\b")
 SAME = 0.8  # this alike, two entries of a type say the same
+_COMMON = 50  # entries that have a term which says little
+_USUAL = 20  # entries that a term's rarity is reckoned with beyond those there are
 
 
 class Known(NamedTuple):
@@ -29,6 +30,7 @@ class Known(NamedTuple):
     status: Status | None
     terms: frozenset[str]
     order: int  # older is less
+    fixed: bool = False  # a person wrote or pinned it
 
 
 class Ledger:
@@ -41,13 +43,12 @@ class Ledger:
     def holds(self, draft: Draft) -> bool:
         """Whether something of its type says nearly the same already."""
         terms = words.terms(draft.content)
-        for known in self._near(terms):
+        few = sorted(terms, key=self.rarity)[-1 - int(len(terms) * (1 - SAME)) :]
+        for known in self.near(frozenset(few)):  # what is nearly the same has one of these
             if known.type != draft.type or known.status != draft.status:
                 continue
             if known.content == draft.content:
                 return True
-            if draft.status == "open" and terms <= known.terms:
-                return True  # "the load test" is the load test of the voucher burst
             same = words.alike(terms, known.terms) >= SAME and known.id not in draft.replaces
             if same and _points(draft.content) == _points(known.content):
                 return True  # another number or a "not" would say something else
@@ -57,9 +58,6 @@ class Ledger:
         for old in draft.replaces:
             self._remove(old)
         self._put(draft)
-
-    def get(self, identity: str) -> Known | None:
-        return self._all().get(identity)
 
     def latest(self, types: Sequence[Type], count: int) -> list[Known]:
         """The newest of these types, newest first."""
@@ -73,11 +71,31 @@ class Ledger:
 
     def near(self, terms: frozenset[str]) -> list[Known]:
         """Everything that shares a term, oldest first."""
-        return list(self._near(terms))
+        everything = self._all()
+        near: dict[str, None] = {}
+        for term in terms:
+            near.update(self._by_term.get(term, {}))
+        return sorted(map(everything.__getitem__, near), key=lambda known: known.order)
 
-    def open_tasks(self, terms: frozenset[str]) -> list[Known]:
-        """The open tasks that share a term."""
-        return [one for one in self._near(terms) if one.type == "task" and one.status == "open"]
+    def nearest(self, terms: frozenset[str], count: int) -> list[Known]:
+        """The facts and decisions that share most with these terms, weighted by rarity."""
+        everything = self._all()
+        shared: dict[str, float] = {}
+        for term in sorted(terms, key=self.rarity, reverse=True):
+            holders = self._by_term.get(term, {})
+            if shared and len(holders) > _COMMON:
+                break
+            for identity in holders:
+                shared[identity] = shared.get(identity, 0.0) + self.rarity(term)
+        found = (
+            (score, everything[identity].order, identity) for identity, score in shared.items()
+        )
+        known = (everything[one[2]] for one in sorted(found, reverse=True)[: count * 2])
+        return [one for one in known if one.type in ("fact", "decision")][:count]
+
+    def rarity(self, term: str) -> float:
+        """How much it says that two entries share a term."""
+        return log((self._count + _USUAL) / (1 + len(self._by_term.get(term, ()))))
 
     def best(
         self, terms: frozenset[str], types: Sequence[Type], *, status: Status | None = None
@@ -89,7 +107,7 @@ class Ledger:
         """
         found: Known | None = None
         top = 0.0
-        for known in self._near(terms):
+        for known in self.near(terms):
             if known.type not in types or (status and known.status != status):
                 continue
             shared = len(terms & known.terms)
@@ -98,13 +116,6 @@ class Ledger:
             if (shared >= 2 or shared * 2 >= least) and score >= top:
                 found, top = known, score
         return found
-
-    def _near(self, terms: frozenset[str]) -> Iterator[Known]:
-        everything = self._all()
-        near: dict[str, None] = {}
-        for term in terms:
-            near.update(self._by_term.get(term, {}))
-        return iter(sorted(map(everything.__getitem__, near), key=lambda known: known.order))
 
     def _all(self) -> dict[str, Known]:
         if self._known is None:
@@ -117,8 +128,9 @@ class Ledger:
         if item.type == "handoff":
             return
         terms = words.terms(item.content)
+        fixed = isinstance(item, Entry) and (item.pinned or item.session == "manual")
         known = Known(
-            item.id, item.type, item.content, item.subject, item.status, terms, self._count
+            item.id, item.type, item.content, item.subject, item.status, terms, self._count, fixed
         )
         self._count += 1
         self._all()[item.id] = known
@@ -135,99 +147,34 @@ def _points(text: str) -> list[str]:
     return sorted(_POINT.findall(text.lower()))
 
 
-# -----------------------------------------------------------------------------
-# Turn: one user message with what stands around it.
-
-LONG = 9  # sentences: from here on a message may well hold somebody else's words
-READ = 4  # sentences at each end of a very long message that are still the user's own
-
-
-class Turn:
-    """`agent` is what the agent said since the user spoke last, `recent` the user's last
-    messages, this one included."""
-
-    def __init__(
-        self,
-        message: Message,
-        agent: tuple[Message, ...],
-        recent: tuple[Message, ...],
-        ledger: Ledger,
-    ) -> None:
-        self.message = message
-        self.agent = agent
-        self.recent = recent
-        self.ledger = ledger
-        said = sentences(message.text)
-        self.long = len(said) >= LONG
-        self.sentences: tuple[Sentence, ...] = said
-        if len(said) > LONG * 2:
-            self.sentences = said[:READ] + said[-READ:]
-
-    @cached_property
-    def agent_text(self) -> str:
-        return "\n".join(message.text for message in self.agent)
-
-    @cached_property
-    def agent_turns(self) -> tuple[int, ...]:
-        return tuple(message.turn for message in self.agent[-1:])
-
-    @cached_property
-    def agent_asked(self) -> str:
-        """The question that the agent's last message ends with, if it does."""
-        text = self.agent[-1].text[-800:].rstrip() if self.agent else ""
-        said = sentences(text) if text.endswith("?") else ()
-        return said[-1].text if said and said[-1].asked else ""
-
-    @cached_property
-    def user_asked(self) -> str:
-        """The last question in the user's message before this one."""
-        before = sentences(self.recent[-2].text[-1500:]) if len(self.recent) > 1 else ()
-        return next((one.text for one in reversed(before) if one.asked), "")
-
-    def says(self, known: Known) -> bool:
-        """Whether the user said this lately, in this window."""
-        return any(
-            derived_id(message.id, known.type, known.content) == known.id for message in self.recent
-        )
-
-
-# -----------------------------------------------------------------------------
-# Finding: what a rule saw in a message, before it becomes a draft.
-
-
-class Finding(NamedTuple):
-    type: Type
-    content: str
-    detail: str = ""
-    kind: EntryKind | None = None
-    status: Status | None = None
-    replaces: tuple[str, ...] = ()
-    turns: tuple[int, ...] = ()  # other turns that say it, besides the message itself
-    weak: bool = False  # nobody's in particular: a reason, if it follows a choice
-
-
-# -----------------------------------------------------------------------------
-# Which subject an entry is about: a known name in its words, or the session's project.
+# --- which subject an entry is about: a known name in its words, or the session's project ----
 
 _NEW = re.compile(
     r"\b(?:project|app|product|repo|codename|codenamed) (?:is |that is )?(?:called|named|codenamed)"
     r" (?-i:(?P<one>[A-Z][\w-]{2,30}))|\bthe (?-i:(?P<two>[A-Z][\w-]{2,30})) project\b",
     re.IGNORECASE,
 )
+_OWN = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|ich|mein\w*|yo|mi|je|mon|ma)\b", re.IGNORECASE)
+_WORK = re.compile(
+    r"\b(?:we|we're|we've|our|us|repo|project|branch|deploy\w*|tests?|wir|unser\w*)\b"
+)
 
 
-def subject(finding: Finding, scene: Scene) -> str:
-    """The slug for a finding, or nothing."""
-    for text in (finding.content, finding.detail):
-        known = named(text, scene.subjects)
-        if known:
-            return known
-    new = _NEW.search(finding.content[:400])
+def subject(type_: str, content: str, scene: Scene) -> str:
+    """The slug of what an entry is about, or nothing.
+
+    The session's project is the subject of its decisions and of what is said about "us"; a dentist
+    appointment that is mentioned there is not about the project.
+    """
+    known = named(content, scene.subjects)
+    if known:
+        return known
+    new = _NEW.search(content[:400])
     if new:
         return slugify(new.group("one") or new.group("two"))
-    if finding.type == "fact" and not _about_work(finding.content):
-        return ""
-    return scene.subject
+    if type_ in ("decision", "handoff") or _WORK.search(content.lower()):
+        return scene.subject
+    return "" if _OWN.search(content) or type_ != "fact" else scene.subject
 
 
 def named(text: str, subjects: Mapping[str, str]) -> str:
@@ -236,10 +183,6 @@ def named(text: str, subjects: Mapping[str, str]) -> str:
         return ""
     found = max(_pattern(tuple(subjects)).findall(text.lower()), key=len, default="")
     return subjects.get(found, "")
-
-
-def _about_work(content: str) -> bool:
-    return content.startswith(("We ", "We're ", "Our ", "The "))
 
 
 @lru_cache(maxsize=8)

@@ -67,4 +67,4 @@ class Phrases:
         return tuple(one for one in map(self.text, value) if one)
 
 
-phrases = Phrases(Path(__file__).with_name("phrases.json"))
+cues = Phrases(Path(__file__).with_name("select") / "cues.json")

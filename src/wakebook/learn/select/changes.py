@@ -1,0 +1,268 @@
+"""What a new sentence changes: a value that it replaces, or a task that it reports as done.
+
+A replacement needs strong evidence: the old value named and taken back, or the same frame with
+another value of the same kind. In doubt both stand, the newer first.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from wakebook.base import words
+from wakebook.learn.phrases import cues, pattern
+from wakebook.learn.select.ledger import Known, Ledger
+from wakebook.learn.select.worth import embedder
+
+KINDS = ("number", "day", "name", "degree")
+NEAREST = 12  # entries that a sentence is compared with
+RECENT = 4  # statements back that "scratch that" may mean
+_NAMES = re.compile(r"(?<=[\w,;:] )[A-ZÀ-Þ][\w'’-]+|\b[A-Z]{2,}\w*\b|\b\w+[A-Z]\w*\b")
+_ORDINAL = re.compile(r"(\d)(?:st|nd|rd|th)\b")
+
+
+class Change(NamedTuple):
+    target: Known
+    elliptic: bool  # the sentence cannot be understood without what it corrects
+
+
+def replaced(text: str, ledger: Ledger, here: frozenset[str], agent: str) -> Change | None:
+    """What a sentence replaces, if that is clear.
+
+    `here`: ids of what this window has said. `agent`: what the agent has just said, which a bare
+    "no, 45" corrects.
+    """
+    found = [
+        (evidence, known.order, known)
+        for known in candidates(text, ledger, here)
+        if (evidence := strength(text, known, ledger, known.id in here)) > known.fixed
+    ]
+    if found:
+        target = max(found)[2]
+        return Change(target, _elliptic(text, target))
+    bare = _says(cues.CORRECTS, text) and not _about(text)
+    repeated = _repeated(text, ledger, agent[-800:]) if bare else None
+    return Change(repeated, elliptic=True) if repeated else None
+
+
+def _repeated(text: str, ledger: Ledger, agent: str) -> Known | None:
+    """What the agent has just repeated with the value that a bare "no, 45" corrects."""
+    terms = words.terms(agent)
+    said = values(agent)
+    found = [
+        (len(terms & known.terms), known.order, known)
+        for known in ledger.near(terms)
+        if known.type in ("fact", "decision")
+        and len(terms & known.terms) > 1
+        and any(
+            values(known.content)[kind] & said[kind] for kind in _different(text, known.content)
+        )
+    ]
+    return max(found)[2] if found else None
+
+
+def candidates(text: str, ledger: Ledger, here: frozenset[str]) -> list[Known]:
+    """The facts and decisions that a sentence may be about: the nearest, and the latest here."""
+    near = ledger.nearest(words.terms(text) - _usual(), NEAREST)
+    found = {known.id: known for known in near}
+    if _says(cues.CORRECTS, text):
+        latest = (one for one in ledger.latest(("fact", "decision"), RECENT) if one.id in here)
+        found |= {one.id: one for one in latest}
+    return list(found.values())
+
+
+def strength(text: str, known: Known, ledger: Ledger, here: bool) -> float:
+    """How much says that a sentence replaces an entry: 0 is nothing, 1 is enough.
+
+    - the old value is named and taken back ("not on Hetzner any more");
+    - it corrects what was just said here, with another value of the same kind;
+    - it corrects or moves something in the same frame, with another value;
+    - it says how things are by now: the same thing, counted anew;
+    - nearly the same sentence, with another number for the same thing.
+    """
+    corrects, moves, changes = (
+        _says(cue, text) for cue in (cues.CORRECTS, cues.MOVES, cues.CHANGES)
+    )
+    counted = _recounted(text, known.content)
+    common = (_about(text) & _frame(known.content)) - _usual()
+    shared = len(common)
+    cued = corrects or moves or changes or counted or _taken_back(text)
+    if not cued or not (shared or here) or _planned(text) or _planned(known.content):
+        return 0.0
+    theirs = _bare_terms(known.content)
+    named = any(old <= theirs and (alone or common - old) for old, alone in _taken_back(text))
+    other = _different(text, known.content)
+    event = _says(cues.EVENTS, text) or _says(cues.EVENTS, known.content)
+    near = _cosine(text, known.content)
+    alike = _overlap(words.terms(text), known.terms, ledger)
+    close = shared > 1 or near > 0.45
+    found = (
+        named and near > 0.2 and (shared > 0 or here),
+        here and corrects and (other or named) and (shared > 0 or len(text) < 60),
+        corrects and other and shared > 0 and near > 0.4,
+        moves and other and shared > 0 and close and not event,
+        changes and counted and shared > 0 and close and alike > 0.2,
+        changes and "day" in other and shared > 1 and near > 0.5,
+        counted and not event and shared > 2 and near > 0.7 and alike > 0.42,
+    )
+    return sum(map(bool, found)) + (near + alike) / 4 if any(found) else 0.0
+
+
+@lru_cache(maxsize=8192)
+def _planned(text: str) -> bool:
+    """Whether it begins as a plan or a wish: no state that could change."""
+    found = pattern(cues.PLANS).search(text)
+    return found is not None and found.start() < 40
+
+
+def _different(one: str, other: str) -> set[str]:
+    """The kinds of values of which each has one that the other has not."""
+    ours, theirs = values(one), values(other)
+    return {kind for kind in KINDS if ours[kind] - theirs[kind] and theirs[kind] - ours[kind]}
+
+
+@lru_cache(maxsize=16384)
+def _says(cue: str, text: str) -> bool:
+    return pattern(cue).search(text) is not None
+
+
+@cache
+def _usual() -> frozenset[str]:
+    return words.terms(" ".join(cues.USUAL | cues.OTHER))
+
+
+@lru_cache(maxsize=8192)
+def _recounted(one: str, other: str) -> bool:
+    """Whether both count the same thing, with different numbers: "page 140", "page 310"."""
+    ours, theirs = _units(one), _units(other)
+    return any(not ours[unit] & theirs[unit] for unit in ours.keys() & theirs.keys() - _usual())
+
+
+@lru_cache(maxsize=8192)
+def _units(text: str) -> dict[str, frozenset[str]]:
+    """What numbers stand beside, and which."""
+    found: dict[str, frozenset[str]] = {}
+    for before, number, after in pattern(cues.UNIT).findall(_bare(text)):
+        for unit in words.terms(f"{before} {after}"):
+            found[unit] = found.get(unit, frozenset()) | {number}
+    return found
+
+
+def _overlap(one: frozenset[str], other: frozenset[str], ledger: Ledger) -> float:
+    """The share of their rare terms that two sentences have in common, of the longer side."""
+    shared = sum(ledger.rarity(term) for term in one & other)
+    most = max(sum(ledger.rarity(term) for term in side) for side in (one, other))
+    return shared / most if most else 0.0
+
+
+def _cosine(one: str, other: str) -> float:
+    return float(_vector(one) @ _vector(other))
+
+
+@lru_cache(maxsize=8192)
+def _vector(text: str) -> Any:
+    return embedder().embed([text])[0]
+
+
+@lru_cache(maxsize=8192)
+def values(text: str) -> dict[str, frozenset[str]]:
+    """What in a sentence is a value: numbers, days, names and degrees."""
+    low = _bare(text)
+    names = {name.lower() for name in _NAMES.findall(text) if name.lower() not in _I}
+    days = frozenset(pattern(cues.DAY).findall(low))
+    return {
+        "number": frozenset(pattern(cues.NUMBER).findall(low)),
+        "day": days,
+        "name": frozenset(names - days),
+        "degree": frozenset(pattern(cues.DEGREE).findall(low)),
+    }
+
+
+_I = words.listed("i i'm i've i'd i'll i’m i’ve")
+
+
+@lru_cache(maxsize=8192)
+def _frame(text: str) -> frozenset[str]:
+    """What a sentence is about, without its values and without words of change."""
+    own = frozenset(term for kind in values(text).values() for term in words.terms(" ".join(kind)))
+    marks = words.terms(" ".join(pattern(cues.CHANGES).findall(text.lower())))
+    return words.terms(text) - own - marks
+
+
+@lru_cache(maxsize=1024)
+def _taken_back(text: str) -> tuple[tuple[frozenset[str], bool], ...]:
+    """The values that a sentence takes back: "not the 4th", "no longer on Hetzner".
+
+    Beside each, whether it says enough alone; else something else must be shared, too.
+    """
+    return tuple(
+        (old, alone)
+        for wanted, alone in ((cues.OLD_ALONE, True), (cues.OLD, False))
+        for cue in wanted
+        for match in pattern(cue).finditer(text)
+        if (old := _bare_terms(match["old"]))
+    )
+
+
+@lru_cache(maxsize=8192)
+def _bare_terms(text: str) -> frozenset[str]:
+    return words.terms(_bare(text))
+
+
+def _bare(text: str) -> str:
+    """Days as plain numbers, and without how long ago something was."""
+    return pattern(cues.AGO).sub(" ", _ORDINAL.sub(r"\1", text.lower().replace("’", "'")))
+
+
+def _elliptic(text: str, known: Known) -> bool:
+    """Whether a correction says too little alone: "no, 42", "it's Pawel now"."""
+    about = _about(text)
+    return not about & _frame(known.content) or len(about) < 2
+
+
+def _about(text: str) -> frozenset[str]:
+    return _frame(text) - words.terms("sorry sry meant typo wrong correction scratch wait oops ugh")
+
+
+# --- tasks reported as done -------------------------------------------------------------------
+
+_COMMON = words.terms(
+    "send write call ask get make order book pay buy check fix move week day new old people time"
+)
+
+
+def finished(text: str, ledger: Ledger, subject: str, here: frozenset[str]) -> Known | None:
+    """The open task that a sentence clearly reports as done, or as no longer wanted.
+
+    It has to be of this session or of the same project; elsewhere nearly all of it is named.
+    """
+    done = pattern(cues.DONE).search(text)
+    if not done and not pattern(cues.DROPPED).search(text):
+        return None
+    if done and pattern(cues.NOT_DONE).search(text):
+        return None
+    said = words.terms(text)
+    ranked = sorted(
+        (
+            (len(said & known.terms), known.order, known)
+            for known in ledger.near(said)
+            if known.type == "task"
+            and known.status == "open"
+            and (
+                known.id in here or (subject and known.subject == subject) or _all_but(said, known)
+            )
+        ),
+        reverse=True,
+    )
+    if not ranked:
+        return None
+    shared, _, task = ranked[0]
+    telling = said & task.terms - _COMMON
+    clear = shared >= 3 or shared * 2 >= len(task.terms)
+    alone = len(ranked) == 1 or ranked[1][0] < shared
+    return task if telling and clear and alone else None
+
+
+def _all_but(said: frozenset[str], task: Known) -> bool:
+    return len(said & task.terms) >= max(3, len(task.terms) - 1)

@@ -1,0 +1,155 @@
+"""The handoff: where things stand when a window ends.
+
+It is taken from the end: the agent's last report, the user's last words, what is left, and the
+branch, files and tests of the tool calls. A window in which nothing was done leaves none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from wakebook.base import words
+from wakebook.capture.transcript import Message, Tool
+from wakebook.learn.phrases import cues, pattern
+from wakebook.learn.select.speech import plain, sentences, split
+
+HEADLINE = 200
+REPORT = 700
+LINE = 300
+FILES = 8
+LOOKED = 4  # agent's turns from the end that may hold the report
+
+_WRITES = re.compile(r"(?i)edit|write|patch|create|notebook|str_replace|save")
+_REFUSED = re.compile(r"(?i)doesn't want to proceed|rejected|denied|not allowed|user declined")
+_PATH = re.compile(r"[\w./~@+-]*[\w-]+\.\w{1,8}\b|[\w.~@+-]+(?:/[\w.@+-]+)+")
+_TESTED = re.compile(r"(?i)\btest|pytest|spec|jest|cargo|go vet|make check|rspec|vitest|tox|ci\b")
+
+
+class Handoff(NamedTuple):
+    content: str
+    detail: str
+
+
+def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool) -> Handoff | None:
+    """None if nothing was done. `open_`: the tasks and questions that the window left open."""
+    users = [one for one in messages if one.role == "user" and sentences(one.text)]
+    agents = [one for one in messages if one.role == "agent"]
+    tools = [tool for one in agents for tool in one.tools]
+    report = _report(agents)
+    worked = any(not _REFUSED.search(tool.result or "") for tool in tools)
+    told = pattern(cues.REPORTS).search(report) and len(users) > 1
+    if not users or not (worked or open_ or decided or told):
+        return None
+    last = _said(users[-1].text)
+    asked = _said(next((one.text for one in users if len(words.terms(one.text)) > 1), last))
+    left = [*_left(report, last), *open_[-4:]]
+    lines = [
+        _line("Asked", asked if asked != last else ""),
+        _line("Report", report, REPORT),
+        _line("User last", last),
+        _line("Left", "; ".join(dict.fromkeys(left)), LINE * 2),
+        _line("Tests", _tests(tools, report)),
+        _line("Branch", _branch(tools, report)),
+        _line("Files", ", ".join(_files(tools))),
+    ]
+    headline = _headline(report) if worked or told else ""
+    return Handoff(headline or cut(asked, HEADLINE), "\n".join(filter(None, lines)))
+
+
+def _report(agents: Sequence[Message]) -> str:
+    """The end of the agent's last report that says what was done, and its very last words."""
+    ends = [plain(one.report or one.text) for one in agents[-LOOKED:]]
+    ends = [text for text in ends if text]
+    if not ends:
+        return ""
+    last = ends[-1]
+    if len(last) < 160:
+        longer = [
+            text for text in ends[:-1] if len(text) >= 160 and pattern(cues.REPORTS).search(text)
+        ]
+        if longer:
+            return _end(longer[-1], REPORT - len(last) - 1) + "\n" + last
+    return _end(last, REPORT)
+
+
+def _end(text: str, limit: int) -> str:
+    """The first sentence and as many of the last paragraphs as fit."""
+    parts = [one for one in text.split("\n") if one and not _narrates(one)] or text.split("\n")
+    kept: list[str] = []
+    room = limit
+    for part in reversed(parts[1:]):
+        if len(part) + 1 > room - min(len(parts[0]), 200):
+            break
+        kept.insert(0, part)
+        room -= len(part) + 1
+    gap = ["…"] if len(kept) < len(parts) - 1 else []
+    return "\n".join([cut(parts[0], max(room, 120)), *gap, *kept])
+
+
+def _narrates(part: str) -> bool:
+    return pattern(cues.PROGRESS).match(part) is not None and len(part) < 160
+
+
+def _headline(report: str) -> str:
+    """What the report says first about what was done."""
+    said = [one for part in report.split("\n") for one in split(part.lstrip("-•* ")) if one != "…"]
+    done = [one for one in said if pattern(cues.REPORTS).search(one)]
+    chosen = (done or said or [""])[0]
+    place = said.index(chosen) if chosen in said else 0
+    after = said[place + 1] if len(chosen) < 40 and place + 1 < len(said) else ""
+    return cut(f"{chosen} {after}".strip(), HEADLINE)
+
+
+def _left(report: str, last: str) -> list[str]:
+    said = [one for part in (*report.split("\n"), last) for one in split(part.lstrip("-•* "))]
+    return [cut(one, 160) for one in said if pattern(cues.LEFT).search(one)][-4:]
+
+
+def _tests(tools: Sequence[Tool], report: str) -> str:
+    """The last result of a test run: what the tool printed, or else what the report says."""
+    for tool in reversed(tools):
+        found = pattern(cues.TESTS).search(tool.result or "")
+        if found and _TESTED.search(f"{tool.name} {tool.summary} {tool.result}"):
+            return found.group()
+    found = pattern(cues.TESTS).search(report)
+    return found.group() if found else ""
+
+
+def _branch(tools: Sequence[Tool], report: str) -> str:
+    texts = [f"{tool.summary} → {tool.result or ''}" for tool in tools]
+    for text in (report, *reversed(texts)):
+        names = [match["name"] for match in pattern(cues.BRANCH, 0).finditer(text)]
+        if names:
+            return names[-1].rstrip(".")
+    return ""
+
+
+def _files(tools: Iterable[Tool]) -> list[str]:
+    """What was written, the latest last: the end of each path."""
+    found: dict[str, None] = {}
+    for tool in tools:
+        path = _PATH.search(tool.summary) if _WRITES.search(tool.name) else None
+        if path and not tool.error:
+            name = "/".join(path.group().split("/")[-2:])
+            found.pop(name, None)
+            found[name] = None
+    return list(found)[-FILES:]
+
+
+def _said(text: str) -> str:
+    own = " ".join(one.text for one in sentences(text))
+    return cut(own or " ".join(text.split()), LINE)
+
+
+def _line(name: str, text: str, limit: int = LINE) -> str:
+    text = cut(" ".join(text.split()), limit)
+    return f"{name}: {text}" if text else ""
+
+
+def cut(text: str, limit: int) -> str:
+    """At most `limit` characters, cut at a word."""
+    if len(text) <= limit:
+        return text
+    return (text[: limit - 1].rpartition(" ")[0] or text[: limit - 1]).rstrip(" ,;:-–—") + "…"

@@ -1,0 +1,194 @@
+"""What a user says in their own words, sentence by sentence, as it was written.
+
+Code, quotes, tables, logs, mails, pasted pages, fiction and what a host puts into the user's mouth
+are not the user's words and are dropped. Nothing is reworded: a sentence keeps its letters and
+marks, and only runs of white space become one. Text is capped and every pattern is bounded, so
+that time stays linear.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from wakebook.learn.phrases import cues, pattern
+
+TEXT = 12_000  # characters of a message that are read
+PASTED = 1_800  # characters of a message that is hardly typed by hand
+LONGEST = 400  # characters of a sentence that is read
+
+_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
+_HIDDEN = re.compile(r"<!--.{0,5000}?-->|<(\w{2,20})\b[^>]{0,200}>.{0,5000}?</\1>", re.DOTALL)
+_QUOTE = re.compile(r"[\"“«„][^\"“”«»„]{1,3000}[\"”»“]")
+_BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|[a-e]\))\s+(?:\[[ xX]?\]\s+)?")
+_INLINE = re.compile(r"(?:^|(?<=[\s,;:]))\(?(\d)[.)]\s+(?=\S)")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
+_END = re.compile(r"[.!?…。！？]+[\"'”’)\]]*(?=\s|$)|(?<=[。！？])")
+_SHORT = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|ca|dr|mr|mrs|ms|prof|st|no|nr|z\.b|bzw|usw|sra?"
+    r"|p\.m|a\.m|inc|ltd)\.$",
+    re.I,
+)
+_INITIAL = re.compile(r"(?:^|[\s(])[A-Z]\.$")
+_ORDINAL = re.compile(r"(?:^|[\s(])\d{1,2}\.$")
+_BEGINS = re.compile(
+    r"\s*(?:I|I'\w+|My|We|Our|The|It|It's|This|That|Can|Could|Do|Does|What|How|Is|Are|Would|And"
+    r"|But|So|Also|Any|Please|He|She|They|You)\b"
+)
+
+
+class Sentence(NamedTuple):
+    text: str  # as it was written, without a list's mark
+    before: str = ""  # the sentence before it, in the same message
+    heading: str = ""  # the line that introduces the list it stands in
+    place: int = 0  # in the message, from 0
+    of: int = 1  # sentences of the message
+
+    @property
+    def asked(self) -> bool:
+        return self.text.rstrip("\"')”’ ").endswith(("?", "？"))
+
+
+@lru_cache(maxsize=512)
+def sentences(text: str) -> tuple[Sentence, ...]:
+    """The sentences that the user wrote themselves, questions included."""
+    if pattern(cues.HOST).match(text):
+        return ()
+    found: list[tuple[str, str]] = []  # a sentence and its heading
+    heading = ""
+    for line in _own_lines(text):
+        bullet = _BULLET.match(line)
+        line = line[bullet.end() :] if bullet else _HEADING.sub("", line)
+        listed = _listed(line)
+        if not bullet:
+            heading = line[:120] if line.rstrip().endswith(":") else ""
+            heading = listed[0] if listed else heading
+        for part in listed[1:] if listed else split(line):
+            found.append((part, heading if bullet or listed else ""))
+    before = ""
+    made = []
+    for place, (part, over) in enumerate(found):
+        made.append(Sentence(part, before, over, place, len(found)))
+        before = part
+    return tuple(one for one in made if len(one.text) <= LONGEST and not _quoted(one.text))
+
+
+def fiction(text: str) -> bool:
+    """Whether a message opens a story, a role play or a draft that goes on in later ones."""
+    return pattern(cues.FICTION).search(text[:2000]) is not None
+
+
+def _own_lines(text: str) -> list[str]:
+    """The lines that were typed: without fences, quotes, logs, mails and pastes."""
+    lines: list[str] = []
+    fenced = False
+    for line in _HIDDEN.sub(" ", text[:TEXT]).split("\n"):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and not line.lstrip().startswith((">", "|")):
+            lines.append(line.rstrip())
+    blocks = _blocks(lines)
+    if not blocks:
+        return []
+    if len(text) > PASTED:  # a long paste between a few words
+        blocks = [one for one in (blocks[0], blocks[-1]) if sum(map(len, one)) < 400]
+    kept: list[str] = []
+    for block in blocks:
+        for place, line in enumerate(block):
+            if pattern(cues.MACHINE, 0).match(line[:200]) or _symbols(line):
+                continue
+            if pattern(cues.MAIL).match(line):
+                return kept
+            head, colon, rest = line.partition(":")
+            if pattern(cues.PASTE).search(line[:300]) and (colon or len(blocks) + place > 1):
+                typed = (
+                    head if colon and rest.strip() and pattern(cues.PASTE).search(head) else line
+                )
+                return [*kept, typed]
+            kept.append(line)
+    return kept
+
+
+def _blocks(lines: list[str]) -> list[list[str]]:
+    """Paragraphs."""
+    found: list[list[str]] = [[]]
+    for line in lines:
+        if line.strip():
+            found[-1].append(line)
+        elif found[-1]:
+            found.append([])
+    return [block for block in found if block]
+
+
+def _symbols(line: str) -> bool:
+    """Whether a line is hardly prose: code, a path, a table, a blob."""
+    bare = line.replace(" ", "")
+    letters = sum(map(str.isalpha, bare))
+    return (
+        len(bare) > 20
+        and letters * 10 < len(bare) * 7
+        and letters < 200
+        and not re.search(r"\w+ \w+ \w+", line)
+    )
+
+
+def _listed(line: str) -> list[str]:
+    """ "todo: 1) renew the cert 2) write the guide" as its heading and its items."""
+    marks = list(_INLINE.finditer(line))
+    numbers = [int(mark[1]) for mark in marks]
+    if len(marks) < 2 or numbers != list(range(1, len(marks) + 1)):
+        return []
+    ends = [*(mark.start() for mark in marks[1:]), len(line)]
+    items = [line[mark.end() : end].strip(" ,;") for mark, end in zip(marks, ends, strict=True)]
+    return [line[: marks[0].start()].strip(), *items]
+
+
+def split(line: str) -> list[str]:
+    """The sentences of a line."""
+    found: list[str] = []
+    start = 0
+    for mark in _END.finditer(line):
+        if _goes_on(line[max(0, mark.start() - 8) : mark.start() + 1], line[mark.end() :]):
+            continue
+        found.append(line[start : mark.end()])
+        start = mark.end()
+    parts = (" ".join(part.split()) for part in (*found, line[start:]))
+    return [part for part in parts if any(map(str.isalpha, part))]
+
+
+def _goes_on(end: str, rest: str) -> bool:
+    """Whether a full stop ends no sentence: "Dr. Falk", "J. Falk", "am 3. Dezember"."""
+    if _SHORT.search(end):
+        return True
+    if _INITIAL.search(end):
+        return not _BEGINS.match(rest)
+    word = rest.split(maxsplit=1)[0] if rest.strip() else ""
+    return bool(_ORDINAL.search(end) and (word[:1].islower() or pattern(cues.DAY).match(word)))
+
+
+def _quoted(text: str) -> bool:
+    """Whether most of a sentence, or much of it, is somebody else's."""
+    spans = [match.group() for match in _QUOTE.finditer(text)]
+    return any(
+        (span.count(" ") >= 5 and not _title(span)) or len(span) * 2 > len(text) for span in spans
+    )
+
+
+def _title(span: str) -> bool:
+    """Whether a quote is the name of a book or a film."""
+    first = [word[:1] for word in span.strip('"“”«»„').split()]
+    return span.count(" ") < 12 and sum(map(str.isupper, first)) * 2 > len(first)
+
+
+def plain(text: str) -> str:
+    """An agent's Markdown as lines of prose: without code, tables and marks."""
+    lines: list[str] = []
+    fenced = False
+    for line in text.split("\n"):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and not line.lstrip().startswith(("|", "---", "> ")):
+            bare = _HEADING.sub("", line).replace("**", "").replace("`", "").strip()
+            lines.append(bare)
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,148 @@
+"""How likely a sentence is worth remembering: plain features and the built-in embedder's vector.
+
+Form decides more than content: "I've just ...", "my sister ...", "by the way ..." tell of a life;
+"can you", "that sounds great" do not. The weights are data (weights.json), fitted by
+bench/fit_select.py on labelled sentences. Where the words are not English, the vector says little
+and only the features count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from wakebook.base.decode import decode
+from wakebook.learn.phrases import cues, pattern
+from wakebook.learn.select.speech import Sentence
+from wakebook.models.builtin import Builtin
+
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]+")
+_VECTOR = "vector"
+_STARTS = 3  # words at the beginning that are features of their own
+_LENGTHS = (4, 7, 11, 16, 22, 30, 40)
+
+
+def features(sentence: Sentence, others: Sequence[Sentence] = ()) -> dict[str, float]:
+    """What can be seen of a sentence, and of those beside it in the message."""
+    low = sentence.text.lower().replace("’", "'")
+    words = _WORD.findall(low)
+    lead = pattern(cues.LEAD).match(low)
+    core = low[lead.end() :] if lead and lead.end() < len(low) else low
+    start = _WORD.findall(core)[:_STARTS]
+    found = {f"length:{sum(len(words) > most for most in _LENGTHS)}"}
+    found |= {f"1:{' '.join(start[:n])}" for n in range(1, len(start) + 1)}
+    found |= {f"w:{word}" for word in words}
+    found |= {f"w:{a} {b}" for a, b in pairwise(words)}
+    plain, patterns = _signs()
+    found |= {name for word in _WORD.findall(core) for name in plain.get(word, ())}
+    found |= {name for name, one in patterns.items() if name not in found and one.search(core)}
+    found |= {f"lead:{word}" for word in ["", *_WORD.findall(lead.group())[:3]]} if lead else set()
+    found |= {name for name, yes in _marks(sentence, low, core).items() if yes}
+    for name, beside in (("before", sentence.place - 1), ("after", sentence.place + 1)):
+        other = next((one for one in others if one.place == beside), None)
+        if other:
+            found.add(f"{name}:asked" if other.asked else f"{name}:said")
+            if pattern(r"\b(?:i|i'm|i've|my|we|our)\b").search(other.text):
+                found.add(f"{name}:mine")
+    return dict.fromkeys(found, 1.0)
+
+
+def _marks(sentence: Sentence, low: str, core: str) -> dict[str, bool]:
+    names = [name for name in _NAME.findall(sentence.text) if not name.startswith(("I'", "I’"))]
+    return {
+        "refers": pattern(cues.REFERS).match(low) is not None,
+        "noted": pattern(cues.NOTED).match(core) is not None,
+        "standing": pattern(cues.STANDING).match(core) is not None,
+        "name": bool(names),
+        "names": len(names) > 2,
+        "first": sentence.place == 0,
+        "second": sentence.place == 1,
+        "later": sentence.place > 1,
+        "last": sentence.place == sentence.of - 1,
+        "alone": sentence.of == 1,
+        "long message": sentence.of > 6,
+        "!": sentence.text.endswith("!"),
+        "asked": sentence.asked,
+        "listed": bool(sentence.heading),
+    }
+
+
+@cache
+def _signs() -> tuple[dict[str, list[str]], dict[str, re.Pattern[str]]]:
+    """Signs by their words, and as patterns what is more than a word."""
+    plain: dict[str, list[str]] = {}
+    patterns: dict[str, re.Pattern[str]] = {}
+    for name, text in cues.SIGNS.items():
+        listed = re.fullmatch(r"\\b\(\?:([^()]*)\)\\b", text)
+        one_of = listed[1].split("|") if listed else [text]
+        rest = [one for one in one_of if not _WORD.fullmatch(one)]
+        for word in set(one_of) - set(rest):
+            plain.setdefault(word, []).append(name)
+        if rest:
+            patterns[name] = pattern(rf"\b(?:{'|'.join(rest)})\b" if listed else rest[0])
+    return plain, patterns
+
+
+@cache
+def _direction() -> Any:
+    import numpy as np
+
+    return np.array(weights().vector, np.float32)
+
+
+@cache
+def embedder() -> Builtin:
+    return Builtin()
+
+
+class Weights(msgspec.Struct, frozen=True):
+    """weights.json."""
+
+    features: dict[str, float]
+    vector: tuple[float, ...]  # of the built-in embedder's dimensions
+    plain: dict[str, float]  # features alone, where the words are not English
+    threshold: float
+    plain_threshold: float
+
+
+@cache
+def weights() -> Weights:
+    return decode(Path(__file__).with_name("weights.json").read_bytes(), Weights)
+
+
+def chance(of: dict[str, float], seen: dict[str, float]) -> float:
+    """From 0 to 1, by a logistic regression."""
+    total = of.get("", 0.0) + sum(of.get(name, 0.0) * value for name, value in seen.items())
+    return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, total))))
+
+
+@lru_cache(maxsize=1024)
+def worthy(said: tuple[Sentence, ...]) -> tuple[float, ...]:
+    """How far above the threshold each sentence of a message is: 0 is just enough."""
+    known = weights()
+    english = _english(" ".join(one.text for one in said))
+    vectors = embedder().embed([one.text for one in said]) if english and said else ()
+    found = []
+    for place, one in enumerate(said):
+        seen = features(one, said)
+        if english:
+            pull = float(_direction() @ vectors[place])
+            found.append(chance(known.features, seen | {_VECTOR: pull}) - known.threshold)
+        else:
+            found.append(chance(known.plain, seen) - known.plain_threshold)
+    return tuple(found)
+
+
+def _english(text: str) -> bool:
+    """Whether the common words of a text are English ones, or there are hardly any."""
+    low = _WORD.findall(text.lower())
+    ours, others = (sum(word in which for word in low) for which in (cues.ENGLISH, cues.OTHER))
+    return ours >= others
