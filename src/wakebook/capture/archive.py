@@ -38,6 +38,7 @@ from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, Tool, one_line
 
 FORMAT = 1
+REPORT = 400  # characters at the end of an agent's turn that are its report
 _HEADING = re.compile(r"## (\d\d):(\d\d) — (user|agent|system)((?: \[[a-z]+\])*)")
 _OURS = re.compile(r"\\*(?:## \d\d:\d\d — |> \[|<!-- date: )")
 _TOOL = re.compile(r"> \[tool:(?P<name>[^\]]*)\] ?(?P<summary>.*?)(?: → (?P<result>.*))?$")
@@ -154,12 +155,12 @@ def _unescape(lines: list[str]) -> str:
 
 
 def _after_quotes(lines: list[str]) -> list[str]:
-    """The last lines that are no quotes."""
+    """The last lines that are no quotes: what stands after the last tool call, or more."""
     found: list[str] = []
     for line in reversed(lines):
         if not line.startswith("> ["):
             found.insert(0, line)
-        elif any(found):
+        elif sum(map(len, found)) > REPORT:
             break
     return found
 

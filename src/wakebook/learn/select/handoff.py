@@ -112,9 +112,9 @@ def _tests(tools: Sequence[Tool], report: str) -> str:
     for tool in reversed(tools):
         found = pattern(cues.TESTS).search(tool.result or "")
         if found and _TESTED.search(f"{tool.name} {tool.summary} {tool.result}"):
-            return found.group()
+            return found.group().rstrip("),")
     found = pattern(cues.TESTS).search(report)
-    return found.group() if found else ""
+    return found.group().rstrip("),") if found else ""
 
 
 def _branch(tools: Sequence[Tool], report: str) -> str:
@@ -139,8 +139,9 @@ def _files(tools: Iterable[Tool]) -> list[str]:
 
 
 def _said(text: str) -> str:
-    own = " ".join(one.text for one in sentences(text))
-    return cut(own or " ".join(text.split()), LINE)
+    """A message, or of a long one (which may hold a paste) the user's own sentences."""
+    own = " ".join(one.text for one in sentences(text)) if len(text) > LINE else ""
+    return cut(own or " ".join(plain(text).split()), LINE)
 
 
 def _line(name: str, text: str, limit: int = LINE) -> str:

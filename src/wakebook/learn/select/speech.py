@@ -25,6 +25,7 @@ _BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|[a-e]\))\s+(?:\[[ xX]?
 _INLINE = re.compile(r"(?:^|(?<=[\s,;:]))\(?(\d)[.)]\s+(?=\S)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _END = re.compile(r"[.!?…。！？]+[\"'”’)\]]*(?=\s|$)|(?<=[。！？])")
+_COMMAND = re.compile(r"\s*/[\w:.-]+(?:\s|$)")
 _SHORT = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|ca|dr|mr|mrs|ms|prof|st|no|nr|z\.b|bzw|usw|sra?"
     r"|p\.m|a\.m|inc|ltd)\.$",
@@ -96,7 +97,7 @@ def _own_lines(text: str) -> list[str]:
     kept: list[str] = []
     for block in blocks:
         for place, line in enumerate(block):
-            if pattern(cues.MACHINE, 0).match(line[:200]) or _symbols(line):
+            if pattern(cues.MACHINE, 0).match(line[:200]) or _symbols(line) or _COMMAND.match(line):
                 continue
             if pattern(cues.MAIL).match(line):
                 return kept
