@@ -88,20 +88,27 @@ def strength(text: str, known: Known, ledger: Ledger, here: bool) -> float:
     common = (_about(text) & _frame(known.content)) - _usual()
     shared = len(common)
     cued = corrects or moves or changes or counted or _taken_back(text)
-    if not cued or not (shared or here) or _planned(text) or _planned(known.content):
+    if (
+        not cued
+        or not (shared or here or _taken_back(text))
+        or _planned(text)
+        or _planned(known.content)
+    ):
         return 0.0
     theirs = _bare_terms(known.content)
-    named = any(old <= theirs and (alone or common - old) for old, alone in _taken_back(text))
+    named = any(
+        old <= theirs and (alone or common - old or _exact(old)) for old, alone in _taken_back(text)
+    )
     other = _different(text, known.content)
     event = _says(cues.EVENTS, text) or _says(cues.EVENTS, known.content)
     near = _cosine(text, known.content)
     alike = _overlap(words.terms(text), known.terms, ledger)
     close = shared > 1 or near > 0.45
     found = (
-        named and near > 0.2 and (shared > 0 or here),
+        named and near > 0.2,
         here and corrects and (other or named) and (shared > 0 or len(text) < 60),
         corrects and other and shared > 0 and near > 0.4,
-        moves and other and shared > 0 and close and not event,
+        moves and other and shared > 0 and (close or alike > 0.2) and not event,
         changes and counted and shared > 0 and close and alike > 0.2,
         changes and "day" in other and shared > 1 and near > 0.5,
         counted and not event and shared > 2 and near > 0.7 and alike > 0.42,
@@ -190,6 +197,11 @@ def _frame(text: str) -> frozenset[str]:
     return words.terms(text) - own - marks
 
 
+def _exact(old: frozenset[str]) -> bool:
+    """Whether a value says by itself what it is the value of: "26 November", not "green"."""
+    return len(old) > 1 and any(map(str.isdigit, old))
+
+
 @lru_cache(maxsize=1024)
 def _taken_back(text: str) -> tuple[tuple[frozenset[str], bool], ...]:
     """The values that a sentence takes back: "not the 4th", "no longer on Hetzner".
@@ -217,8 +229,7 @@ def _bare(text: str) -> str:
 
 def _elliptic(text: str, known: Known) -> bool:
     """Whether a correction says too little alone: "no, 42", "it's Pawel now"."""
-    about = _about(text)
-    return not about & _frame(known.content) or len(about) < 2
+    return not _about(text) & _frame(known.content)
 
 
 def _about(text: str) -> frozenset[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -68,6 +69,15 @@ def _live(messages: Iterable[Message]) -> Iterable[Message]:
     return (one for one in messages if not one.branch and one.role in ("user", "agent"))
 
 
+class _Pending(NamedTuple):
+    """What will be kept, and waits whether the next sentence goes on about it."""
+
+    kind: Kind
+    content: str
+    detail: str = ""
+    replaces: tuple[str, ...] = ()
+
+
 class _Reader:
     def __init__(self, scene: Scene) -> None:
         self.drafts: list[Draft] = []
@@ -80,7 +90,7 @@ class _Reader:
         for entry in scene.current:
             for turn in entry.evidence:
                 self._by_turn.setdefault(turn, []).append(entry)
-        self._pending: tuple[Kind, str] | None = None  # waits whether the next sentence goes on
+        self._pending: _Pending | None = None
 
     def pass_by(self, message: Message) -> None:
         if message.role == "agent":
@@ -104,18 +114,18 @@ class _Reader:
 
     def _sentence(self, message: Message, sentence: Sentence, worth: float) -> None:
         text = sentence.text
-        corrects = pattern(cues.CORRECTS).search(text) is not None
-        refers = pattern(cues.REFERS).match(text) is not None
         if sentence.asked or text.endswith(":") or _unmeant(text):
             return
-        if worth >= 0 and refers and not corrects and self._goes_on(sentence):
+        corrects = pattern(cues.CORRECTS).search(text) is not None
+        refers = pattern(cues.REFERS).match(text) is not None
+        if refers and self._goes_on(sentence, worth, corrects):
             return
         self._settle(message)
         here = frozenset(self._here)
         task = finished(text, self._ledger, self._scene.subject, here)
         if task:
-            done = Kind("task", None, "done")
-            self._keep(message, done, task.content, detail=text, replaces=(task.id,))
+            done = _Pending(Kind("task", None, "done"), task.content, text, (task.id,))
+            self._keep(message, done)
             return
         kind = kind_of(sentence)
         if worth < 0 and not kind.wanted and not corrects:
@@ -123,66 +133,49 @@ class _Reader:
         agent = self._agent.text if self._agent else ""
         change = replaced(text, self._ledger, here, agent) if kind.type in _CHANGING else None
         if change:
-            self._corrected(message, kind, text, change)
+            self._pending = _corrected(kind, text, change)
         elif worth >= 0 or kind.wanted:
             if refers:  # it cannot be understood alone
                 before = sentence.before
                 text = f"{before} {text}" if before and not before.endswith("?") else ""
             if text and _fits(text) and _says_enough(text):
-                self._pending = (kind, text)
+                self._pending = _Pending(kind, text)
 
-    def _goes_on(self, sentence: Sentence) -> bool:
+    def _goes_on(self, sentence: Sentence, worth: float, corrects: bool) -> bool:
         """Whether it goes on about the sentence before, and was put with it."""
-        if not self._pending or not self._pending[1].endswith(sentence.before):
+        last = self._pending
+        if not last or not last.content.endswith(sentence.before):
             return False
-        kind, text = self._pending
-        text = f"{text} {sentence.text}"
-        if _fits(text):
-            self._pending = (kind, text)
+        anew = bool(last.replaces) and pattern(cues.CHANGES).search(sentence.text) is not None
+        if not anew and (worth < 0 or corrects):
+            return False
+        whole = f"{last.content} {sentence.text}"
+        self._pending = last._replace(content=whole) if _fits(whole) else last
         return True
 
     def _settle(self, message: Message) -> None:
         """Keep the sentence that waited for the next one."""
         if self._pending:
-            kind, text = self._pending
-            self._pending = None
-            self._keep(message, kind, text)
+            waited, self._pending = self._pending, None
+            self._keep(message, waited)
 
-    def _corrected(self, message: Message, kind: Kind, text: str, change: Change) -> None:
-        """A correction that says too little alone stands behind what it corrects."""
-        old = change.target
-        whole = f"{old.content} {text}"
-        if change.elliptic and _fits(whole):
-            self._keep(message, kind, whole, replaces=(old.id,))
-        elif _fits(text):
-            self._keep(message, kind, text, detail=f"Was: {old.content}", replaces=(old.id,))
-
-    def _keep(
-        self,
-        message: Message,
-        kind: Kind,
-        content: str,
-        detail: str = "",
-        replaces: tuple[str, ...] = (),
-        turns: tuple[int, ...] = (),
-    ) -> bool:
+    def _keep(self, message: Message, kept: _Pending, turns: tuple[int, ...] = ()) -> None:
+        kind = kept.kind
         draft = Draft(
             type=kind.type,
-            content=content,
+            content=kept.content,
             source=message.id,
             evidence=tuple(sorted({*turns, message.turn} - {0})),
-            detail=detail,
-            subject=subject(kind.type, content, self._scene),
+            detail=kept.detail,
+            subject=subject(kind.type, kept.content, self._scene),
             status=kind.status,
             kind=kind.kind,
-            replaces=replaces,
+            replaces=kept.replaces,
         )
-        if self._ledger.holds(draft):
-            return False
-        self._ledger.add(draft)
-        self._here.add(draft.id)
-        self.drafts.append(draft)
-        return True
+        if not self._ledger.holds(draft):
+            self._ledger.add(draft)
+            self._here.add(draft.id)
+            self.drafts.append(draft)
 
     def _agreed(self, message: Message, said: Sequence[Sentence]) -> None:
         """ "Yes, do that": the agent's proposal, which the user makes a decision."""
@@ -204,8 +197,17 @@ class _Reader:
         plain = [one for one in proposed if not one.asked and _fits(one.text)]
         if len(plain) == 1 and (commits or asked):
             detail = f"Agreed: {one_line(first.text, 120)}"
-            kind = Kind("decision")
-            self._keep(message, kind, plain[0].text, detail=detail, turns=(agent.turn,))
+            kept = _Pending(Kind("decision"), plain[0].text, detail)
+            self._keep(message, kept, turns=(agent.turn,))
+
+
+def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
+    """A correction that says too little alone stands behind what it corrects."""
+    old = change.target
+    whole = f"{old.content} {text}"
+    if change.elliptic and _fits(whole):
+        return _Pending(kind, whole, "", (old.id,))
+    return _Pending(kind, text, f"Was: {old.content}", (old.id,)) if _fits(text) else None
 
 
 def _is_of(entry: Entry, message: Message) -> bool:

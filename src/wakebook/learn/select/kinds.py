@@ -39,7 +39,7 @@ def kind_of(sentence: Sentence) -> Kind:
         return Kind("fact", "preference", wanted=True)
     if pattern(cues.PROCEDURE).match(core):
         return Kind("fact", "procedure", wanted=True)
-    noted = pattern(cues.NOTED).match(core) is not None
+    noted = any(pattern(cues.NOTED).match(said) for said in (text, core))
     if pattern(cues.PREFERENCE).search(core):
         return Kind("fact", "preference", wanted=noted)
     return Kind("fact", wanted=noted)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.learn.extract import Draft, Scene
+from wakebook.learn.phrases import cues, pattern
 from wakebook.log.entry import Entry, Status, Type, slugify
 
 _POINT = re.compile(r"\d+|\b(?:not?|never|without|cannot)\b|n't\b")
@@ -154,7 +155,7 @@ _NEW = re.compile(
     r" (?-i:(?P<one>[A-Z][\w-]{2,30}))|\bthe (?-i:(?P<two>[A-Z][\w-]{2,30})) project\b",
     re.IGNORECASE,
 )
-_OWN = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|ich|mein\w*|yo|mi|je|mon|ma)\b", re.IGNORECASE)
+_OWN = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|ich|mein\w*|yo|mi|je|mon|ma)\b")
 _WORK = re.compile(
     r"\b(?:we|we're|we've|our|us|repo|project|branch|deploy\w*|tests?|wir|unser\w*)\b"
 )
@@ -163,8 +164,8 @@ _WORK = re.compile(
 def subject(type_: str, content: str, scene: Scene) -> str:
     """The slug of what an entry is about, or nothing.
 
-    The session's project is the subject of its decisions and of what is said about "us"; a dentist
-    appointment that is mentioned there is not about the project.
+    The session's project is the subject of what is said there, but not of what is about the user:
+    a dentist appointment is not about the project.
     """
     known = named(content, scene.subjects)
     if known:
@@ -172,9 +173,10 @@ def subject(type_: str, content: str, scene: Scene) -> str:
     new = _NEW.search(content[:400])
     if new:
         return slugify(new.group("one") or new.group("two"))
-    if type_ in ("decision", "handoff") or _WORK.search(content.lower()):
-        return scene.subject
-    return "" if _OWN.search(content) or type_ != "fact" else scene.subject
+    low = content.lower()
+    ours = type_ == "handoff" or _WORK.search(low)
+    personal = _OWN.search(low) or pattern(cues.PERSONAL).search(low)
+    return "" if personal and not ours else scene.subject
 
 
 def named(text: str, subjects: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ that time stays linear.
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -125,6 +126,8 @@ def _blocks(lines: list[str]) -> list[list[str]]:
 def _symbols(line: str) -> bool:
     """Whether a line is hardly prose: code, a path, a table, a blob."""
     bare = line.replace(" ", "")
+    if bare and unicodedata.category(bare[0]) == "So":
+        return True  # an advert's list, a log with pictures
     letters = sum(map(str.isalpha, bare))
     return (
         len(bare) > 20
@@ -165,7 +168,7 @@ def _goes_on(end: str, rest: str) -> bool:
     if _INITIAL.search(end):
         return not _BEGINS.match(rest)
     word = rest.split(maxsplit=1)[0] if rest.strip() else ""
-    return bool(_ORDINAL.search(end) and (word[:1].islower() or pattern(cues.DAY).match(word)))
+    return bool(_ORDINAL.search(end) and pattern(cues.DAY).match(word))
 
 
 def _quoted(text: str) -> bool:
