@@ -26,7 +26,7 @@ import msgspec
 from cronsim import CronSim, CronSimError
 
 from wakebook.base import clock
-from wakebook.base.config import Schedule
+from wakebook.base.config import Schedule, meanings
 from wakebook.base.errors import ConfigError, NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import state as states
@@ -164,11 +164,12 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 def table(schedule: Schedule, config: Path) -> tuple[Job, ...]:
     """Every job with its expression, in the order of a tick. `config`: where that stands."""
+    about = meanings("schedule")
     return tuple(
         Job(
             name=name,
             expression=_checked(str(getattr(schedule, name)), f"{config}: [schedule] {name}"),
-            about=schedule.settings[name].doc,
+            about=about[name],
         )
         for name in ORDER
     )
