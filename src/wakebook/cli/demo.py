@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wakebook.base import clock
-from wakebook.cli.shared import Out, esc
+from wakebook.cli.shared import Command, Out, esc
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
@@ -38,20 +38,11 @@ pi = []
 """
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--keep", metavar="PATH", help="Keep the demo's home in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 def demo(keep: str | None, as_json: bool) -> None:
-    """Three weeks of a fictional person's work, remembered offline in a temporary home.
-
-    It reads the sample sessions that ship with Wakebook, is killed half-way (kill -9),
-    recovers, and shows what the agent will read on waking, the notes that people read, and
-    what the agent is told for the next message, with the reasons.
-
-    \b
-    wakebook demo
-    wakebook demo --keep ~/demo      to look around in its home afterwards
-    """
+    """Three weeks of a fictional person's work, remembered offline in a temporary home."""
     os.environ["WAKEBOOK_NOW"] = MORNING_AFTER
     with tempfile.TemporaryDirectory(prefix="wakebook-demo-") as folder:
         target = Path(keep).expanduser().absolute() if keep else Path(folder) / "home"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wakebook.cli.shared import Out, command, esc
+from wakebook.cli.shared import Command, Out, command, esc
 from wakebook.hosts import HOSTS
 from wakebook.hosts import host as module_of
 
@@ -29,20 +29,7 @@ LONG, WIDE = 100, 300  # lines of a new file, and characters of a line, that are
 def init(
     memory: Memory, out: Out, path: str, host: str | None, undo: bool, dry_run: bool, yes: bool
 ) -> None:
-    """Make a home for the memory, and wire a host to it.
-
-    The home is PATH, or else --home, WAKEBOOK_HOME or ~/.wakebook.
-
-    Running it again is safe: it adds what is missing and leaves alone what is there. With
-    --host, the host's configuration is changed so that its agents remember. What will change
-    is shown first, and --undo puts everything back, byte by byte.
-
-    \b
-    wakebook init                               a home in ~/.wakebook
-    wakebook init --host claude-code            wire Claude Code
-    wakebook init --host openclaw --dry-run     only show what would change
-    wakebook init --host codex --undo           as if it had never been there
-    """
+    """Make a home for the memory, and wire a host to it."""
     if path:
         from wakebook.memory import Memory
 
@@ -178,16 +165,10 @@ def _json(name: str, plan: Plan) -> dict[str, Any]:
     return {"host": name, "changes": changes, **told}
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script for your shell.
-
-    \b
-    bash:  wakebook completion bash >> ~/.bashrc
-    zsh:   wakebook completion zsh >> ~/.zshrc
-    fish:  wakebook completion fish > ~/.config/fish/completions/wakebook.fish
-    """
+    """Print the completion script for your shell."""
     from click.shell_completion import get_completion_class
 
     from wakebook.cli import cli

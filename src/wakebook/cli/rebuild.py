@@ -46,22 +46,7 @@ def rebuild(
     dropped: str,
     **reading: Any,
 ) -> bool:
-    """Read all archived conversations anew, on a branch, and compare.
-
-    Nothing of your memory changes until you merge: the branch extract/NAME is checked out below
-    .cache/rebuild. What you wrote by hand, corrected, renamed or had forgotten comes along; so
-    does what is said meanwhile. A rebuild that was stopped goes on with the same command.
-
-    \b
-    wakebook rebuild                                  by rules: free, the same each time
-    wakebook rebuild --extractor model --dry-run      what a model would be sent, its price
-    wakebook rebuild --extractor model --model anthropic/claude-sonnet-5-5 --branch better
-    wakebook rebuild merge better                     or: show better, drop better
-
-    \b
-    A line of questions.jsonl:
-    {"question": "When do we open?", "expect": "21 November"}
-    """
+    """Read all archived conversations anew, on a branch, and compare."""
     old = {list_: listed, show: shown, merge: merged, drop: dropped}
     chosen = [(done, name) for done, name in old.items() if name]
     if len(chosen) > 1 or (chosen and (dry_run or any(reading.values()))):
@@ -233,10 +218,7 @@ def list_(memory: Memory, out: Out) -> None:
 @click.argument("name")
 @questions
 def show(memory: Memory, out: Out, name: str, questions: Path | None) -> None:
-    """Compare the rebuild NAME with the memory as it is.
-
-    wakebook rebuild show better --questions questions.jsonl
-    """
+    """Compare the rebuild NAME with the memory as it is."""
     _tell(out, memory.rebuilds.compare(name, questions))
 
 

@@ -25,18 +25,7 @@ SECONDS = 200.0  # a clean stop takes its time
 @group(alone=True)
 @click.option("--port", type=click.IntRange(0, 65_535), help="0: any free one.")
 def serve(memory: Memory, out: Out, port: int | None) -> None:
-    """Run the service: watch, jobs, HTTP and MCP in one process.
-
-    It runs until you press Ctrl-C. With it, hooks and tools are answered by a process that is
-    there already, conversations are read as they happen, and jobs run when they are due.
-    Everything works without it, too.
-    With --json, one line for everything that happens. /openapi.json describes all paths.
-
-    \b
-    wakebook serve install               start it now and at every login
-    curl -H "Authorization: Bearer $(cat ~/.wakebook/token)" -d '{"text": "which database"}' \\
-         -H "Content-Type: application/json" http://127.0.0.1:7311/v1/search
-    """
+    """Run the service: watch, jobs, HTTP and MCP in one process."""
     from wakebook.hosts.backlog import Hooks
     from wakebook.service.serve import serve as run
 
@@ -89,12 +78,7 @@ def unit_of(memory: Memory) -> Unit:
 @command(serve)
 @click.option("--dry-run", is_flag=True, help="Print the unit and write nothing.")
 def install(memory: Memory, out: Out, dry_run: bool) -> None:
-    """Start the service now and at every login.
-
-    On Linux this writes a systemd user unit, on a Mac a launchd agent. Run it again after an
-    update of Python or Wakebook: the unit is brought up to date. Where no systemd or launchd
-    runs (a container), the unit is written and you are told what to run.
-    """
+    """Start the service now and at every login."""
     from wakebook.service.unit import SAFE, is_ours
 
     memory.home.require()
@@ -155,10 +139,7 @@ def _keys(memory: Memory) -> list[str]:
 
 @command(serve)
 def uninstall(memory: Memory, out: Out) -> None:
-    """Stop the service and remove its unit. Your memory stays as it is.
-
-    Only a unit that Wakebook wrote is removed. A service that was started by hand goes on.
-    """
+    """Stop the service and remove its unit. Your memory stays as it is."""
     from wakebook.service.unit import is_ours
 
     unit = unit_of(memory)
@@ -183,11 +164,7 @@ def uninstall(memory: Memory, out: Out) -> None:
 
 @command(serve)
 def status(memory: Memory, out: Out) -> bool:
-    """Does the service run, and does it start at login?
-
-    A service that was started by hand (`wakebook serve`) is found as well. Exit code 1 if one
-    should run and does not, or does not answer.
-    """
+    """Does the service run, and does it start at login?"""
     from wakebook.service.address import look
     from wakebook.service.unit import is_ours
 

@@ -50,15 +50,7 @@ def status(
     by: str | None,
     since: datetime | None,
 ) -> bool:
-    """How the memory is doing: what it holds, what is behind, what went wrong.
-
-    With --sessions, an account of every session of every host, or of those in PATHS: what was
-    seen, archived and extracted, and what was not. With --costs, the calls, tokens and dollars
-    of models; every call is written down in <home>/costs/, and prices.toml in the home changes
-    or adds prices. Exit code 1 if something needs attention.
-
-    wakebook status --costs --by model --since 30d
-    """
+    """How the memory is doing: what it holds, what is behind, what went wrong."""
     if of_sessions and of_costs:
         raise click.UsageError("Give --sessions or --costs.")
     if (paths or verbose) and not of_sessions:
@@ -218,17 +210,7 @@ def _cells(one: Sum) -> tuple[str, ...]:
 @click.option("--ask", is_flag=True, help="Ask your models a small question; it may cost a little.")
 @click.option("--host", type=click.Choice(HOSTS), help="Only look at how this host is wired.")
 def doctor(memory: Memory, out: Out, quick: bool, ask: bool, host: str | None) -> bool:
-    """Check everything, and say what to run.
-
-    Looks at the home, the log, git, the index, the notes, the models, the sessions, hooks and
-    jobs, the service, and how each host is wired. Then something is remembered, found and
-    forgotten in a temporary home. Nothing is mended by itself: you are told what to run.
-    Exit code 1 if something should be mended.
-
-    \b
-    ✓ well    · worth knowing    ! should be mended    ✗ does not work
-    wakebook doctor --host claude-code    only Claude Code
-    """
+    """Check everything, and say what to run."""
     found = dict(_groups(memory, quick, ask, host))
     states = [one.state for group in found.values() for one in group]
     bad, notes = states.count("warn") + states.count("fail"), states.count("note")
@@ -307,12 +289,7 @@ def _check(out: Out, group: str, check: Check) -> None:
 @click.argument("name", default="")
 @click.option("--copy", is_flag=True, help="Put a copy into the home's prompts/, to be changed.")
 def prompts(memory: Memory, out: Out, name: str, copy: bool) -> None:
-    """The questions that models are asked. With NAME: the text of one.
-
-    To change one, copy it and edit the copy: it takes the place of the shipped one.
-
-    wakebook prompts extract --copy
-    """
+    """The questions that models are asked. With NAME: the text of one."""
     known = memory.models.prompts()
     if copy and not name:
         raise click.UsageError("--copy needs the NAME of a prompt.")
