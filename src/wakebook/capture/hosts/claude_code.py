@@ -130,7 +130,7 @@ _string = msgspec.json.Decoder(str)
 _sniff = msgspec.json.Decoder(_Sniff)
 
 
-class ClaudeCode(jsonl.Files):
+class ClaudeCode(jsonl.Host):
     name = "claude-code"
     # `tree` is false: a compaction starts a new root, and the whole file is one conversation
 
@@ -324,7 +324,7 @@ def _unreadable(line: jsonl.RawLine) -> tuple[Event, ...]:
     """Bookkeeping may have any shape; anything else that we cannot read is reported."""
     found = load(_sniff, line.data)
     if found is None or found.type in CONVERSATION:
-        return line.nothing() or jsonl.UNREADABLE
+        return line.undecoded()
     return _ignored(found.type)
 
 

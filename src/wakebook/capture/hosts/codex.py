@@ -94,7 +94,7 @@ _turn = msgspec.json.Decoder(_Turn)
 _compacted = msgspec.json.Decoder(_Compacted)
 
 
-class Codex(jsonl.Files):
+class Codex(jsonl.Host):
     name = "codex"
 
     def session(self, path: Path, size: int, head: bytes) -> Session:
@@ -151,7 +151,7 @@ def _unless_summary(answer: Record, compacted: _Line) -> Record:
 
 def _events(line: jsonl.RawLine, found: _Line | None) -> tuple[Event, ...]:
     if found is None:
-        return line.nothing() or jsonl.UNREADABLE
+        return line.undecoded()
     if found.type == "response_item":
         item = load(_item, found.payload)
         return jsonl.UNREADABLE if item is None else _response(item, found, line.start)
