@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import cached_property
 from typing import Any
 
@@ -218,7 +218,8 @@ class Book:
         try:
             said = self.catalogue.said(begin, begin + timedelta(days=1))
         except (OverflowError, ValueError):  # the first and the last day that there are
-            said = self.catalogue.said_on(begin.replace(tzinfo=UTC))
+            begin, end = (datetime.combine(begin, one, UTC) for one in (time.min, time.max))
+            said = self.catalogue.said(begin, end)
         items = _of_a_day(said, self.registry, self.zone)
         sessions = [entry.session for entry, _ in said if entry.session != "manual"]
         front: dict[str, Any] = {"date": date, "sessions": list(dict.fromkeys(sessions))}

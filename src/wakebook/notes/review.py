@@ -127,12 +127,7 @@ def _proposal(notes: Notes, book: Book, path: Path, block: markdown.Block) -> Pr
 
 
 def _base(
-    notes: Notes,
-    book: Book,
-    path: Path,
-    block: markdown.Block,
-    key: str,
-    fresh: list[NoteLine],
+    notes: Notes, book: Book, path: Path, block: markdown.Block, key: str, fresh: list[NoteLine]
 ) -> list[NoteLine] | None:
     """What Wakebook had written: as it would now, as it noted it down, or as git has it."""
     noted = decode(book.catalogue.block(key) or "[]", list[NoteLine])

@@ -198,12 +198,7 @@ class Windows:
             raise ConfigError(f"{self._home.config}: {error}") from error
 
     def slide(
-        self,
-        messages: Sequence[Message],
-        budget: int,
-        session: str = "",
-        *,
-        anyway: bool = False,
+        self, messages: Sequence[Message], budget: int, session: str = "", *, anyway: bool = False
     ) -> Slid:
         """A message list that fits a budget of tokens: its oldest messages drop.
 

@@ -83,7 +83,7 @@ class Marker:
         for begin in self._begins:
             at = lower.find(begin)
             while at >= 0:
-                if not at or not lower[at - 1].isalnum() or (not plain and _is_hump(folded, at)):
+                if not at or not lower[at - 1].isalnum() or (not plain and _HUMP.match(folded, at)):
                     starts.setdefault(at, begin)
                 at = lower.find(begin, at + 1)
         end, rest = 0, _PLAIN_REST if plain else _any_rest()
@@ -99,12 +99,7 @@ def _terms(text: str, language: str) -> frozenset[str]:
     return frozenset(words.terms(words.tokens(text), language))
 
 
-def _is_hump(text: str, at: int) -> bool:
-    """Whether a part of a camelCase name begins here."""
-    before, here = text[at - 1], text[at]
-    return "A" <= here <= "Z" and ("a" <= before <= "z" or "0" <= before <= "9")
-
-
+_HUMP = re.compile("(?<=[a-z0-9])[A-Z]")  # where a part of a camelCase name begins
 _PLAIN_REST = re.compile(r"[a-z0-9]*(?:['_./-][a-z0-9]+)*")
 
 
@@ -248,9 +243,8 @@ def references(store: Store, found: Sequence[Passage]) -> dict[int, int]:
     """How often something refers to each: an entry counts the entries that it replaced, a turn
     the entries that were learned from it, a note the links to it in other notes."""
     entries = {one.row.name: one.id for one in found if one.row.name}
-    turns = {
-        (one.path.removeprefix("archive/"), one.row.place): one.id for one in found if one.row.turn
-    }
+    said = ((one.path.removeprefix("archive/"), one) for one in found if one.row.turn)
+    turns = {(file, one.row.place): one.id for file, one in said}
     counts: dict[int, int] = {}
     if entries:
         marks = ",".join("?" * len(entries))
