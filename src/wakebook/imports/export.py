@@ -81,14 +81,11 @@ class Bad(msgspec.Struct, frozen=True):
     why: str
 
 
-class Passed(msgspec.Struct, frozen=True):
+class Passed(Bad, frozen=True):
     """A file that is not part of a memory, and why."""
 
-    name: str
-    why: str
 
-
-Part = Conversation | Bad | Passed
+Part = Conversation | Bad
 
 
 class Export(msgspec.Struct, frozen=True):

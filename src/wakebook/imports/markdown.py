@@ -34,7 +34,6 @@ from wakebook.imports.export import Bad, Conversation, Export, Item, Part, Passe
 NAME, OPENCLAW = "markdown", "openclaw-memory"
 SUFFIXES = (".md", ".markdown")
 LARGEST = 20 << 20  # bytes of a note
-NOT_NOTES = frozenset(("node_modules", "__pycache__"))
 FOLDERS = {"project": "Project", "projects": "Project", "person": "Person", "people": "Person"}
 DATES = ("date", "created", "created_at", "updated", "updated_at", "modified")
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
@@ -46,6 +45,7 @@ _SESSION = re.compile(r"# Session: .*\n+- \*\*Session Key\*\*:")
 _SCORE = re.compile(r"[ \t]*\[score=[^\]\n]*\]$", re.MULTILINE)
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_CLOSING = re.compile(r"(?:^|[ \t]+)#+$")  # marks that may stand behind a heading, too
 _BULLET = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,4}[.)])[ \t]+(\S.*)")
 _RULE = re.compile(r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
@@ -67,12 +67,9 @@ def files(path: Path) -> list[Path]:
     """The notes at a path: not those in hidden folders."""
     if path.is_file():
         return [path] if path.suffix.lower() in (*SUFFIXES, ".txt", "") else []
-    found = [one for one, _ in jsonl.files(path, *SUFFIXES, *(s.upper() for s in SUFFIXES))]
-    return [one for one in found if not _hidden(one.relative_to(path).parts)]
-
-
-def _hidden(parts: tuple[str, ...]) -> bool:
-    return any(part.startswith(".") or part in NOT_NOTES for part in parts)
+    found = jsonl.files(path, *SUFFIXES, *(s.upper() for s in SUFFIXES))
+    hidden = re.compile(r"(?:^|/)(?:\.|(?:node_modules|__pycache__)(?:/|$))")
+    return [one for one, _ in found if not hidden.search(one.relative_to(path).as_posix())]
 
 
 def note(path: Path, root: Path, source: str = NAME) -> Part:
@@ -91,17 +88,14 @@ def note(path: Path, root: Path, source: str = NAME) -> Part:
     found, skipped = items(body)
     subject = _subject(front, path, root)
     day = _file_day(path) or _front_day(front) or changed
+    place = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:10]
     return Conversation(
-        id=f"{path.stem[:60]}-{_place(path)}",  # the same for ever
+        id=f"{path.stem[:60]}-{place}",  # the same for ever
         name=name,
         channel=f"{MEMORIES}{source}",
         pieces=tuple(_piece(one, subject, day) for one in found),
         skipped=skipped,
     )
-
-
-def _place(path: Path) -> str:
-    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:10]
 
 
 def _text(path: Path) -> str:
@@ -222,8 +216,7 @@ def _why_passed(path: Path) -> str:
 
 def items(text: str) -> tuple[list[Item], Counter[str]]:
     """The items of a note's text, and why others were left out."""
-    note = _Note(text.replace("\r\n", "\n").split("\n"))
-    return note.read(), note.skipped
+    return _Note(text.replace("\r\n", "\n").split("\n")).read()
 
 
 class _Note:
@@ -238,16 +231,14 @@ class _Note:
         self._apart = False  # a blank line stands before this one
         self._found: list[Item] = []
         self._fresh = False  # the last item stands under these headings
-        self.skipped: Counter[str] = Counter()
-        if generated:
-            self.skipped["generated"] += 1
+        self._skipped = Counter(["generated"] if generated else ())
 
-    def read(self) -> list[Item]:
+    def read(self) -> tuple[list[Item], Counter[str]]:
         number = 0
         while number < len(self._lines):
             number = self._take(number)
         self._close()
-        return self._found
+        return self._found, self._skipped
 
     def _take(self, number: int) -> int:
         """Read one line, or what belongs together. Returns the next one."""
@@ -284,7 +275,7 @@ class _Note:
         below = _UNDERLINE.fullmatch(line)
         if heading:
             self._close()
-            self._under(len(heading[1]), _unclosed(line[heading.end() :].strip()))
+            self._under(len(heading[1]), _CLOSING.sub("", line[heading.end() :].strip()))
         elif below and len(self._open) == 1 and self._bullet < 0 and not self._apart:
             title, self._open = self._open[0], []
             self._under(1 if below[1][0] == "=" else 2, title)
@@ -365,11 +356,9 @@ class _Note:
         text = _PICTURE.sub("[image]", text).strip("\n")
         quoted = "\n".join(re.sub(r"^(?: {0,3}> ?)+", "", line) for line in text.split("\n"))
         bare = re.sub(r"^(?:[-*+•]|\d{1,4}[.)])\s+", "", quoted.strip())
-        if not re.search(r"\w", bare) or bare == "[image]" or _LABEL.fullmatch(bare):
-            self.skipped["empty"] += 1
-            return
-        if _HINT.fullmatch(bare):  # what a template says should stand here
-            self.skipped["hint"] += 1
+        empty = not re.search(r"\w", bare) or bare == "[image]" or _LABEL.fullmatch(bare)
+        if empty or _HINT.fullmatch(bare):  # a hint: what a template says should stand here
+            self._skipped["empty" if empty else "hint"] += 1
             return
         above = tuple(title for _, title in self._headings) + ((self._lead,) if self._lead else ())
         self._found.append(Item(above, quoted))
@@ -380,12 +369,6 @@ def _plain(title: str) -> str:
     """A heading's words, without marks and links."""
     title = re.sub(r"\[([^\]]{0,200})\]\([^)]{0,2000}\)", r"\1", title[:500])
     return " ".join(re.sub(r"[*`]", "", title).split()).strip("_ ")
-
-
-def _unclosed(title: str) -> str:
-    """Without the marks that may stand behind a heading, too."""
-    bare = title.rstrip("#")
-    return bare.rstrip() if not bare or bare[-1] in " \t" else title
 
 
 def _cells(row: str) -> list[str]:
