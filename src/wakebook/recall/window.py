@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,21 +81,22 @@ class _Sliding:
             if self._total <= self._budget:
                 return
             known = one.strange or _SHRUNK.fullmatch(one.text)
-            if one.index >= self._head and self._units[one.index] != last and not known:
-                self._put(one, _line(one))
-
-    def _put(self, one: Result, line: str) -> None:
-        shorter = view.replaced(self._messages[one.index], one, line)
-        saved = self._tokens[one.index] - view.tokens(shorter)
-        if saved > 0:
-            self._total -= saved
-            self._tokens[one.index] -= saved
-            self._messages[one.index] = shorter
-            self._shrunk.add(one.index)
+            if one.index < self._head or self._units[one.index] == last or known:
+                continue
+            shorter = view.replaced(self._messages[one.index], one, _line(one))
+            saved = self._tokens[one.index] - view.tokens(shorter)
+            if saved > 0:
+                self._total -= saved
+                self._tokens[one.index] -= saved
+                self._messages[one.index] = shorter
+                self._shrunk.add(one.index)
 
     def drop(self) -> None:
         """The oldest messages go, until it is enough."""
-        fixed = self._fixed()
+        users = [i for i, role in enumerate(self._roles) if role == "user"]
+        never = {i for i, role in enumerate(self._roles) if i < self._head or role == "system"}
+        never |= {*users[-1:], *range(len(self._messages))[-1:]}
+        fixed = {self._units[i] for i in never}
         for asked, units in self._exchanges():
             if self._total <= self._budget:
                 break
@@ -104,13 +106,6 @@ class _Sliding:
             stays = any(self._roles[unit] != "system" for unit in units if unit in fixed)
             if not (loose or stays) and asked not in fixed | {-1}:
                 self._drop(asked)  # alone, it would look like an open question
-
-    def _fixed(self) -> set[int]:
-        """The units that never drop."""
-        users = [i for i, role in enumerate(self._roles) if role == "user"]
-        never = {i for i, role in enumerate(self._roles) if i < self._head or role == "system"}
-        never |= {*users[-1:], *range(len(self._messages))[-1:]}
-        return {self._units[i] for i in never}
 
     def _exchanges(self) -> list[tuple[int, list[int]]]:
         """What a user said (-1: no user), with the units that follow until a user speaks again."""
@@ -275,11 +270,7 @@ class Windows:
     def _saved(self, found: list[Session]) -> Flushed:
         from wakebook.learn.flush import save
 
-        self._opened.models.insist = False
-        return save(
-            self._home,
-            self._opened.config,
-            found,
-            lambda: self._catch_up(found),
-            self._opened.chains,
-        )
+        opened = self._opened
+        opened.models.insist = False
+        read = partial(self._catch_up, found)
+        return save(opened.home, opened.config, found, read, opened.chains)

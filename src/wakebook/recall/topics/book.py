@@ -105,7 +105,7 @@ class Book:
     ) -> list[Decision]:
         """Look at what the agent itself has said: a topic that corrects it waits for its next
         turn, if its session is known."""
-        session = self._sessions.id_of(session)
+        session = self._sessions.resolved(session)[0]
         found = self.activate(Remark(output, "output", tuple(paths)), session)
         if session:  # otherwise, whose next turn would it be?
             self._add(
@@ -144,7 +144,7 @@ class Book:
         """What came along is kept without secrets, and not too much of it."""
         signs = (sign if sign in "\n\t" or sign.isprintable() else " " for sign in whole(payload))
         said = redact("".join(signs))[0][:PAYLOAD].strip()
-        own, now = self._sessions.id_of(session), clock.now()
+        own, now = self._sessions.resolved(session)[0], clock.now()
         return self._add(
             Fired(topic=name, why=why, at=now, session=own, payload=said) for name in names
         )
