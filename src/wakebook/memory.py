@@ -405,7 +405,7 @@ class Memory:
             self.notes,
             topics=lambda: self.topics.read(),
             jobs=lambda: self.jobs.listed(),
-            accounts=self.audit,
+            audit=self.audit,
         )
 
     def status(self) -> Status:

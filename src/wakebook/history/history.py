@@ -220,7 +220,7 @@ class History:
             if path.suffix == ".md" and path.exists():
                 self.conversation(self.home.relative(path))
 
-    def before_touching(self, *paths: Path) -> None:
+    def before_touching(self, paths: Sequence[Path]) -> None:
         """The user's own words are in git before anything near them changes."""
         ours = [one for one in paths if one.is_relative_to(self.home.root) and one.exists()]
         names = f"{ours[0].name} as it was" if len(ours) == 1 else f"{len(ours)} notes as they were"

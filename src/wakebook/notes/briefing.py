@@ -247,7 +247,7 @@ def write(notes: Notes, now: datetime, said: Prose, overwrite: bool = False) -> 
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
         if not mode & 0o200:
             raise WakebookError(f"{path} is read-only: the briefing was not written.")
-        notes.git().before_touching(path)
+        notes.git().before_touching([path])
         if path.exists() and path.read_bytes() != old.encode("utf-8"):
             raise WakebookError(f"{path} was written by another program meanwhile: try again.")
         notes.home.replace(path, new, mode)

@@ -113,7 +113,7 @@ class Notes:
                 self.config,
                 self.opened.now(),
                 full=full,
-                before=lambda paths: self.git().before_touching(*paths),
+                before=lambda paths: self.git().before_touching(paths),
                 overwrite=overwrite,
                 progress=progress,
             )

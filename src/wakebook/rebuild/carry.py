@@ -31,7 +31,7 @@ from wakebook.log.subjects import Registry, Subject
 from wakebook.notes import condensed
 from wakebook.notes.condensed import Condensed, CondensedLine
 
-At = Callable[[str], Sequence[Entry]]  # the new entries of a transcript
+At = Mapping[str, Sequence[Entry]]  # transcript -> its new entries
 
 
 def by_transcript(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
@@ -68,7 +68,7 @@ def _replacing(entry: Entry, olds: Sequence[Entry], new: Chains, at: At) -> Entr
     """An entry that also replaces the new entries that hold, and say what an old one said."""
     also: list[str] = []
     for path, mine in by_transcript(one for one in olds if one.transcript).items():
-        there = [one for one in at(path) if one.id not in new.replaced_by]
+        there = [one for one in at.get(path, ()) if one.id not in new.replaced_by]
         also += matches(there, mine)
     also = [one for one in also if one not in entry.replaces and one != entry.id]
     return entry.with_(replaces=(*entry.replaces, *also)) if also else entry

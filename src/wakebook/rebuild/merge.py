@@ -84,8 +84,8 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
         log.rewrite(home, lines)
         subjects.save(home, carry.completed(built, before, used, was))
         _recount(home, entries)
-        touching = history.before_touching
-        updated = notes.update(home, config, now, full=True, before=lambda them: touching(*them))
+        before_touching = history.before_touching
+        updated = notes.update(home, config, now, full=True, before=before_touching)
         body = _body(done, gained)
         commit = site.repository.commit("extract", site.name, history.waiting(), body)
         related = site.relate()
@@ -125,7 +125,7 @@ def _merged_log(
     count = 0
     for entry in main.entries:
         if entry.transcript not in replayed and entry.id not in new.by_id:
-            new = extend(new, carry.linked(entry, main, new, lambda path: found.get(path, ())))
+            new = extend(new, carry.linked(entry, main, new, found))
             count += 1
     return list(new.entries), count
 

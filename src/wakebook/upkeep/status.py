@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from wakebook.opened import Opened
 
 RECENT_DAYS = 7
+TORN = "log.torn holds half-written lines that a crash left; the log itself is whole"
 NOTABLE = {
     "failure": "",
     "covered": "rules read what the model should have (`catch-up --upgrade` reads it again): ",
@@ -135,14 +136,19 @@ def status(
 def _problems(home: Home, ledger: Ledger, chains: Chains) -> Iterator[str]:
     for bad in ledger.bad():
         yield f"log.jsonl line {bad.number}: {bad.reason}. Correct or remove that line."
-    for entry, missing in chains.dangling:
-        yield f"entry {entry} replaces {missing}, which is not in the log"
-    for circle in chains.cycles:
-        yield f"entries replace each other in a circle: {' -> '.join(circle)}"
-    for identity in chains.repeated:
-        yield f"entry {identity} stands in the log more than once; the first one counts"
+    yield from (said for said, _ in broken_chains(chains))
     if (home.root / "log.torn").exists():
-        yield "log.torn holds half-written lines that a crash left; the log itself is whole"
+        yield TORN
+
+
+def broken_chains(chains: Chains) -> Iterator[tuple[str, str]]:
+    """What is wrong with replacements, and the entry to look at, if it is one."""
+    for entry, missing in chains.dangling:
+        yield f"entry {entry} replaces {missing}, which is not in the log", entry
+    for circle in chains.cycles:
+        yield f"entries replace each other in a circle: {' -> '.join(circle)}", ""
+    for identity in chains.repeated:
+        yield f"entry {identity} stands in the log more than once; the first one counts", ""
 
 
 def _over(home: Home, models: Models, state: State, now: datetime) -> dict[str, str]:
