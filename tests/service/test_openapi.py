@@ -11,7 +11,8 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from tests.service.serving import Service as Running
-from wakebook.hosts import HOSTS, host
+from wakebook.hosts import HOSTS
+from wakebook.hosts.events import about
 from wakebook.service.app import Service
 from wakebook.service.metrics import HELP
 from wakebook.service.openapi import describe
@@ -20,7 +21,7 @@ from wakebook.verbs import encode
 
 @pytest.fixture(scope="module")
 def described() -> dict[str, Any]:
-    return describe({name: host(name).EVENTS for name in HOSTS})
+    return describe({name: about(name).events for name in HOSTS})
 
 
 def _refs(value: Any) -> list[str]:

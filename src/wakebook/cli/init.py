@@ -11,7 +11,6 @@ import click
 
 from wakebook.cli.shared import Command, Out, command, esc
 from wakebook.hosts import HOSTS
-from wakebook.hosts import host as module_of
 
 if TYPE_CHECKING:
     from wakebook.hosts.plan import Change, Plan
@@ -62,26 +61,26 @@ def _init(memory: Memory, out: Out, host: str | None) -> None:
 
 
 def _wire(memory: Memory, out: Out, name: str, dry: bool, yes: bool) -> None:
-    from wakebook.hosts import wiring
+    from wakebook.hosts import host, wiring
+    from wakebook.hosts.events import about
 
-    host = module_of(name)
-    plan = host.plan(wiring.where(memory, name))
+    plan, label = host(name).plan(wiring.where(memory, name)), about(name).label
     if out.as_json:
         notes = [] if dry else wiring.wire(memory, name, plan)
         out.json(_json(name, plan) | {"done": not dry, "problems": notes})
         return
     root = esc(memory.home.root)
     out.say(f"A home will be made in {root}.", when=dry and not memory.home.exists())
-    _show(memory, out, host.LABEL, plan)
+    _show(memory, out, label, plan)
     if dry:
         out.say("[dim]Nothing was changed.[/dim]")
         return
-    if not yes and (plan.changes or plan.commands) and not _agreed(host.LABEL):
+    if not yes and (plan.changes or plan.commands) and not _agreed(label):
         raise click.ClickException("Nothing of it was changed. --yes does not ask.")
     notes = wiring.wire(memory, name, plan, lambda line: out.say(f"[dim]$ {esc(line)}[/dim]"))
     ready = plan.changes or plan.commands or not plan.by_hand
     done = f"is wired to {root}" if ready else "is not wired yet: this is left to do"
-    out.say(f"[bold green]●[/bold green] {host.LABEL} {done}")
+    out.say(f"[bold green]●[/bold green] {label} {done}")
     out.each("  note  ", (*notes, *plan.notes))
     here = "" if memory.home.root == Path.home() / ".wakebook" else f" --home {shlex.quote(root)}"
     out.say(f"\nTake it back: [bold]wakebook init --host {name} --undo{here}[/bold]")
@@ -98,6 +97,7 @@ def _agreed(label: str) -> bool:
 
 def _undo(memory: Memory, out: Out, name: str, dry: bool) -> None:
     from wakebook.hosts import wiring
+    from wakebook.hosts.events import about
 
     memory.home.require()
     done = wiring.wired(memory, name)
@@ -110,7 +110,7 @@ def _undo(memory: Memory, out: Out, name: str, dry: bool) -> None:
         out.say("[dim]Nothing was changed.[/dim]")
         return
     but = " but for what you have changed in it since" if notes else ""
-    out.say(f"[bold green]●[/bold green] {module_of(name).LABEL} is as it was{but}.")
+    out.say(f"[bold green]●[/bold green] {about(name).label} is as it was{but}.")
     out.each("  note  ", notes)
     out.say("Your memory stays where it is.")
 

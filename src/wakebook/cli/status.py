@@ -20,12 +20,7 @@ if TYPE_CHECKING:
     from wakebook.upkeep.status import Status, Sum
 
 LAST = "round trip"
-SIGNS = {
-    "ok": ("✓", "green"),
-    "note": ("·", "dim"),
-    "warn": ("!", "yellow"),
-    "fail": ("✗", "red"),
-}
+SIGNS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
 
 paths = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 verbose = click.option("--verbose", "-v", is_flag=True, help="List the skipped sessions too.")
@@ -264,10 +259,11 @@ def _service(memory: Memory) -> list[Check]:
 def _wiring(memory: Memory, name: str) -> Iterable[Check]:
     """What a host's own module finds; nothing if the host is not used here."""
     from wakebook.hosts import host, wiring
+    from wakebook.hosts.events import about
 
-    where, module = wiring.where(memory, name), host(name)
-    used = memory.home.exists() and wiring.is_used(where, module)
-    return module.checks(where, memory) if used else []
+    where = wiring.where(memory, name)
+    used = memory.home.exists() and wiring.is_used(where, about(name))
+    return host(name).checks(where, memory) if used else []
 
 
 def _named(group: str, check: Check) -> str:

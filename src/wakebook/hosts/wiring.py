@@ -23,7 +23,8 @@ from wakebook.base.decode import decode
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import PREFIX, Home
 from wakebook.hosts import host, toml
-from wakebook.hosts.plan import Host, Plan, Where, read
+from wakebook.hosts.events import About, about
+from wakebook.hosts.plan import Plan, Where, read
 from wakebook.memory import Memory
 from wakebook.version import __version__
 
@@ -76,11 +77,11 @@ def where(memory: Memory, name: str) -> Where:
     )
 
 
-def is_used(where: Where, host: Host) -> bool:
+def is_used(where: Where, host: About) -> bool:
     """Whether a host is installed, has been run, or was wired by us."""
-    variable, folder = host.FOLDER
+    variable, folder = host.folder
     files = Path(where.env.get(variable) or where.user / folder)
-    return bool(where.which(host.PROGRAM)) or files.is_dir() or where.folder.is_dir()
+    return bool(where.which(host.program)) or files.is_dir() or where.folder.is_dir()
 
 
 def wired(memory: Memory, name: str) -> Wired | None:
@@ -150,7 +151,7 @@ def unwire(memory: Memory, name: str, told: Told = lambda line: None) -> list[st
     changed = [one for one in done.kept if _looked_at(one).changed]
     others = any(_of_another(one, place.home) for one in changed)
     if others:
-        notes = [f"{host(name).LABEL} is wired to another home by now: that stays as it is."]
+        notes = [f"{about(name).label} is wired to another home by now: that stays as it is."]
     else:
         commands = [[MOVED.get(word, word) for word in one] for one in done.undo_commands]
         notes = [note for command in commands if (note := _run(command, told))]

@@ -125,11 +125,7 @@ def talk(channel: str, id_: str, name: str | None, found: Iterable[Piece | str])
         else:
             skipped["empty" if isinstance(one, Piece) else one] += 1
     return Conversation(
-        id=id_,
-        name=name or id_,
-        channel=channel,
-        pieces=tuple(pieces),
-        skipped=dict(skipped),
+        id=id_, name=name or id_, channel=channel, pieces=tuple(pieces), skipped=dict(skipped)
     )
 
 
