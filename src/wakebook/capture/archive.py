@@ -39,7 +39,7 @@ from wakebook.capture.transcript import Message, one_line
 
 FORMAT = 1
 _HEADING = re.compile(r"## (\d\d):(\d\d) — (user|agent|system)((?: \[[a-z]+\])*)")
-_OURS = re.compile(r"\\*(?:## \d\d:\d\d — |> \[|<!-- date: )")
+_OURS = re.compile(r"^\\*(?:## \d\d:\d\d — |> \[|<!-- date: )", re.MULTILINE)
 _DATE = re.compile(r"<!-- date: (\d{4}-\d\d-\d\d) -->")
 _FILLERS = frozenset(
     "a an and are at be can for i in is it me my of on or please so that the this to we with "
@@ -76,7 +76,8 @@ def render(messages: Iterable[Message], tail: Tail) -> tuple[str, Tail]:
     for message in messages:
         tail = _heading(message, tail, parts)
         if message.text:
-            parts.append(("" if tail.block == "heading" else "\n") + _escape(message.text) + "\n")
+            escaped = _OURS.sub(r"\\\g<0>", message.text)
+            parts.append(("" if tail.block == "heading" else "\n") + escaped + "\n")
             tail = msgspec.structs.replace(tail, block="text")
         for quote in _quotes(message):
             parts.append(("\n" if tail.block == "text" else "") + quote + "\n")
@@ -105,11 +106,6 @@ def _quotes(message: Message) -> list[str]:
         lines.append(f"> [tool:{one_line(tool.name, 60)}] {tool.summary}{outcome}")
     lines += [f"> [attachment:{one_line(name, 200)}]" for name in message.attachments]
     return [" ".join(line.split()) for line in lines]
-
-
-def _escape(text: str) -> str:
-    lines = text.split("\n")
-    return "\n".join("\\" + line if _OURS.match(line) else line for line in lines)
 
 
 def parse(body: str, first_line: int = 1) -> list[Turn]:

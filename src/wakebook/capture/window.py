@@ -74,7 +74,10 @@ class Portion:
             if item.kind == "reset":
                 self.cut = "reset" if self._open else ""
                 return True
-            item = _boundary_note(item)
+            why = f" ({item.reason})" if item.reason else ""
+            text = f"The host compacted the conversation here{why}."
+            note = Message("system", text, item.id, item.at, start=item.start, end=item.end)
+            item = Clean(note)
         message = item.message
         if not visible(message):
             if self.batch and (item.echoes or item.redacted):
@@ -109,12 +112,6 @@ class Portion:
 
 def visible(message: Message) -> bool:
     return bool(message.text or message.tools or message.attachments)
-
-
-def _boundary_note(one: Boundary) -> Clean:
-    why = f" ({one.reason})" if one.reason else ""
-    text = f"The host compacted the conversation here{why}."
-    return Clean(Message("system", text, one.id, one.at, start=one.start, end=one.end))
 
 
 def advance(progress: Progress, portion: Portion, now: datetime) -> Progress:

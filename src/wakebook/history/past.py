@@ -82,15 +82,11 @@ CLASH = Put(None, clash=True)
 
 def commits(repository: Repository, *arguments: str, below: Sequence[str] = (".",)) -> list[Commit]:
     """Commits that touched these paths, newest first."""
-    if not repository.head():
-        return []
     return [commit for commit, _ in _log(repository, *arguments, "--", *below)]
 
 
 def commit_before(repository: Repository, moment: datetime) -> Commit | None:
     """The newest commit of the current branch that is not younger than this moment."""
-    if not repository.head():
-        return None
     before = f"--before=@{int(moment.timestamp())}"
     return next((one for one, _ in _log(repository, "-1", "--first-parent", before)), None)
 
@@ -106,8 +102,6 @@ def describe(repository: Repository, name: str) -> Commit:
 def search(repository: Repository, text: str, below: Sequence[str]) -> list[Commit]:
     """Commits that brought or removed a text (whatever its case), oldest first, each with the
     lines in question."""
-    if not repository.head():
-        return []
     wanted = ("--reverse", f"-S{text}", "-i", "-p", "--unified=0", "--relative", *PLAIN)
     found = _log(repository, *wanted, "--", *below)
     return [_holding(commit, patch, text.lower()) for commit, patch in found]
@@ -122,7 +116,9 @@ def blame(repository: Repository, path: str, line: int) -> Commit:
 
 
 def _log(repository: Repository, *arguments: str) -> Iterator[tuple[Commit, str]]:
-    """Commits, each with the patch behind it."""
+    """Commits, each with the patch behind it; none before the first one."""
+    if not repository.head():
+        return
     for part in repository.git("log", FORMAT, *arguments).split("\x01")[1:]:
         head, _, patch = part.partition("\x02")
         fields = head.split("\0", 3)

@@ -192,10 +192,9 @@ class Repository:
 
     def last_commit(self) -> tuple[str, str, str] | None:
         """Short hash, ISO date and subject of the newest commit that touched the home."""
-        parts = self.attempt("log", "-1", "--format=%h%x00%cI%x00%s", "--", ".").text.strip()
-        short, _, rest = parts.partition("\0")
-        date, _, subject = rest.partition("\0")
-        return (short, date, subject) if parts else None
+        said = self.attempt("log", "-1", "--format=%h%x00%cI%x00%s", "--", ".").text.strip()
+        short, date, subject = said.split("\0", 2) if said else ("", "", "")
+        return (short, date, subject) if said else None
 
     # --- files -------------------------------------------------------------------------
 
@@ -333,9 +332,8 @@ class Repository:
 
     def tags(self, prefix: str = "") -> list[str]:
         """The tags below a prefix, sorted by name."""
-        found = self.git("for-each-ref", "--format=%(refname)", "refs/tags/").splitlines()
-        names = sorted(name.removeprefix("refs/tags/") for name in found)
-        return [name for name in names if name.startswith(prefix)]
+        found = self.git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/tags/")
+        return sorted(name for name in found.splitlines() if name.startswith(prefix))
 
     def check_name(self, ref: str) -> None:
         if self.attempt("check-ref-format", ref).code != 0:

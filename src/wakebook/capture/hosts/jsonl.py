@@ -290,6 +290,8 @@ TELLING = (
     "prompt", "description", "message", "question", "text", "input", "skill", "subject",
 )  # fmt: skip
 ROUGH = 1000  # the final cut is made after redaction, lest half a secret survive it
+LOOKED_AT = 8 * ROUGH  # characters of a line
+_TELLING = re.compile(rf"^[^\n]{{0,{LOOKED_AT - 1}}}?[^\W_]", re.MULTILINE)
 
 
 def arguments(text: str) -> Any:
@@ -322,19 +324,9 @@ def result(text: str) -> str:
     text = text.strip()
     others = text.count("\n")
     more = f" (+{others} line{'s' if others > 1 else ''})" if others else ""
-    return one_line(_telling(text), ROUGH) + more
-
-
-def _telling(text: str) -> str:
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        line = text[start : min(end, start + ROUGH * 8)]
-        if any(character.isalnum() for character in line):
-            return line
-        start = end + 1
-    return text[: ROUGH * 8].partition("\n")[0]
+    telling = _TELLING.search(text)
+    start = telling.start() if telling else 0
+    return one_line(text[start : start + LOOKED_AT].partition("\n")[0], ROUGH) + more
 
 
 def attachment(kind: str, base64: str, record: str) -> str:

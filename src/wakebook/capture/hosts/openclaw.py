@@ -335,8 +335,5 @@ def _kind_of(key: str, entry: dict[str, Any], head: bytes) -> Kind:
     if not key:  # not listed any more: the first message may tell
         task = _TASK.search(head)
         return "main" if task is None else "cron" if task[1] == b"cron:" else "subagent"
-    if (kind := kind_of_key(key)) != "main":
-        return kind
-    if entry.get("spawnedBy"):
-        return "subagent"
-    return "group" if entry.get("chatType") in ("group", "channel") else "main"
+    named = {"spawned_by": "spawnedBy", "chat_type": "chatType"}
+    return _kind(key, {new: entry.get(old) for new, old in named.items()}, {})
