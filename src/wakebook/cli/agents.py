@@ -278,21 +278,12 @@ def hook(ctx: click.Context, home: str | None, host: str, event: str) -> None:
 @click.pass_context
 def link(ctx: click.Context, host: str, home: str | None, lend: bool) -> None:
     """A persistent child of a host's plugin: one JSON object a line (see wakebook.hosts.link)."""
-    import io
-    import os
-    import signal
-
-    from wakebook.hosts.link import Link
+    from wakebook.hosts.link import main
     from wakebook.memory import Memory
 
-    memory = Memory(home or ctx.obj)
-    memory.home.require()
-    out = io.TextIOWrapper(os.fdopen(os.dup(1), "wb"), "utf-8", errors="replace", newline="\n")
-    os.dup2(2, 1)  # anything else that prints goes to standard error
-    lines = io.TextIOWrapper(sys.stdin.buffer, "utf-8", errors="replace", newline="\n")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the host decides when it ends
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # which first does what is left
-    Link(str(memory.home.root), host, out, lend=lend).run(lines)
+    home_ = Memory(home or ctx.obj).home
+    home_.require()
+    main(str(home_.root), host, lend)
 
 
 @command()

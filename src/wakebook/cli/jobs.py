@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
-import sys
 from datetime import datetime, timedelta
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +30,10 @@ def list_(memory: Memory, out: Out) -> None:
 
 
 def _list(memory: Memory, out: Out) -> None:
+    from wakebook.service.unit import timers
+
     found, now = memory.jobs.listed(), memory.opened.now()
-    words = _words(memory)
-    cron = shlex.join(words).replace("%", "\\%")  # a % is a new line to cron
-    crontab = f"*/5 * * * * {cron} >/dev/null"
-    timer = Path(__file__).with_name("timer.txt").read_text(encoding="utf-8")
-    systemd = timer.format(command=" ".join(map(_unit_word, words)))
-    zone = str(now.tzinfo)
+    (crontab, systemd), zone = timers(memory.home), str(now.tzinfo)
     if out.json({"time_zone": zone, "jobs": found, "crontab": crontab, "systemd": systemd}):
         return
     rows = [
@@ -92,18 +86,6 @@ def _ago(passed: timedelta) -> str:
             count = minutes // length
             return f"{count} {noun}{'s' if count > 1 else ''} ago"
     return "just now"
-
-
-def _words(memory: Memory) -> list[str]:
-    """The command in full: cron knows neither your PATH nor WAKEBOOK_HOME."""
-    script = Path(sys.executable).with_name("wakebook")
-    program = [str(script)] if script.exists() else [sys.executable, "-m", "wakebook"]
-    return [*program, "--home", str(memory.home.root), "jobs", "run"]
-
-
-def _unit_word(word: str) -> str:
-    word = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-    return f'"{word}"' if not word or any(sign in word for sign in " \t;'\"\\") else word
 
 
 @command(jobs)

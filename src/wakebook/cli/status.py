@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from wakebook.upkeep.doctor import Check
     from wakebook.upkeep.status import Status, Sum
 
-LAST = "round trip"
 SIGNS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
 
 paths = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
@@ -206,76 +203,30 @@ def _cells(one: Sum) -> tuple[str, ...]:
 @click.option("--host", type=click.Choice(HOSTS), help="Only look at how this host is wired.")
 def doctor(memory: Memory, out: Out, quick: bool, ask: bool, host: str | None) -> bool:
     """Check everything, and say what to run."""
-    found = dict(_groups(memory, quick, ask, host))
+    from msgspec.structs import asdict
+
+    from wakebook.hosts.wiring import examined
+
+    found = examined(memory, host, quick=quick, ask=ask)
     states = [one.state for group in found.values() for one in group]
     bad, notes = states.count("warn") + states.count("fail"), states.count("note")
-    told = [
-        {"group": group, "name": _named(group, one)}
-        | {"state": one.state, "said": one.said, "run": one.run}
-        for group, checks in found.items()
-        for one in checks
-    ]
+    told = [{"group": name} | asdict(one) for name, checks in found.items() for one in checks]
     out.json({"well": not bad, "checks": told})
     for group, checks in found.items():
         out.say(f"[bold]{group}[/bold]")
         for one in checks:
-            _check(out, group, one)
+            _check(out, one)
     more = f", {many(notes, 'note')}" if notes else ""
     verdict = f"[bold red]● {many(bad, 'problem')}" if bad else "[bold green]● all well"
     out.say(f"\n{verdict}[/]{more}")
     return bool(bad)
 
 
-def _groups(
-    memory: Memory, quick: bool, ask: bool, host: str | None
-) -> Iterator[tuple[str, list[Check]]]:
-    """The findings, by group."""
-    from wakebook.upkeep.doctor import Check, examine
-
-    if host is None:
-        own = [*memory.doctor(quick=quick, ask=ask), *_service(memory)]
-        groups = dict.fromkeys(one.name.partition(": ")[0] for one in own)
-        for group in sorted(groups, key=lambda group: group == LAST):
-            yield group, [one for one in own if one.name.partition(": ")[0] == group]
-    for name in HOSTS if host is None else (host,):
-        checks = examine([(f"{name} wiring", partial(_wiring, memory, name))])
-        if not checks and host:
-            said = "is not used here: neither its command nor its folder was found"
-            checks = [Check(f"{name} wiring", "note", said, f"wakebook init --host {name}")]
-        if checks:
-            yield name, checks
-
-
-def _service(memory: Memory) -> list[Check]:
-    from wakebook.cli.serve import unit_of
-    from wakebook.service import address
-    from wakebook.upkeep.doctor import examine
-
-    if not memory.home.exists():
-        return []
-    return examine([("service: process", lambda: address.checks(memory.home, unit_of(memory)))])
-
-
-def _wiring(memory: Memory, name: str) -> Iterable[Check]:
-    """What a host's own module finds; nothing if the host is not used here."""
-    from wakebook.hosts import host, wiring
-    from wakebook.hosts.events import about
-
-    where = wiring.where(memory, name)
-    used = memory.home.exists() and wiring.is_used(where, about(name))
-    return host(name).checks(where, memory) if used else []
-
-
-def _named(group: str, check: Check) -> str:
-    before, _, name = check.name.partition(": ")
-    return (name or before).removeprefix(f"{group} ").removeprefix(f"{group}: ")
-
-
-def _check(out: Out, group: str, check: Check) -> None:
+def _check(out: Out, check: Check) -> None:
     from wakebook.base.text import printable
 
     sign, colour = SIGNS[check.state]
-    name = esc(_named(group, check))
+    name = esc(check.name)
     out.say(f"  [{colour}]{sign}[/{colour}] [dim]{name:12}[/dim] {esc(printable(check.said))}")
     run = check.run if check.run.isprintable() else printable(check.run)
     out.say(f"{'':17}[bold]{esc(run)}[/bold]", when=run and check.state != "ok")

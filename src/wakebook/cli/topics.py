@@ -47,12 +47,7 @@ def list_(memory: Memory, out: Out) -> None:
 def check(memory: Memory, out: Out) -> bool:
     """Look for mistakes. Exit code 1 if a file cannot be used."""
     read = memory.topics.read()
-    loose = [
-        (topic, name)
-        for topic in read.topics
-        for name in topic.subscriptions
-        if not (memory.home.root / name).is_file()
-    ]
+    loose = memory.topics.missing()
     missing = [{"topic": topic.name, "file": name} for topic, name in loose]
     out.json({"topics": len(read.topics), "bad": read.bad, "missing": missing})
     _bad(memory, out)

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -22,10 +23,12 @@ import msgspec
 from wakebook.base.decode import decode
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import PREFIX, Home
-from wakebook.hosts import host, toml
-from wakebook.hosts.events import About, about
-from wakebook.hosts.plan import Plan, Where, read
+from wakebook.hosts import HOSTS, host, toml
+from wakebook.hosts.events import about
+from wakebook.hosts.plan import Plan, Where, check, read
 from wakebook.memory import Memory
+from wakebook.service import address, unit
+from wakebook.upkeep.doctor import Check, examine
 from wakebook.version import __version__
 
 LIST = "wired.json"
@@ -77,11 +80,44 @@ def where(memory: Memory, name: str) -> Where:
     )
 
 
-def is_used(where: Where, host: About) -> bool:
-    """Whether a host is installed, has been run, or was wired by us."""
-    variable, folder = host.folder
-    files = Path(where.env.get(variable) or where.user / folder)
-    return bool(where.which(host.program)) or files.is_dir() or where.folder.is_dir()
+def examined(
+    memory: Memory, host: str | None = None, *, quick: bool = False, ask: bool = False
+) -> dict[str, list[Check]]:
+    """All that `doctor` finds, by group: in the memory and its service, and how hosts are wired.
+
+    With a host, only that one is looked at.
+    """
+    found: dict[str, list[Check]] = {}
+    if host is None:
+        own, home = memory.doctor(quick=quick, ask=ask), memory.home
+        if home.exists():
+            own += examine([("service: process", lambda: address.checks(home, unit.here(home)))])
+        for one in sorted(own, key=lambda one: one.name.startswith("round trip")):
+            found.setdefault(one.name.partition(": ")[0], []).append(one)
+    for name in HOSTS if host is None else (host,):
+        checks = examine([(f"{name} wiring", partial(_checks, memory, name))])
+        if not checks and host:
+            said = "is not used here: neither its command nor its folder was found"
+            checks = [check(name, "wiring", "note", said)]
+        if checks:
+            found[name] = checks
+    return {group: [_within(group, one) for one in checks] for group, checks in found.items()}
+
+
+def _checks(memory: Memory, name: str) -> list[Check]:
+    """Nothing if the host is not installed, has never been run, and was not wired by us."""
+    place, known = where(memory, name), about(name)
+    variable, folder = known.folder
+    files = Path(place.env.get(variable) or place.user / folder)
+    used = place.which(known.program) or files.is_dir() or place.folder.is_dir()
+    return host(name).checks(place, memory) if memory.home.exists() and used else []
+
+
+def _within(group: str, one: Check) -> Check:
+    """By its name in the group."""
+    before, _, name = one.name.partition(": ")
+    name = (name or before).removeprefix(f"{group} ").removeprefix(f"{group}: ")
+    return msgspec.structs.replace(one, name=name)
 
 
 def wired(memory: Memory, name: str) -> Wired | None:

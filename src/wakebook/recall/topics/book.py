@@ -48,6 +48,11 @@ class Book:
         self._home.require()
         return self._files.read()
 
+    def missing(self) -> list[tuple[Topic, str]]:
+        """Subscriptions to files that are not there."""
+        every = [(topic, name) for topic in self.read().topics for name in topic.subscriptions]
+        return [(topic, name) for topic, name in every if not (self._home.root / name).is_file()]
+
     def new(self, name: str, about: str = "") -> Path:
         """A topic file to fill in, with every key that it may have."""
         home = self._home
