@@ -9,7 +9,6 @@ from pathlib import Path
 
 
 def listed(text: str) -> frozenset[str]:
-    """The words of a text as a set."""
     return frozenset(text.split())
 
 

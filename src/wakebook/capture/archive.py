@@ -58,8 +58,6 @@ class Tail(msgspec.Struct, frozen=True):
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """A turn as it stands in an archive."""
-
     number: int
     role: str
     at: datetime
@@ -143,8 +141,6 @@ def _turn(lines: list[str], day: datetime, number: int, first_line: int) -> Turn
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    """An archived window, read back."""
-
     path: str  # relative to the home
     front: dict[str, Any]
     turns: list[Turn]
@@ -192,7 +188,6 @@ def has_day(home: Home, session: str, day: datetime) -> bool:
 
 
 def paths_of(home: Home, session: str) -> list[str]:
-    """The transcripts of a session, oldest first."""
     found = home.conversations.glob(f"*/*/*/????-{file_part(session)}-*.md")
     return sorted(home.relative(path) for path in found if _is_window(path, session))
 

@@ -147,7 +147,6 @@ def _compiled() -> list[tuple[str, re.Pattern[str]]]:
 
 
 def wrap(text: str) -> str:
-    """Recalled text as an agent gets it."""
     return fence(text, NOTE)
 
 

@@ -121,8 +121,6 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How far one session has been read."""
-
     host: str
     id: str
     path: str
@@ -163,8 +161,6 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A batch on its way into the log."""
-
     ref: str
     log_size: int
     entries: list[dict[str, Any]]

@@ -45,8 +45,6 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What a tool call gave back, as one line."""
-
     call: str
     text: str
     error: bool = False

@@ -158,10 +158,8 @@ def body(home: Home, window: Window) -> str | None:
 
 
 def front(session: Session, portion: Portion, window: Window, head: str) -> dict[str, object]:
-    """The frontmatter of a transcript that is still open.
-
-    It says where the window came from, with a SHA-256 of the source between `from` and `to`.
-    """
+    """The frontmatter of a transcript that is still open. It says where the window came from, with
+    a SHA-256 of the source between `from` and `to`."""
     form = format_of(session)
     origin = {
         "path": str(session.path),

@@ -135,10 +135,8 @@ class History:
     # --- commits -----------------------------------------------------------------------
 
     def now(self, now: datetime, summary: str = "", ask: bool = True) -> str | None:
-        """Commit what is waiting at once. Raises GitError if git refuses.
-
-        What the checks refuse stays out; the rest is committed all the same.
-        """
+        """Commit what is waiting at once. Raises GitError if git refuses. What the checks refuse
+        stays out; the rest is committed all the same."""
         if self.repository is None:
             raise GitError(f"Nothing can be committed: {self.note()}.")
         if obstacle := self.repository.obstacle():
@@ -329,10 +327,8 @@ class History:
             self._failed(str(error))
 
     def finish(self) -> str | None:
-        """Commit a rewrite whose own commit failed, or whose process was killed, by itself.
-
-        Before anything else is committed, under the writer lock. Raises GitError.
-        """
+        """Commit a rewrite whose own commit failed, or whose process was killed, by itself. Before
+        anything else is committed, under the writer lock. Raises GitError."""
         if self.repository is None or self.home in _under_way:
             return None
         try:

@@ -264,10 +264,8 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 def moment(text: str, now: datetime, end: bool = False) -> datetime | None:
-    """A day, a moment or an age, in the time zone of `now`. None if it is none of them.
-
-    A day stands for its beginning, or with `end` for its last second.
-    """
+    """A day, a moment or an age, in the time zone of `now`. None if it is none of them. A day
+    stands for its beginning, or with `end` for its last second."""
     said = text.strip().lower()
     if said == "now":
         return now
@@ -391,10 +389,8 @@ def _entries(repository: Repository, commit: str) -> list[Entry]:
 def extracted(
     home: Home, repository: Repository, commit: Commit
 ) -> Iterator[tuple[Home, Callable[[Sequence[str]], None]]]:
-    """The home as it was, in a folder that is thrown away: log, notes and settings.
-
-    Conversations are many; the function that comes with it brings those that are wanted.
-    """
+    """The home as it was, in a folder that is thrown away: log, notes and settings. Conversations
+    are many; the function that comes with it brings those that are wanted."""
     with home.scratch("at-") as then:
 
         def bring(paths: Sequence[str]) -> None:

@@ -203,10 +203,8 @@ class Repository:
         return path.relative_to(self.root).as_posix()
 
     def show(self, commit: str, name: str, inside: bool = False) -> bytes | None:
-        """A file as it was, decrypted where it is encrypted; None if it was not there.
-
-        Without a commit: as it is staged.
-        """
+        """A file as it was, decrypted where it is encrypted; None if it was not there. Without a
+        commit: as it is staged."""
         command = ["cat-file", "--filters", f"{commit}:./{name}"]
         done = run(self.root, command, check=False, inside=inside)
         return done.data if done.code == 0 else None

@@ -36,7 +36,6 @@ class Logbook:
         return query.pick(self.chains(), replace(wanted, subjects=slugs), registry.aliases())
 
     def entry(self, name: str) -> Entry:
-        """An entry by its id, or a unique beginning of it."""
         return find_entry(self.chains(), name)
 
     def status_of(self, entry: Entry) -> str:
@@ -48,7 +47,6 @@ class Logbook:
         return subjects.load(self.home)
 
     def subjects(self) -> list[tuple[Subject, int]]:
-        """Every subject with the number of its current entries."""
         return self.registry().counted(self.chains().current())
 
     def add_subject(self, name: str, type_: str = "project", display: str = "") -> Subject:

@@ -93,7 +93,6 @@ class Calls:
             return self._read + self._unwritten
 
     def spent(self, now: datetime) -> float:
-        """Dollars, this month."""
         return sum(call.cost or 0.0 for call in self.of_month(now))
 
     def paused(

@@ -92,7 +92,6 @@ class Models:
         self.troubles: list[str] = []  # why there was no answer
 
     def unasked(self) -> Models:
-        """The same models, for a dry run."""
         return Models(self._home, self._config, self._environ, lend=self._lend, dry=True)
 
     def name(self, role: str) -> str:
@@ -103,7 +102,6 @@ class Models:
         return chosen or (HOST if self._lend else "")
 
     def has(self, operation: str) -> bool:
-        """Whether a model is to be asked for this."""
         return bool(self.name("main")) and operation not in self._config.models.off
 
     def price(self, name: str) -> prices.Price | None:
@@ -181,10 +179,8 @@ class Models:
 
     @contextmanager
     def _told(self, operation: str) -> Iterator[None]:
-        """A failure is traced, so that `status` shows it whatever the caller does instead.
-
-        Wrong settings are one more reason to do without a model: nothing else has to stop.
-        """
+        """A failure is traced, so that `status` shows it whatever the caller does instead. Wrong
+        settings are one more reason to do without a model: nothing else has to stop."""
         try:
             yield
         except (TooLong, NotAsked):
@@ -332,11 +328,9 @@ class Models:
         )
 
     def prompts(self) -> list[prompt.Known]:
-        """What models are asked, with the user's own texts where there are any."""
         return prompt.known(self._home)
 
     def copy_prompt(self, name: str) -> Path:
-        """Put a shipped prompt into the home, to be changed there."""
         return prompt.copy(self._home, name)
 
     @property

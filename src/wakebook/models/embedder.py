@@ -144,10 +144,8 @@ class Kept:
         query: bool = False,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> list[array[float]]:
-        """Rows from the file; only what is not there is asked for.
-
-        `progress` is told how many of the texts that had to be asked for are done.
-        """
+        """Rows from the file; only what is not there is asked for. `progress` is told how many of
+        the texts that had to be asked for are done."""
         self._usable = True
         keys = [self._key(text, query) for text in texts]
         rows = self._read(set(keys))

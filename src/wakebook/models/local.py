@@ -196,7 +196,6 @@ def _named(kind: str, folder: Path, settings: config.Embedding) -> str:
 
 
 def _longest(folder: Path) -> int:
-    """How many tokens the model takes."""
     first = _json(folder / "sentence_bert_config.json").get("max_seq_length")
     second = _json(folder / "config.json").get("max_position_embeddings")
     return next((n for n in (first, second) if isinstance(n, int) and n > 8), LONGEST)

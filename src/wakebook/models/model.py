@@ -181,8 +181,6 @@ class Lent:
 
 
 class Served:
-    """A model that is asked over HTTP."""
-
     def __init__(self, name: str, endpoint: Endpoint, patience: Patience) -> None:
         self.name = name
         self._chat = PROVIDERS[name.partition("/")[0]].chat

@@ -138,10 +138,8 @@ def _followed(block: Condensed, became: Mapping[str, str]) -> Condensed:
 def first_registry(
     before: Registry, main: Chains, extractor: str, project: Callable[[Entry], str]
 ) -> Registry:
-    """The subjects that a replay knows before its first conversation.
-
-    `project`: the working folder's subject of the conversation that an entry is from.
-    """
+    """The subjects that a replay knows before its first conversation. `project`: the working
+    folder's subject of the conversation that an entry is from."""
     if extractor != RULES:
         return before
     first: dict[str, Entry] = {}
@@ -169,10 +167,8 @@ def _introduces(entry: Entry, project: Callable[[Entry], str]) -> bool:
 
 
 def completed(after: Registry, before: Registry, used: set[str], was_used: set[str]) -> Registry:
-    """The registry of a new log: what it uses, as it was known, and what a person made.
-
-    A subject that no person made and only the old log used is gone.
-    """
+    """The registry of a new log: what it uses, as it was known, and what a person made. A subject
+    that no person made and only the old log used is gone."""
     new = {slug: item for slug, item in after.subjects.items() if slug in used}
     kept = {
         slug: item

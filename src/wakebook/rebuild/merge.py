@@ -110,10 +110,8 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
 def _merged_log(
     home: Home, main: Chains, site: Site, done: Done, registry: Registry
 ) -> tuple[list[Entry], int]:
-    """The rebuilt entries, and behind them what is only in the log of now. How many those are.
-
-    What was forgotten meanwhile is not brought back, and renamed subjects have their new names.
-    """
+    """The rebuilt entries, and behind them what is only in the log of now. How many those are. What
+    was forgotten meanwhile is not brought back, and renamed subjects have their new names."""
     gone, replayed = forgotten.load(home), done.replayed
     kept: list[Entry] = []
     for entry in log.read(site.home).entries:

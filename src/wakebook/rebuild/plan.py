@@ -65,10 +65,8 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 def listed(home: Home) -> list[Listed]:
-    """Every closed transcript, in the order in which they were said, as a sweep takes them.
-
-    Not those of imported memories: there is nothing to read anew, and their entries come along.
-    """
+    """Every closed transcript, in the order in which they were said, as a sweep takes them. Not
+    those of imported memories: there is nothing to read anew, and their entries come along."""
     still_open = {item.window.path for item in states.load(home).sessions.values() if item.window}
     found: list[tuple[tuple[datetime, str, int, str], Listed]] = []
     for path in home.conversations.glob("*/*/*/*.md"):

@@ -71,9 +71,7 @@ class Rebuilds:
         progress: Progress = quiet,
     ) -> Built:
         """Read all archived conversations anew, on a branch of their own; or go on with it.
-
-        `extractor`: rules or model. `model`: another one than [models] main.
-        """
+        `extractor`: rules or model. `model`: another one than [models] main."""
         self._home.require()
         builder, _ = self._builder(extractor, model)
         site = self._site(branch or builder.default_name())
@@ -162,9 +160,7 @@ class Builder:
 
     def default_name(self) -> str:
         """That of the last rebuild with the extractor that is not complete, so that it goes on.
-
-        Otherwise extractor and day; with a number if one of that name has been merged.
-        """
+        Otherwise extractor and day; with a number if one of that name has been merged."""
         begun: list[Plan] = []
         for name in names(self.home, self.history):
             with suppress(WakebookError):  # one that cannot be read, or that is no rebuild
@@ -197,9 +193,7 @@ class Builder:
 
     def rehearse(self, scratch: Home, since: datetime | None, progress: Progress) -> Rehearsed:
         """A rebuild that is only thought through: rules stand in for answers, nothing is changed.
-
-        `scratch`: an empty folder for what it notes down.
-        """
+        `scratch`: an empty folder for what it notes down."""
         items = plans.wanted(plans.listed(self.home), since)
         self._share(scratch)
         journal = self._journal(scratch, "rehearsal", items, since, base="")

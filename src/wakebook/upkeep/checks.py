@@ -143,7 +143,6 @@ def settings(home: Home) -> Check:
 
 
 def cursors(home: Home) -> Check:
-    """How far everything was read: state.json."""
     try:
         known = len(states.load(home).sessions)
     except WakebookError as error:

@@ -137,7 +137,6 @@ class Examination:
         yield "jobs: runs", lambda: checks.jobs(home, self.jobs())
 
     def status(self) -> Status:
-        """How the memory is doing."""
         from wakebook.upkeep.status import status
 
         git = self.history.git()
@@ -160,8 +159,6 @@ class Examination:
 
 
 class Trying(Protocol):
-    """The verbs that a round trip takes."""
-
     opened: Opened
 
     def init(self) -> object: ...

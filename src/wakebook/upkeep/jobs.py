@@ -142,7 +142,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             yield from (at.astimezone(UTC) for at in CronSim(self.expression, start, reverse))
 
     def words(self) -> str:
-        """The expression for people."""
         if not self.expression:
             return self.idle
         said = str(CronSim(self.expression, SOME_DAY).explain())
@@ -150,8 +149,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """How things stand with a job."""
-
     job: str
     about: str
     expression: str
@@ -250,8 +247,6 @@ Now = Callable[[], datetime]
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a job in one tick."""
-
     job: str
     outcome: str  # ok, failed, busy: another process is at it
     said: str
@@ -393,10 +388,8 @@ class Jobs:
         failed: Callable[[str], None] = lambda error: None,
         ran: Callable[[Ran], None] = lambda ran: None,
     ) -> None:
-        """Catch up as things are said, and run the jobs, until `stop` is set.
-
-        `told` hears of every catch-up, `ran` of every job, `failed` of a passing error.
-        """
+        """Catch up as things are said, and run the jobs, until `stop` is set. `told` hears of every
+        catch-up, `ran` of every job, `failed` of a passing error."""
         from wakebook.upkeep.watch import watch
 
         recovery = [job for job in self._table() if job.name == "observe" and job.expression]

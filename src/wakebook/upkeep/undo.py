@@ -68,7 +68,6 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rewrites(history: History, most: int = 50) -> list[Rewrite]:
-    """The rewrites of the current branch, newest first."""
     marked = ("--extended-regexp", f"--grep=^({REWRITE}|{REVERTS}): ", f"--max-count={most * 2}")
     found = commits(history.required(), *marked)
     back = {identity for commit in found for identity in _BACK.findall(commit.body)}
@@ -129,7 +128,6 @@ def undo(history: History, rules: Sequence[Rule]) -> Undone:
 
 
 def _paths(repository: Repository, rewrite: Rewrite) -> list[Path]:
-    """The files that a rewrite changed."""
     found = changes(repository, f"{rewrite.commit}^", rewrite.commit, (".",))
     return [repository.root / change.path for change in found]
 
@@ -181,8 +179,6 @@ def take_back(opened: Opened, git: History, notes: Notes, *, rules: Sequence[Rul
 
 
 class Remembers(Protocol):
-    """The memory, now or then."""
-
     @property
     def home(self) -> Home: ...
     @property
@@ -196,7 +192,6 @@ class Remembers(Protocol):
 def show_at(
     memory: Remembers, when: str, ref: str, first: int = 0, lines: int = 0
 ) -> tuple[Moment, Shown]:
-    """What a reference pointed at then."""
     with memory.at(when) as (then, moment, bring):
         try:
             bring(needed(ref, then.log.entry))
@@ -207,7 +202,6 @@ def show_at(
 
 
 def wake_at(memory: Remembers, when: str) -> tuple[Moment, str]:
-    """What a new session would have been told then."""
     with memory.at(when) as (then, moment, _):
         lines = then.notes.briefing(moment.at, prose=False)
         return moment, wake(then.log.chains(), (), lines)

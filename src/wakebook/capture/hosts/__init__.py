@@ -33,7 +33,6 @@ def hosts() -> Iterator[Host]:
 
 
 def format_of(session: Session) -> Host:
-    """How to read this session."""
     if session.host not in HOSTS:
         known = ", ".join(HOSTS)
         raise TranscriptError(f"{session.path}: unknown host {session.host!r}; known are {known}.")

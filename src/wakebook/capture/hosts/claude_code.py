@@ -304,10 +304,8 @@ class _Reading:
 
 
 def _early_kind(data: bytes) -> str:
-    """The type of a record that names it before anything nested: most bookkeeping does.
-
-    Half of a transcript is bookkeeping, so not decoding it matters.
-    """
+    """The type of a record that names it before anything nested: most bookkeeping does. Half of a
+    transcript is bookkeeping, so not decoding it matters."""
     at = data.find(b'"type":"', 0, 1024)
     if at < 0 or data.find(b"{", 1, at) >= 0 or not data.endswith(b"}"):
         return ""

@@ -212,10 +212,8 @@ def load(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw) -> T | Non
 
 
 def files(root: Path, *suffixes: str) -> Iterator[tuple[Path, int]]:
-    """A file itself, or every file below a folder with one of these suffixes; with its size.
-
-    What cannot be read is passed over: discovery is never fatal.
-    """
+    """A file itself, or every file below a folder with one of these suffixes; with its size. What
+    cannot be read is passed over: discovery is never fatal."""
     if root.is_file():
         yield root, root.stat().st_size
         return

@@ -236,7 +236,6 @@ def _root(database: sqlite3.Connection, identity: str) -> str:
 
 
 def _stored(path: Path) -> Iterator[Session]:
-    """The sessions of a store."""
     with _open(path) as database:
         if not _columns(database, "transcript_events"):
             return
@@ -293,7 +292,6 @@ def _kind(key: str, window: dict[str, Any], entry: dict[str, Any]) -> Kind:
 
 
 def _rotated(paths: list[Path]) -> Iterator[Session]:
-    """The sessions in these files."""
     listed: dict[Path, dict[str, tuple[str, dict[str, Any]]]] = {}
     for path in paths:
         name, head = _NAME.match(path.name), jsonl.head(path)
