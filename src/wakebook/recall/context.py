@@ -228,11 +228,8 @@ class Compiler:
     # --- P3, P4 --------------------------------------------------------------------------
 
     def _message(self) -> None:
-        """What was found for the message, and the session so far.
-
-        What is in the history is not told as found. If less was found than there is room for,
-        more of the history comes in.
-        """
+        """What was found for the message, and the session so far. What is in the history is not
+        told as found. If less was found than there is room for, more of the history comes in."""
         spoke = self.request.history
         if "history" not in self._wanted:
             for one in spoke:  # the host shows it

@@ -59,10 +59,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def role_of(message: Message) -> str:
-    """user, assistant, system or tool; nothing for a message of an unknown shape.
-
-    A user's message that holds only tool results is a tool's.
-    """
+    """user, assistant, system or tool; nothing for a message of an unknown shape. A user's message
+    that holds only tool results is a tool's."""
     found = _ROLES.get(str(_get(message, "role")), "")
     content = _get(message, "content")
     if not found or not isinstance(content, str | list | None):
@@ -145,9 +143,6 @@ def _rewritten(content: Any, text: str) -> Any:
     return [text] if isinstance(first, str) else [{**first, "text": text}]
 
 
-# --- how much it is ----------------------------------------------------------------------
-
-
 def characters(message: Message) -> int:
     return sum(MEDIA_CHARACTERS if part is None else len(part) for part in _parts(message))
 
@@ -193,9 +188,6 @@ def _called(name: Any, given: Any) -> Iterator[str]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, skipkeys=True, default=repr)
-
-
-# --- blocks ------------------------------------------------------------------------------
 
 
 def _get(value: Any, key: str) -> Any:

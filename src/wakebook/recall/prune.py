@@ -72,10 +72,8 @@ def prune(
     idle_ms: int | None = None,
 ) -> Pruned:
     """The messages with smaller tool results, as far as they fill a window of so many tokens.
-
-    `idle_ms`: the time since the model was last called, if that is known. As long as the
-    provider still has the list in its cache, a changed one would cost more than a long one.
-    """
+    `idle_ms`: the time since the model was last called, if that is known. As long as the provider
+    still has the list in its cache, a changed one would cost more than a long one."""
     settings = checked(settings or Pruning())
     shears = _Shears(messages, window_tokens, settings)
     before = shears.total
@@ -154,9 +152,6 @@ def _named(tool: str, patterns: Sequence[str], default: bool) -> bool:
     wanted = [pattern.strip().lower() for pattern in patterns if pattern.strip()]
     found = (fnmatchcase(tool.strip().lower(), pattern) for pattern in wanted)
     return any(found) if wanted else default
-
-
-# --- pruning -----------------------------------------------------------------------------
 
 
 class _Shears:
@@ -245,9 +240,6 @@ def _is_trimmed(text: str, head: int, tail: int) -> bool:
         and len(text) == head + len(GAP) + tail + len(note)
         and text.startswith(GAP, head)
     )
-
-
-# --- telling -----------------------------------------------------------------------------
 
 
 def _report(shears: _Shears, before: int, window: int, why: str) -> PruneReport:

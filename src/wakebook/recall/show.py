@@ -45,10 +45,8 @@ def show(
     lines: int = 0,
     mounted: Sequence[Path] = (),
 ) -> Shown:
-    """What a reference points at. `first` and `lines` narrow what has lines.
-
-    `mounted`: files of other homes that may be read as well.
-    """
+    """What a reference points at. `first` and `lines` narrow what has lines. `mounted`: files of
+    other homes that may be read as well."""
     wanted = ref.parse(text)
     if first or lines:
         first = max(first, 1)

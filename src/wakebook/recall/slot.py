@@ -192,10 +192,8 @@ class Laid(NamedTuple):
 
 @lru_cache(16)
 def lay(wanted: tuple[Wanted, ...], room: int) -> Laid:
-    """`room`: tokens for all of them together.
-
-    Reference data gives way to instructions that say the same, never the other way round.
-    """
+    """`room`: tokens for all of them together. Reference data gives way to instructions that say
+    the same, never the other way round."""
     ruled, once = Once(), Once()
     for one in wanted:
         if one.host:
@@ -283,12 +281,10 @@ def _needs(wanted: list[Wanted], ruled: Once, seen: Once) -> dict[str, int]:
 def shares(
     needs: Mapping[str, int], caps: Mapping[str, int], least: Mapping[str, int], room: int
 ) -> dict[str, int]:
-    """Of `room` tokens, what each slot may use, in the order of the caps.
-
-    Every slot has its cap, all of them in proportion if they are too much together, and `least`
-    in any case. What one does not need goes to those behind it, and to them only: a slot that
-    grows leaves those before it as they were, and with them the beginning of the text.
-    """
+    """Of `room` tokens, what each slot may use, in the order of the caps. Every slot has its cap,
+    all of them in proportion if they are too much together, and `least` in any case. What one does
+    not need goes to those behind it, and to them only: a slot that grows leaves those before it as
+    they were, and with them the beginning of the text."""
     total = sum(caps.values())
     scale = min(1.0, room / total) if total else 1.0
     spare = max(0, room - int(total * scale))

@@ -39,10 +39,8 @@ class Texts:
         return list(self._troubles.values())
 
     def read(self, path: Path, own: bool = False) -> str:
-        """What a note says; nothing if it is not there or cannot be read.
-
-        `own`: what its author wrote, without what was generated from the log.
-        """
+        """What a note says; nothing if it is not there or cannot be read. `own`: what its author
+        wrote, without what was generated from the log."""
         key = (str(path), own)
         try:
             found = os.stat(path)  # noqa: PTH116
@@ -210,9 +208,7 @@ class Once:
 
     def fresh(self, text: str, name: str = "", within: bool = True) -> str:
         """The text without lines that were there before; with `within`, in the text itself, too.
-
-        Instructions may say the same at two places, and mean it.
-        """
+        Instructions may say the same at two places, and mean it."""
         seen = self.copy()
         lines = text.split("\n")
         titles = {number for number, _ in headings(lines)}
@@ -276,11 +272,9 @@ def least(where: str) -> int:
 
 
 def trim(text: str, limit: int, where: str) -> Trimmed:
-    """At most `limit` tokens. `where`: what to read for the rest.
-
-    A section that does not fit is left out, and those behind it may still be told. If too little
-    is left by that, the first of them is cut after a line.
-    """
+    """At most `limit` tokens. `where`: what to read for the rest. A section that does not fit is
+    left out, and those behind it may still be told. If too little is left by that, the first of
+    them is cut after a line."""
     parts = sections(text)
     if not parts or tokenizer.count(text) <= limit:
         return Trimmed(text.strip("\n"))

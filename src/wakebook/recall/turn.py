@@ -60,16 +60,14 @@ class Turns:
         topics: Sequence[str] = (),
         paths: Sequence[str] = (),
     ) -> Context:
-        """What an agent needs to know for a message, within a budget of tokens.
-
-        `session`: the one that the message belongs to; what waits for its next turn is told and
-        then waits no longer. `kind`: main, group, subagent, cron or hook. `have`: slots that the
-        host loads by itself, as they are now. `skip`: slots that are not wanted. `told`: what the
-        session was told before and still sees, which is not told again. `history`: the messages
-        so far, in the shape of any host; without them, the session's transcript. `topics`:
-        activated by name. `paths`: files of the turn's tool calls. `characters`: of the text, at
-        most; 0: as many as the budget allows.
-        """
+        """What an agent needs to know for a message, within a budget of tokens. `session`: the one
+        that the message belongs to; what waits for its next turn is told and then waits no longer.
+        `kind`: main, group, subagent, cron or hook. `have`: slots that the host loads by itself, as
+        they are now. `skip`: slots that are not wanted. `told`: what the session was told before
+        and still sees, which is not told again. `history`: the messages so far, in the shape of any
+        host; without them, the session's transcript. `topics`: activated by name. `paths`: files of
+        the turn's tool calls. `characters`: of the text, at most; 0: as many as the budget
+        allows."""
         from msgspec.structs import replace
 
         from wakebook.recall import playbooks
@@ -159,11 +157,9 @@ class Sessions:
         return Transcripts(self._opened.home)
 
     def resolved(self, name: str, kind: str = "main") -> tuple[str, str, str]:
-        """A session's own id, its kind, and the transcript of its open window.
-
-        The kind is as it was given, as state.json knows it, or as OpenClaw's key tells. It may
-        be named with its host, by its key, or by a unique beginning.
-        """
+        """A session's own id, its kind, and the transcript of its open window. The kind is as it
+        was given, as state.json knows it, or as OpenClaw's key tells. It may be named with its
+        host, by its key, or by a unique beginning."""
         from wakebook.recall.slot import EVERYWHERE
 
         host, _, rest = name.partition("/")

@@ -141,10 +141,8 @@ class _Sliding:
 
 
 def _units(messages: Sequence[Message]) -> list[int]:
-    """For each message the first of those that it stays or goes together with.
-
-    A call is answered by the next result with its id: some models use an id again.
-    """
+    """For each message the first of those that it stays or goes together with. A call is answered
+    by the next result with its id: some models use an id again."""
     first = list(range(len(messages)))
 
     def leader(index: int) -> int:
@@ -181,10 +179,8 @@ class Windows:
     def prune(
         self, messages: Sequence[Message], window: int, *, idle_ms: int | None = None
     ) -> Pruned:
-        """A message list with smaller old tool results, by [pruning] in config.toml.
-
-        `window`: tokens; `idle_ms`: since the model was last called, if that is known.
-        """
+        """A message list with smaller old tool results, by [pruning] in config.toml. `window`:
+        tokens; `idle_ms`: since the model was last called, if that is known."""
         from wakebook.recall import prune
 
         try:
@@ -195,11 +191,9 @@ class Windows:
     def slide(
         self, messages: Sequence[Message], budget: int, session: str = "", *, anyway: bool = False
     ) -> Slid:
-        """A message list that fits a budget of tokens: its oldest messages drop.
-
-        With a session, it is first caught up on and checked. If it is not safely in the
-        memory, nothing drops, unless `anyway`.
-        """
+        """A message list that fits a budget of tokens: its oldest messages drop. With a session, it
+        is first caught up on and checked. If it is not safely in the memory, nothing drops, unless
+        `anyway`."""
         from msgspec.structs import replace
 
         from wakebook.learn.flush import Flushed
@@ -225,13 +219,11 @@ class Windows:
         compactions: int | None = None,
         paths: Sequence[Path] = (),
     ) -> Flushed:
-        """Save a session before its host compacts it, and check that it is saved.
-
-        With `tokens` (used so far) and `window` (the context window) only if that is due, and
-        once in each round. `compactions`: how often the host has compacted it; without it,
-        what the session's file tells, and where that tells nothing each call is a round.
-        `paths`: where the session is, if that is known.
-        """
+        """Save a session before its host compacts it, and check that it is saved. With `tokens`
+        (used so far) and `window` (the context window) only if that is due, and once in each round.
+        `compactions`: how often the host has compacted it; without it, what the session's file
+        tells, and where that tells nothing each call is a round. `paths`: where the session is, if
+        that is known."""
         from msgspec.structs import replace
 
         from wakebook.learn.flush import Flushed, flush_due, flushed_at, mark, rounds

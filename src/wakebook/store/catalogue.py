@@ -72,8 +72,6 @@ class Catalogue:
     def _db(self) -> sqlite3.Connection:
         return self._store.db
 
-    # --- keeping up --------------------------------------------------------------------
-
     def forget(self) -> None:
         """Start over with the next sync."""
         with self._store.writing():

@@ -102,11 +102,9 @@ def _readable(path: str) -> str:
 
 
 def holding(root: Path, text: str) -> tuple[str, set[str]]:
-    """What looked, and the files (relative to the home) with one of the words in them.
-
-    ripgrep looks if it is there; otherwise every file is read. It is slow and knows no meaning,
-    which is why a result that comes this way says so.
-    """
+    """What looked, and the files (relative to the home) with one of the words in them. ripgrep
+    looks if it is there; otherwise every file is read. It is slow and knows no meaning, which is
+    why a result that comes this way says so."""
     asked = (word.word for word in words.asked(text, ()) if not word.common)
     # the beginning that a word's forms share, near enough
     wanted = sorted({one if len(one) < 5 else one[: max(4, len(one) - 3)] for one in asked})

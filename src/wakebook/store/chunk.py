@@ -96,9 +96,6 @@ def category(path: str) -> tuple[str, bool]:
     return "reference", inner != path
 
 
-# --- entries -----------------------------------------------------------------------------
-
-
 def of_entry(entry: Entry, host: str = "") -> Chunk:
     return Chunk(
         name=entry.id,
@@ -114,9 +111,6 @@ def of_entry(entry: Entry, host: str = "") -> Chunk:
         at=int(entry.timestamp.timestamp()),
         pinned=entry.pinned,
     )
-
-
-# --- conversations -----------------------------------------------------------------------
 
 
 def of_transcript(transcript: Transcript) -> Iterator[Chunk]:
@@ -151,14 +145,9 @@ def _speakers(turns: Sequence[Turn]) -> dict[int, str]:
     return kept if 2 * len(kept) > len(turns) else {}
 
 
-# --- notes -------------------------------------------------------------------------------
-
-
 def of_note(path: str, text: str, modified: int, whole: bool = False) -> Iterator[Chunk]:
-    """The sections of a note, and the pieces of its long ones.
-
-    Generated lines are left out, because their entries are in the log; with `whole` they are in.
-    """
+    """The sections of a note, and the pieces of its long ones. Generated lines are left out,
+    because their entries are in the log; with `whole` they are in."""
     front, body = markdown.split(text)
     above = text[: len(text) - len(body)].count("\n")
     kind, archived = category(path)

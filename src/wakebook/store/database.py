@@ -208,8 +208,6 @@ class Store:
         finally:
             db.execute("COMMIT")
 
-    # --- small things ----------------------------------------------------------------
-
     def fresh(self) -> None:
         """Forget what was read before another connection wrote."""
         db = self.db

@@ -14,8 +14,6 @@ from wakebook.store import words
 from wakebook.store.database import Row, Store
 from wakebook.store.question import Question
 
-# --- snippets --------------------------------------------------------------------------------
-
 LONGEST = 700  # characters, marks included
 MARK = "**"
 _MARKS = 2 * len(MARK)
@@ -71,11 +69,9 @@ class Marker:
         return spans
 
     def _candidates(self, text: str) -> Iterator[tuple[int, int]]:
-        """Whatever may turn out to be one of the words: it begins like one.
-
-        Looking for each beginning is quicker than an expression with all of them, which
-        would have to be compiled for every question.
-        """
+        """Whatever may turn out to be one of the words: it begins like one. Looking for each
+        beginning is quicker than an expression with all of them, which would have to be compiled
+        for every question."""
         plain = text.isascii() and not words.has_camel(text)
         folded = text if plain else text.translate(_FOLD)
         lower = text.lower() if plain else folded.translate(_LOWER)

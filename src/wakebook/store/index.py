@@ -71,8 +71,6 @@ class Index:
         with self._lock:
             self.store.close()
 
-    # --- sync ------------------------------------------------------------------------
-
     def sync(self, *, full: bool = False, progress: Progress | None = None) -> Synced:
         """Bring everything up to date, vectors included. `full` starts from nothing."""
         with self._lock:
@@ -168,8 +166,6 @@ class Index:
             return 0
         return abs(size - int(self.store.get("indexed", {}).get("end", 0)))
 
-    # --- search ----------------------------------------------------------------------
-
     def search(
         self, query: Query, now: datetime, options: Options, progress: Progress | None = None
     ) -> Found:
@@ -228,8 +224,6 @@ class Index:
             yield store, tool
         finally:
             store.close()
-
-    # --- status ----------------------------------------------------------------------
 
     def status(self) -> IndexStatus:
         """Never fails: what is wrong stands in its `problems`."""

@@ -250,11 +250,9 @@ def _plain(value: Any) -> Any:
 
 
 def allowed_rows(store: Store, query: Query, aliases: Mapping[str, str]) -> Allowed | None:
-    """The chunks within the query's filters, or None if there are none to apply.
-
-    That replaced entries are hidden is not a filter here: `rank` hides them, because what
-    they matched belongs to what replaced them.
-    """
+    """The chunks within the query's filters, or None if there are none to apply. That replaced
+    entries are hidden is not a filter here: `rank` hides them, because what they matched belongs to
+    what replaced them."""
     if not query.filtered:
         return None
     from dataclasses import replace

@@ -134,10 +134,8 @@ def boosts(row: Row) -> list[tuple[str, float]]:
 
 
 class Ranking:
-    """The order of the candidates of one question.
-
-    With `whole`, what counts is the session: its best turn stands for it.
-    """
+    """The order of the candidates of one question. With `whole`, what counts is the session: its
+    best turn stands for it."""
 
     def __init__(
         self, store: Store, question: Question, settings: Search, now: float, whole: bool
@@ -148,11 +146,9 @@ class Ranking:
         self.candidates = 0
 
     def best(self, lexical: Found, near: tuple[Any, Any], most: int | None) -> list[Scored]:
-        """The best candidates, in order. Replaced entries are among them.
-
-        `near` are the ids of all candidates, ascending, and their cosines. Of equals, the
-        chunk that was indexed first comes first.
-        """
+        """The best candidates, in order. Replaced entries are among them. `near` are the ids of all
+        candidates, ascending, and their cosines. Of equals, the chunk that was indexed first comes
+        first."""
         columns = self._columns.of(self._store, near[0])
         ids, group, key, session, at, aged, speaker, subject, asks, speaks, boost = columns
         self.candidates = size = len(ids)

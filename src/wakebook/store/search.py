@@ -120,8 +120,6 @@ class Searcher:
         self.steps[name] = round((now - self._since) * 1000, 3)
         self._since = now
 
-    # --- meaning ---------------------------------------------------------------------
-
     def _nearest(self, question: Question, also: Any, allowed: Allowed | None) -> tuple[Any, Any]:
         """Chunks that mean something like the question, and how near they and `also` lie."""
         store, nothing = self.store, (np.sort(also), np.zeros(len(also)))
@@ -144,8 +142,6 @@ class Searcher:
         self._used = self.embedder.name
         edition = store.edition()
         return store.nearest.search(store.db, wanted[0], CANDIDATES, allowed, also, edition)
-
-    # --- hits ------------------------------------------------------------------------
 
     def _filtered(self, query: Query, limit: int) -> Found:
         """Filters alone: the newest first."""
@@ -188,8 +184,6 @@ class Hits:
         if len(self._bodies) > KEPT:
             self._bodies.clear()
             self._words.clear()
-
-    # --- what holds ------------------------------------------------------------------
 
     def settled(
         self, ranked: Sequence[Scored], query: Query, allowed: Allowed | None, limit: int
@@ -257,8 +251,6 @@ class Hits:
         replaced = [row[0] for row in rows]
         return replaced[-1] if replaced and all(replaced) else ""
 
-    # --- choosing --------------------------------------------------------------------
-
     def chosen(self, found: Sequence[Scored], limit: int, floor: float) -> list[Hit]:
         """The best that do not say the same, as hits. `floor` is the least score."""
         self._fetch([item.id for item in found])
@@ -295,11 +287,8 @@ class Hits:
         return bool(name) and self._store.db.execute(sql, (name,)).fetchone() is not None
 
     def _scored(self, best: Sequence[Scored], floor: float) -> list[tuple[Scored, float]]:
-        """Each with a score that says how sure it is, without those below the floor.
-
-        The best fit among the first sets the scale; what a hit owes to its surroundings alone
-        counts half.
-        """
+        """Each with a score that says how sure it is, without those below the floor. The best fit
+        among the first sets the scale; what a hit owes to its surroundings alone counts half."""
         fits = {item.id: self._fit(item) for item in best}
         sure = max([fits[item.id] for item in best[:3]], default=0.0)
         top = max((item.score for item in best), default=0.0) or 1.0

@@ -111,8 +111,6 @@ class Sync:
             store.set("cut", cut)
             store.set("embedder", name)
 
-    # --- the log ---------------------------------------------------------------------
-
     def _log(self) -> None:
         """Index the entries that came or changed, in the order of the log."""
         store = self.store
@@ -163,8 +161,6 @@ class Sync:
         with self._writing():
             self.store.set("subjects", names)
             self.store.set("subjects_mark", mark)
-
-    # --- files -----------------------------------------------------------------------
 
     def _files(self) -> None:
         rows = self.store.db.execute("SELECT path, id, modified, size FROM file")
@@ -267,8 +263,6 @@ class Sync:
         self.writer.drop(db, [left for same in old.values() for left in same])
         return new
 
-    # --- vectors ---------------------------------------------------------------------
-
     def embed_pending(self, most: int | None = None) -> None:
         """Give vectors to chunks that wait for them. A dead embedder leaves them waiting."""
         total = self.store.count("pending")
@@ -360,8 +354,6 @@ class Writer:
         self._store.set("dimension", dimension)
         vectors.add(db, ids, rows, self._store.get("version"))
         self._done.embedded += len(ids)
-
-    # --- book-keeping ----------------------------------------------------------------
 
     def _resize(self, number: int, length: int) -> None:
         self._store.set("chunks", self._store.get("chunks", 0) + number)

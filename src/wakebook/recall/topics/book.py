@@ -82,8 +82,6 @@ class Book:
             raise NotFound(f"There is no topic {name!r}. `wakebook topics list` shows them.")
         return topic
 
-    # --- messages ------------------------------------------------------------------------
-
     def test(
         self, message: str, *, direction: str = "input", paths: Sequence[str] = ()
     ) -> list[Activation]:
@@ -188,8 +186,6 @@ class Book:
 
     def settle(self, claimed: Sequence[Fired], told: Sequence[Fired]) -> None:
         self._waiting.settle(claimed, told)
-
-    # --- decisions -----------------------------------------------------------------------
 
     def judgements(self) -> dict[str, bool]:
         """Which decisions were judged, and whether they were useful."""

@@ -140,10 +140,8 @@ def standings(
 
 
 def _proposed(judged: Sequence[Feedback], threshold: float | None) -> tuple[float | None, str]:
-    """The likeness that parts the useful from the useless with the fewest mistakes.
-
-    Only of decisions that a threshold made: beside a trigger, and not by the gate.
-    """
+    """The likeness that parts the useful from the useless with the fewest mistakes. Only of
+    decisions that a threshold made: beside a trigger, and not by the gate."""
     both = ((one, one.decision) for one in judged)
     judged = [one for one, by in both if by.matched and by.threshold and not by.gate]
     if len(judged) < FEW:

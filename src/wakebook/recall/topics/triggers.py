@@ -294,11 +294,9 @@ def expression(kind: str, text: str) -> str:
 
 
 def glob(text: str) -> str:
-    """A glob over a path: without a slash over the file's name, else from any folder on.
-
-    `*` and `?` stay within a folder, `**` does not; `[ab]` and `{ts,tsx}` are what they are
-    elsewhere; `src/` is all below it.
-    """
+    """A glob over a path: without a slash over the file's name, else from any folder on. `*` and
+    `?` stay within a folder, `**` does not; `[ab]` and `{ts,tsx}` are what they are elsewhere;
+    `src/` is all below it."""
     text = text.replace("\\", "/").removeprefix("./")
     if text.endswith("/"):
         text += "**"
