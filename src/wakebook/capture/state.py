@@ -191,6 +191,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def with_session(self, ref: str, progress: Progress, **changes: Any) -> State:
         return msgspec.structs.replace(self, sessions=self.sessions | {ref: progress}, **changes)
 
+    def open_transcripts(self) -> set[str]:
+        """Those that are still written to."""
+        return {item.window.path for item in self.sessions.values() if item.window}
+
     def with_job(self, name: str, run: JobRun) -> State:
         return msgspec.structs.replace(self, jobs=self.jobs | {name: run})
 

@@ -52,8 +52,7 @@ class Portion:
         self, limits: Capture, progress: Progress, session: Session, now: datetime
     ) -> None:
         window = progress.window
-        self._limits = limits
-        self._now = now
+        self._limits, self._now = limits, now
         self._by_bytes = format_of(session).unit == "bytes"
         self._talk = not holds_memories(session.channel)
         self._open = window is not None

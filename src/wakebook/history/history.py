@@ -69,9 +69,7 @@ class History:
         self, home: Home, config: Config, models: Models, repository: Repository | None = None
     ) -> None:
         """`repository`: the home's, if it has been found already."""
-        self.home = home
-        self.config = config
-        self._models = models
+        self.home, self.config, self._models = home, config, models
         self.repository = repository
         self._unfinished = home.cache / "rewriting.json"
         if repository is None and config.git.enabled:
@@ -128,9 +126,9 @@ class History:
     def _changed(self, *below: str) -> list[Path]:
         if self.repository is None:
             return []
-        sessions = state.load(self.home).sessions.values()
-        still_open = {self.home.root / item.window.path for item in sessions if item.window}
-        return [path for path in self.repository.changed(*below) if path not in still_open]
+        still_open = state.load(self.home).open_transcripts()
+        changed = self.repository.changed(*below)
+        return [path for path in changed if self.home.relative(path) not in still_open]
 
     # --- commits -----------------------------------------------------------------------
 

@@ -78,12 +78,8 @@ class Models:
         patience: Patience | None = None,
         dry: bool = False,
     ) -> None:
-        self._home = home
-        self._config = config
-        self._environ = environ
-        self._lend = lend
-        self._patience = patience
-        self.dry = dry
+        self._home, self._config, self._environ = home, config, environ
+        self._lend, self._patience, self.dry = lend, patience, dry
         self.insist = False  # ask even a model that is being left alone
         self._made: dict[str, Model] = {}
         self._slots = BoundedSemaphore(config.models.concurrency)
@@ -267,15 +263,13 @@ class Models:
             with suppress(OSError):
                 self._home.trace("failure", where="costs", error=message)
             raise LeftAlone(message) from None
-        if self.limit:
-            spent = self.calls.spent(now)
-            if spent + (self._cost(name, question.size(), 0) or 0.0) > self.limit:
-                message = _used_up(self.limit, spent)
-                self._home.trace("failure", where="budget", error=message)
-                self.troubles.append(message)
-                raise NotAsked(message)
-        why = self._left_alone(name, operation)
-        if why and not self.insist:
+        spent = self.calls.spent(now) if self.limit else 0.0
+        if self.limit and spent + (self._cost(name, question.size(), 0) or 0.0) > self.limit:
+            message = _used_up(self.limit, spent)
+            self._home.trace("failure", where="budget", error=message)
+            self.troubles.append(message)
+            raise NotAsked(message)
+        if not self.insist and (why := self._left_alone(name, operation)):
             raise LeftAlone(why)
 
     def _left_alone(self, name: str, operation: str = "") -> str:

@@ -107,11 +107,10 @@ class SentenceTransformers:
     remote = True
 
     def __init__(self, settings: config.Embedding) -> None:
-        self.settings = settings
+        self.settings, self._place = settings, settings.model
         self._model: Any = None
         self._dead = ""
         folder = config.expand(settings.model)
-        self._place = settings.model
         self.name = text.identity(f"sentence-transformers/{settings.model}", settings)
         if folder.is_dir():
             self._place = str(folder)

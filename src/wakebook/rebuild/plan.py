@@ -67,20 +67,19 @@ class Listed(msgspec.Struct, frozen=True):
 def listed(home: Home) -> list[Listed]:
     """Every closed transcript, in the order in which they were said, as a sweep takes them. Not
     those of imported memories: there is nothing to read anew, and their entries come along."""
-    still_open = {item.window.path for item in states.load(home).sessions.values() if item.window}
-    found: list[tuple[tuple[datetime, str, int, str], Listed]] = []
+    still_open = states.load(home).open_transcripts()
+    found: dict[tuple[datetime, str, int, str], Listed] = {}  # by the order
     for path in home.conversations.glob("*/*/*/*.md"):
         name = home.relative(path)
         front = _front(home, name)
         memories = holds_memories(str(front.get("channel")))
         if front.get("closed") and name not in still_open and not memories:
             started = clock.parse(front.get("started")) or FIRST
-            session = str(front.get("session_id") or "")
-            number = front.get("window")
+            session, number = str(front.get("session_id") or ""), front.get("window")
             number = number if isinstance(number, int) else 1
-            place = (started, f"{front.get('host')}/{session}", number, name)
-            found.append((place, Listed(name, session, started)))
-    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+            host = front.get("host")
+            found[started, f"{host}/{session}", number, name] = Listed(name, session, started)
+    return [found[place] for place in sorted(found)]
 
 
 def _front(home: Home, name: str) -> dict[str, object]:
@@ -138,23 +137,19 @@ class Step(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 class Journal:
     def __init__(self, home: Home) -> None:
-        self._home = home
-        self._path = home.cache / JOURNAL
-        self.plan: Plan | None = None
-        self.steps: list[Step] = []
-        self._whole: bytes | None = None  # without the half line that a crash left
+        self._home, self._path = home, home.cache / JOURNAL
         data = self._path.read_bytes() if self._path.exists() else b""
         whole = data[: data.rfind(b"\n") + 1]
         lines = whole.splitlines()
         try:
-            if lines:
-                self.plan = decode(lines[0], Plan)
-                self.steps = [decode(line, Step) for line in lines[1:]]
+            self.plan = decode(lines[0], Plan) if lines else None
+            self.steps = [decode(line, Step) for line in lines[1:]]
         except msgspec.MsgspecError as error:
             raise WakebookError(
                 f"{self._path}: not written by this version ({error}). `wakebook rebuild drop "
                 "NAME` removes this rebuild; then begin anew."
             ) from error
+        # without the half line that a crash left
         self._whole = whole if len(whole) != len(data) else None
 
     def begin(self, plan: Plan) -> None:

@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from threading import Lock
 
 import msgspec
 
@@ -50,22 +49,20 @@ class Stopped(msgspec.Struct, frozen=True):
 
 
 class CountedCalls(Calls):
-    """The calls of a home, as ever; and this rebuild counts its own. Several threads add."""
+    """The calls of a home, as ever; and this rebuild counts its own."""
 
     def __init__(self, home: Home) -> None:
         super().__init__(home)
-        self._counting = Lock()
         self._fresh: list[Call] = []
 
     def add(self, call: Call) -> None:
-        with self._counting:
-            self._fresh.append(call)
+        self._fresh.append(call)
         super().add(call)
 
     def taken(self) -> tuple[int, float, int]:
-        """Calls, dollars, and calls without a price, since the last time."""
-        with self._counting:
-            calls, self._fresh = self._fresh, []
+        """Calls, dollars, and calls without a price, since the last time. Between two rounds, when
+        no thread adds any."""
+        calls, self._fresh = self._fresh, []
         cost = round(sum(one.cost or 0.0 for one in calls), 8)
         return len(calls), cost, sum(one.cost is None for one in calls)
 
@@ -84,16 +81,12 @@ class Replay(ABC):
         """`home`: whose transcripts are read; `scratch`: where it says what it left out. What
         stands in the journal is taken from there. `together`: conversations at a time, at most."""
         assert journal.plan is not None
-        self._home = home
-        self._scratch = scratch
-        self._extractor = extractor
+        self._home, self._scratch, self._extractor = home, scratch, extractor
         self.main = main
         self._old = carry.by_transcript(main.entries)
         self._now = journal.plan.began
         self._folders = {one.id: one.cwd for one in states.load(home).sessions.values()}
-        self._journal = journal
-        self._calls = calls
-        self._together = together
+        self._journal, self._calls, self._together = journal, calls, together
         self._paths = frozenset(journal.plan.transcripts)
         self.chains = resolve(())
         known, name = subjects.load(home), extractor.name

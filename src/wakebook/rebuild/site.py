@@ -70,12 +70,12 @@ class Site:
     def required(self) -> Done:
         """What was built, with its work tree in place. Raises NotFound."""
         done = self.done()
+        if done is None and self.there() and Journal(self.home).plan:
+            raise NotFound(
+                f"The rebuild {self.name} is not complete. Give the same `wakebook rebuild` again: "
+                "it goes on where it was."
+            )
         if done is None:
-            if self.there() and Journal(self.home).plan:
-                raise NotFound(
-                    f"The rebuild {self.name} is not complete. Give the same `wakebook rebuild` "
-                    "again: it goes on where it was."
-                )
             raise NotFound(
                 f"There is no rebuild {self.name} (branch {self.branch}). `wakebook rebuild "
                 "--list` shows what there is."
@@ -86,30 +86,26 @@ class Site:
         return done
 
     def standing(self) -> Standing:
-        if done := self.done():
-            total = len(done.plan.transcripts)
-            return Standing(
-                name=self.name,
-                extractor=done.plan.extractor,
-                began=done.plan.began,
-                transcripts=total,
-                read=total,
-                complete=True,
-                note="merged; `--merge` again removes what is left of it" if self.merged() else "",
-            )
-        if not self.there():
-            return Standing(name=self.name, note="its work tree was removed before it was complete")
-        if not self.commit():
-            return Standing(name=self.name, note="its branch was removed")
-        journal = Journal(self.home)
-        if journal.plan is None:
-            return Standing(name=self.name, note="it was stopped before it began")
+        done, journal, note = self.done(), None, ""
+        if done:
+            note = "merged; `--merge` again removes what is left of it" if self.merged() else ""
+        elif not self.there():
+            note = "its work tree was removed before it was complete"
+        elif not self.commit():
+            note = "its branch was removed"
+        elif (journal := Journal(self.home)).plan is None:
+            note = "it was stopped before it began"
+        plan = done.plan if done else journal.plan if journal else None
+        if plan is None:
+            return Standing(name=self.name, note=note)
         return Standing(
             name=self.name,
-            extractor=journal.plan.extractor,
-            began=journal.plan.began,
-            transcripts=len(journal.plan.transcripts),
-            read=len(journal.read()),
+            extractor=plan.extractor,
+            began=plan.began,
+            transcripts=len(plan.transcripts),
+            read=len(journal.read() if journal else plan.transcripts),
+            complete=done is not None,
+            note=note,
         )
 
     # --- making and removing -----------------------------------------------------------
@@ -152,7 +148,5 @@ class Site:
 def names(home: Home, history: History) -> list[str]:
     """Every rebuild that has a branch or a folder."""
     found = branches.branches(history.required(), f"{PREFIX}*")
-    folders = (home.cache / "rebuild").glob("*/.git")
-    return sorted(
-        {one.name.removeprefix(PREFIX) for one in found} | {path.parent.name for path in folders}
-    )
+    folders = {path.parent.name for path in (home.cache / "rebuild").glob("*/.git")}
+    return sorted({one.name.removeprefix(PREFIX) for one in found} | folders)

@@ -179,8 +179,7 @@ class _Reading:
     """One pass over a file: what a record means, given those before it."""
 
     def __init__(self, session: Session, start: int) -> None:
-        self._session = session
-        self._start = start
+        self._session, self._start = session, start
         self._subagent = session.kind == "subagent"
         self._queue = _Queue()
         self._usage: tuple[str, int, int] = ("", 0, 0)  # message id, counted in and out
