@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -29,15 +29,10 @@ if TYPE_CHECKING:
     from wakebook.base.config import Config
     from wakebook.history.timeline import Timeline
     from wakebook.learn.account import Account
-    from wakebook.learn.catch_up import Sweep
-    from wakebook.log.entry import Entry
     from wakebook.notes.check import Knowledge
     from wakebook.notes.notes import Notes
     from wakebook.opened import Opened
-    from wakebook.recall.show import Shown
-    from wakebook.recall.slot import Context
     from wakebook.recall.topics.topic import Read
-    from wakebook.store.hits import Found
     from wakebook.store.index import IndexStatus
     from wakebook.upkeep.jobs import Standing
     from wakebook.upkeep.status import Status
@@ -158,19 +153,7 @@ class Examination:
 # --- the round trip ----------------------------------------------------------------------
 
 
-class Trying(Protocol):
-    opened: Opened
-
-    def init(self) -> object: ...
-    def remember(self, text: str) -> Entry: ...
-    def catch_up(self, paths: Sequence[Path] = (), *, closing: bool = False) -> Sweep: ...
-    def search(self, wanted: str) -> Found: ...
-    def get(self, ref: str) -> Shown: ...
-    def context(self, message: str = "") -> Context: ...
-    def forget(self, names: Sequence[str]) -> object: ...
-
-
-Make = Callable[[Path, "Config"], Trying]
+Make = Callable[[Path, "Config"], Any]  # the façade of a home with these settings
 
 
 def tried(make: Make, so_far: list[Check]) -> list[Check]:

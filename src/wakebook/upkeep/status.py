@@ -4,7 +4,7 @@ the models have cost."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -181,12 +181,11 @@ def _events(
     for event, what in notable.items():
         for record in home.traces(event):
             where = str(record.get("where") or record.get("session") or "")
+            if event == "failure" and where in state.sessions:
+                continue  # it stands in the session's account
             where = "extract" if event == "covered" else where  # once for all sessions
-            # a session's failure stands in its account
-            of_a_session = event == "failure" and where in state.sessions
             where = "vault" if where.startswith("vault ") else where
-            at = str(record.get("at", ""))
-            if of_a_session or at < max(since, over.get(where, "")):
+            if str(record.get("at", "")) < max(since, over.get(where, "")):
                 continue
             reason = record.get("error") or record.get("reason") or record.get("path") or ""
             said = (where, f"{what}{reason}")
@@ -226,11 +225,8 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def costs(home: Home, models: Models, by: str, since: datetime | None, now: datetime) -> Costs:
-    chosen = [
-        call
-        for call in models.calls.all()
-        if since is None or (clock.parse(call.at) or since) >= since
-    ]
+    every = models.calls.all()
+    chosen = [one for one in every if since is None or (clock.parse(one.at) or since) >= since]
     groups: dict[str, list[Call]] = {}
     for call in chosen:
         groups.setdefault(GROUPS[by](call), []).append(call)
@@ -246,8 +242,7 @@ def costs(home: Home, models: Models, by: str, since: datetime | None, now: date
     )
 
 
-def _sum(name: str, calls: Iterable[Call]) -> Sum:
-    found = list(calls)
+def _sum(name: str, found: Sequence[Call]) -> Sum:
     paid = [call for call in found if call.outcome not in (*FAILED, "too large")]
     return Sum(
         name=name,
