@@ -27,8 +27,7 @@ from wakebook.log.entry import Entry, decode, encode
 from wakebook.log.subjects import Registry
 from wakebook.notes import write as notes
 from wakebook.rebuild import carry
-from wakebook.rebuild.plan import Done
-from wakebook.rebuild.site import Site
+from wakebook.rebuild.site import Done, Site
 
 
 class Merged(msgspec.Struct, frozen=True, kw_only=True):

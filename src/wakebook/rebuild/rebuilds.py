@@ -27,12 +27,11 @@ from wakebook.log.entry import encode
 from wakebook.notes import write as notes
 from wakebook.opened import Opened, quiet
 from wakebook.rebuild import carry, compare, merge
-from wakebook.rebuild import plan as plans
+from wakebook.rebuild import site as sites
 from wakebook.rebuild.compare import Rebuild
 from wakebook.rebuild.merge import Dropped, Merged
-from wakebook.rebuild.plan import FIRST, Done, Journal, Listed, Plan
 from wakebook.rebuild.replay import CountedCalls, InOrder, InRounds, Progress, Replay, Stopped
-from wakebook.rebuild.site import Site, Standing, names
+from wakebook.rebuild.site import FIRST, Done, Journal, Listed, Plan, Site, Standing, names
 
 if TYPE_CHECKING:
     from wakebook.history.timeline import Timeline
@@ -194,7 +193,7 @@ class Builder:
     def rehearse(self, scratch: Home, since: datetime | None, progress: Progress) -> Rehearsed:
         """A rebuild that is only thought through: rules stand in for answers, nothing is changed.
         `scratch`: an empty folder for what it notes down."""
-        items = plans.wanted(plans.listed(self.home), since)
+        items = sites.wanted(sites.listed(self.home), since)
         self._share(scratch)
         journal = self._journal(scratch, "rehearsal", items, since, base="")
         replay = self._replay(scratch, journal)
@@ -224,7 +223,7 @@ class Builder:
             if journal.plan is not None:
                 self._check_same(site, journal.plan, since)
                 return journal
-        items = plans.wanted(plans.listed(self.home), since)
+        items = sites.wanted(sites.listed(self.home), since)
         with self.home.locked():  # all that was waiting is committed, and the notes are current
             settle(self.home)
             before = self.history.before_touching
@@ -255,7 +254,7 @@ class Builder:
     def _read(self, site: Site, journal: Journal, progress: Progress) -> Built:
         assert journal.plan is not None
         self._share(site.home)
-        known = {one.path: one for one in plans.listed(self.home)}
+        known = {one.path: one for one in sites.listed(self.home)}
         # also those that were removed since
         items = [known.get(path) or Listed(path, path, FIRST) for path in journal.plan.transcripts]
         replay = self._replay(site.home, journal)
@@ -301,10 +300,10 @@ class Builder:
             subjects.save(home, carry.completed(replay.registry, before, used, was))
             carry.follow(home, main, resolve(entries))
             notes.update(home, compare.quiet(self.config), self.now, full=True)
-            home.replace(home.root / plans.FILE, plans.encode(done))
+            home.replace(home.root / sites.FILE, sites.encode(done))
             repository = Repository.find(home.root)
             assert repository is not None
-            paths = [*repository.changed(*TRACKED), home.root / plans.FILE]
+            paths = [*repository.changed(*TRACKED), home.root / sites.FILE]
             body = f"Extractor: {plan.extractor}\nTranscripts: {len(plan.transcripts)}"
             repository.commit("extract", site.name, paths, body)
         return done

@@ -32,7 +32,7 @@ from wakebook.log.chains import Chains, extend, resolve
 from wakebook.log.entry import Entry, as_dict
 from wakebook.models.calls import Call, Calls
 from wakebook.rebuild import carry
-from wakebook.rebuild.plan import Journal, Listed, Step
+from wakebook.rebuild.site import Journal, Listed, Step
 
 Progress = Callable[[str, int, int], None]
 BUNCH = 50  # transcripts between two writes
