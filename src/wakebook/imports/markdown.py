@@ -87,7 +87,9 @@ def note(path: Path, root: Path, source: str = NAME) -> Part:
         return Passed(name, "a transcript, and no note")
     found, skipped = items(body)
     subject = _subject(front, path, root)
-    day = _file_day(path) or _front_day(front) or changed
+    # 2026-02-16.md, 2026-02-16-planning.md; in a journal also 2026/02/16.md
+    named = day_of(path.name) or day_of("-".join(path.with_suffix("").parts[-3:]))
+    day = named or _front_day(front) or changed
     place = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:10]
     return Conversation(
         id=f"{path.stem[:60]}-{place}",  # the same for ever
@@ -126,11 +128,6 @@ def day_of(text: str) -> datetime | None:
         return datetime.fromisoformat(f"{found[0]}T12:00:00Z") if found else None
     except ValueError:  # the 31st of June
         return None
-
-
-def _file_day(path: Path) -> datetime | None:
-    """2026-02-16.md, 2026-02-16-planning.md; in a journal also 2026/02/16.md."""
-    return day_of(path.name) or day_of("-".join(path.with_suffix("").parts[-3:]))
 
 
 def _front_day(front: Mapping[str, Any]) -> datetime | None:
@@ -172,13 +169,9 @@ def read_workspace(path: Path) -> Export:
 
 def is_workspace(path: Path) -> bool:
     """Whether a folder looks like OpenClaw's workspace, or the memory folder of one."""
-    if not path.is_dir():
-        return False
-    return (path / "MEMORY.md").is_file() or _is_memory(path) or _is_memory(path / "memory")
-
-
-def _is_memory(path: Path) -> bool:
-    return path.name == "memory" and any(map(day_of, _names(path)))
+    folders = (path, path / "memory") if path.is_dir() else ()
+    days = (day_of(name) for one in folders if one.name == "memory" for name in _names(one))
+    return (path / "MEMORY.md").is_file() or any(days)
 
 
 def _names(path: Path) -> list[str]:
@@ -348,7 +341,9 @@ class _Note:
         """The item that was being read is complete."""
         lines, self._open, self._bullet = self._open, [], -1
         if lines:
-            self._add("\n".join(_dedented(lines)))
+            least = len(lines[0]) - len(lines[0].lstrip())
+            outer = (one[least:] if not one[:least].strip() else one.lstrip() for one in lines)
+            self._add("\n".join(outer))
         if not keep_lead:
             self._lead = ""
 
@@ -373,11 +368,6 @@ def _plain(title: str) -> str:
 
 def _cells(row: str) -> list[str]:
     return [" ".join(cell.split()) for cell in row.strip().strip("|").split("|")]
-
-
-def _dedented(lines: Sequence[str]) -> list[str]:
-    least = len(lines[0]) - len(lines[0].lstrip())
-    return [line[least:] if not line[:least].strip() else line.lstrip() for line in lines]
 
 
 def _uncommented(lines: Sequence[str], code: set[int], generated: set[int]) -> list[str]:
