@@ -100,19 +100,16 @@ def at(memory: Memory, out: Out, when: str, what: str, words: tuple[str, ...], l
     """The memory as it was WHEN: on a day (at its end), at a moment, or at a tag."""
     from wakebook.cli.look import report, show_ref
     from wakebook.log.query import Query
+    from wakebook.upkeep.undo import show_at, wake_at
 
     text = " ".join(words)
     if what in ("show", "search") and not words:
         raise click.UsageError(f"Say what to {what}, like: wakebook history at {when} {what} …")
     if what == "show":
-        from wakebook.upkeep.undo import show_at
-
         moment, shown = show_at(memory, when, text)
         if not _as_of(out, moment, shown=shown):
             show_ref(memory, out, shown)
     elif what == "wake":
-        from wakebook.upkeep.undo import wake_at
-
         moment, woken = wake_at(memory, when)
         if not _as_of(out, moment, text=woken):
             click.echo(woken, nl=False)
@@ -165,7 +162,14 @@ def explore(memory: Memory, out: Out, name: tuple[str, ...], drop: bool, listing
     if listing and drop:
         raise click.UsageError("Say which one to drop: wakebook history explore NAME --drop")
     if listing:
-        _explorations(memory, out)
+        found = memory.history.explorations()
+        out.json(found)
+        for one in found:
+            where = esc(one.home) or "its folder is gone; calling it again makes one"
+            about = f"{_local(memory, one.at)}, {many(one.commits, 'commit')} of its own, {where}"
+            out.say(f"[bold]{one.name}[/bold]  [dim]{about}[/dim]")
+        none = "There is no exploration. `wakebook history explore NAME` begins one."
+        out.say(none, when=not found)
     elif drop:
         gone = memory.history.drop(called)
         out.json(gone)
@@ -181,22 +185,18 @@ def explore(memory: Memory, out: Out, name: tuple[str, ...], drop: bool, listing
         out.say(f"  put it away      wakebook history explore {made.name} --drop", markup=False)
 
 
-def _explorations(memory: Memory, out: Out) -> None:
-    found = memory.history.explorations()
-    out.json(found)
-    for one in found:
-        where = esc(one.home) or "its folder is gone; calling it again makes one"
-        about = f"{_local(memory, one.at)}, {many(one.commits, 'commit')} of its own, {where}"
-        out.say(f"[bold]{one.name}[/bold]  [dim]{about}[/dim]")
-    out.say("There is no exploration. `wakebook history explore NAME` begins one.", when=not found)
-
-
 @command(history)
 @click.option("--list", "listing", is_flag=True, help="Only show what could be taken back.")
 def undo(memory: Memory, out: Out, listing: bool) -> None:
     """Take back the last rewrite: a condensed note, a rollup, notes that were put away."""
     if listing:
-        _rewrites(memory, out)
+        found = memory.rewrites()
+        out.json(found)
+        for one in found:
+            at = f"[dim]{one.commit[:7]}  {_local(memory, one.at)}[/dim]"
+            state = " [dim](taken back)[/dim]" if one.undone else ""
+            out.say(f"{at}  {esc(one.name)}  [dim]{esc(one.summary)}[/dim]{state}")
+        out.say("There was no rewrite yet.", when=not found)
         return
     done = memory.undo()
     out.json(done)
@@ -207,16 +207,6 @@ def undo(memory: Memory, out: Out, listing: bool) -> None:
     moved = done.moved.values()  # those are told as what is back
     out.each("  is back   ", done.restored)
     out.each("  removed   ", [file for file in done.removed if file not in moved])
-
-
-def _rewrites(memory: Memory, out: Out) -> None:
-    found = memory.rewrites()
-    out.json(found)
-    for one in found:
-        at = f"[dim]{one.commit[:7]}  {_local(memory, one.at)}[/dim]"
-        state = " [dim](taken back)[/dim]" if one.undone else ""
-        out.say(f"{at}  {esc(one.name)}  [dim]{esc(one.summary)}[/dim]{state}")
-    out.say("There was no rewrite yet.", when=not found)
 
 
 @command(history)

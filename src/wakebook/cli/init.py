@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -67,7 +67,13 @@ def _wire(memory: Memory, out: Out, name: str, dry: bool, yes: bool) -> None:
     plan, label = host(name).plan(wiring.where(memory, name)), about(name).label
     if out.as_json:
         notes = [] if dry else wiring.wire(memory, name, plan)
-        out.json(_json(name, plan) | {"done": not dry, "problems": notes})
+        changes = [
+            {"path": str(one.path), "before": _text(one.before), "after": _text(one.after)}
+            for one in plan.changes
+        ]
+        told = {name: getattr(plan, name) for name in ("settings", "commands", "notes")}
+        told |= {"done": not dry, "problems": notes}
+        out.json({"host": name, "changes": changes, **told})
         return
     root = esc(memory.home.root)
     out.say(f"A home will be made in {root}.", when=dry and not memory.home.exists())
@@ -119,19 +125,15 @@ def _show(memory: Memory, out: Out, label: str, plan: Plan) -> None:
     for change in plan.changes:
         _diff(out, change)
     for name, value in plan.settings.items():
-        if not _is_set(memory, name, value):
+        section, _, key = name.partition(".")
+        now = getattr(getattr(memory.config, section), key) if memory.home.exists() else None
+        if now != (tuple(value) if isinstance(value, list) else value):
             out.say(f"config.toml: [green]{esc(name)} = {esc(json.dumps(value))}[/green]")
     out.each("will run: [bold]", map(shlex.join, plan.commands))
     for path in plan.touched if plan.commands else ():
         out.say(f"  which may change [bold]{esc(path)}[/bold] (kept, and put back by --undo)")
     if not (plan.changes or plan.commands):
         out.say(f"Nothing of {label}'s own files has to change.")
-
-
-def _is_set(memory: Memory, name: str, value: object) -> bool:
-    section, _, key = name.partition(".")
-    now = getattr(getattr(memory.config, section), key) if memory.home.exists() else None
-    return bool(now == (tuple(value) if isinstance(value, list) else value))
 
 
 def _diff(out: Out, change: Change) -> None:
@@ -153,16 +155,6 @@ def _diff(out: Out, change: Change) -> None:
 
 def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
-
-
-def _json(name: str, plan: Plan) -> dict[str, Any]:
-    changes: list[Any] = [
-        {"path": str(one.path), "before": _text(one.before), "after": _text(one.after)}
-        for one in plan.changes
-    ]
-    commands, notes = [list(one) for one in plan.commands], list(plan.notes)
-    told: dict[str, Any] = {"settings": plan.settings, "commands": commands, "notes": notes}
-    return {"host": name, "changes": changes, **told}
 
 
 @click.command(cls=Command)

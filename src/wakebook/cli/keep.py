@@ -21,7 +21,6 @@ from wakebook.cli.shared import (
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
-    from wakebook.notes.page import DeadLink
     from wakebook.notes.review import Proposal
     from wakebook.upkeep.forget import Forgetting
 
@@ -165,7 +164,11 @@ def delete(memory: Memory, out: Out, name: str) -> None:
 def notes(memory: Memory, out: Out, full: bool, check: bool) -> bool:
     """Bring the notes up to date with the log."""
     if check:
-        return _broken(out, memory.notes.missing_links())
+        broken = memory.notes.missing_links()
+        out.json(broken)
+        out.each("", [f"{link.path}:{link.line}: no note {link.target}" for link in broken])
+        out.say("" if broken else "[green]●[/green] Every link leads to a note.")
+        return bool(broken)
     with out.progress() as progress:
         done = memory.notes.update(full=full, progress=progress)
     broken = memory.notes.missing_links()
@@ -178,13 +181,6 @@ def notes(memory: Memory, out: Out, full: bool, check: bool) -> bool:
     links = [f"{link.path}:{link.line} links to {link.target}" for link in broken]
     out.each("  [yellow]no such note:[/yellow] ", links)
     return bool(done.problems)
-
-
-def _broken(out: Out, broken: list[DeadLink]) -> bool:
-    out.json(broken)
-    out.each("", [f"{link.path}:{link.line}: no note {link.target}" for link in broken])
-    out.say("" if broken else "[green]●[/green] Every link leads to a note.")
-    return bool(broken)
 
 
 @command(notes)

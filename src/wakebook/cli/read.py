@@ -30,29 +30,20 @@ NOUNS = {"chatgpt": "conversation", "claude": "conversation", "mem0": "user"}
 @click.option("--upgrade", is_flag=True, help="Let the model read again what rules have read.")
 @dry_run
 def catch_up(
-    memory: Memory,
-    out: Out,
-    paths: tuple[Path, ...],
-    everything: bool,
-    session: str,
-    close: bool,
-    retry_failed: bool,
-    upgrade: bool,
-    dry_run: bool,
+    memory: Memory, out: Out, paths: tuple[Path, ...], session: str, **given: bool
 ) -> bool:
     """Read what was said since the last time, and remember it."""
-    if everything and (paths or session):
+    close, retry, dry = given["close"], given["retry_failed"], given["dry_run"]
+    if given["everything"] and (paths or session):
         raise click.UsageError("--all takes neither PATHS nor --session.")
-    if upgrade and (paths or close):
+    if given["upgrade"] and (paths or close):
         raise click.UsageError("--upgrade takes neither PATHS nor --close.")
-    if upgrade:
-        memory.models.insist = retry_failed
-        return _upgrade(memory, out, session, dry_run)
-    with out.progress() as shown, _stage(memory, dry_run) as chosen:
-        done = chosen.catch_up(
-            paths, session, closing=close, retry_failed=retry_failed, progress=shown
-        )
-    if dry_run:
+    if given["upgrade"]:
+        memory.models.insist = retry
+        return _upgrade(memory, out, session, dry)
+    with out.progress() as shown, _stage(memory, dry) as chosen:
+        done = chosen.catch_up(paths, session, closing=close, retry_failed=retry, progress=shown)
+    if dry:
         return out.planned(memory, chosen.models)
     if not out.json({"messages": done.messages, "entries": done.entries, "sweep": done}):
         report(out, done)

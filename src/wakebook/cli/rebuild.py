@@ -36,29 +36,22 @@ questions = click.option(
 @click.option("--merge", "merged", default="", hidden=True)
 @click.option("--drop", "dropped", default="", hidden=True)
 def rebuild(
-    memory: Memory,
-    out: Out,
-    questions: Path | None,
-    dry_run: bool,
-    listed: bool,
-    shown: str,
-    merged: str,
-    dropped: str,
-    **reading: Any,
+    memory: Memory, out: Out, questions: Path | None, dry_run: bool, **reading: Any
 ) -> bool:
     """Read all archived conversations anew, on a branch, and compare."""
-    old = {list_: listed, show: shown, merge: merged, drop: dropped}
+    names = {list_: "listed", show: "shown", merge: "merged", drop: "dropped"}
+    old = {done: reading.pop(name) for done, name in names.items()}
     chosen = [(done, name) for done, name in old.items() if name]
     if len(chosen) > 1 or (chosen and (dry_run or any(reading.values()))):
         raise click.UsageError("Of --list, --show, --merge and --drop give one, by itself.")
-    if questions and (listed or merged or dropped or dry_run):
+    if questions and (dry_run or (chosen and not old[show])):
         raise click.UsageError("--questions goes with a rebuild or with --show.")
     if reading["model"] and reading["extractor"] != "model":
         raise click.UsageError("--model needs --extractor model.")
     if chosen:
         done, name = chosen[0]
-        given = {} if listed else {"name": name}
-        given |= {"questions": questions} if shown else {}
+        given = {} if done is list_ else {"name": name}
+        given |= {"questions": questions} if done is show else {}
         click.get_current_context().invoke(done, **given)
         return False
     reading["extractor"] = reading["extractor"] or "rules"

@@ -32,17 +32,10 @@ by = click.option("--by", type=SUMS, help="What to add up by (default: operation
 @click.option("--costs", "of_costs", is_flag=True, help="What the models have cost.")
 @by
 @since
-def status(
-    memory: Memory,
-    out: Out,
-    paths: tuple[Path, ...],
-    of_sessions: bool,
-    verbose: bool,
-    of_costs: bool,
-    by: str | None,
-    since: datetime | None,
-) -> bool:
+def status(memory: Memory, out: Out, paths: tuple[Path, ...], **asked: Any) -> bool:
     """How the memory is doing: what it holds, what is behind, what went wrong."""
+    of_sessions, of_costs, verbose = asked["of_sessions"], asked["of_costs"], asked["verbose"]
+    by, since = asked["by"], asked["since"]
     if of_sessions and of_costs:
         raise click.UsageError("Give --sessions or --costs.")
     if (paths or verbose) and not of_sessions:

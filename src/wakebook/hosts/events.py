@@ -127,19 +127,11 @@ def do(memory: Memory, work: Work) -> None:
         memory.catch_up(paths, work.session, sparing=True)
     elif work.act == "close":
         memory.catch_up(paths, work.session, closing=True)
-    else:
-        _reset(memory, work.session, paths)
-
-
-def _reset(memory: Memory, session: str, paths: list[Path]) -> None:
-    """A reset stands in the host's store itself, and ends the window there.
-
-    It may come a moment after its event; and the next window may have begun before we look.
-    """
-    for pause in (0.3, 0.0):
-        if memory.catch_up(paths, session).closed:
-            return
-        clock.sleep(pause)
+    elif not memory.catch_up(paths, work.session).closed:
+        # a reset stands in the host's store itself, and ends the window there: it may come a
+        # moment after its event, and the next window may have begun before we look
+        clock.sleep(0.3)
+        memory.catch_up(paths, work.session)
 
 
 class Told:

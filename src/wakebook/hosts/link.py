@@ -123,14 +123,13 @@ class Link:
         if kind == "tool":
             return self._tool(message)
         if kind == "hook":
-            event, payload = str(message.get("event")), message.get("payload") or {}
-            if not isinstance(payload, dict):
-                raise WakebookError(f"The payload of {event} is no object.")
-            return self._hook(event, payload)
+            return self._hook(str(message.get("event")), message.get("payload") or {})
         raise WakebookError(f"There is no call {kind!r}: tool, hook or ping.")
 
-    def _hook(self, event: str, payload: dict[str, Any]) -> Any:
+    def _hook(self, event: str, payload: Any) -> Any:
         """The service's answer. What needs a model is done here, if the host lends its own."""
+        if not isinstance(payload, dict):
+            raise WakebookError(f"The payload of {event} is no object.")
         if self._lend is None or self._hooks.act(self._host, event) == "context":
             found = self._served(f"/v1/hooks/{self._host}/{event}", payload, HOOK_SECONDS)
             if found is not None:

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from wakebook.base.decode import decode
 from wakebook.base.errors import NotFound, WakebookError
@@ -117,7 +118,7 @@ def _within(group: str, one: Check) -> Check:
     """By its name in the group."""
     before, _, name = one.name.partition(": ")
     name = (name or before).removeprefix(f"{group} ").removeprefix(f"{group}: ")
-    return msgspec.structs.replace(one, name=name)
+    return replace(one, name=name)
 
 
 def wired(memory: Memory, name: str) -> Wired | None:
@@ -154,7 +155,7 @@ def wire(memory: Memory, name: str, plan: Plan, told: Told = lambda line: None) 
         same = not earlier.settings or _sum(was.encode()) == earlier.config_after
         done = Wired(
             version=__version__,
-            kept=tuple(_left(one, planned.get(one.path, one.after)) for one in kept),
+            kept=tuple(replace(one, after=planned.get(one.path, one.after)) for one in kept),
             files=tuple(plan.files),
             undo_commands=plan.undo_commands,
             settings=lines | earlier.settings,
@@ -172,8 +173,8 @@ def wire(memory: Memory, name: str, plan: Plan, told: Told = lambda line: None) 
             home.replace(home.config, text)
     notes = [note for command in plan.commands if (note := _run(command, told))]
     with home.locked():
-        left = tuple(_left(one, _digest(Path(one.path))) for one in kept)
-        _save(home, place, msgspec.structs.replace(done, kept=left))
+        left = tuple(replace(one, after=_digest(Path(one.path))) for one in kept)
+        _save(home, place, replace(done, kept=left))
     return notes
 
 
@@ -225,17 +226,13 @@ def _keep(home: Home, place: Where, path: Path) -> Kept:
         return kept
     backup = f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}-{path.name}"
     home.replace(place.folder / "backup" / backup, data)
-    return msgspec.structs.replace(kept, before=backup, mode=path.stat().st_mode & 0o777)
-
-
-def _left(one: Kept, digest: str) -> Kept:
-    return msgspec.structs.replace(one, after=digest)
+    return replace(kept, before=backup, mode=path.stat().st_mode & 0o777)
 
 
 def _looked_at(one: Kept) -> Kept:
     """With a note, if it is not as we left it."""
     same = not one.changed and _digest(Path(one.path)) == one.after
-    return msgspec.structs.replace(one, changed=not same)
+    return replace(one, changed=not same)
 
 
 def _save(home: Home, place: Where, done: Wired) -> None:
