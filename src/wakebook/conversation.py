@@ -14,7 +14,7 @@ lives in the object alone: another one with the same id, in another process, goe
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -23,8 +23,6 @@ from wakebook.base.errors import WakebookError
 from wakebook.opened import SESSIONS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from wakebook.capture.hosts.plain_file import Line
     from wakebook.learn.catch_up import Sweep
     from wakebook.opened import Opened
@@ -39,23 +37,10 @@ class Remembering(Protocol):
 
     opened: Opened
 
-    def context(
-        self,
-        message: str = "",
-        *,
-        session: str = "",
-        kind: str = "",
-        budget: int = 0,
-        have: Sequence[str] = (),
-    ) -> Context: ...
-    def catch_up(
-        self,
-        paths: Sequence[Path] = (),
-        session: str = "",
-        *,
-        closing: bool = False,
-        sparing: bool = False,
-    ) -> Sweep: ...
+    @property
+    def context(self) -> Callable[..., Context]: ...
+    @property
+    def catch_up(self) -> Callable[..., Sweep]: ...
 
 
 class Conversation:

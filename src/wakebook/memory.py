@@ -7,11 +7,12 @@ handle. Rooms are imported when they are first used: a host waits for a search.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 from wakebook.base import clock
 from wakebook.log.query import Query
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from wakebook.learn.account import Account
     from wakebook.learn.catch_up import Sweep
     from wakebook.learn.extract import Extractor
-    from wakebook.learn.flush import Flushed
     from wakebook.learn.reading import Report
     from wakebook.learn.reread import Upgraded
     from wakebook.log.entry import Entry
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from wakebook.notes.notes import Notes
     from wakebook.rebuild.rebuilds import Rebuilds
     from wakebook.recall.show import Shown
-    from wakebook.recall.slot import Context
-    from wakebook.recall.topics.activation import Decision
     from wakebook.recall.topics.book import Book
     from wakebook.recall.turn import Turns
     from wakebook.recall.window import Windows
@@ -51,9 +49,34 @@ if TYPE_CHECKING:
     from wakebook.upkeep.doctor import Check, Examination
     from wakebook.upkeep.forget import Forgetting
     from wakebook.upkeep.init import Made
-    from wakebook.upkeep.jobs import Jobs, Ran
+    from wakebook.upkeep.jobs import Jobs
     from wakebook.upkeep.status import Costs, Status
     from wakebook.upkeep.undo import Rewrite, Undone
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _room(place: str, *needs: str) -> Any:
+    """A room: its class, and what it takes of the façade. It is made when it is first used."""
+
+    def made(memory: Memory) -> Any:
+        module, _, name = place.rpartition(".")
+        kind = getattr(import_module(f"wakebook.{module}"), name)
+        return kind(*(getattr(memory, need) for need in needs))
+
+    return cached_property(made)
+
+
+class _Verb(Generic[P, T]):
+    """A verb that a room has as it is."""
+
+    def __init__(self, of: Callable[[Memory], Callable[P, T]]) -> None:
+        self._of = of
+
+    def __get__(self, memory: Memory | None, kind: type[Memory]) -> Callable[P, T]:
+        return self._of(memory) if memory else self  # type: ignore[return-value]
 
 
 class Memory:
@@ -110,41 +133,12 @@ class Memory:
             lambda old, new, merge: self.notes.rename(old, new, merge=merge),
         )
 
-    @cached_property
-    def history(self) -> Timeline:
-        from wakebook.history.timeline import Timeline
-
-        return Timeline(self.opened)
-
-    @cached_property
-    def notes(self) -> Notes:
-        from wakebook.notes.notes import Notes
-
-        return Notes(self.opened, self.history)
-
-    @cached_property
-    def topics(self) -> Book:
-        from wakebook.recall.topics.book import Book
-
-        return Book(self.opened)
-
-    @cached_property
-    def turns(self) -> Turns:
-        from wakebook.recall.turn import Turns
-
-        return Turns(self.opened, self.topics)
-
-    @cached_property
-    def window(self) -> Windows:
-        from wakebook.recall.window import Windows
-
-        return Windows(self.opened, self._caught_up)
-
-    @cached_property
-    def rebuilds(self) -> Rebuilds:
-        from wakebook.rebuild.rebuilds import Rebuilds
-
-        return Rebuilds(self.opened, self.history, self._followed)
+    history: Timeline = _room("history.timeline.Timeline", "opened")
+    notes: Notes = _room("notes.notes.Notes", "opened", "history")
+    topics: Book = _room("recall.topics.book.Book", "opened")
+    turns: Turns = _room("recall.turn.Turns", "opened", "topics")
+    window: Windows = _room("recall.window.Windows", "opened", "_caught_up")
+    rebuilds: Rebuilds = _room("rebuild.rebuilds.Rebuilds", "opened", "history", "_followed")
 
     @cached_property
     def jobs(self) -> Jobs:
@@ -235,19 +229,7 @@ class Memory:
         self._afterwards(bool(done.entries))
         return done
 
-    def flush(
-        self,
-        session: str,
-        *,
-        tokens: int | None = None,
-        window: int | None = None,
-        compactions: int | None = None,
-        paths: Sequence[Path] = (),
-    ) -> Flushed:
-        """Save a session before its host compacts it, and check that (see `Windows.flush`)."""
-        return self.window.flush(
-            session, tokens=tokens, window=window, compactions=compactions, paths=paths
-        )
+    flush = _Verb(lambda memory: memory.window.flush)
 
     def import_(
         self,
@@ -365,41 +347,8 @@ class Memory:
 
         return woken(self.opened, lambda: self.notes.briefing(clock.now()))
 
-    def context(
-        self,
-        message: str = "",
-        *,
-        session: str = "",
-        kind: str = "",
-        budget: int = 0,
-        characters: int = 0,
-        have: Sequence[str] = (),
-        skip: Sequence[str] = (),
-        told: str = "",
-        history: Sequence[Any] = (),
-        topics: Sequence[str] = (),
-        paths: Sequence[str] = (),
-    ) -> Context:
-        """What an agent needs to know for a message (see `Turns.context`)."""
-        return self.turns.context(
-            message,
-            session=session,
-            kind=kind,
-            budget=budget,
-            characters=characters,
-            have=have,
-            skip=skip,
-            told=told,
-            history=history,
-            topics=topics,
-            paths=paths,
-        )
-
-    def observe(
-        self, output: str, *, session: str = "", paths: Sequence[str] = ()
-    ) -> list[Decision]:
-        """Look at what the agent itself has said (see `Book.observe`)."""
-        return self.topics.observe(output, session=session, paths=paths)
+    context = _Verb(lambda memory: memory.turns.context)
+    observe = _Verb(lambda memory: memory.topics.observe)
 
     def search(
         self,
@@ -436,11 +385,7 @@ class Memory:
 
     # --- upkeep --------------------------------------------------------------------------------
 
-    def tick(
-        self, names: Iterable[str] = (), *, told: Callable[[Ran], None] = lambda ran: None
-    ) -> list[Ran]:
-        """Run the jobs that are due; or those with these names, due or not."""
-        return self.jobs.tick(names, told=told)
+    tick = _Verb(lambda memory: memory.jobs.tick)
 
     def audit(self, paths: Sequence[Path] = ()) -> list[Account]:
         """An account of every source that exists or was ever read. Writes nothing."""
@@ -460,7 +405,7 @@ class Memory:
             self.notes,
             topics=lambda: self.topics.read(),
             jobs=lambda: self.jobs.listed(),
-            accounts=self.audit,
+            audit=self.audit,
         )
 
     def status(self) -> Status:

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import threading
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,10 @@ def test_the_written_config_is_valid_and_says_the_defaults(memory: Memory) -> No
     uncommented = "\n".join(
         line.removeprefix("# ") if " = " in line else line for line in text.splitlines()
     )
+    named = {name: list(values) for name, values in tomllib.loads(uncommented).items()}
+    defaults = config.Config().values().items()
+    assert named == {name: list(section.values()) for name, section in defaults}
+    assert all(config.meanings(name).keys() == set(keys) for name, keys in named.items())
     memory.home.config.write_text(uncommented)
     assert config.load(memory.home.config) == config.Config()
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
 
+import wakebook.cli
 from tests.journeys.command import call, run
 from wakebook.cli import COMMANDS, GROUPS, PLACES, cli
 from wakebook.verbs import VERBS
@@ -170,6 +173,23 @@ def test_search_and_log_take_the_filters_of_the_service() -> None:
     for name in ("search", "log"):
         fields = set(VERBS[name].asks.__struct_fields__) - {"text"}
         assert {one.name for one in found(name).params} - own == fields, name
+
+
+def test_every_section_of_the_help_is_a_commands() -> None:
+    def functions(command: click.Command) -> Iterator[str]:
+        if command is not cli and command.callback:
+            yield f"{command.callback.__module__}.{command.callback.__name__}"
+        for name in PLACES if command is cli else getattr(command, "commands", ()):
+            assert isinstance(command, click.Group)
+            below = command.get_command(click.Context(command), name)
+            assert below is not None
+            yield from functions(below)
+
+    text = Path(wakebook.cli.__file__).with_name("help.md").read_text(encoding="utf-8")
+    sections = re.findall(r"(?m)^## (.+)$", text)
+    known = {name.removeprefix("wakebook.cli.") for name in functions(cli)}
+    assert len(sections) == len(set(sections)) > 30
+    assert set(sections) <= known | {"epilog"}
 
 
 def test_a_typing_error_is_told_the_nearest_name() -> None:

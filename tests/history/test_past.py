@@ -438,7 +438,7 @@ def test_a_rewrite_whose_commit_failed_is_committed_by_itself_later(days: Days) 
             memory.home.replace(memory.home.root / "archive/x.md", "moved\n")
             touched.append(memory.home.root / "archive/x.md")
             (memory.home.root / "knowledge/people/ada.md").write_text("Ada")
-            history.before_touching(memory.home.root / "knowledge/people/ada.md")
+            history.before_touching([memory.home.root / "knowledge/people/ada.md"])
             lock.touch()
     assert any("HEAD.lock" in problem for problem in memory.status().problems)
     with pytest.raises(GitError):  # and nothing earlier is taken back meanwhile

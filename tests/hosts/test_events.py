@@ -19,8 +19,7 @@ from wakebook import Memory, WakebookError
 from wakebook.base import clock
 from wakebook.hosts import HOSTS
 from wakebook.hosts import hook as process
-from wakebook.hosts import host as module_of
-from wakebook.hosts.events import Work, act_of, answer, do
+from wakebook.hosts.events import Work, about, act_of, answer, do
 
 ASKED = "Which database for the bookings?"
 
@@ -64,7 +63,7 @@ def spoken(found: dict[str, Any]) -> str:
 
 # --- every event of every host -----------------------------------------------------------
 
-ALL = [(host, event, act) for host in HOSTS for event, act in module_of(host).EVENTS.items()]
+ALL = [(host, event, act) for host in HOSTS for event, act in about(host).events.items()]
 
 
 @pytest.mark.parametrize(("host", "event", "act"), ALL, ids=lambda value: str(value) or "-")

@@ -223,8 +223,8 @@ def test_a_plain_catch_up_finishes_what_an_import_began(memory: Memory, tmp_path
     from wakebook.imports.take import gather
 
     path = write(tmp_path / "a.md", NOTE)
-    gathered = gather(memory.home, "markdown", path, lambda what, done, total: None)
-    memory.catch_up(gathered.paths)
+    _, paths = gather(memory.home, "markdown", path, lambda what, done, total: None)
+    memory.catch_up(paths)
     assert [entry["by"] for entry in log(memory)] == ["import"] * 3
     assert memory.import_("markdown", path).entries == 0
 

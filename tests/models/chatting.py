@@ -24,13 +24,6 @@ KEY = "sk-very-secret-0123456789"
 KEYS = dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "MY_KEY"), KEY)
 QUICK = Patience(attempts=3, seconds=20.0, delay=0.01)
 HASTY = Patience(attempts=2, seconds=0.1, delay=0.01)  # for servers that hang
-SECTIONS = {
-    "anthropic": config.Anthropic,
-    "openai": config.OpenAI,
-    "gemini": config.Gemini,
-    "ollama": config.Ollama,
-    "compatible": config.Compatible,
-}
 SUBJECTS = "relay: The port is 8080.\nrelay: The port is 9090."
 
 
@@ -39,9 +32,9 @@ def settings(
 ) -> config.Config:
     """All providers at the server; `provider` are more settings of each, `models` of [models]."""
     sections: dict[str, Any] = {"models": config.Models(**models)}
-    for name, section in SECTIONS.items():
+    for name in PROVIDERS:
         at = {"base_url": server.base(_format(name))} if server else {}
-        sections[name] = section(**at | dict(provider or {}))
+        sections[name] = config.Provider(**at | dict(provider or {}))
     return config.Config(**sections)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.server import ModelServer
-from wakebook.base.config import Config, Embedding, as_toml, load
+from wakebook.base.config import Config, Embedding, load, shipped
 from wakebook.base.errors import ConfigError, ModelUnavailable
 from wakebook.models.embedder import Choice, choose
 
@@ -126,7 +126,7 @@ def test_keys_that_are_none(tmp_path: Path) -> None:
 
 def test_the_settings_survive_their_own_file(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
-    file.write_text(as_toml(Config()).replace("# dimensions = 0", "dimensions = 0"))
+    file.write_text(shipped().replace("# dimensions = 0", "dimensions = 0"))
     assert load(file) == Config()
     file.write_text("[embedding]\ndimensions = -1\n")
     with pytest.raises(ConfigError, match="between 0 and"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from tests.journeys.command import run
@@ -98,10 +97,7 @@ def test_what_a_carried_entry_needs_comes_with_it() -> None:
     main = resolve([first, middle, mine])
     again = said("again", "Deposit: 200 euros", 3)
     other = said("other", "Boats are green", 3)
-
-    def at(path: str) -> Sequence[Entry]:
-        return [again, other] if path == PATH else []
-
+    at = {PATH: [again, other]}
     *behind, linked = carry.linked(mine, main, resolve([again, other]), at)
     assert [one.id for one in behind] == [first.id, middle.id]
     assert linked.replaces == (middle.id, again.id)

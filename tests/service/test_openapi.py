@@ -11,8 +11,9 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from tests.service.serving import Service as Running
-from wakebook.hosts import HOSTS, host
-from wakebook.service.app import Service
+from wakebook.hosts import HOSTS
+from wakebook.hosts.events import about
+from wakebook.service.app import App
 from wakebook.service.metrics import HELP
 from wakebook.service.openapi import describe
 from wakebook.verbs import encode
@@ -20,7 +21,7 @@ from wakebook.verbs import encode
 
 @pytest.fixture(scope="module")
 def described() -> dict[str, Any]:
-    return describe({name: host(name).EVENTS for name in HOSTS})
+    return describe({name: about(name).events for name in HOSTS})
 
 
 def _refs(value: Any) -> list[str]:
@@ -58,7 +59,7 @@ def test_every_schema_is_a_schema(described: dict[str, Any]) -> None:
 
 def test_every_route_is_described_and_nothing_else(described: dict[str, Any]) -> None:
     nobody: Any = None
-    routes = Service(nobody, nobody, nobody).routes()
+    routes = App(nobody, nobody, nobody, nobody).routes
     there = {(route.path, route.method.lower()) for route in routes}
     told = {(path, method) for path, item in described["paths"].items() for method in item}
     assert there == told

@@ -58,7 +58,9 @@ def answers(catalogue: Catalogue) -> dict[str, Any]:
         "pinned": [one.id for one in catalogue.pinned()],
         "people": [one.id for one in catalogue.of_kind("relationship")],
         "subjects": sorted(catalogue.subjects()),
-        "holding": sorted(catalogue.holding(one.id for one, _ in said)),
+        "holding": sorted(
+            one.id for slug in catalogue.subjects() for one in catalogue.about([slug])
+        ),
         "depths": catalogue.depths(one.id for one, _ in said),
     }
 

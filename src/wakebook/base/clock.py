@@ -48,7 +48,6 @@ def _unnamed_zone() -> tzinfo:
 
 
 def monotonic() -> float:
-    """Seconds that never go backwards, for waiting and measuring."""
     return time.monotonic()
 
 

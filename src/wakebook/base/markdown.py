@@ -51,10 +51,8 @@ class Front(msgspec.Struct, frozen=True):
 
 
 def read_front(text: str) -> Front:
-    """Frontmatter between two lines `---`, the first of which begins the text.
-
-    A line across the page, with words below it, is no frontmatter.
-    """
+    """Frontmatter between two lines `---`, the first of which begins the text. A line across the
+    page, with words below it, is no frontmatter."""
     begin = _OPENS.match(text)
     if begin is None:
         return Front()
@@ -133,8 +131,6 @@ def loader() -> Any:
 
 
 class Block(msgspec.Struct, frozen=True):
-    """A managed block as it stands in a file."""
-
     name: str
     lines: tuple[str, ...]  # without markers and sum
     first: int  # number of its first line in the file, from 1
@@ -142,10 +138,8 @@ class Block(msgspec.Struct, frozen=True):
 
     @property
     def edited(self) -> bool:
-        """Whether the user or the agent has changed what Wakebook wrote.
-
-        A briefing without a sum was written by an agent or an earlier version.
-        """
+        """Whether the user or the agent has changed what Wakebook wrote. A briefing without a sum
+        was written by an agent or an earlier version."""
         if not self.sum:
             return bool(self.lines) and self.name != BRIEFING
         return self.sum != sum_of(self.lines)
@@ -228,7 +222,6 @@ def _span(text: str, name: str) -> tuple[int, int] | None:
 
 
 def remove(text: str, name: str) -> str:
-    """The text without a block, its markers included."""
     place = _span(text, name)
     if place is None:
         return text
@@ -307,10 +300,8 @@ def _outside_fences(text: str) -> list[int]:
 
 
 def _fence_ends(lines: Sequence[str]) -> dict[int, int]:
-    """Where the fence ends that a line would begin, if it ends. Looks at each line once.
-
-    From the last line on: of those that could end a fence, the nearest of each length is kept.
-    """
+    """Where the fence ends that a line would begin, if it ends. Looks at each line once. From the
+    last line on: of those that could end a fence, the nearest of each length is kept."""
     ends: dict[int, int] = {}
     closing: dict[str, list[tuple[int, int]]] = {"`": [], "~": []}  # length and line, nearest last
     for number in range(len(lines) - 1, -1, -1):

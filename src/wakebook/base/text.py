@@ -25,7 +25,6 @@ def tokens(text: str) -> int:
 
 
 def cut(text: str, limit: int) -> str:
-    """The beginning of the text, about `limit` tokens of it."""
     if len(text) <= limit:  # a token has at least one character
         return text
     token = next(islice(_TOKEN.finditer(text), limit, None), None)

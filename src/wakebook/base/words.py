@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
+from pathlib import Path
 
 
 def listed(text: str) -> frozenset[str]:
-    """The words of a text as a set."""
     return frozenset(text.split())
 
 
 _WORD = re.compile(r"[^\W_][\w.+#'’-]*")
-_STOP = listed(
-    """a an the and or but so of to in on at for from by with as is are was were be been am it its
-    this that these those i you he she we they me him her us them my your his our their who whom
-    which what when where how why if then than not no do does did done has have had can could will
-    would should shall may might must just also too very really now still yet ever all any some
-    there here about into out up down off over after before again only own same s t re ve ll m d
-    user user's users let lets go going get got need one thing things say said says please actually
-    because since until while today yesterday tomorrow im ive dont isnt thats whats"""
-)
-_IRREGULAR = dict(
-    pair.split(":")
-    for pair in listed(
-        """sent:send wrote:write written:write paid:pay built:build bought:buy met:meet told:tell
-        made:make held:hold kept:keep left:leave lost:lose ran:run sold:sell spoke:speak took:take
-        taken:take rewrote:rewrite gave:give given:give began:begin hung:hang chose:choose
-        chosen:choose taught:teach went:go swapped:replace swap:replace certificate:cert
-        certificates:cert certs:cert database:db databases:db children:child kids:child mum:mother
-        launch:open launched:open launches:open mom:mother"""
-    )
-)
+_DATA = json.loads(Path(__file__).with_name("words.json").read_bytes())
+_STOP = listed(" ".join(_DATA["stop"]))  # words that say nothing about what a text is about
+_IRREGULAR: dict[str, str] = _DATA["irregular"]  # forms, and a few words that mean the same
 
 
 @lru_cache(maxsize=8192)  # the entries that new words are compared with come again and again

@@ -40,7 +40,7 @@ from wakebook.capture.transcript import Message, Tool, one_line
 FORMAT = 1
 REPORT = 400  # characters at the end of an agent's turn that are its report
 _HEADING = re.compile(r"## (\d\d):(\d\d) — (user|agent|system)((?: \[[a-z]+\])*)")
-_OURS = re.compile(r"\\*(?:## \d\d:\d\d — |> \[|<!-- date: )")
+_OURS = re.compile(r"^\\*(?:## \d\d:\d\d — |> \[|<!-- date: )", re.MULTILINE)
 _TOOL = re.compile(r"> \[tool:(?P<name>[^\]]*)\] ?(?P<summary>.*?)(?: → (?P<result>.*))?$")
 _DATE = re.compile(r"<!-- date: (\d{4}-\d\d-\d\d) -->")
 _FILLERS = frozenset(
@@ -60,8 +60,6 @@ class Tail(msgspec.Struct, frozen=True):
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """A turn as it stands in an archive."""
-
     number: int
     role: str
     at: datetime
@@ -79,7 +77,8 @@ def render(messages: Iterable[Message], tail: Tail) -> tuple[str, Tail]:
     for message in messages:
         tail = _heading(message, tail, parts)
         if message.text:
-            parts.append(("" if tail.block == "heading" else "\n") + _escape(message.text) + "\n")
+            escaped = _OURS.sub(r"\\\g<0>", message.text)
+            parts.append(("" if tail.block == "heading" else "\n") + escaped + "\n")
             tail = msgspec.structs.replace(tail, block="text")
         for quote in _quotes(message):
             parts.append(("\n" if tail.block == "text" else "") + quote + "\n")
@@ -108,11 +107,6 @@ def _quotes(message: Message) -> list[str]:
         lines.append(f"> [tool:{one_line(tool.name, 60)}] {tool.summary}{outcome}")
     lines += [f"> [attachment:{one_line(name, 200)}]" for name in message.attachments]
     return [" ".join(line.split()) for line in lines]
-
-
-def _escape(text: str) -> str:
-    lines = text.split("\n")
-    return "\n".join("\\" + line if _OURS.match(line) else line for line in lines)
 
 
 def parse(body: str, first_line: int = 1) -> list[Turn]:
@@ -178,8 +172,6 @@ def tools(turn: Turn) -> tuple[Tool, ...]:
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    """An archived window, read back."""
-
     path: str  # relative to the home
     front: dict[str, Any]
     turns: list[Turn]
@@ -227,7 +219,6 @@ def has_day(home: Home, session: str, day: datetime) -> bool:
 
 
 def paths_of(home: Home, session: str) -> list[str]:
-    """The transcripts of a session, oldest first."""
     found = home.conversations.glob(f"*/*/*/????-{file_part(session)}-*.md")
     return sorted(home.relative(path) for path in found if _is_window(path, session))
 

@@ -1,8 +1,8 @@
 """Cleaning: no secret is written down, and memory never feeds on itself.
 
-Each pattern is a shape that is a secret whoever holds it: provider keys, tokens, private keys,
-passwords in URLs or assignments. What it matches becomes `[redacted:KIND]`, and the number of
-replacements is kept with the transcript, so that its absence is explained.
+Each pattern of secrets.txt is a shape that is a secret whoever holds it: provider keys, tokens,
+private keys, passwords in URLs or assignments. What it matches becomes `[redacted:KIND]`, and the
+number of replacements is kept with the transcript, so that its absence is explained.
 
 Whatever Wakebook hands to an agent is wrapped by `wrap`, and whatever capture reads goes through
 `strip`, which also knows the generated block of MEMORY.md. An opening tag at the start of a line
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 
 import msgspec
 
@@ -40,43 +41,6 @@ _CONTROL = re.compile(
     r"|[\x00-\x08\x0b-\x1f\x7f]"
 )
 _MORE = re.compile(r" \(\+\d+ lines?\)$")
-# Kind -> pattern. Where only a part is secret, that part is the group "secret".
-PATTERNS: dict[str, str] = {
-    "private-key": (
-        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-        r"[\s\S]{0,20000}?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
-    ),
-    "url-password": r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s:/@]{0,100}:(?P<secret>[^\s/@]{1,200})@",
-    "api-key": (
-        r"\b(?:sk|rk|pk)[-_](?:ant|proj|live|test|or|svcacct|admin)[-_][A-Za-z0-9_-]{12,300}"
-        r"|\bsk-[A-Za-z0-9]{20,200}"
-        r"|\bAIza[A-Za-z0-9_-]{35}"
-        r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"
-        r"|\bgsk_[A-Za-z0-9]{20,100}|\bxai-[A-Za-z0-9]{20,120}|\bhf_[A-Za-z0-9]{30,60}"
-        r"|\bSG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{16,60}"
-        r"|\bnpm_[A-Za-z0-9]{36}\b|\bpypi-[A-Za-z0-9_-]{50,300}"
-        r"|\bAGE-SECRET-KEY-1[A-Z0-9]{50,70}"
-    ),
-    "token": (
-        r"\bgh[pousr]_[A-Za-z0-9]{30,255}|\bgithub_pat_[A-Za-z0-9_]{40,255}"
-        r"|\bglpat-[A-Za-z0-9_-]{18,64}|\bxox[abeoprs]-[A-Za-z0-9-]{10,200}"
-        r"|\bya29\.[A-Za-z0-9_-]{20,400}|\b\d{8,10}:AA[A-Za-z0-9_-]{32,34}\b"
-        r"|\beyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,1000}"
-    ),
-    "authorization": (
-        r"(?i:\b(?:authorization|proxy-authorization)[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
-        r"(?:bearer|basic|token)\s{1,3})(?P<secret_b>[A-Za-z0-9._~+/=-]{8,4000})"
-        r"|(?i:\bbearer\s{1,3})(?P<secret_c>(?=[A-Za-z._~+/=-]{0,200}\d)[A-Za-z0-9._~+/=-]{20,4000})"
-    ),
-    "password": (
-        r"(?i:\b[A-Za-z0-9_.-]{0,40}(?:password|passwd|passphrase|pwd|secret|api[_-]?key|apikey"
-        r"|access[_-]?key|auth[_-]?token|access[_-]?token|client[_-]?secret|private[_-]?key)"
-        r"[\"']?\s{0,3}(?:=|:)\s{0,3})"
-        r"(?:\"(?P<secret_d>[^\"\s\n]{6,300})\"|'(?P<secret_e>[^'\s\n]{6,300})'"
-        r"|(?P<secret_f>(?=[^\s\"']{0,100}[\d!@#$%^&*+/=_-])[^\s\"',;(){}<>\[\]]{8,300}))"
-    ),
-}
-
 # A value that stands for a secret instead of being one.
 _HARMLESS = (
     r"(?i)^(?:\$|<|\{|%|\*{3}|x{4}|\.{3}|your|my[_-]|os\.|process\.|env|getenv|config|settings"
@@ -173,11 +137,16 @@ def redact(text: str) -> tuple[str, int]:
 
 @cache
 def _compiled() -> list[tuple[str, re.Pattern[str]]]:
-    return [(kind, re.compile(pattern)) for kind, pattern in PATTERNS.items()]
+    """Kind and pattern; several lines of secrets.txt may be of the same kind."""
+    found: dict[str, list[str]] = {}
+    for line in Path(__file__).with_name("secrets.txt").read_text(encoding="utf-8").splitlines():
+        kind, _, pattern = line.partition(" ")
+        if kind != "#":
+            found.setdefault(kind, []).append(pattern)
+    return [(kind, re.compile("|".join(every))) for kind, every in found.items()]
 
 
 def wrap(text: str) -> str:
-    """Recalled text as an agent gets it."""
     return fence(text, NOTE)
 
 

@@ -121,8 +121,6 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How far one session has been read."""
-
     host: str
     id: str
     path: str
@@ -163,8 +161,6 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A batch on its way into the log."""
-
     ref: str
     log_size: int
     entries: list[dict[str, Any]]
@@ -194,6 +190,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_session(self, ref: str, progress: Progress, **changes: Any) -> State:
         return msgspec.structs.replace(self, sessions=self.sessions | {ref: progress}, **changes)
+
+    def open_transcripts(self) -> set[str]:
+        """Those that are still written to."""
+        return {item.window.path for item in self.sessions.values() if item.window}
 
     def with_job(self, name: str, run: JobRun) -> State:
         return msgspec.structs.replace(self, jobs=self.jobs | {name: run})

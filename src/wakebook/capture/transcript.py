@@ -45,8 +45,6 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What a tool call gave back, as one line."""
-
     call: str
     text: str
     error: bool = False
@@ -147,7 +145,7 @@ class _Held:
             text=said.text,
             id=said.id,
             at=said.at,
-            tools=tuple(_tool(call, self.results.get(call.id)) for call in said.calls),
+            tools=tuple(map(self._tool, said.calls)),
             attachments=said.attachments + tuple(self.attachments),
             tokens_in=said.tokens_in,
             tokens_out=said.tokens_out,
@@ -156,11 +154,9 @@ class _Held:
             end=end,
         )
 
-
-def _tool(call: Call, found: Result | None) -> Tool:
-    if found is None:
-        return Tool(call.name, call.summary)
-    return Tool(call.name, call.summary, found.text, found.error)
+    def _tool(self, call: Call) -> Tool:
+        found = self.results.get(call.id)
+        return Tool(call.name, call.summary, *((found.text, found.error) if found else ()))
 
 
 class Assembly:

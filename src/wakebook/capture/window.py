@@ -52,8 +52,7 @@ class Portion:
         self, limits: Capture, progress: Progress, session: Session, now: datetime
     ) -> None:
         window = progress.window
-        self._limits = limits
-        self._now = now
+        self._limits, self._now = limits, now
         self._by_bytes = format_of(session).unit == "bytes"
         self._talk = not holds_memories(session.channel)
         self._open = window is not None
@@ -74,7 +73,10 @@ class Portion:
             if item.kind == "reset":
                 self.cut = "reset" if self._open else ""
                 return True
-            item = _boundary_note(item)
+            why = f" ({item.reason})" if item.reason else ""
+            text = f"The host compacted the conversation here{why}."
+            note = Message("system", text, item.id, item.at, start=item.start, end=item.end)
+            item = Clean(note)
         message = item.message
         if not visible(message):
             if self.batch and (item.echoes or item.redacted):
@@ -109,12 +111,6 @@ class Portion:
 
 def visible(message: Message) -> bool:
     return bool(message.text or message.tools or message.attachments)
-
-
-def _boundary_note(one: Boundary) -> Clean:
-    why = f" ({one.reason})" if one.reason else ""
-    text = f"The host compacted the conversation here{why}."
-    return Clean(Message("system", text, one.id, one.at, start=one.start, end=one.end))
 
 
 def advance(progress: Progress, portion: Portion, now: datetime) -> Progress:
@@ -161,10 +157,8 @@ def body(home: Home, window: Window) -> str | None:
 
 
 def front(session: Session, portion: Portion, window: Window, head: str) -> dict[str, object]:
-    """The frontmatter of a transcript that is still open.
-
-    It says where the window came from, with a SHA-256 of the source between `from` and `to`.
-    """
+    """The frontmatter of a transcript that is still open. It says where the window came from, with
+    a SHA-256 of the source between `from` and `to`."""
     form = format_of(session)
     origin = {
         "path": str(session.path),

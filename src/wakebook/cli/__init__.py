@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from wakebook import WakebookError, __version__
+from wakebook.cli.shared import help_text
 
 GROUPS = {  # what a person wants, and the commands for it
     "Start": "init catch-up import serve demo",
@@ -38,23 +39,6 @@ FILES = {  # where they are written; also the old names of some, and what only h
     "topics": "topics gates",
 }
 PLACES = {name: file for file, names in FILES.items() for name in names.split()}
-
-EPILOG = """\b
-A first day:
-  wakebook init             make ~/.wakebook
-  wakebook catch-up         read your agents' sessions
-  wakebook wake             what the next session is told
-  wakebook show ID          why the memory believes something
-
-\b
-Completion in your shell: wakebook completion bash (zsh, fish) prints a script for it.
-
-\b
-Exit codes: 0 fine · 1 something needs attention · 2 wrong usage · 3 no home ·
-4 home is locked · 5 config.toml · 6 unreadable session · 7 invalid entry ·
-8 git · 9 not found · 10 the system refused (disk full, permissions) ·
-11 a model (unavailable, or its answer is unusable) · 12 the search index
-"""
 
 
 class Commands(click.Group):
@@ -85,6 +69,10 @@ class Commands(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(name, self._about(ctx, name)) for name in names.split()])
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.epilog = help_text("epilog")
+        super().format_epilog(ctx, formatter)
+
     def _about(self, ctx: click.Context, name: str) -> str:
         """A command's first sentence, and the names of its subcommands."""
         command = self.get_command(ctx, name)
@@ -96,9 +84,7 @@ class Commands(click.Group):
 
 
 @click.group(
-    cls=Commands,
-    epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(__version__, prog_name="wakebook")
 @click.option("--home", metavar="PATH", help="The home (default: WAKEBOOK_HOME or ~/.wakebook).")

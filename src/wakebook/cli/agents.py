@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from wakebook.base.errors import GitError
-from wakebook.cli.shared import ONE, Out, command, esc, group, many, spoken
+from wakebook.cli.shared import ONE, Command, Out, command, esc, group, many, spoken
 
 if TYPE_CHECKING:
     from wakebook.learn.flush import Flushed
@@ -25,11 +25,7 @@ SHOWN = 12  # items of a slot
 
 @command()
 def wake(memory: Memory, out: Out) -> None:
-    """What a new session should be told.
-
-    The last handoff with its decisions and tasks, the briefing, and how to look further. The
-    text carries a marker, so that it is never taken for something that was said.
-    """
+    """What a new session should be told."""
     text = memory.wake()
     if not out.json({"text": text}):
         click.echo(text, nl=False)
@@ -48,17 +44,7 @@ def wake(memory: Memory, out: Out) -> None:
 def context(
     memory: Memory, out: Out, message: tuple[str, ...], history: Any, explain: bool, **asked: Any
 ) -> None:
-    """What an agent needs to know for MESSAGE, within a budget of tokens.
-
-    Identity, memory, handoff, journal and projects come first, then the topics of the message,
-    what was found for it, and the session so far. Without MESSAGE it is what a session begins
-    with; "-" reads it from standard input. With --session it counts as a turn of that session.
-
-    \b
-    wakebook context "which database did we take?" --explain
-    wakebook context "review this PR" --budget 2000 --have memory --have identity
-    echo "..." | wakebook context - --session 5560 --json
-    """
+    """What an agent needs to know for MESSAGE, within a budget of tokens."""
     if message == ("-",) and history is not None and history.name in ("-", "<stdin>", 0):
         raise click.UsageError("Standard input can be the message or the history, not both.")
     text = spoken(message)
@@ -137,12 +123,7 @@ def _items(out: Out, slot: Slot) -> None:
 
 @group()
 def window(memory: Memory, out: Out) -> None:
-    """Save and shorten a conversation before a model's context window is full.
-
-    \b
-    wakebook window flush 5560
-    wakebook window prune request.json --window 200000 > smaller.json
-    """
+    """Save and shorten a conversation before a model's context window is full."""
 
 
 @command(window)
@@ -151,16 +132,7 @@ def window(memory: Memory, out: Out) -> None:
 @click.option("--window", type=ONE, metavar="N", help="The model's context window.")
 @click.option("--round", "compactions", type=ANY, metavar="N", help="How often it was compacted.")
 def flush(memory: Memory, out: Out, session: str, **given: Any) -> bool:
-    """Save SESSION before its host compacts it, and check that it is saved.
-
-    It is a catch-up of this one session; exit code 1 if something is left that is not saved.
-    With --tokens and --window it is done only when the window is nearly full ([flush] in
-    config.toml), and once in each round: --round, or as the session's file says.
-
-    \b
-    wakebook window flush 5560                                   now
-    wakebook window flush 5560 --tokens 178000 --window 200000   if it is time
-    """
+    """Save SESSION before its host compacts it, and check that it is saved."""
     if not session.strip():
         raise click.UsageError("Name a session: `wakebook status --sessions` lists them.")
     if (given["tokens"] is None) != (given["window"] is None):
@@ -195,16 +167,7 @@ def _flushed(out: Out, done: Flushed) -> None:
 def prune(
     memory: Memory, out: Out, file: IO[bytes], window: int, idle_ms: int | None, report: bool
 ) -> None:
-    """Make the old tool results of a message list smaller, as [pruning] in config.toml says.
-
-    FILE (or standard input) is a JSON list of messages as OpenAI, Anthropic, OpenClaw or pi
-    have them, or an object with "messages". The pruned list goes to standard output, a
-    sentence about it to standard error. Without --idle-ms the last call counts as long ago.
-
-    \b
-    wakebook window prune request.json --window 200000 > smaller.json
-    wakebook window prune request.json --window 200000 --report
-    """
+    """Make the old tool results of a message list smaller, as [pruning] in config.toml says."""
     import msgspec
 
     given = _json_in(file)
@@ -274,15 +237,7 @@ def _pruned(out: Out, report: PruneReport) -> None:
 @command()
 @click.option("--http", is_flag=True, help="Say where the service offers the same over HTTP.")
 def mcp(memory: Memory, out: Out, http: bool) -> bool:
-    """An MCP server on standard input and output.
-
-    For a client to start, not for people. It offers the tools memory_search, memory_get,
-    remember, forget and context; MEMORY.md, entries and conversations as resources; and the
-    prompts wake and handoff. The service offers the same over HTTP. `wakebook init --host` sets
-    up hooks as well, so that agents need not ask.
-
-    claude mcp add wakebook --scope user -- wakebook mcp
-    """
+    """An MCP server on standard input and output."""
     memory.home.require()
     if not http:
         from wakebook.service.mcp_stdio import main
@@ -303,49 +258,32 @@ def mcp(memory: Memory, out: Out, http: bool) -> bool:
     return not up
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--home", metavar="PATH", help="The home to use.")
 @click.argument("host")
 @click.argument("event")
 @click.pass_context
 def hook(ctx: click.Context, home: str | None, host: str, event: str) -> None:
-    """Answer a host's event: JSON on standard input, JSON or nothing on standard output.
-
-    Hosts run this once `wakebook init --host HOST` has connected them. It answers within [hooks]
-    seconds (2 by default) or not at all, and never fails; `wakebook status` has what went wrong.
-
-    \b
-    echo '{"session_id": "s1", "prompt": "Which database?"}' |
-      wakebook hook claude-code UserPromptSubmit
-    """
+    """Answer a host's event: JSON on standard input, JSON or nothing on standard output."""
     from wakebook.hosts import hook as process
     from wakebook.memory import Memory
 
     process.main(str(Memory(home or ctx.obj).home.root), [host, event])
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("host")
 @click.option("--home", metavar="PATH", help="The home to use.")
 @click.option("--lend", is_flag=True, help="The host answers questions to its own model.")
 @click.pass_context
 def link(ctx: click.Context, host: str, home: str | None, lend: bool) -> None:
     """A persistent child of a host's plugin: one JSON object a line (see wakebook.hosts.link)."""
-    import io
-    import os
-    import signal
-
-    from wakebook.hosts.link import Link
+    from wakebook.hosts.link import main
     from wakebook.memory import Memory
 
-    memory = Memory(home or ctx.obj)
-    memory.home.require()
-    out = io.TextIOWrapper(os.fdopen(os.dup(1), "wb"), "utf-8", errors="replace", newline="\n")
-    os.dup2(2, 1)  # anything else that prints goes to standard error
-    lines = io.TextIOWrapper(sys.stdin.buffer, "utf-8", errors="replace", newline="\n")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the host decides when it ends
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # which first does what is left
-    Link(str(memory.home.root), host, out, lend=lend).run(lines)
+    home_ = Memory(home or ctx.obj).home
+    home_.require()
+    main(str(home_.root), host, lend)
 
 
 @command()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wakebook.base import clock
-from wakebook.cli.shared import Out, esc
+from wakebook.cli.shared import Command, Out, esc
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
@@ -38,20 +38,11 @@ pi = []
 """
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--keep", metavar="PATH", help="Keep the demo's home in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 def demo(keep: str | None, as_json: bool) -> None:
-    """Three weeks of a fictional person's work, remembered offline in a temporary home.
-
-    It reads the sample sessions that ship with Wakebook, is killed half-way (kill -9),
-    recovers, and shows what the agent will read on waking, the notes that people read, and
-    what the agent is told for the next message, with the reasons.
-
-    \b
-    wakebook demo
-    wakebook demo --keep ~/demo      to look around in its home afterwards
-    """
+    """Three weeks of a fictional person's work, remembered offline in a temporary home."""
     os.environ["WAKEBOOK_NOW"] = MORNING_AFTER
     with tempfile.TemporaryDirectory(prefix="wakebook-demo-") as folder:
         target = Path(keep).expanduser().absolute() if keep else Path(folder) / "home"
@@ -105,10 +96,14 @@ def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, Any]:
     progress, journal = (target / "knowledge" / name for name in NOTES)
     for name, path in zip(NOTES, (progress, journal), strict=True):
         out.say(f"   [bold]knowledge/{name}[/bold]\n")
-        out.say(_indented(path.read_text(encoding="utf-8")), markup=False)
+        # without frontmatter and markers, and the long lines cut
+        lines = path.read_text(encoding="utf-8").split("---\n", 2)[-1].strip().split("\n")
+        shown = [line for line in lines if not line.startswith("<!--")]
+        cut = [f"   {line[:110]}{'…' * (len(line) > 110)}\n" for line in shown]
+        out.say("".join(cut), markup=False)
     heading("8. wakebook show FILE:LINE: every line of a note knows where it comes from")
-    lines = enumerate(journal.read_text(encoding="utf-8").split("\n"), 1)
-    line = next(number for number, text in lines if text.startswith("- **Decided:**"))
+    numbered = enumerate(journal.read_text(encoding="utf-8").split("\n"), 1)
+    line = next(number for number, text in numbered if text.startswith("- **Decided:**"))
     run("show", f"{NOTES[1]}:{line}")
     heading("9. Tick a task in the note, and it is done in the log: wakebook notes review")
     text = progress.read_text(encoding="utf-8").replace("- [ ]", "- [x]", 1)
@@ -128,13 +123,6 @@ def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, Any]:
     seconds = clock.monotonic() - began
     out.say(f"\n   All of this ran offline, without a model, in {seconds:.1f} s.")
     return told | {"entries": len(memory.log.chains().by_id), "seconds": round(seconds, 2)}
-
-
-def _indented(text: str) -> str:
-    """As it is read: without frontmatter and markers, and the long lines cut."""
-    lines = text.split("---\n", 2)[-1].strip().split("\n")
-    shown = [line for line in lines if not line.startswith("<!--")]
-    return "\n".join(f"   {line[:110]}{'…' * (len(line) > 110)}" for line in shown) + "\n"
 
 
 def _kill_half_way(target: Path, samples: Path) -> tuple[int, Memory]:

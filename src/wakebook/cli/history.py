@@ -19,14 +19,7 @@ BAR = 40
 
 @group()
 def history(memory: Memory, out: Out) -> None:
-    """The memory over time. Everything is under git, and nothing is lost.
-
-    \b
-    wakebook history when Postgres                 when was it learned?
-    wakebook history diff --since yesterday        what did I learn today?
-    wakebook history at 2026-02-16 wake            what was a session told then?
-    wakebook history undo                          take the last rewrite back
-    """
+    """The memory over time. Everything is under git, and nothing is lost."""
 
 
 def _local(memory: Memory, at: datetime) -> str:
@@ -36,13 +29,7 @@ def _local(memory: Memory, at: datetime) -> str:
 @command(history)
 @click.argument("text", nargs=-1, required=True)
 def when(memory: Memory, out: Out, text: tuple[str, ...]) -> bool:
-    """When TEXT was learned: when it was said, and how it came and went since.
-
-    TEXT is looked for as it is, whatever its case. The entries of the log say when it was said;
-    git says when it first stood in the log or in a note, and what became of it.
-
-    wakebook history when "file-based memory"
-    """
+    """When TEXT was learned: when it was said, and how it came and went since."""
     found = memory.history.when(" ".join(text))
     entries, commits = found.entries, found.commits
     told = {"entries": entries_json(memory, entries), "commits": commits, "note": found.note}
@@ -79,13 +66,7 @@ def _commit(memory: Memory, out: Out, commit: Commit, first: bool) -> None:
 @click.option("--stat", is_flag=True, help="Only which files, and how much.")
 @click.option("--log", "with_log", is_flag=True, help="The entries that came and went, too.")
 def diff(memory: Memory, out: Out, since: str, until: str, stat: bool, with_log: bool) -> None:
-    """What has changed in the knowledge: the notes, and with --log what was learned.
-
-    \b
-    wakebook history diff --since yesterday           what did I learn today?
-    wakebook history diff --since 2026-02-01 --until 2026-02-14 --log
-    wakebook history diff --since memory/before/the-rewrite --stat
-    """
+    """What has changed in the knowledge: the notes, and with --log what was learned."""
     found = memory.history.diff(since, until, stat=stat)
     told = {name: getattr(found, name) for name in ("since", "until", "files", "patch")}
     added, gone = (entries_json(memory, entries) for entries in (found.added, found.gone))
@@ -116,31 +97,19 @@ def diff(memory: Memory, out: Out, since: str, until: str, stat: bool, with_log:
 @click.argument("words", nargs=-1)
 @limit
 def at(memory: Memory, out: Out, when: str, what: str, words: tuple[str, ...], limit: int) -> bool:
-    """The memory as it was WHEN: on a day (at its end), at a moment, or at a tag.
-
-    It is the state of the last commit before then; what was never committed is not in it. A
-    search looks at entries and notes. Nothing is checked out, and nothing of today is changed.
-
-    \b
-    wakebook history at 2026-02-16 show knowledge/memory/MEMORY.md
-    wakebook history at memory/before/the-rewrite log
-    wakebook history at 7d search which database
-    """
+    """The memory as it was WHEN: on a day (at its end), at a moment, or at a tag."""
     from wakebook.cli.look import report, show_ref
     from wakebook.log.query import Query
+    from wakebook.upkeep.undo import show_at, wake_at
 
     text = " ".join(words)
     if what in ("show", "search") and not words:
         raise click.UsageError(f"Say what to {what}, like: wakebook history at {when} {what} …")
     if what == "show":
-        from wakebook.upkeep.undo import show_at
-
         moment, shown = show_at(memory, when, text)
         if not _as_of(out, moment, shown=shown):
             show_ref(memory, out, shown)
     elif what == "wake":
-        from wakebook.upkeep.undo import wake_at
-
         moment, woken = wake_at(memory, when)
         if not _as_of(out, moment, text=woken):
             click.echo(woken, nl=False)
@@ -175,15 +144,7 @@ def _as_of(out: Out, moment: Moment, **told: Any) -> bool:
 @click.argument("name", nargs=-1, required=True)
 @click.option("--before", is_flag=True, help="NAME is an event that is about to happen.")
 def snapshot(memory: Memory, out: Out, name: tuple[str, ...], before: bool) -> None:
-    """Give this moment a NAME: what waits is committed, and the commit gets a tag.
-
-    \b
-    wakebook history snapshot first release          memory/milestone/first-release
-    wakebook history snapshot --before the-rewrite   memory/before/the-rewrite
-
-    Later, `wakebook history at NAME …` shows the memory of that moment, and
-    `wakebook history diff --since NAME` what has changed since. A tag is never moved.
-    """
+    """Give this moment a NAME: what waits is committed, and the commit gets a tag."""
     done = memory.history.snapshot(" ".join(name), before=before)
     out.json(done)
     first = f" [dim](committed {done.committed} first)[/dim]" if done.committed else ""
@@ -195,21 +156,20 @@ def snapshot(memory: Memory, out: Out, name: tuple[str, ...], before: bool) -> N
 @click.option("--drop", is_flag=True, help="Put the exploration away; a tag keeps it.")
 @click.option("--list", "listing", is_flag=True, help="Only show what there is.")
 def explore(memory: Memory, out: Out, name: tuple[str, ...], drop: bool, listing: bool) -> None:
-    """Try something out under NAME, on a branch of its own that is a home of its own.
-
-    Your home stays as it is. An exploration without a commit for a week is put away; its tag
-    memory/before/explore-NAME-gone keeps all of it.
-
-    \b
-    wakebook history explore another-structure
-    wakebook history explore another-structure --drop
-    """
+    """Try something out under NAME, on a branch of its own that is a home of its own."""
     called, git = " ".join(name), f"git -C {memory.home.root}"
     listing = listing or not called
     if listing and drop:
         raise click.UsageError("Say which one to drop: wakebook history explore NAME --drop")
     if listing:
-        _explorations(memory, out)
+        found = memory.history.explorations()
+        out.json(found)
+        for one in found:
+            where = esc(one.home) or "its folder is gone; calling it again makes one"
+            about = f"{_local(memory, one.at)}, {many(one.commits, 'commit')} of its own, {where}"
+            out.say(f"[bold]{one.name}[/bold]  [dim]{about}[/dim]")
+        none = "There is no exploration. `wakebook history explore NAME` begins one."
+        out.say(none, when=not found)
     elif drop:
         gone = memory.history.drop(called)
         out.json(gone)
@@ -225,28 +185,18 @@ def explore(memory: Memory, out: Out, name: tuple[str, ...], drop: bool, listing
         out.say(f"  put it away      wakebook history explore {made.name} --drop", markup=False)
 
 
-def _explorations(memory: Memory, out: Out) -> None:
-    found = memory.history.explorations()
-    out.json(found)
-    for one in found:
-        where = esc(one.home) or "its folder is gone; calling it again makes one"
-        about = f"{_local(memory, one.at)}, {many(one.commits, 'commit')} of its own, {where}"
-        out.say(f"[bold]{one.name}[/bold]  [dim]{about}[/dim]")
-    out.say("There is no exploration. `wakebook history explore NAME` begins one.", when=not found)
-
-
 @command(history)
 @click.option("--list", "listing", is_flag=True, help="Only show what could be taken back.")
 def undo(memory: Memory, out: Out, listing: bool) -> None:
-    """Take back the last rewrite: a condensed note, a rollup, notes that were put away.
-
-    What was written since stays. Where it contradicts what would come back, nothing is changed,
-    and you are told. Calling it again takes back the rewrite before that one.
-
-    wakebook history undo --list
-    """
+    """Take back the last rewrite: a condensed note, a rollup, notes that were put away."""
     if listing:
-        _rewrites(memory, out)
+        found = memory.rewrites()
+        out.json(found)
+        for one in found:
+            at = f"[dim]{one.commit[:7]}  {_local(memory, one.at)}[/dim]"
+            state = " [dim](taken back)[/dim]" if one.undone else ""
+            out.say(f"{at}  {esc(one.name)}  [dim]{esc(one.summary)}[/dim]{state}")
+        out.say("There was no rewrite yet.", when=not found)
         return
     done = memory.undo()
     out.json(done)
@@ -259,23 +209,10 @@ def undo(memory: Memory, out: Out, listing: bool) -> None:
     out.each("  removed   ", [file for file in done.removed if file not in moved])
 
 
-def _rewrites(memory: Memory, out: Out) -> None:
-    found = memory.rewrites()
-    out.json(found)
-    for one in found:
-        at = f"[dim]{one.commit[:7]}  {_local(memory, one.at)}[/dim]"
-        state = " [dim](taken back)[/dim]" if one.undone else ""
-        out.say(f"{at}  {esc(one.name)}  [dim]{esc(one.summary)}[/dim]{state}")
-    out.say("There was no rewrite yet.", when=not found)
-
-
 @command(history)
 @click.argument("path")
 def restore(memory: Memory, out: Out, path: str) -> None:
-    """Bring a note back from the archive, to which untouched notes move after a while.
-
-    wakebook history restore archive/projects/auth
-    """
+    """Bring a note back from the archive, to which untouched notes move after a while."""
     old, new = memory.notes.restore(path)
     out.json({"from": old, "to": new})
     out.ok(f"{esc(old)} is {esc(new)} again")
@@ -285,12 +222,7 @@ def restore(memory: Memory, out: Out, path: str) -> None:
 @click.option("--message", "-m", default="", help="The summary line.")
 @dry_run
 def commit(memory: Memory, out: Out, message: str, dry_run: bool) -> bool:
-    """Commit what is waiting now, instead of with the next half-hourly batch.
-
-    Without --message, a model in config.toml ([models] cheap) writes it from the changes.
-
-    wakebook history commit -m "The week before the launch"
-    """
+    """Commit what is waiting now, instead of with the next half-hourly batch."""
     if dry_run:
         return out.planned(memory, memory.history.plan_commit(message))
     done = memory.history.commit(message)

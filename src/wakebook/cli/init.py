@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.cli.shared import Out, command, esc
+from wakebook.cli.shared import Command, Out, command, esc
 from wakebook.hosts import HOSTS
-from wakebook.hosts import host as module_of
 
 if TYPE_CHECKING:
     from wakebook.hosts.plan import Change, Plan
@@ -29,20 +28,7 @@ LONG, WIDE = 100, 300  # lines of a new file, and characters of a line, that are
 def init(
     memory: Memory, out: Out, path: str, host: str | None, undo: bool, dry_run: bool, yes: bool
 ) -> None:
-    """Make a home for the memory, and wire a host to it.
-
-    The home is PATH, or else --home, WAKEBOOK_HOME or ~/.wakebook.
-
-    Running it again is safe: it adds what is missing and leaves alone what is there. With
-    --host, the host's configuration is changed so that its agents remember. What will change
-    is shown first, and --undo puts everything back, byte by byte.
-
-    \b
-    wakebook init                               a home in ~/.wakebook
-    wakebook init --host claude-code            wire Claude Code
-    wakebook init --host openclaw --dry-run     only show what would change
-    wakebook init --host codex --undo           as if it had never been there
-    """
+    """Make a home for the memory, and wire a host to it."""
     if path:
         from wakebook.memory import Memory
 
@@ -75,26 +61,32 @@ def _init(memory: Memory, out: Out, host: str | None) -> None:
 
 
 def _wire(memory: Memory, out: Out, name: str, dry: bool, yes: bool) -> None:
-    from wakebook.hosts import wiring
+    from wakebook.hosts import host, wiring
+    from wakebook.hosts.events import about
 
-    host = module_of(name)
-    plan = host.plan(wiring.where(memory, name))
+    plan, label = host(name).plan(wiring.where(memory, name)), about(name).label
     if out.as_json:
         notes = [] if dry else wiring.wire(memory, name, plan)
-        out.json(_json(name, plan) | {"done": not dry, "problems": notes})
+        changes = [
+            {"path": str(one.path), "before": _text(one.before), "after": _text(one.after)}
+            for one in plan.changes
+        ]
+        told = {name: getattr(plan, name) for name in ("settings", "commands", "notes")}
+        told |= {"done": not dry, "problems": notes}
+        out.json({"host": name, "changes": changes, **told})
         return
     root = esc(memory.home.root)
     out.say(f"A home will be made in {root}.", when=dry and not memory.home.exists())
-    _show(memory, out, host.LABEL, plan)
+    _show(memory, out, label, plan)
     if dry:
         out.say("[dim]Nothing was changed.[/dim]")
         return
-    if not yes and (plan.changes or plan.commands) and not _agreed(host.LABEL):
+    if not yes and (plan.changes or plan.commands) and not _agreed(label):
         raise click.ClickException("Nothing of it was changed. --yes does not ask.")
     notes = wiring.wire(memory, name, plan, lambda line: out.say(f"[dim]$ {esc(line)}[/dim]"))
     ready = plan.changes or plan.commands or not plan.by_hand
     done = f"is wired to {root}" if ready else "is not wired yet: this is left to do"
-    out.say(f"[bold green]●[/bold green] {host.LABEL} {done}")
+    out.say(f"[bold green]●[/bold green] {label} {done}")
     out.each("  note  ", (*notes, *plan.notes))
     here = "" if memory.home.root == Path.home() / ".wakebook" else f" --home {shlex.quote(root)}"
     out.say(f"\nTake it back: [bold]wakebook init --host {name} --undo{here}[/bold]")
@@ -111,6 +103,7 @@ def _agreed(label: str) -> bool:
 
 def _undo(memory: Memory, out: Out, name: str, dry: bool) -> None:
     from wakebook.hosts import wiring
+    from wakebook.hosts.events import about
 
     memory.home.require()
     done = wiring.wired(memory, name)
@@ -123,7 +116,7 @@ def _undo(memory: Memory, out: Out, name: str, dry: bool) -> None:
         out.say("[dim]Nothing was changed.[/dim]")
         return
     but = " but for what you have changed in it since" if notes else ""
-    out.say(f"[bold green]●[/bold green] {module_of(name).LABEL} is as it was{but}.")
+    out.say(f"[bold green]●[/bold green] {about(name).label} is as it was{but}.")
     out.each("  note  ", notes)
     out.say("Your memory stays where it is.")
 
@@ -132,19 +125,15 @@ def _show(memory: Memory, out: Out, label: str, plan: Plan) -> None:
     for change in plan.changes:
         _diff(out, change)
     for name, value in plan.settings.items():
-        if not _is_set(memory, name, value):
+        section, _, key = name.partition(".")
+        now = getattr(getattr(memory.config, section), key) if memory.home.exists() else None
+        if now != (tuple(value) if isinstance(value, list) else value):
             out.say(f"config.toml: [green]{esc(name)} = {esc(json.dumps(value))}[/green]")
     out.each("will run: [bold]", map(shlex.join, plan.commands))
     for path in plan.touched if plan.commands else ():
         out.say(f"  which may change [bold]{esc(path)}[/bold] (kept, and put back by --undo)")
     if not (plan.changes or plan.commands):
         out.say(f"Nothing of {label}'s own files has to change.")
-
-
-def _is_set(memory: Memory, name: str, value: object) -> bool:
-    section, _, key = name.partition(".")
-    now = getattr(getattr(memory.config, section), key) if memory.home.exists() else None
-    return bool(now == (tuple(value) if isinstance(value, list) else value))
 
 
 def _diff(out: Out, change: Change) -> None:
@@ -168,26 +157,10 @@ def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def _json(name: str, plan: Plan) -> dict[str, Any]:
-    changes: list[Any] = [
-        {"path": str(one.path), "before": _text(one.before), "after": _text(one.after)}
-        for one in plan.changes
-    ]
-    commands, notes = [list(one) for one in plan.commands], list(plan.notes)
-    told: dict[str, Any] = {"settings": plan.settings, "commands": commands, "notes": notes}
-    return {"host": name, "changes": changes, **told}
-
-
-@click.command()
+@click.command(cls=Command)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script for your shell.
-
-    \b
-    bash:  wakebook completion bash >> ~/.bashrc
-    zsh:   wakebook completion zsh >> ~/.zshrc
-    fish:  wakebook completion fish > ~/.config/fish/completions/wakebook.fish
-    """
+    """Print the completion script for your shell."""
     from click.shell_completion import get_completion_class
 
     from wakebook.cli import cli

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
-import sys
 from datetime import datetime, timedelta
-from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -22,20 +19,7 @@ if TYPE_CHECKING:
 
 @group(alone=True)
 def jobs(memory: Memory, out: Out) -> None:
-    """The jobs, how their last run went, and when they run next.
-
-    Change when in [schedule] of config.toml, with a cron expression and your time zone; an
-    empty expression switches a job off:
-
-    \b
-    [schedule]
-    time_zone = "Europe/Lisbon"
-    briefing = "30 6 * * 1-5"
-    weekly = ""
-
-    The service (`wakebook serve`) runs them. Without it, something has to call
-    `wakebook jobs run` every few minutes; the lines for your crontab stand below the jobs.
-    """
+    """The jobs, how their last run went, and when they run next."""
     _list(memory, out)
 
 
@@ -46,13 +30,10 @@ def list_(memory: Memory, out: Out) -> None:
 
 
 def _list(memory: Memory, out: Out) -> None:
+    from wakebook.service.unit import timers
+
     found, now = memory.jobs.listed(), memory.opened.now()
-    words = _words(memory)
-    cron = shlex.join(words).replace("%", "\\%")  # a % is a new line to cron
-    crontab = f"*/5 * * * * {cron} >/dev/null"
-    timer = Path(__file__).with_name("timer.txt").read_text(encoding="utf-8")
-    systemd = timer.format(command=" ".join(map(_unit_word, words)))
-    zone = str(now.tzinfo)
+    (crontab, systemd), zone = timers(memory.home), str(now.tzinfo)
     if out.json({"time_zone": zone, "jobs": found, "crontab": crontab, "systemd": systemd}):
         return
     rows = [
@@ -107,31 +88,10 @@ def _ago(passed: timedelta) -> str:
     return "just now"
 
 
-def _words(memory: Memory) -> list[str]:
-    """The command in full: cron knows neither your PATH nor WAKEBOOK_HOME."""
-    script = Path(sys.executable).with_name("wakebook")
-    program = [str(script)] if script.exists() else [sys.executable, "-m", "wakebook"]
-    return [*program, "--home", str(memory.home.root), "jobs", "run"]
-
-
-def _unit_word(word: str) -> str:
-    word = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-    return f'"{word}"' if not word or any(sign in word for sign in " \t;'\"\\") else word
-
-
 @command(jobs)
 @click.argument("names", nargs=-1, metavar="[JOB]...")
 def run(memory: Memory, out: Out, names: tuple[str, ...]) -> bool:
-    """Run the jobs that are due, each at most once, and end.
-
-    For cron, a systemd timer or a host's scheduler: call it every few minutes; mostly there
-    is nothing to do. Jobs that were missed run once. With names, these run now, due or not.
-    Exit code 1 if a job failed; failures go to standard error, and are tried again later.
-
-    \b
-    wakebook jobs run                 those that are due
-    wakebook jobs run briefing        the briefing, now
-    """
+    """Run the jobs that are due, each at most once, and end."""
     done = memory.tick(names, told=lambda ran: None if out.as_json else show(out, ran))
     out.json({"jobs": done})
     if not done and not out.as_json:
@@ -163,13 +123,7 @@ tick = run  # its old name
 
 @command(jobs)
 def watch(memory: Memory, out: Out) -> None:
-    """Catch up whenever something is said, and run the jobs, until you press Ctrl-C.
-
-    First everything that is behind is recovered. Then a session is caught up on after 40 new
-    records (with a pause of 5 minutes; [watch] in config.toml), and every job runs when it is
-    due. The service (`wakebook serve`) does all this, too. With --json, one line for each
-    catch-up, and one with "job" for each job that ran.
-    """
+    """Catch up whenever something is said, and run the jobs, until you press Ctrl-C."""
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())

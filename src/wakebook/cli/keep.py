@@ -21,7 +21,6 @@ from wakebook.cli.shared import (
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
-    from wakebook.notes.page import DeadLink
     from wakebook.notes.review import Proposal
     from wakebook.upkeep.forget import Forgetting
 
@@ -40,13 +39,7 @@ SHOWN = 20  # pages of a vault
 @click.option("--done", is_flag=True, help="For a task: it is done.")
 @click.option("--pin", "pinned", is_flag=True, help="Keep it in view whatever its age.")
 def remember(memory: Memory, out: Out, text: tuple[str, ...], done: bool, **given: Any) -> None:
-    """Keep TEXT as an entry of its own. A single - reads it from standard input.
-
-    \b
-    wakebook remember "Jonas has the boat inspection on the 14th"
-    wakebook remember --type decision -s billing -d "fewer fees" "Switch to Kassetta"
-    wakebook remember --replaces k3J_x9QmZ2aB "The launch is on 21 November"
-    """
+    """Keep TEXT as an entry of its own. A single - reads it from standard input."""
     if done and given["type_"] != "task":
         raise click.UsageError("--done is for --type task.")
     entry = memory.remember(spoken(text), status="done" if done else "", **given)
@@ -60,15 +53,7 @@ def remember(memory: Memory, out: Out, text: tuple[str, ...], done: bool, **give
 @click.option("--chain", is_flag=True, help="With all that it replaced, and that replaced it.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def forget(memory: Memory, out: Out, ids: tuple[str, ...], chain: bool, yes: bool) -> None:
-    """Take entries out of the log, the notes and the index, for good.
-
-    A receipt without their words (forgotten.jsonl) keeps every later reading of the same
-    conversation from bringing them back. What an entry had replaced holds again when it is
-    gone; this says what, and --chain forgets that, too. The conversation itself and git's
-    history still hold the words.
-
-    wakebook forget k3J_x9QmZ2aB            shows what goes, and asks
-    """
+    """Take entries out of the log, the notes and the index, for good."""
     going = memory.plan_forget(ids, chain=chain)
     if out.as_json and not yes:
         raise click.UsageError("With --json there is no one to ask: give --yes as well.")
@@ -107,12 +92,7 @@ def _going(memory: Memory, out: Out, going: Forgetting) -> None:
 
 @group()
 def subjects(memory: Memory, out: Out) -> None:
-    """What entries are about. A new slug in an entry makes a subject by itself.
-
-    \b
-    wakebook subjects list
-    wakebook subjects merge login auth-migration
-    """
+    """What entries are about. A new slug in an entry makes a subject by itself."""
 
 
 @command(subjects, "list")
@@ -182,16 +162,13 @@ def delete(memory: Memory, out: Out, name: str) -> None:
 @click.option("--full", is_flag=True, help="Write all notes anew, from nothing but the log.")
 @click.option("--check", is_flag=True, help="Only look for links that lead nowhere.")
 def notes(memory: Memory, out: Out, full: bool, check: bool) -> bool:
-    """Bring the notes up to date with the log.
-
-    `catch-up` and the jobs do it by themselves. Below knowledge/, only the text between the
-    markers of a note is written; everything outside is yours. A block that you have edited waits
-    for `wakebook notes review`. Ask `wakebook show FILE:LINE` where a line comes from.
-
-    wakebook notes --check         look for links that lead nowhere
-    """
+    """Bring the notes up to date with the log."""
     if check:
-        return _broken(out, memory.notes.missing_links())
+        broken = memory.notes.missing_links()
+        out.json(broken)
+        out.each("", [f"{link.path}:{link.line}: no note {link.target}" for link in broken])
+        out.say("" if broken else "[green]●[/green] Every link leads to a note.")
+        return bool(broken)
     with out.progress() as progress:
         done = memory.notes.update(full=full, progress=progress)
     broken = memory.notes.missing_links()
@@ -206,23 +183,10 @@ def notes(memory: Memory, out: Out, full: bool, check: bool) -> bool:
     return bool(done.problems)
 
 
-def _broken(out: Out, broken: list[DeadLink]) -> bool:
-    out.json(broken)
-    out.each("", [f"{link.path}:{link.line}: no note {link.target}" for link in broken])
-    out.say("" if broken else "[green]●[/green] Every link leads to a note.")
-    return bool(broken)
-
-
 @command(notes)
 @dry_run
 def brief(memory: Memory, out: Out, dry_run: bool) -> bool:
-    """Write the briefing between its markers in MEMORY.md. The rest is not touched.
-
-    With a model in config.toml, it puts what is active into words and looks for
-    contradictions; what it said is kept and used until something changes.
-
-    wakebook notes brief --dry-run
-    """
+    """Write the briefing between its markers in MEMORY.md. The rest is not touched."""
     if dry_run:
         with memory.rehearsal() as copy:
             copy.notes.brief()
@@ -242,16 +206,7 @@ def brief(memory: Memory, out: Out, dry_run: bool) -> bool:
 
 @group(notes, alone=True)
 def review(memory: Memory, out: Out) -> None:
-    """Your edits in generated text, as proposals.
-
-    A line that you changed corrects its entry, a ticked task is done, a line that you took
-    out holds no longer, a new line is a new entry. Nothing happens until you say so:
-
-    \b
-      wakebook notes review              your edits, with numbers
-      wakebook notes review accept 1     put it into the log; the note is written anew
-      wakebook notes review reject 1     write the note as the log has it (git keeps your edit)
-    """
+    """Your edits in generated text, as proposals."""
     found = memory.notes.proposals()
     out.json(found)
     for number, proposal in enumerate(found, 1):
@@ -303,10 +258,7 @@ def reject(memory: Memory, out: Out, names: tuple[str, ...]) -> None:
 
 @group()
 def export(memory: Memory, out: Out) -> None:
-    """Write the memory for other programs.
-
-    wakebook export obsidian ~/Vault
-    """
+    """Write the memory for other programs."""
 
 
 @group()
@@ -318,16 +270,7 @@ def vault(memory: Memory, out: Out) -> None:
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 def obsidian(memory: Memory, out: Out, path: Path, dry_run: bool) -> bool:
-    """Add what is new to the Obsidian vault in PATH: a journal page a day, and a page a subject.
-
-    \b
-    wakebook export obsidian ~/Vault --dry-run     which pages would be made or added to
-    wakebook export obsidian ~/Vault               do it; again whenever you like
-
-    PATH is a new folder or a vault of yours. Lines are only ever added, at the end of their
-    section. What you write, move or delete stays so, and a note of yours is never touched: a page
-    that would have its name gets another one.
-    """
+    """Add what is new to the Obsidian vault in PATH: a journal page a day, and a page a subject."""
     with out.progress() as shown:
         built = memory.notes.obsidian(path, dry_run, shown)
     out.json(built)

@@ -71,16 +71,7 @@ def _query(text: str, asked: dict[str, Any]) -> Query:
 @click.option("--min-score", type=click.FloatRange(0, 1), help="Leave out what fits less.")
 @click.option("--explain", is_flag=True, help="Show what each score is made of, and the time.")
 def search(memory: Memory, out: Out, words: tuple[str, ...], **asked: Any) -> bool:
-    """Find what was said, learned or written, by its words and by its meaning.
-
-    Nothing in WORDS is syntax: ask as you would ask a person. What was replaced gives way to
-    what replaced it; --all shows it, too. Filters alone need no WORDS.
-
-    \b
-    wakebook search which database did we take, and why
-    wakebook search --type task --status open
-    wakebook search --sessions --since 30d the day we lost the backup
-    """
+    """Find what was said, learned or written, by its words and by its meaning."""
     how = {name: asked.pop(name) for name in ("sessions", "min_score", "explain")}
     how["limit"] = asked.pop("limit") or 0
     query = _query(" ".join(words), asked)
@@ -154,10 +145,7 @@ def _marked(snippet: str) -> str:
 @limit
 @click.option("--details", "-d", is_flag=True, help="Show the details below each entry.")
 def log(memory: Memory, out: Out, details: bool, limit: int, **asked: Any) -> None:
-    """The newest entries, oldest first. Replaced ones are left out unless --all.
-
-    wakebook log --type decision --since 7d --details
-    """
+    """The newest entries, oldest first. Replaced ones are left out unless --all."""
     found = sorted(memory.log.entries(_query("", asked)), key=lambda entry: entry.timestamp)
     newest = found[-limit:]
     out.json(entries_json(memory, newest) if out.as_json else ())
@@ -170,16 +158,7 @@ def log(memory: Memory, out: Out, details: bool, limit: int, **asked: Any) -> No
 @click.option("--from", "first", type=ONE, help="The first line to show.")
 @click.option("--lines", type=ONE, help="How many lines.")
 def show(memory: Memory, out: Out, ref: str, first: int | None, lines: int | None) -> None:
-    """Show what REF points at, and why it is believed.
-
-    \b
-    wakebook show k3J_x9QmZ2aB                  an entry (the first 4 characters will do)
-    wakebook show projects/auth/context.md:12   where a line of a note comes from
-    wakebook show session:5560                  a session: its transcripts and entries
-    wakebook show session:5560 --lines 40       how that conversation began
-    wakebook show raw/conversations/2026/02/16/1845-….md#12-20
-    wakebook show knowledge/memory/MEMORY.md --from 10 --lines 20
-    """
+    """Show what REF points at, and why it is believed."""
     if re.fullmatch(r"(?!session:).+:\d+", ref.strip()) and not (first or lines):
         _why(memory, out, ref)
         return
@@ -251,12 +230,7 @@ def _why(memory: Memory, out: Out, place: str) -> None:
 @click.option("--full", is_flag=True, help="Throw the index away and make it anew.")
 @click.option("--status", "only_status", is_flag=True, help="Only say how it is doing.")
 def index(memory: Memory, out: Out, full: bool, only_status: bool) -> bool:
-    """Bring the search index up to date. A search does it by itself, too.
-
-    The index is made from the log, the notes and the transcripts, and can be deleted at any
-    time. What changed is found by itself; --full is for when you do not trust it. Exit code 1
-    if something could not be indexed.
-    """
+    """Bring the search index up to date. A search does it by itself, too."""
     if full and only_status:
         raise click.UsageError("--full and --status exclude each other.")
     done = None

@@ -30,39 +30,20 @@ NOUNS = {"chatgpt": "conversation", "claude": "conversation", "mem0": "user"}
 @click.option("--upgrade", is_flag=True, help="Let the model read again what rules have read.")
 @dry_run
 def catch_up(
-    memory: Memory,
-    out: Out,
-    paths: tuple[Path, ...],
-    everything: bool,
-    session: str,
-    close: bool,
-    retry_failed: bool,
-    upgrade: bool,
-    dry_run: bool,
+    memory: Memory, out: Out, paths: tuple[Path, ...], session: str, **given: bool
 ) -> bool:
-    """Read what was said since the last time, and remember it.
-
-    Without arguments: every session in the hosts' folders. PATHS can be session files or
-    folders from anywhere; the format is recognised. Running it twice changes nothing.
-
-    With a model in config.toml ([models] main) it reads the conversations; without one, or
-    where it fails twice, rules do. With --upgrade the model reads those again: what it finds
-    replaces what the rules found. --retry-failed also asks a model that is left alone for now.
-
-    wakebook catch-up --upgrade --dry-run
-    """
-    if everything and (paths or session):
+    """Read what was said since the last time, and remember it."""
+    close, retry, dry = given["close"], given["retry_failed"], given["dry_run"]
+    if given["everything"] and (paths or session):
         raise click.UsageError("--all takes neither PATHS nor --session.")
-    if upgrade and (paths or close):
+    if given["upgrade"] and (paths or close):
         raise click.UsageError("--upgrade takes neither PATHS nor --close.")
-    if upgrade:
-        memory.models.insist = retry_failed
-        return _upgrade(memory, out, session, dry_run)
-    with out.progress() as shown, _stage(memory, dry_run) as chosen:
-        done = chosen.catch_up(
-            paths, session, closing=close, retry_failed=retry_failed, progress=shown
-        )
-    if dry_run:
+    if given["upgrade"]:
+        memory.models.insist = retry
+        return _upgrade(memory, out, session, dry)
+    with out.progress() as shown, _stage(memory, dry) as chosen:
+        done = chosen.catch_up(paths, session, closing=close, retry_failed=retry, progress=shown)
+    if dry:
         return out.planned(memory, chosen.models)
     if not out.json({"messages": done.messages, "entries": done.entries, "sweep": done}):
         report(out, done)
@@ -131,19 +112,7 @@ def report(out: Out, done: Sweep) -> None:
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Say what would be imported; write nothing.")
 def import_(memory: Memory, out: Out, source: str, path: Path, dry_run: bool) -> bool:
-    """Take over conversations and memories from elsewhere.
-
-    \b
-    wakebook import chatgpt ~/Downloads/chatgpt-export.zip
-    wakebook import claude ~/Downloads/data-2026-10-02.zip
-    wakebook import markdown ~/notes                 a note, or all notes of a folder
-    wakebook import mem0 memories.json               or .jsonl, or history.db
-    wakebook import openclaw-memory ~/.openclaw/workspace
-
-    Conversations become transcripts, and are read as any session is. Of old memories every
-    bullet, paragraph or memory becomes an entry, as it stands. The same import twice adds
-    nothing, a newer export adds what is new in it, and one that was stopped goes on.
-    """
+    """Take over conversations and memories from elsewhere."""
     with out.progress() as shown:
         done = memory.import_(source, path, dry=dry_run, progress=shown)
     if not out.json(done):

@@ -36,44 +36,22 @@ questions = click.option(
 @click.option("--merge", "merged", default="", hidden=True)
 @click.option("--drop", "dropped", default="", hidden=True)
 def rebuild(
-    memory: Memory,
-    out: Out,
-    questions: Path | None,
-    dry_run: bool,
-    listed: bool,
-    shown: str,
-    merged: str,
-    dropped: str,
-    **reading: Any,
+    memory: Memory, out: Out, questions: Path | None, dry_run: bool, **reading: Any
 ) -> bool:
-    """Read all archived conversations anew, on a branch, and compare.
-
-    Nothing of your memory changes until you merge: the branch extract/NAME is checked out below
-    .cache/rebuild. What you wrote by hand, corrected, renamed or had forgotten comes along; so
-    does what is said meanwhile. A rebuild that was stopped goes on with the same command.
-
-    \b
-    wakebook rebuild                                  by rules: free, the same each time
-    wakebook rebuild --extractor model --dry-run      what a model would be sent, its price
-    wakebook rebuild --extractor model --model anthropic/claude-sonnet-5-5 --branch better
-    wakebook rebuild merge better                     or: show better, drop better
-
-    \b
-    A line of questions.jsonl:
-    {"question": "When do we open?", "expect": "21 November"}
-    """
-    old = {list_: listed, show: shown, merge: merged, drop: dropped}
+    """Read all archived conversations anew, on a branch, and compare."""
+    names = {list_: "listed", show: "shown", merge: "merged", drop: "dropped"}
+    old = {done: reading.pop(name) for done, name in names.items()}
     chosen = [(done, name) for done, name in old.items() if name]
     if len(chosen) > 1 or (chosen and (dry_run or any(reading.values()))):
         raise click.UsageError("Of --list, --show, --merge and --drop give one, by itself.")
-    if questions and (listed or merged or dropped or dry_run):
+    if questions and (dry_run or (chosen and not old[show])):
         raise click.UsageError("--questions goes with a rebuild or with --show.")
     if reading["model"] and reading["extractor"] != "model":
         raise click.UsageError("--model needs --extractor model.")
     if chosen:
         done, name = chosen[0]
-        given = {} if listed else {"name": name}
-        given |= {"questions": questions} if shown else {}
+        given = {} if done is list_ else {"name": name}
+        given |= {"questions": questions} if done is show else {}
         click.get_current_context().invoke(done, **given)
         return False
     reading["extractor"] = reading["extractor"] or "rules"
@@ -233,10 +211,7 @@ def list_(memory: Memory, out: Out) -> None:
 @click.argument("name")
 @questions
 def show(memory: Memory, out: Out, name: str, questions: Path | None) -> None:
-    """Compare the rebuild NAME with the memory as it is.
-
-    wakebook rebuild show better --questions questions.jsonl
-    """
+    """Compare the rebuild NAME with the memory as it is."""
     _tell(out, memory.rebuilds.compare(name, questions))
 
 

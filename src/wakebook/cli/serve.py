@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,24 +14,14 @@ if TYPE_CHECKING:
     from wakebook.service.address import Address, Running
     from wakebook.service.unit import Unit
 
-SECONDS = 200.0  # a clean stop takes its time
+NOTE = "  note        "
+NONE = "No {} runs for you here (a container has none)."
 
 
 @group(alone=True)
 @click.option("--port", type=click.IntRange(0, 65_535), help="0: any free one.")
 def serve(memory: Memory, out: Out, port: int | None) -> None:
-    """Run the service: watch, jobs, HTTP and MCP in one process.
-
-    It runs until you press Ctrl-C. With it, hooks and tools are answered by a process that is
-    there already, conversations are read as they happen, and jobs run when they are due.
-    Everything works without it, too.
-    With --json, one line for everything that happens. /openapi.json describes all paths.
-
-    \b
-    wakebook serve install               start it now and at every login
-    curl -H "Authorization: Bearer $(cat ~/.wakebook/token)" -d '{"text": "which database"}' \\
-         -H "Content-Type: application/json" http://127.0.0.1:7311/v1/search
-    """
+    """Run the service: watch, jobs, HTTP and MCP in one process."""
     from wakebook.hosts.backlog import Hooks
     from wakebook.service.serve import serve as run
 
@@ -80,119 +65,60 @@ def _ready(memory: Memory, out: Out, address: Address) -> None:
         out.say(f"  [dim]{name:7}[/dim] {esc(text)}")
 
 
-def unit_of(memory: Memory) -> Unit:
-    from wakebook.service.unit import unit
-
-    return unit(memory.home.root, Path.home(), os.environ, sys.platform, sys.executable)
-
-
 @command(serve)
 @click.option("--dry-run", is_flag=True, help="Print the unit and write nothing.")
 def install(memory: Memory, out: Out, dry_run: bool) -> None:
-    """Start the service now and at every login.
-
-    On Linux this writes a systemd user unit, on a Mac a launchd agent. Run it again after an
-    update of Python or Wakebook: the unit is brought up to date. Where no systemd or launchd
-    runs (a container), the unit is written and you are told what to run.
-    """
-    from wakebook.service.unit import SAFE, is_ours
+    """Start the service now and at every login."""
+    from wakebook.service import unit as units
+    from wakebook.service.address import beside
 
     memory.home.require()
-    unit = unit_of(memory)
+    unit = units.here(memory.home)
     run = [shlex.join(words) for words in unit.start]
     if dry_run:
         if not out.json(_facts(unit) | {"text": unit.text, "run": run}):
             click.echo(unit.text, nl=False)
             click.echo(f"would be written to {unit.path}", err=True)
         return
-    again = is_ours(unit.path)
-    memory.home.replace(unit.path, unit.text, SAFE)
-    started = _there(unit)
-    if started:
-        if again and unit.kind == "launchd":
-            _run(unit.stop, must=False)  # it is not loaded twice
-        _run(unit.start)
-    notes = [*_beside(memory, unit), *_keys(memory)]
+    again, started = units.install(memory.home, unit)
+    notes = [*beside(memory.home, unit), *units.unseen_keys(memory.config)]
     run = [] if started else run
     out.json(_facts(unit) | {"started": started, "notes": notes, "run": run})
     word = "updated" if again else "written"
     out.say(f"[bold green]●[/bold green] {word}: {esc(unit.path)}")
     runs = "  The service runs, and starts at every login."
-    out.say(runs if started else f"  note        {_nobody(unit)} Where it does, run:")
+    out.say(runs if started else f"{NOTE}{NONE.format(unit.kind)} Where it does, run:")
     out.each("    ", run)
-    out.each("  note        ", notes)
+    out.each(NOTE, notes)
 
 
 def _facts(unit: Unit) -> dict[str, Any]:
     return {"kind": unit.kind, "name": unit.name, "path": str(unit.path)}
 
 
-def _beside(memory: Memory, unit: Unit) -> list[str]:
-    """A service that was started by hand keeps the unit's from starting."""
-    from wakebook.service.address import look
-
-    found = look(memory.home)
-    words = ("systemctl", "--user", "show", "--property=MainPID", "--value", unit.name)
-    done = _call(words) if found.state == "up" and unit.kind == "systemd" else None
-    if found.state != "up" or (done and done.stdout.strip() == str(found.pid)):
-        return []
-    running = f"a service runs already (process {found.pid}), started by hand"
-    return [f"{running}: the unit takes over when it ends."]
-
-
-def _keys(memory: Memory) -> list[str]:
-    """A key that only this shell knows is no use at login."""
-    config, notes = memory.config, []
-    for name in dict.fromkeys(filter(None, (config.models.main, config.models.cheap))):
-        section = name.partition("/")[0]
-        if section in ("anthropic", "openai", "gemini") and not getattr(config, section).key_file:
-            notes.append(
-                f"{name}: the service does not see the variables of your shell. Put the key into "
-                f"a file (mode 0600) and name it as key_file in [{section}]."
-            )
-    return notes
-
-
 @command(serve)
 def uninstall(memory: Memory, out: Out) -> None:
-    """Stop the service and remove its unit. Your memory stays as it is.
+    """Stop the service and remove its unit. Your memory stays as it is."""
+    from wakebook.service import unit as units
 
-    Only a unit that Wakebook wrote is removed. A service that was started by hand goes on.
-    """
-    from wakebook.service.unit import is_ours
-
-    unit = unit_of(memory)
-    there = is_ours(unit.path)
-    stopped = there and _there(unit)
-    if stopped:
-        _run(unit.stop, must=unit.kind == "systemd")
-    if there:
-        unit.path.unlink()
-        enabled = unit.path.parent / "default.target.wants" / unit.path.name
-        if enabled.is_symlink():  # made by `enable`, where no systemd runs that could disable it
-            enabled.unlink()
-    if stopped:
-        _run(unit.gone)
+    unit = units.here(memory.home)
+    there, stopped = units.uninstall(unit)
     out.json(_facts(unit) | {"removed": there, "stopped": stopped})
     if not there:
         out.say(f"Nothing to remove: there is no {esc(unit.path)}")
         return
     out.say(f"[bold green]●[/bold green] removed: {esc(unit.path)}")
-    out.say(f"  note        {_nobody(unit)} So nothing was stopped.", when=not stopped)
+    out.say(f"{NOTE}{NONE.format(unit.kind)} So nothing was stopped.", when=not stopped)
 
 
 @command(serve)
 def status(memory: Memory, out: Out) -> bool:
-    """Does the service run, and does it start at login?
-
-    A service that was started by hand (`wakebook serve`) is found as well. Exit code 1 if one
-    should run and does not, or does not answer.
-    """
+    """Does the service run, and does it start at login?"""
     from wakebook.service.address import look
-    from wakebook.service.unit import is_ours
+    from wakebook.service.unit import here, is_ours
 
     memory.home.require()
-    unit, found = unit_of(memory), look(memory.home)
+    unit, found = here(memory.home), look(memory.home)
     installed = is_ours(unit.path)
     current = installed and unit.path.read_text("utf-8", "replace") == unit.text
     told = {"running": found.state == "up", "service": found} | _facts(unit)
@@ -233,35 +159,3 @@ def service(memory: Memory, out: Out) -> None:
 
 for one in (install, uninstall, status):
     service.add_command(one)
-
-
-def _there(unit: Unit) -> bool:
-    """Whether systemd or launchd runs here and can start units."""
-    done = _call(unit.there)
-    return done is not None and done.returncode == 0
-
-
-def _nobody(unit: Unit) -> str:
-    who = "systemd" if unit.kind == "systemd" else "launchd"
-    return f"No {who} runs for you here (a container has none)."
-
-
-def _run(commands: tuple[tuple[str, ...], ...], must: bool = True) -> None:
-    from wakebook import WakebookError
-
-    for words in commands:
-        done = _call(words)
-        if must and (done is None or done.returncode != 0):
-            said = done.stderr.strip() if done else "it could not be run"
-            raise WakebookError(f"`{shlex.join(words)}` failed: {said}. Run it by hand to see why.")
-
-
-def _call(words: tuple[str, ...]) -> subprocess.CompletedProcess[str] | None:
-    if not shutil.which(words[0]):
-        return None
-    try:
-        return subprocess.run(
-            words, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None

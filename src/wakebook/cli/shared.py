@@ -7,12 +7,15 @@ and returns its exit code: nothing, or True for "something needs attention".
 from __future__ import annotations
 
 import functools
+import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,10 +42,32 @@ ANY_ID: Any = {"ignore_unknown_options": True}  # an id may begin with -
 Function = Callable[..., Any]
 
 
+def help_text(name: str) -> str:
+    """A section of help.md as click formats it: what is fenced is not wrapped."""
+    whole = Path(__file__).with_name("help.md").read_text(encoding="utf-8")
+    found = whole.partition(f"\n## {name}\n\n")[2].partition("\n## ")[0]
+    return re.sub(r"```\n(.*?)```\n", "\b\n\\1", found, flags=re.DOTALL)
+
+
+class Command(click.Command):
+    """Its help is the docstring of its function, and goes on in help.md (## file.function)."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        assert self.callback is not None
+        name = f"{self.callback.__module__}.{self.callback.__name__}"
+        more = help_text(name.removeprefix("wakebook.cli."))
+        self.help = f"{inspect.getdoc(self.callback)}\n\n{more}"
+        super().format_help_text(ctx, formatter)
+
+
+class Group(Command, click.Group):
+    """The same, with commands below it."""
+
+
 def command(
     under: click.Group | None = None,
     name: str | None = None,
-    kind: type[click.Command] = click.Command,
+    kind: type[click.Command] = Command,
     **settings: Any,
 ) -> Callable[[Function], Any]:
     """A command of a group, or one by itself. Its function gets a Memory and an Out first."""
@@ -58,7 +83,7 @@ def command(
 
 def group(under: click.Group | None = None, alone: bool = False) -> Callable[[Function], Any]:
     """A group, whose --home and --json hold for its commands. `alone`: it works without one."""
-    return command(under, kind=click.Group, invoke_without_command=alone)
+    return command(under, kind=Group, invoke_without_command=alone)
 
 
 def _opened(function: Function) -> Function:

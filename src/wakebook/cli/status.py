@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +17,7 @@ if TYPE_CHECKING:
     from wakebook.upkeep.doctor import Check
     from wakebook.upkeep.status import Status, Sum
 
-LAST = "round trip"
-SIGNS = {
-    "ok": ("✓", "green"),
-    "note": ("·", "dim"),
-    "warn": ("!", "yellow"),
-    "fail": ("✗", "red"),
-}
+SIGNS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
 
 paths = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 verbose = click.option("--verbose", "-v", is_flag=True, help="List the skipped sessions too.")
@@ -40,25 +32,10 @@ by = click.option("--by", type=SUMS, help="What to add up by (default: operation
 @click.option("--costs", "of_costs", is_flag=True, help="What the models have cost.")
 @by
 @since
-def status(
-    memory: Memory,
-    out: Out,
-    paths: tuple[Path, ...],
-    of_sessions: bool,
-    verbose: bool,
-    of_costs: bool,
-    by: str | None,
-    since: datetime | None,
-) -> bool:
-    """How the memory is doing: what it holds, what is behind, what went wrong.
-
-    With --sessions, an account of every session of every host, or of those in PATHS: what was
-    seen, archived and extracted, and what was not. With --costs, the calls, tokens and dollars
-    of models; every call is written down in <home>/costs/, and prices.toml in the home changes
-    or adds prices. Exit code 1 if something needs attention.
-
-    wakebook status --costs --by model --since 30d
-    """
+def status(memory: Memory, out: Out, paths: tuple[Path, ...], **asked: Any) -> bool:
+    """How the memory is doing: what it holds, what is behind, what went wrong."""
+    of_sessions, of_costs, verbose = asked["of_sessions"], asked["of_costs"], asked["verbose"]
+    by, since = asked["by"], asked["since"]
     if of_sessions and of_costs:
         raise click.UsageError("Give --sessions or --costs.")
     if (paths or verbose) and not of_sessions:
@@ -218,86 +195,31 @@ def _cells(one: Sum) -> tuple[str, ...]:
 @click.option("--ask", is_flag=True, help="Ask your models a small question; it may cost a little.")
 @click.option("--host", type=click.Choice(HOSTS), help="Only look at how this host is wired.")
 def doctor(memory: Memory, out: Out, quick: bool, ask: bool, host: str | None) -> bool:
-    """Check everything, and say what to run.
+    """Check everything, and say what to run."""
+    from msgspec.structs import asdict
 
-    Looks at the home, the log, git, the index, the notes, the models, the sessions, hooks and
-    jobs, the service, and how each host is wired. Then something is remembered, found and
-    forgotten in a temporary home. Nothing is mended by itself: you are told what to run.
-    Exit code 1 if something should be mended.
+    from wakebook.hosts.wiring import examined
 
-    \b
-    ✓ well    · worth knowing    ! should be mended    ✗ does not work
-    wakebook doctor --host claude-code    only Claude Code
-    """
-    found = dict(_groups(memory, quick, ask, host))
+    found = examined(memory, host, quick=quick, ask=ask)
     states = [one.state for group in found.values() for one in group]
     bad, notes = states.count("warn") + states.count("fail"), states.count("note")
-    told = [
-        {"group": group, "name": _named(group, one)}
-        | {"state": one.state, "said": one.said, "run": one.run}
-        for group, checks in found.items()
-        for one in checks
-    ]
+    told = [{"group": name} | asdict(one) for name, checks in found.items() for one in checks]
     out.json({"well": not bad, "checks": told})
     for group, checks in found.items():
         out.say(f"[bold]{group}[/bold]")
         for one in checks:
-            _check(out, group, one)
+            _check(out, one)
     more = f", {many(notes, 'note')}" if notes else ""
     verdict = f"[bold red]● {many(bad, 'problem')}" if bad else "[bold green]● all well"
     out.say(f"\n{verdict}[/]{more}")
     return bool(bad)
 
 
-def _groups(
-    memory: Memory, quick: bool, ask: bool, host: str | None
-) -> Iterator[tuple[str, list[Check]]]:
-    """The findings, by group."""
-    from wakebook.upkeep.doctor import Check, examine
-
-    if host is None:
-        own = [*memory.doctor(quick=quick, ask=ask), *_service(memory)]
-        groups = dict.fromkeys(one.name.partition(": ")[0] for one in own)
-        for group in sorted(groups, key=lambda group: group == LAST):
-            yield group, [one for one in own if one.name.partition(": ")[0] == group]
-    for name in HOSTS if host is None else (host,):
-        checks = examine([(f"{name} wiring", partial(_wiring, memory, name))])
-        if not checks and host:
-            said = "is not used here: neither its command nor its folder was found"
-            checks = [Check(f"{name} wiring", "note", said, f"wakebook init --host {name}")]
-        if checks:
-            yield name, checks
-
-
-def _service(memory: Memory) -> list[Check]:
-    from wakebook.cli.serve import unit_of
-    from wakebook.service import address
-    from wakebook.upkeep.doctor import examine
-
-    if not memory.home.exists():
-        return []
-    return examine([("service: process", lambda: address.checks(memory.home, unit_of(memory)))])
-
-
-def _wiring(memory: Memory, name: str) -> Iterable[Check]:
-    """What a host's own module finds; nothing if the host is not used here."""
-    from wakebook.hosts import host, wiring
-
-    where, module = wiring.where(memory, name), host(name)
-    used = memory.home.exists() and wiring.is_used(where, module)
-    return module.checks(where, memory) if used else []
-
-
-def _named(group: str, check: Check) -> str:
-    before, _, name = check.name.partition(": ")
-    return (name or before).removeprefix(f"{group} ").removeprefix(f"{group}: ")
-
-
-def _check(out: Out, group: str, check: Check) -> None:
+def _check(out: Out, check: Check) -> None:
     from wakebook.base.text import printable
 
     sign, colour = SIGNS[check.state]
-    name = esc(_named(group, check))
+    name = esc(check.name)
     out.say(f"  [{colour}]{sign}[/{colour}] [dim]{name:12}[/dim] {esc(printable(check.said))}")
     run = check.run if check.run.isprintable() else printable(check.run)
     out.say(f"{'':17}[bold]{esc(run)}[/bold]", when=run and check.state != "ok")
@@ -307,12 +229,7 @@ def _check(out: Out, group: str, check: Check) -> None:
 @click.argument("name", default="")
 @click.option("--copy", is_flag=True, help="Put a copy into the home's prompts/, to be changed.")
 def prompts(memory: Memory, out: Out, name: str, copy: bool) -> None:
-    """The questions that models are asked. With NAME: the text of one.
-
-    To change one, copy it and edit the copy: it takes the place of the shipped one.
-
-    wakebook prompts extract --copy
-    """
+    """The questions that models are asked. With NAME: the text of one."""
     known = memory.models.prompts()
     if copy and not name:
         raise click.UsageError("--copy needs the NAME of a prompt.")

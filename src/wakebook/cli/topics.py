@@ -23,15 +23,7 @@ touched = click.option(
 
 @group()
 def topics(memory: Memory, out: Out) -> None:
-    """Playbooks that come to the agent when a message calls for them.
-
-    \b
-    They are files of the home, topics/*.md:
-    wakebook topics new email-triage     a file to fill in
-    wakebook topics check                is every file right?
-    wakebook topics test "any news in my inbox?"
-    wakebook topics decisions            when a topic was told, and whether it helped
-    """
+    """Playbooks that come to the agent when a message calls for them."""
 
 
 @command(topics, "list")
@@ -55,12 +47,7 @@ def list_(memory: Memory, out: Out) -> None:
 def check(memory: Memory, out: Out) -> bool:
     """Look for mistakes. Exit code 1 if a file cannot be used."""
     read = memory.topics.read()
-    loose = [
-        (topic, name)
-        for topic in read.topics
-        for name in topic.subscriptions
-        if not (memory.home.root / name).is_file()
-    ]
+    loose = memory.topics.missing()
     missing = [{"topic": topic.name, "file": name} for topic, name in loose]
     out.json({"topics": len(read.topics), "bad": read.bad, "missing": missing})
     _bad(memory, out)
@@ -89,10 +76,7 @@ def new(memory: Memory, out: Out, name: str, about: str) -> None:
 def test(
     memory: Memory, out: Out, message: tuple[str, ...], output: bool, paths: tuple[str, ...]
 ) -> None:
-    """What MESSAGE would activate, and why. Nothing is written down.
-
-    wakebook topics test "any news in my inbox?"
-    """
+    """What MESSAGE would activate, and why. Nothing is written down."""
     direction = "output" if output else "input"
     found = memory.topics.test(spoken(message), direction=direction, paths=paths)
     if out.json([one.decision for one in found]):
@@ -117,12 +101,7 @@ def test(
 def fire(
     memory: Memory, out: Out, source: str, event: str, name: str, session: str, payload: Any
 ) -> bool:
-    """A webhook SOURCE has sent EVENT: topics that wait for it come with the next turn.
-
-    \b
-    wakebook topics fire email new_message --payload message.txt
-    wakebook topics fire --topic release-day --session 5560
-    """
+    """A webhook SOURCE has sent EVENT: topics that wait for it come with the next turn."""
     if bool(name) == bool(source):
         raise click.UsageError("Give the SOURCE of a webhook, or --topic NAME.")
     text = payload.read() if payload else ""
@@ -149,11 +128,7 @@ def fire(
 def observe(
     memory: Memory, out: Out, output: tuple[str, ...], session: str, paths: tuple[str, ...]
 ) -> None:
-    """Look at what the agent has just said (OUTPUT, or - for standard input).
-
-    A topic whose trigger has the scope output or both, and matches, waits for the next turn of
-    the session, with its hint.
-    """
+    """Look at what the agent has just said (OUTPUT, or - for standard input)."""
     found = memory.observe(spoken(output), session=session, paths=paths)
     if out.json(found):
         return
@@ -173,16 +148,7 @@ def _bad(memory: Memory, out: Out) -> None:
 @click.option("--topic", default="", help="Only this topic.")
 @click.option("--limit", "-n", type=click.IntRange(min=0), default=15, show_default=True)
 def decisions(memory: Memory, out: Out, topic: str, limit: int) -> None:
-    """What was decided about topics, whether it helped, and which thresholds would do better.
-
-    Say which decisions were right: `useful` if the topic helped (or would have), `useless` if
-    not. From five judgements on, a similarity_threshold is proposed for the topic's file.
-
-    \b
-    wakebook topics decisions --topic email-triage
-    wakebook topics decisions useful Vq3x
-    wakebook topics decisions useless 8Jd0
-    """
+    """What was decided about topics, whether it helped, and which thresholds would do better."""
     standings, decided = memory.topics.decided(topic)
     judged = memory.topics.judgements()
     if out.json({"topics": standings, "decisions": decided, "judged": judged}):

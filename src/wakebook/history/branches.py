@@ -310,10 +310,8 @@ def daily(history: History, now: datetime) -> str:
 
 
 def weekly(history: History, now: datetime) -> str:
-    """Tag the week of the last Sunday, which may be today, if something was committed in it.
-
-    A machine that was off on that Sunday tags the week when it is on again.
-    """
+    """Tag the week of the last Sunday, which may be today, if something was committed in it. A
+    machine that was off on that Sunday tags the week when it is on again."""
     sunday = now.date() - timedelta(days=(now.weekday() - SUNDAY) % 7)
     year, week, _ = sunday.isocalendar()
     name, repository = f"{WEEKLY}{year}-W{week:02}", history.repository

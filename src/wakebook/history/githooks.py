@@ -112,42 +112,18 @@ def _length(text: str, notes: Notes) -> Iterator[Problem]:
 
 
 NAMES = ("pre-commit", "post-commit")
-INDEXED = (*FOLDERS, "log.jsonl", "subjects.json")
 MARK = "# Installed by Wakebook"
 REFUSED = GitError.exit_code  # of a check that refuses; anything else is no reason to stop
-_HEAD = f"""#!/bin/sh
-{MARK}; `wakebook init` brings it up to date, and removes it if [git] hooks = false.
-[ -z "${CHECKED}" ] || exit 0
-"""
-_FIND = """python=%s
-if [ -x "$python" ]; then
-  set -- "$python" -P -m wakebook
-elif command -v wakebook >/dev/null 2>&1; then
-  set -- wakebook
-else
-  echo "wakebook: not found, so its %s hook did nothing. \\`wakebook init\\` mends it." >&2
-  exit 0
-fi
-"""
-_BEFORE = f"""git diff --cached --quiet -- {" ".join(FOLDERS)} && exit 0
-{{find}}"$@" --home "$PWD" git-hook pre-commit
-code=$?
-[ $code -ne {REFUSED} ] || exit 1
-[ $code -eq 0 ] || echo "wakebook: this commit could not be checked (code $code)." >&2
-exit 0
-"""
-_AFTER = f"""set -- {" ".join(INDEXED)}
-changed=$(git diff-tree -m -r --root --no-commit-id --name-only HEAD -- "$@")
-[ -n "$changed" ] || exit 0
-{{find}}unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE GIT_PREFIX
-nohup "$@" --home "$PWD" git-hook post-commit </dev/null >/dev/null 2>&1 &
-exit 0
-"""
 
 
 def script(name: str) -> str:
-    find = _FIND % (shlex.quote(sys.executable), name)
-    return _HEAD + (_BEFORE if name == "pre-commit" else _AFTER).format(find=find)
+    """A hook as it is installed, from the file of its name beside this one."""
+    text = Path(__file__).with_name(f"{name}.sh").read_text(encoding="utf-8")
+    python, folders = shlex.quote(sys.executable), " ".join(FOLDERS)
+    values = {"MARK": MARK, "CHECKED": CHECKED, "REFUSED": str(REFUSED), "FOLDERS": folders}
+    for key, value in (values | {"PYTHON": python}).items():
+        text = text.replace(f"@{key}@", value)
+    return text
 
 
 def install(repository: Repository, config: Config) -> list[str]:

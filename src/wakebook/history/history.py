@@ -69,9 +69,7 @@ class History:
         self, home: Home, config: Config, models: Models, repository: Repository | None = None
     ) -> None:
         """`repository`: the home's, if it has been found already."""
-        self.home = home
-        self.config = config
-        self._models = models
+        self.home, self.config, self._models = home, config, models
         self.repository = repository
         self._unfinished = home.cache / "rewriting.json"
         if repository is None and config.git.enabled:
@@ -128,17 +126,15 @@ class History:
     def _changed(self, *below: str) -> list[Path]:
         if self.repository is None:
             return []
-        sessions = state.load(self.home).sessions.values()
-        still_open = {self.home.root / item.window.path for item in sessions if item.window}
-        return [path for path in self.repository.changed(*below) if path not in still_open]
+        still_open = state.load(self.home).open_transcripts()
+        changed = self.repository.changed(*below)
+        return [path for path in changed if self.home.relative(path) not in still_open]
 
     # --- commits -----------------------------------------------------------------------
 
     def now(self, now: datetime, summary: str = "", ask: bool = True) -> str | None:
-        """Commit what is waiting at once. Raises GitError if git refuses.
-
-        What the checks refuse stays out; the rest is committed all the same.
-        """
+        """Commit what is waiting at once. Raises GitError if git refuses. What the checks refuse
+        stays out; the rest is committed all the same."""
         if self.repository is None:
             raise GitError(f"Nothing can be committed: {self.note()}.")
         if obstacle := self.repository.obstacle():
@@ -220,7 +216,7 @@ class History:
             if path.suffix == ".md" and path.exists():
                 self.conversation(self.home.relative(path))
 
-    def before_touching(self, *paths: Path) -> None:
+    def before_touching(self, paths: Sequence[Path]) -> None:
         """The user's own words are in git before anything near them changes."""
         ours = [one for one in paths if one.is_relative_to(self.home.root) and one.exists()]
         names = f"{ours[0].name} as it was" if len(ours) == 1 else f"{len(ours)} notes as they were"
@@ -329,10 +325,8 @@ class History:
             self._failed(str(error))
 
     def finish(self) -> str | None:
-        """Commit a rewrite whose own commit failed, or whose process was killed, by itself.
-
-        Before anything else is committed, under the writer lock. Raises GitError.
-        """
+        """Commit a rewrite whose own commit failed, or whose process was killed, by itself. Before
+        anything else is committed, under the writer lock. Raises GitError."""
         if self.repository is None or self.home in _under_way:
             return None
         try:

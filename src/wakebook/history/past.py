@@ -82,15 +82,11 @@ CLASH = Put(None, clash=True)
 
 def commits(repository: Repository, *arguments: str, below: Sequence[str] = (".",)) -> list[Commit]:
     """Commits that touched these paths, newest first."""
-    if not repository.head():
-        return []
     return [commit for commit, _ in _log(repository, *arguments, "--", *below)]
 
 
 def commit_before(repository: Repository, moment: datetime) -> Commit | None:
     """The newest commit of the current branch that is not younger than this moment."""
-    if not repository.head():
-        return None
     before = f"--before=@{int(moment.timestamp())}"
     return next((one for one, _ in _log(repository, "-1", "--first-parent", before)), None)
 
@@ -106,8 +102,6 @@ def describe(repository: Repository, name: str) -> Commit:
 def search(repository: Repository, text: str, below: Sequence[str]) -> list[Commit]:
     """Commits that brought or removed a text (whatever its case), oldest first, each with the
     lines in question."""
-    if not repository.head():
-        return []
     wanted = ("--reverse", f"-S{text}", "-i", "-p", "--unified=0", "--relative", *PLAIN)
     found = _log(repository, *wanted, "--", *below)
     return [_holding(commit, patch, text.lower()) for commit, patch in found]
@@ -122,7 +116,9 @@ def blame(repository: Repository, path: str, line: int) -> Commit:
 
 
 def _log(repository: Repository, *arguments: str) -> Iterator[tuple[Commit, str]]:
-    """Commits, each with the patch behind it."""
+    """Commits, each with the patch behind it; none before the first one."""
+    if not repository.head():
+        return
     for part in repository.git("log", FORMAT, *arguments).split("\x01")[1:]:
         head, _, patch = part.partition("\x02")
         fields = head.split("\0", 3)
@@ -268,10 +264,8 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 def moment(text: str, now: datetime, end: bool = False) -> datetime | None:
-    """A day, a moment or an age, in the time zone of `now`. None if it is none of them.
-
-    A day stands for its beginning, or with `end` for its last second.
-    """
+    """A day, a moment or an age, in the time zone of `now`. None if it is none of them. A day
+    stands for its beginning, or with `end` for its last second."""
     said = text.strip().lower()
     if said == "now":
         return now
@@ -395,10 +389,8 @@ def _entries(repository: Repository, commit: str) -> list[Entry]:
 def extracted(
     home: Home, repository: Repository, commit: Commit
 ) -> Iterator[tuple[Home, Callable[[Sequence[str]], None]]]:
-    """The home as it was, in a folder that is thrown away: log, notes and settings.
-
-    Conversations are many; the function that comes with it brings those that are wanted.
-    """
+    """The home as it was, in a folder that is thrown away: log, notes and settings. Conversations
+    are many; the function that comes with it brings those that are wanted."""
     with home.scratch("at-") as then:
 
         def bring(paths: Sequence[str]) -> None:

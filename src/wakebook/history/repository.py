@@ -192,10 +192,9 @@ class Repository:
 
     def last_commit(self) -> tuple[str, str, str] | None:
         """Short hash, ISO date and subject of the newest commit that touched the home."""
-        parts = self.attempt("log", "-1", "--format=%h%x00%cI%x00%s", "--", ".").text.strip()
-        short, _, rest = parts.partition("\0")
-        date, _, subject = rest.partition("\0")
-        return (short, date, subject) if parts else None
+        said = self.attempt("log", "-1", "--format=%h%x00%cI%x00%s", "--", ".").text.strip()
+        short, date, subject = said.split("\0", 2) if said else ("", "", "")
+        return (short, date, subject) if said else None
 
     # --- files -------------------------------------------------------------------------
 
@@ -204,10 +203,8 @@ class Repository:
         return path.relative_to(self.root).as_posix()
 
     def show(self, commit: str, name: str, inside: bool = False) -> bytes | None:
-        """A file as it was, decrypted where it is encrypted; None if it was not there.
-
-        Without a commit: as it is staged.
-        """
+        """A file as it was, decrypted where it is encrypted; None if it was not there. Without a
+        commit: as it is staged."""
         command = ["cat-file", "--filters", f"{commit}:./{name}"]
         done = run(self.root, command, check=False, inside=inside)
         return done.data if done.code == 0 else None
@@ -333,9 +330,8 @@ class Repository:
 
     def tags(self, prefix: str = "") -> list[str]:
         """The tags below a prefix, sorted by name."""
-        found = self.git("for-each-ref", "--format=%(refname)", "refs/tags/").splitlines()
-        names = sorted(name.removeprefix("refs/tags/") for name in found)
-        return [name for name in names if name.startswith(prefix)]
+        found = self.git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/tags/")
+        return sorted(name for name in found.splitlines() if name.startswith(prefix))
 
     def check_name(self, ref: str) -> None:
         if self.attempt("check-ref-format", ref).code != 0:

@@ -74,10 +74,8 @@ class Timeline:
 
     @contextmanager
     def then(self, when: str) -> Iterator[tuple[Home, Config, Moment, Bring]]:
-        """The home as it was at a moment, to be read and thrown away, and its settings.
-
-        With it come the moment, and a function that brings conversations into it.
-        """
+        """The home as it was at a moment, to be read and thrown away, and its settings. With it
+        come the moment, and a function that brings conversations into it."""
         from wakebook.history.past import extracted, find
 
         self._home.require()

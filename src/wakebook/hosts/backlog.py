@@ -17,8 +17,8 @@ from typing import Any
 from wakebook.base import clock
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
-from wakebook.hosts import HOSTS, host
-from wakebook.hosts.events import Work, act_of, answer, do, undelivered
+from wakebook.hosts import HOSTS
+from wakebook.hosts.events import Work, about, act_of, answer, do, undelivered
 from wakebook.hosts.lock import hold, wait
 from wakebook.memory import Memory
 
@@ -117,7 +117,7 @@ class Hooks(Backlog):
         done: Callable[[str, str, Exception | None], None],
     ) -> None:
         """`done` hears of every work: its act, host/session, and what went wrong."""
-        self.events: Mapping[str, Iterable[str]] = {name: host(name).EVENTS for name in HOSTS}
+        self.events: Mapping[str, Iterable[str]] = {name: about(name).events for name in HOSTS}
         self._memory = memory
         self._done = done
         super().__init__(home.cache, self._work)

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wakebook.base.errors import WakebookError
-from wakebook.hosts.plan import Plan, Where, behind, sessions_in, shipped
+from wakebook.hosts.plan import Plan, Where, behind, check, sessions_in, shipped
 from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
 
@@ -30,21 +30,6 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 NAME = "claude-code"
-LABEL = "Claude Code"
-PROGRAM = "claude"
-FOLDER = ("CLAUDE_CONFIG_DIR", ".claude")
-EVENTS = {
-    "SessionStart": "wake",
-    "UserPromptSubmit": "context",
-    "PreCompact": "flush",
-    "Stop": "keep",
-    "SessionEnd": "close",
-} | dict.fromkeys(
-    "PostCompact SubagentStart SubagentStop PreToolUse PostToolUse Notification".split(), ""
-)
-LOADS = ("history",)
-KEEPS = True
-CONNECT = f"wakebook init --host {NAME}"
 PLUGIN = "wakebook@wakebook"
 MARKET = "wakebook"
 FILES = Path(__file__).parent / "claude_code_files"
@@ -52,14 +37,10 @@ INSIDE = "plugins/wakebook"  # the plugin, in the marketplace folder
 GRACE = 3  # seconds that the client waits longer than a hook's time box
 
 
-def spoken(event: str, text: str) -> dict[str, Any]:
-    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
-
-
 def plan(where: Where) -> Plan:
     folder = config_folder(where)
     settings, _, _ = _client_files(folder)
-    claude = where.which(PROGRAM)
+    claude = where.which("claude")
     does = [("plugin", "marketplace", "add", str(where.folder)), ("plugin", "install", PLUGIN)]
     undoes = [("plugin", "uninstall", PLUGIN), ("plugin", "marketplace", "remove", MARKET)]
     notes = []
@@ -70,7 +51,7 @@ def plan(where: Where) -> Plan:
     else:
         notes += [
             "`claude` is not on PATH, so nothing of Claude Code's was changed. Run these two:",
-            *(shlex.join((PROGRAM, *words)) for words in does),
+            *(shlex.join(("claude", *words)) for words in does),
         ]
     return Plan(
         files=files(where),
@@ -102,14 +83,15 @@ def without(where: Where, path: Path, data: bytes) -> bytes | None:
     found = _parsed(text, path)
     if path.name == "known_marketplaces.json":
         found.pop(MARKET, None)
-    elif path.name == "installed_plugins.json":
-        _drop(found, "plugins", PLUGIN)
-        if set(found) <= {"version"}:
-            found = {}
     else:
-        _drop(found, "enabledPlugins", PLUGIN)
-        _drop(found, "extraKnownMarketplaces", MARKET)
-    if not found:
+        ours = {"enabledPlugins": PLUGIN, "extraKnownMarketplaces": MARKET}
+        ours = {"plugins": PLUGIN} if path.name == "installed_plugins.json" else ours
+        for section, name in ours.items():
+            if isinstance(found.get(section), dict):
+                found[section].pop(name, None)
+                if not found[section]:
+                    del found[section]
+    if set(found) <= ({"version"} if path.name == "installed_plugins.json" else set()):
         return None
     end = "\n" if text.endswith("\n") else ""
     return (json.dumps(found, indent=2, ensure_ascii=False) + end).encode()
@@ -133,21 +115,18 @@ def files(where: Where) -> dict[str, bytes]:
     for name, content in (*filled, (".mcp.json", server)):
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
         found[f"{INSIDE}/{name}"] = text.encode()
-    commands = [name for name in found if name.startswith(f"{INSIDE}/commands/")]
-    return found | {name: _slash(where, found[name].decode()).encode() for name in commands}
-
-
-def _slash(where: Where, text: str) -> str:
-    """A slash command that runs Wakebook runs this one, and may do so without asking."""
     command = shlex.join((*where.command, "--home", str(where.home)))
     quoted = json.dumps(command, ensure_ascii=False)[1:-1]
-    text = text.replace('"Bash(wakebook ', f'"Bash({quoted} ')
-    return re.sub(r"(?m)^!`wakebook ", lambda _: f"!`{command} ", text)
+    for name in [name for name in found if name.startswith(f"{INSIDE}/commands/")]:
+        # a slash command runs this Wakebook, and may do so without asking
+        text = found[name].decode().replace('"Bash(wakebook ', f'"Bash({quoted} ')
+        found[name] = text.replace("\n!`wakebook ", f"\n!`{command} ").encode()
+    return found
 
 
 def config_folder(where: Where) -> Path:
-    chosen = where.env.get(FOLDER[0])
-    return Path(chosen) if chosen else where.user / FOLDER[1]
+    chosen = where.env.get("CLAUDE_CONFIG_DIR")
+    return Path(chosen) if chosen else where.user / ".claude"
 
 
 def _client_files(folder: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -182,14 +161,6 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
     return found
 
 
-def _drop(found: dict[str, Any], section: str, name: str) -> None:
-    inside = found.get(section)
-    if isinstance(inside, dict):
-        inside.pop(name, None)
-        if not inside:
-            del found[section]
-
-
 # --- checks: only files are read, the client is not started ------------------------------
 
 SEARCH = b"memory_search"
@@ -202,20 +173,23 @@ MANAGED = {
 }
 
 
+_check = partial(check, NAME)
+
+
 def checks(where: Where, memory: Memory) -> list[Check]:
     """Empty if Claude Code is not used here."""
     folder = config_folder(where)
-    if not folder.is_dir() and not where.which(PROGRAM):
+    if not folder.is_dir() and not where.which("claude"):
         return []
     try:
         settings, markets, installed = _client_files(folder)
-        chosen = where.env.get(FOLDER[0])
+        chosen = where.env.get("CLAUDE_CONFIG_DIR")
         state = read_json((Path(chosen) if chosen else where.user) / ".claude.json")
     except WakebookError as error:
         return [_check("settings", "fail", str(error), "")]
     wired = PLUGIN in installed or PLUGIN in settings.get("enabledPlugins", {})
     if not wired and not where.folder.is_dir():
-        return [_check("plugin", "note", f"{LABEL} is here, but not connected.")]
+        return [_check("plugin", "note", "Claude Code is here, but not connected.")]
     return [
         *_plugin(where, settings, markets, installed),
         _hook_check(settings, folder / "settings.json"),
@@ -224,18 +198,24 @@ def checks(where: Where, memory: Memory) -> list[Check]:
     ]
 
 
-def _check(what: str, state: Any, said: str, run: str = CONNECT) -> Check:
-    return Check(f"{NAME} {what}", state, said, "" if state == "ok" else run)
-
-
 def _plugin(
     where: Where, settings: dict[str, Any], markets: dict[str, Any], installed: dict[str, Any]
 ) -> Iterator[Check]:
-    problem = _not_installed(where, settings, markets, installed)
-    if problem:
-        yield problem
-        return
-    root = where.folder / INSIDE
+    at = markets.get(MARKET, {}).get("installLocation", "")
+    if PLUGIN not in installed or not at:
+        said = "The plugin's folder is there, but Claude Code has not installed it."
+        yield _check("plugin", "fail", said)
+    elif Path(at) != where.folder:
+        yield _check("plugin", "warn", f"Claude Code runs the plugin of another home: {at}.")
+    elif not where.folder.is_dir():
+        yield _check("plugin", "fail", f"The plugin's folder {at} is gone.")
+    elif not settings.get("enabledPlugins", {}).get(PLUGIN):
+        yield _check("plugin", "fail", "The plugin is disabled.", f"claude plugin enable {PLUGIN}")
+    else:
+        yield from _folder(where, where.folder / INSIDE)
+
+
+def _folder(where: Where, root: Path) -> Iterator[Check]:
     try:
         version = read_json(root / ".claude-plugin" / "plugin.json").get("version")
         hooks = read_json(root / "hooks" / "hooks.json").get("hooks", {})
@@ -255,24 +235,6 @@ def _plugin(
     lines = [shlex.split(str(hook.get("command", ""))) for hook in entries]
     lines.append([str(server.get("command", "")), *map(str, server.get("args", ()))])
     yield _program(where, lines)
-
-
-def _not_installed(
-    where: Where, settings: dict[str, Any], markets: dict[str, Any], installed: dict[str, Any]
-) -> Check | None:
-    at = markets.get(MARKET, {}).get("installLocation", "")
-    enabled = settings.get("enabledPlugins", {}).get(PLUGIN)
-    if PLUGIN not in installed or not at:
-        said = "The plugin's folder is there, but Claude Code has not installed it."
-        return _check("plugin", "fail", said)
-    if Path(at) != where.folder:
-        said = f"Claude Code runs the plugin of another home: {at}."
-        return _check("plugin", "warn", said)
-    if not where.folder.is_dir():
-        return _check("plugin", "fail", f"The plugin's folder {at} is gone.")
-    if not enabled:
-        return _check("plugin", "fail", "The plugin is disabled.", f"claude plugin enable {PLUGIN}")
-    return None
 
 
 def _program(where: Where, lines: list[list[str]]) -> Check:

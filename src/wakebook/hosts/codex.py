@@ -16,6 +16,7 @@ import subprocess
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -24,8 +25,18 @@ import msgspec
 from wakebook.base import clock
 from wakebook.base.decode import convert
 from wakebook.base.errors import WakebookError
-from wakebook.hosts import claude_code, toml
-from wakebook.hosts.plan import Change, Plan, Where, amiss, behind, read, sessions_in, version
+from wakebook.hosts import toml
+from wakebook.hosts.plan import (
+    Change,
+    Plan,
+    Where,
+    amiss,
+    behind,
+    check,
+    read,
+    sessions_in,
+    version,
+)
 from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
 
@@ -33,12 +44,6 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 NAME = "codex"
-LABEL = "Codex"
-PROGRAM = "codex"
-FOLDER = ("CODEX_HOME", ".codex")
-EVENTS = claude_code.EVENTS  # Codex has the same hooks
-LOADS, KEEPS, spoken = claude_code.LOADS, claude_code.KEEPS, claude_code.spoken
-CONNECT = f"wakebook init --host {NAME}"
 MEASURED = (0, 166, 0)  # the version that this was built and is tested with
 TRUST = (
     "Codex runs no hook before you have allowed it. Start `codex` once: it says "
@@ -77,8 +82,8 @@ def without(where: Where, path: Path, data: bytes) -> bytes | None:
 
 
 def _files(where: Where) -> tuple[Path, Path]:
-    chosen = where.env.get(FOLDER[0], "")
-    folder = Path(chosen).expanduser() if chosen else where.user / FOLDER[1]
+    chosen = where.env.get("CODEX_HOME", "")
+    folder = Path(chosen).expanduser() if chosen else where.user / ".codex"
     return folder / "hooks.json", folder / "config.toml"
 
 
@@ -316,6 +321,9 @@ def _refused(path: Path, why: str) -> WakebookError:
 # --- checks ------------------------------------------------------------------------------
 
 
+_check = partial(check, NAME)
+
+
 def checks(where: Where, memory: Memory) -> list[Check]:
     """Is it wired to this home, may its hooks run, are its tools there, is anything behind?"""
     hooks, settings = _files(where)
@@ -323,7 +331,7 @@ def checks(where: Where, memory: Memory) -> list[Check]:
         events = _load(hooks, read(hooks)).get("hooks", {})
         values = _values(settings, read(settings))
     except WakebookError as error:
-        return [Check("codex", "fail", str(error), CONNECT)]
+        return [_check("", "fail", str(error))]
     ours = {
         event: str(handler["command"])
         for event in WAITS
@@ -333,41 +341,40 @@ def checks(where: Where, memory: Memory) -> list[Check]:
     server = _servers(values).get(SERVER)
     server = server if isinstance(server, dict) else None
     if not ours and server is None:
-        return [Check("codex", "note", "not connected", CONNECT)]
+        return [_check("", "note", "not connected")]
     found = [_hooks(where, ours, hooks), _entry(where, server, settings)]
     if _hooks_off(values):
-        found.append(Check("codex hooks", "warn", OFF))
+        found.append(_check("hooks", "warn", OFF, ""))
     return [*found, *_asked(where, bool(ours), server is not None), behind(memory, NAME)]
 
 
 def _hooks(where: Where, ours: dict[str, str], path: Path) -> Check:
-    missing = [event for event in WAITS if event not in ours]
-    if missing:
-        return Check("codex hooks", "fail", f"{path} lacks ours for {', '.join(missing)}", CONNECT)
+    if missing := [event for event in WAITS if event not in ours]:
+        return _check("hooks", "fail", f"{path} lacks ours for {', '.join(missing)}")
     for event, line in ours.items():
         if wrong := amiss(where, shlex.split(line)):
-            return Check("codex hooks", "fail", f"{path}: the hook for {event} {wrong}", CONNECT)
-    return Check("codex hooks", "ok", f"{len(ours)} in {path}")
+            return _check("hooks", "fail", f"{path}: the hook for {event} {wrong}")
+    return _check("hooks", "ok", f"{len(ours)} in {path}")
 
 
 def _entry(where: Where, server: dict[str, Any] | None, path: Path) -> Check:
     if server is None:
-        return Check("codex tools", "fail", f"{path} lacks [mcp_servers.wakebook]", CONNECT)
+        return _check("tools", "fail", f"{path} lacks [mcp_servers.wakebook]")
     words = [str(server.get("command", "")), *map(str, server.get("args", []))]
     if wrong := amiss(where, words):
-        return Check("codex tools", "fail", f"{path}: the MCP server {wrong}", CONNECT)
+        return _check("tools", "fail", f"{path}: the MCP server {wrong}")
     if server.get("enabled") is False:
-        return Check("codex tools", "warn", f"{path}: the MCP server has enabled = false")
-    return Check("codex tools", "ok", f"[mcp_servers.wakebook] in {path}")
+        return _check("tools", "warn", f"{path}: the MCP server has enabled = false", "")
+    return _check("tools", "ok", f"[mcp_servers.wakebook] in {path}")
 
 
 def _asked(where: Where, hooks: bool, tools: bool) -> Iterator[Check]:
     """What Codex itself says."""
-    codex = where.which(PROGRAM)
+    codex = where.which(NAME)
     if not codex:
-        yield Check("codex", "note", "`codex` is not on the PATH, so it was not asked")
+        yield _check("", "note", "`codex` is not on the PATH, so it was not asked", "")
         return
-    yield version(where, PROGRAM, MEASURED)
+    yield version(where, NAME, MEASURED)
     questions: dict[str, Any] = {"hooks/list": {"cwds": [str(where.user)]}}
     questions["mcpServerStatus/list"] = {"detail": "toolsAndAuthOnly"}
     answers = ask([codex], where.env, questions)
@@ -378,37 +385,36 @@ def _asked(where: Where, hooks: bool, tools: bool) -> Iterator[Check]:
 
 
 def _trust(answer: Any) -> Check:
-    name = "codex trust"
     if answer is None:
         said = "Codex did not say whether it runs our hooks: look at /hooks in it"
-        return Check(name, "note", said, PROGRAM)
+        return _check("trust", "note", said, NAME)
     ours = [each for entry in answer["data"] for each in entry["hooks"] if is_ours(each)]
     untrusted = [each for each in ours if each["trustStatus"] in ("untrusted", "modified")]
-    waiting = ", ".join(each["eventName"] for each in untrusted)
     disabled = ", ".join(each["eventName"] for each in ours if not each["enabled"])
     if not ours:
-        return Check(name, "fail", "Codex does not see our hooks", CONNECT)
-    if waiting:
-        return Check(name, "fail", f"not allowed yet: {waiting}. {TRUST}", PROGRAM)
+        return _check("trust", "fail", "Codex does not see our hooks")
+    if untrusted:
+        waiting = ", ".join(each["eventName"] for each in untrusted)
+        return _check("trust", "fail", f"not allowed yet: {waiting}. {TRUST}", NAME)
     if disabled:
         said = f"turned off in Codex: {disabled}. Turn them on under /hooks"
-        return Check(name, "warn", said, PROGRAM)
-    return Check(name, "ok", f"Codex runs all {len(ours)} hooks")
+        return _check("trust", "warn", said, NAME)
+    return _check("trust", "ok", f"Codex runs all {len(ours)} hooks")
 
 
 def _offered(answer: Any) -> Iterator[Check]:
     """Are our tools there, and does another server have a memory_search?"""
     if answer is None:
         said = "Codex did not say which tools it has: look at /mcp in it"
-        yield Check("codex tools", "note", said)
+        yield _check("tools", "note", said, "")
         return
     tools = {server["name"]: set(server["tools"]) for server in answer["data"]}
     if "memory_search" not in tools.pop(SERVER, set()):
         said = "Codex gets no tools from our MCP server"
-        yield Check("codex tools", "fail", said, "wakebook mcp < /dev/null")
+        yield _check("tools", "fail", said, "wakebook mcp < /dev/null")
     for name in sorted(name for name, offered in tools.items() if "memory_search" in offered):
         said = f"the MCP server {name!r} offers a memory_search too: the model may ask that one"
-        yield Check("codex tools", "warn", said, f"codex mcp remove {shlex.quote(name)}")
+        yield _check("tools", "warn", said, f"codex mcp remove {shlex.quote(name)}")
 
 
 def ask(

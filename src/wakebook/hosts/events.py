@@ -1,6 +1,6 @@
 """What a host's event means, and the answer to it.
 
-Every host has its own names for the same few moments; EVENTS of its module says which is which.
+Every host has its own names for the same few moments; hosts.json says which is which.
 What a host waits for is answered at once (wake, context, flush). What it need not wait for (keep,
 close, reset, sweep) is handed to `behind`: the service's queue, or a process of its own. All of it
 is `catch_up`, so an event that comes twice, late or never changes nothing but the moment.
@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import msgspec
+
 from wakebook.base import clock
+from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
-from wakebook.hosts import host as module_of
+from wakebook.hosts import HOSTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +36,27 @@ GOES_ON_MARK = "(told before)\n"
 TOLD_BYTES = 200_000  # of what a session was told; older words have mostly been compacted by then
 TOLD_SECONDS = 14 * 86_400.0  # that they are kept
 NOT_SAID = ("<task-notification>", "<subagent_notification>", "<local-command-", "<command-name>")
+
+
+class About(msgspec.Struct, frozen=True):
+    """What is known of a host: its entry in hosts.json."""
+
+    name: str
+    label: str  # for people
+    program: str  # its command
+    folder: tuple[str, str]  # the variable that says where its files are, and their usual place
+    events: dict[str, str]  # each is for: wake, context, flush, keep, close, reset, sweep or ""
+    loads: tuple[str, ...]  # slots of a context that its agents have without us
+    keeps: bool  # what a hook tells stays in the conversation
+    answers: str  # the key of a context in what its hooks answer
+
+
+@cache
+def about(name: str) -> About:
+    """Raises WakebookError for a name that is none."""
+    if name not in HOSTS:
+        raise WakebookError(f"There is no host {name!r}. There are: {', '.join(HOSTS)}.")
+    return decode(Path(__file__).with_name("hosts.json").read_bytes(), dict[str, About])[name]
 
 
 class Work(NamedTuple):
@@ -54,7 +79,7 @@ class Behind(Protocol):
 
 def act_of(host: str, event: str) -> str:
     """What is done about an event. Raises WakebookError for one that is not known."""
-    events = module_of(host).EVENTS
+    events = about(host).events
     if event not in events:
         known = ", ".join(name for name, act in events.items() if act)
         raise WakebookError(f"{host} has no event {event!r} for Wakebook. There are: {known}.")
@@ -73,14 +98,17 @@ def answer(
         found = moment.wake() if moment.text("source") in WAKING else moment.goes_on()
         behind.put(Work("sweep", host))
     elif act == "context" and not moment.by_machine:
-        if not moment.host.KEEPS or payload.get("first"):
+        if not moment.host.keeps or payload.get("first"):
             behind.wait(moment.patience)
         found = moment.turn()
     elif act == "flush":
         return moment.flush()
     elif act and act != "context":
         behind.put(moment.work(act))
-    return moment.host.spoken(event, found) if found.strip() else {}
+    if not found.strip():
+        return {}
+    key, told = moment.host.answers, {"hookEventName": event, "additionalContext": found}
+    return {key: told if key == "hookSpecificOutput" else found}
 
 
 def undelivered(memory: Memory, host: str, payload: Mapping[str, Any]) -> None:
@@ -99,19 +127,11 @@ def do(memory: Memory, work: Work) -> None:
         memory.catch_up(paths, work.session, sparing=True)
     elif work.act == "close":
         memory.catch_up(paths, work.session, closing=True)
-    else:
-        _reset(memory, work.session, paths)
-
-
-def _reset(memory: Memory, session: str, paths: list[Path]) -> None:
-    """A reset stands in the host's store itself, and ends the window there.
-
-    It may come a moment after its event; and the next window may have begun before we look.
-    """
-    for pause in (0.3, 0.0):
-        if memory.catch_up(paths, session).closed:
-            return
-        clock.sleep(pause)
+    elif not memory.catch_up(paths, work.session).closed:
+        # a reset stands in the host's store itself, and ends the window there: it may come a
+        # moment after its event, and the next window may have begun before we look
+        clock.sleep(0.3)
+        memory.catch_up(paths, work.session)
 
 
 class Told:
@@ -164,7 +184,7 @@ class _Event:
 
     def __init__(self, memory: Memory, host: str, payload: Mapping[str, Any]) -> None:
         self.memory = memory
-        self.host = module_of(host)
+        self.host = about(host)
         self.payload = payload
         self.session = self.text("session_id", "session")
         self.path = self.text("transcript_path", "path")
@@ -203,7 +223,7 @@ class _Event:
     def turn(self) -> str:
         """What a message calls for, beside what the session sees already."""
         message = self.text("prompt")
-        if not self.host.KEEPS:  # everything, every time
+        if not self.host.keeps:  # everything, every time
             return self.context(message)
         earlier = "" if self.payload.get("first") else self.told.before()
         first = not earlier  # or the session began without us
@@ -220,7 +240,7 @@ class _Event:
             session=self.text("key") or self.session,
             budget=max(int(settings.budget * share), SMALLEST),
             characters=settings.characters,
-            have=self.host.LOADS,
+            have=self.host.loads,
             **options,
         )
         return done.text
@@ -239,4 +259,4 @@ class _Event:
             act = "keep"
         elif act == "reset" and self.text("reason") == "deleted":
             act = "close"
-        return Work(act, self.host.NAME, self.session, self.path)
+        return Work(act, self.host.name, self.session, self.path)

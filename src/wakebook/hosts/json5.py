@@ -68,25 +68,36 @@ def _node(text: str, at: int, depth: int) -> Node:
     node = Node(at)
     if depth > _DEEPEST:
         raise _refused(text, at, "too deep")
-    if text.startswith("{", at):
-        node.value = {}
-        _fill(text, node, "}", depth)
-    elif text.startswith("[", at):
-        node.value = []
-        _fill(text, node, "]", depth)
+    if text[at : at + 1] in ("{", "["):
+        _fill(text, node, depth)
+        return node
+    if found := _STRING.match(text, at):
+        node.value = _unquoted(found[0])
+    elif found := _NUMBER.match(text, at):
+        try:
+            node.value = int(found[0], 16 if "x" in found[0].lower() else 10)
+        except ValueError:
+            node.value = float(found[0])
+    elif (found := _NAME.match(text, at)) and found[0] in _WORDS:
+        node.value = _WORDS[found[0]]
     else:
-        _scalar(text, node)
+        raise _refused(text, at, "a value is missing")
+    node.end = found.end()
     return node
 
 
-def _fill(text: str, node: Node, closing: str, depth: int) -> None:
+def _fill(text: str, node: Node, depth: int) -> None:
     """The members of an object, or the items of a list."""
+    closing, node.value = ("}", {}) if text[node.start] == "{" else ("]", [])
     at = _space(text, node.start + 1)
     while not text.startswith(closing, at):
         begin, name = at, ""
         if closing == "}":
-            name, at = _key(text, at)
-            at = _space(text, at)
+            key = _STRING.match(text, at) or _NAME.match(text, at)
+            if not key:
+                raise _refused(text, at, "a name is missing")
+            name = _unquoted(key[0]) if key[0][0] in "\"'" else key[0]
+            at = _space(text, key.end())
             if not text.startswith(":", at):
                 raise _refused(text, at, "a colon is missing")
             at = _space(text, at + 1)
@@ -104,25 +115,6 @@ def _fill(text: str, node: Node, closing: str, depth: int) -> None:
     node.end = at + 1
 
 
-def _key(text: str, at: int) -> tuple[str, int]:
-    found = _STRING.match(text, at) or _NAME.match(text, at)
-    if not found:
-        raise _refused(text, at, "a name is missing")
-    return _unquoted(found[0]) if found[0][0] in "\"'" else found[0], found.end()
-
-
-def _scalar(text: str, node: Node) -> None:
-    if found := _STRING.match(text, node.start):
-        node.value = _unquoted(found[0])
-    elif found := _NUMBER.match(text, node.start):
-        node.value = _number(found[0])
-    elif (found := _NAME.match(text, node.start)) and found[0] in _WORDS:
-        node.value = _WORDS[found[0]]
-    else:
-        raise _refused(text, node.start, "a value is missing")
-    node.end = found.end()
-
-
 def _unquoted(quoted: str) -> str:
     def meant(found: re.Match[str]) -> str:
         code = found[1]
@@ -132,15 +124,6 @@ def _unquoted(quoted: str) -> str:
 
     text = _ESCAPE.sub(meant, quoted[1:-1])
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _number(text: str) -> int | float:
-    bare = text.lstrip("+-")
-    if bare[:2].lower() == "0x":
-        return int(bare, 16) * (-1 if text.startswith("-") else 1)
-    if bare.isdigit():
-        return int(text)
-    return float(text)
 
 
 def commented(text: str) -> bool:
@@ -194,11 +177,8 @@ def drop(text: str, path: Path) -> str:
     if where + 1 < len(names):
         comma = text.index(",", _space(text, member.end))
         return text[:begin] + text[comma + 1 :].lstrip()
-    return _shortened(text, node.members[names[where - 1]][1].end, begin, member.end)
-
-
-def _shortened(text: str, before: int, begin: int, end: int) -> str:
-    """Without the last member; if that ended with a comma, so does the one before it."""
+    # the last one: if it ended with a comma, so does the one before it
+    end, before = member.end, node.members[names[where - 1]][1].end
     comma, after = _space(text, before), _space(text, end)
     if text.startswith(",", after):
         return _ended(text[:begin].rstrip(), text[end:after] + text[after + 1 :])

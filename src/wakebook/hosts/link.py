@@ -13,8 +13,11 @@ model can be asked from here: then what needs a model is done here, too.
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import queue
+import signal
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -120,14 +123,13 @@ class Link:
         if kind == "tool":
             return self._tool(message)
         if kind == "hook":
-            event, payload = str(message.get("event")), message.get("payload") or {}
-            if not isinstance(payload, dict):
-                raise WakebookError(f"The payload of {event} is no object.")
-            return self._hook(event, payload)
+            return self._hook(str(message.get("event")), message.get("payload") or {})
         raise WakebookError(f"There is no call {kind!r}: tool, hook or ping.")
 
-    def _hook(self, event: str, payload: dict[str, Any]) -> Any:
+    def _hook(self, event: str, payload: Any) -> Any:
         """The service's answer. What needs a model is done here, if the host lends its own."""
+        if not isinstance(payload, dict):
+            raise WakebookError(f"The payload of {event} is no object.")
         if self._lend is None or self._hooks.act(self._host, event) == "context":
             found = self._served(f"/v1/hooks/{self._host}/{event}", payload, HOOK_SECONDS)
             if found is not None:
@@ -210,6 +212,16 @@ class Link:
         if isinstance(found.get("text"), str):
             return str(found["text"])
         raise ModelUnavailable(f"The host's model does not answer: {found.get('error')}.")
+
+
+def main(root: str, host: str, lend: bool) -> None:
+    """Serve the host that started this process. Nothing but answers gets to its output."""
+    out = io.TextIOWrapper(os.fdopen(os.dup(1), "wb"), "utf-8", errors="replace", newline="\n")
+    os.dup2(2, 1)  # anything else that prints goes to standard error
+    lines = io.TextIOWrapper(sys.stdin.buffer, "utf-8", errors="replace", newline="\n")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the host decides when it ends
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # which first does what is left
+    Link(root, host, out, lend=lend).run(lines)
 
 
 def _told(error: str | Exception) -> str:

@@ -15,36 +15,21 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wakebook.base import markdown
 from wakebook.base.errors import WakebookError
 from wakebook.hosts import json5
-from wakebook.hosts.plan import Change, Plan, Where, behind, read, shipped
+from wakebook.hosts.plan import Change, Plan, Where, behind, check, read, shipped
 from wakebook.upkeep.doctor import Check
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 NAME = "openclaw"
-LABEL = "OpenClaw"
-PROGRAM = "openclaw"
-FOLDER = ("OPENCLAW_STATE_DIR", ".openclaw")
-EVENTS = {
-    "before_prompt_build": "context",
-    "before_compaction": "flush",
-    "agent_end": "keep",
-    "before_reset": "reset",
-    "session_end": "reset",
-    "gateway_start": "sweep",
-    "session_start": "",
-    "after_compaction": "keep",
-    "gateway_stop": "",
-}
-LOADS = ("identity", "memory", "history")
-KEEPS = False
-CONNECT = f"wakebook init --host {NAME}"
 FILES = Path(__file__).parent / "openclaw_files"
 TOOLS = Path(__file__).parents[1] / "service" / "tools.json"
 MANIFEST = "openclaw.plugin.json"
@@ -76,10 +61,6 @@ _MISSING = object()
 Place = tuple[str, ...]
 
 
-def spoken(event: str, text: str) -> dict[str, Any]:
-    return {"prependContext": text}
-
-
 def plan(where: Where) -> Plan:
     path = config_file(where)
     data = read(path)
@@ -98,7 +79,7 @@ def plan(where: Where) -> Plan:
         after = _put(path, after, place, value)
     note = workspace_of(where, values) / MEMORY
     changes = (Change(path, data, after.encode("utf-8")), *_briefed(note))
-    found = where.which(PROGRAM)
+    found = where.which(NAME)
     undo = (sys.executable, "-m", "wakebook.hosts.openclaw", found or "", CRON_KEY)
     return Plan(
         changes=tuple(one for one in changes if one.before != one.after),
@@ -126,7 +107,7 @@ def files() -> dict[str, bytes]:
 
 
 def state_folder(where: Where) -> Path:
-    chosen = _named(where, FOLDER[0])
+    chosen = _named(where, "OPENCLAW_STATE_DIR")
     if chosen:
         return chosen
     profile = where.env.get("OPENCLAW_PROFILE", "").strip()
@@ -160,9 +141,7 @@ def _named(where: Where, variable: str) -> Path | None:
 
 def expanded(where: Where, text: str) -> Path:
     text = re.sub(r"\$\{(\w+)\}", lambda found: where.env.get(found[1], found[0]), text)
-    if text == "~" or text.startswith("~/"):
-        return where.user / text[2:]
-    return where.user / text  # which an absolute path overrides
+    return where.user / re.sub(r"^~(/|$)", "", text)  # which an absolute path overrides
 
 
 # --- openclaw.json -----------------------------------------------------------------------
@@ -240,10 +219,8 @@ def _put(path: Path, text: str, place: Place, value: Any) -> str:
 def _before(where: Where, path: Path) -> Any:
     """The file as it was when it was wired; nothing is known of it without its backup."""
     for backup in (where.folder / "backup").glob(f"*-{path.name}"):
-        try:
+        with suppress(OSError, ValueError, json5.NotJson):
             return json5.read(backup.read_text(encoding="utf-8"))
-        except (OSError, ValueError, json5.NotJson):
-            continue
     return {}
 
 
@@ -307,19 +284,18 @@ def _uncron(openclaw: str, key: str) -> int:
 
 
 def _own_settings(where: Where, note: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {"briefing.memory_file": str(note)}
     state, known = state_folder(where), where.config.hosts.openclaw
     folders = [expanded(where, one) for one in known]
-    if any(state in (one, *one.parents) for one in folders):
-        return found
-    return found | {"hosts.openclaw": [*known, str(state)]}
+    looked = any(state in (one, *one.parents) for one in folders)
+    sessions = {} if looked else {"hosts.openclaw": [*known, str(state)]}
+    return {"briefing.memory_file": str(note), **sessions}
 
 
 def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterator[str]:
     yield "A running gateway picks this up by itself; if it does not: openclaw gateway restart"
     if not openclaw:
         yield "`openclaw` is not on PATH. Add the nightly briefing with the gateway running:"
-        yield shlex.join((PROGRAM, *_cron(where)))
+        yield shlex.join((NAME, *_cron(where)))
     if json5.commented(text):
         yield (
             "openclaw.json has comments. They stay, but OpenClaw drops them when it writes the "
@@ -346,6 +322,9 @@ def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterat
 # --- checks: only files are read, the gateway is not asked -------------------------------
 
 
+_check = partial(check, NAME)
+
+
 def checks(where: Where, memory: Memory) -> list[Check]:
     """Empty if OpenClaw is not used here."""
     path = config_file(where)
@@ -357,17 +336,8 @@ def checks(where: Where, memory: Memory) -> list[Check]:
         return [_check("settings", "fail", f"{path}: {error}", "openclaw doctor")]
     if json5.get(values, ENTRY) is None and not where.folder.is_dir():
         return [_check("plugin", "note", "OpenClaw is here, but not connected.")]
-    return [
-        _plugin(where, values),
-        *_slot_and_hooks(values),
-        *_doubles(values),
-        *_shadows(where, values),
-        behind(memory, NAME),
-    ]
-
-
-def _check(what: str, state: Any, said: str, run: str = CONNECT) -> Check:
-    return Check(f"{NAME} {what}", state, said, "" if state == "ok" else run)
+    found = (_plugin(where, values), *_slot_and_hooks(values), *_doubles(where, values))
+    return [*found, behind(memory, NAME)]
 
 
 def _plugin(where: Where, values: Any) -> Check:
@@ -410,15 +380,15 @@ def _slot_and_hooks(values: Any) -> Iterator[Check]:
     else:
         yield _check("memory slot", "fail", f"The memory slot has {owner or 'no plugin'}.")
     given = json5.get(values, (*ENTRY, "hooks"), {})
-    missing = [name for name in PERMISSIONS if not json5.get(given, (name,))]
-    if missing:
+    if missing := [name for name in PERMISSIONS if not json5.get(given, (name,))]:
         said = f"{' and '.join(missing)} not given: OpenClaw drops our hooks silently."
         yield _check("hooks", "fail", said)
     else:
         yield _check("hooks", "ok", "The hooks are allowed.")
 
 
-def _doubles(values: Any) -> Iterator[Check]:
+def _doubles(where: Where, values: Any) -> Iterator[Check]:
+    """What remembers the same a second time, and other plugins with tools of these names."""
     if json5.get(values, CORE) is not False:
         said = "memory-core is on: beside us it loads, and its tools can hide ours."
         yield _check("memory-core", "warn", said)
@@ -428,10 +398,6 @@ def _doubles(values: Any) -> Iterator[Check]:
     if _is_on(json5.get(values, HOOK)):
         said = "The session-memory hook is on: it saves the same conversations again."
         yield _check("session-memory", "note", said)
-
-
-def _shadows(where: Where, values: Any) -> Iterator[Check]:
-    """Another plugin that offers tools of these names."""
     for name, tools in sorted(_others(where, values)):
         said = f"The plugin {name} has {' and '.join(sorted(tools))} too, and may hide ours."
         yield _check("tools", "warn", said, f"openclaw plugins disable {name}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wakebook.base.errors import WakebookError
-from wakebook.hosts.plan import Change, Plan, Where, behind, read, sessions_in, version
+from wakebook.hosts.plan import Change, Plan, Where, behind, check, read, sessions_in, version
 from wakebook.service import tools
 from wakebook.upkeep.doctor import Check
 
@@ -17,30 +17,13 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 NAME = "pi"
-LABEL = "pi"
-PROGRAM = "pi"
-FOLDER = ("PI_CODING_AGENT_DIR", ".pi")
-EVENTS = {
-    "before_agent_start": "context",
-    "session_before_compact": "flush",
-    "agent_end": "keep",
-    "session_shutdown": "close",
-    "session_start": "sweep",
-}
-LOADS = ("history",)
-KEEPS = True
-CONNECT = f"wakebook init --host {NAME}"
 MEASURED = (0, 87, 1)  # the version that this is tested with
 SHIPPED = Path(__file__).parent / "pi_files" / "wakebook.js"
 MARK = "// Wakebook for pi: put here by `wakebook init --host pi`"
 
 
-def spoken(event: str, text: str) -> dict[str, Any]:
-    return {"message": text}
-
-
 def folder(where: Where) -> Path:
-    chosen = where.env.get(FOLDER[0], "")
+    chosen = where.env.get("PI_CODING_AGENT_DIR", "")
     return Path(chosen).expanduser() if chosen else where.user / ".pi" / "agent"
 
 
@@ -88,10 +71,9 @@ def checks(where: Where, memory: Memory) -> list[Check]:
     path = extension(where)
     text = (read(path) or b"").decode("utf-8", "replace")
     if not text.startswith(MARK):
-        return [Check("pi", "note", "not connected", CONNECT)]
-    asked = Check("pi version", "note", "`pi` is not on the PATH, so it was not asked")
-    if where.which(PROGRAM):
-        asked = version(where, PROGRAM, MEASURED)
+        return [check(NAME, "", "note", "not connected")]
+    asked = version(where, NAME, MEASURED) if where.which(NAME) else None
+    asked = asked or Check("pi version", "note", "`pi` is not on the PATH, so it was not asked")
     return [_extension(where, path, text), asked, *_shadowed(where), behind(memory, NAME)]
 
 
@@ -107,8 +89,8 @@ def _extension(where: Where, path: Path, text: str) -> Check:
     elif text.encode() != filled(where):
         state, said = "note", "is of another version of Wakebook"
     else:
-        return Check("pi extension", "ok", str(path))
-    return Check("pi extension", state, f"{path} {said}", CONNECT)
+        state, said = "ok", ""
+    return check(NAME, "extension", state, f"{path} {said}".rstrip())
 
 
 def _value(text: str, name: str) -> Any:

@@ -13,7 +13,7 @@ import msgspec
 
 from wakebook.base import config
 from wakebook.base.errors import WakebookError
-from wakebook.upkeep.doctor import Check
+from wakebook.upkeep.doctor import Check, State
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
@@ -63,19 +63,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 class Host(Protocol):
     """What the module of a host has."""
 
-    NAME: str
-    LABEL: str
-    PROGRAM: str  # its command
-    FOLDER: tuple[
-        str, str
-    ]  # the variable that says where its files are, and where they usually are
-    EVENTS: Mapping[str, str]  # its events: wake, context, flush, keep, close, reset, sweep or ""
-    LOADS: tuple[str, ...]  # slots of a context that its agents have without us
-    KEEPS: bool  # what a hook tells stays in the conversation
-
-    def spoken(self, event: str, text: str) -> dict[str, Any]:
-        """A context in the form in which its hooks answer."""
-
     def plan(self, where: Where) -> Plan: ...
 
     def without(self, where: Where, path: Path, data: bytes) -> bytes | None:
@@ -110,6 +97,12 @@ def sessions_in(where: Where, name: str, folder: Path) -> dict[str, Any]:
 
 
 # --- checks that several hosts have ------------------------------------------------------
+
+
+def check(host: str, what: str, state: State, said: str, run: str | None = None) -> Check:
+    """One thing about a host. Without `run`, connecting it anew mends it."""
+    again = "" if state == "ok" else f"wakebook init --host {host}"
+    return Check(f"{host} {what}".strip(), state, said, again if run is None else run)
 
 
 def amiss(where: Where, words: Sequence[str]) -> str:

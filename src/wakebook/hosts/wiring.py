@@ -15,16 +15,21 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from wakebook.base.decode import decode
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import PREFIX, Home
-from wakebook.hosts import host, toml
-from wakebook.hosts.plan import Host, Plan, Where, read
+from wakebook.hosts import HOSTS, host, toml
+from wakebook.hosts.events import about
+from wakebook.hosts.plan import Plan, Where, check, read
 from wakebook.memory import Memory
+from wakebook.service import address, unit
+from wakebook.upkeep.doctor import Check, examine
 from wakebook.version import __version__
 
 LIST = "wired.json"
@@ -76,11 +81,44 @@ def where(memory: Memory, name: str) -> Where:
     )
 
 
-def is_used(where: Where, host: Host) -> bool:
-    """Whether a host is installed, has been run, or was wired by us."""
-    variable, folder = host.FOLDER
-    files = Path(where.env.get(variable) or where.user / folder)
-    return bool(where.which(host.PROGRAM)) or files.is_dir() or where.folder.is_dir()
+def examined(
+    memory: Memory, host: str | None = None, *, quick: bool = False, ask: bool = False
+) -> dict[str, list[Check]]:
+    """All that `doctor` finds, by group: in the memory and its service, and how hosts are wired.
+
+    With a host, only that one is looked at.
+    """
+    found: dict[str, list[Check]] = {}
+    if host is None:
+        own, home = memory.doctor(quick=quick, ask=ask), memory.home
+        if home.exists():
+            own += examine([("service: process", lambda: address.checks(home, unit.here(home)))])
+        for one in sorted(own, key=lambda one: one.name.startswith("round trip")):
+            found.setdefault(one.name.partition(": ")[0], []).append(one)
+    for name in HOSTS if host is None else (host,):
+        checks = examine([(f"{name} wiring", partial(_checks, memory, name))])
+        if not checks and host:
+            said = "is not used here: neither its command nor its folder was found"
+            checks = [check(name, "wiring", "note", said)]
+        if checks:
+            found[name] = checks
+    return {group: [_within(group, one) for one in checks] for group, checks in found.items()}
+
+
+def _checks(memory: Memory, name: str) -> list[Check]:
+    """Nothing if the host is not installed, has never been run, and was not wired by us."""
+    place, known = where(memory, name), about(name)
+    variable, folder = known.folder
+    files = Path(place.env.get(variable) or place.user / folder)
+    used = place.which(known.program) or files.is_dir() or place.folder.is_dir()
+    return host(name).checks(place, memory) if memory.home.exists() and used else []
+
+
+def _within(group: str, one: Check) -> Check:
+    """By its name in the group."""
+    before, _, name = one.name.partition(": ")
+    name = (name or before).removeprefix(f"{group} ").removeprefix(f"{group}: ")
+    return replace(one, name=name)
 
 
 def wired(memory: Memory, name: str) -> Wired | None:
@@ -117,7 +155,7 @@ def wire(memory: Memory, name: str, plan: Plan, told: Told = lambda line: None) 
         same = not earlier.settings or _sum(was.encode()) == earlier.config_after
         done = Wired(
             version=__version__,
-            kept=tuple(_left(one, planned.get(one.path, one.after)) for one in kept),
+            kept=tuple(replace(one, after=planned.get(one.path, one.after)) for one in kept),
             files=tuple(plan.files),
             undo_commands=plan.undo_commands,
             settings=lines | earlier.settings,
@@ -135,8 +173,8 @@ def wire(memory: Memory, name: str, plan: Plan, told: Told = lambda line: None) 
             home.replace(home.config, text)
     notes = [note for command in plan.commands if (note := _run(command, told))]
     with home.locked():
-        left = tuple(_left(one, _digest(Path(one.path))) for one in kept)
-        _save(home, place, msgspec.structs.replace(done, kept=left))
+        left = tuple(replace(one, after=_digest(Path(one.path))) for one in kept)
+        _save(home, place, replace(done, kept=left))
     return notes
 
 
@@ -150,7 +188,7 @@ def unwire(memory: Memory, name: str, told: Told = lambda line: None) -> list[st
     changed = [one for one in done.kept if _looked_at(one).changed]
     others = any(_of_another(one, place.home) for one in changed)
     if others:
-        notes = [f"{host(name).LABEL} is wired to another home by now: that stays as it is."]
+        notes = [f"{about(name).label} is wired to another home by now: that stays as it is."]
     else:
         commands = [[MOVED.get(word, word) for word in one] for one in done.undo_commands]
         notes = [note for command in commands if (note := _run(command, told))]
@@ -188,17 +226,13 @@ def _keep(home: Home, place: Where, path: Path) -> Kept:
         return kept
     backup = f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}-{path.name}"
     home.replace(place.folder / "backup" / backup, data)
-    return msgspec.structs.replace(kept, before=backup, mode=path.stat().st_mode & 0o777)
-
-
-def _left(one: Kept, digest: str) -> Kept:
-    return msgspec.structs.replace(one, after=digest)
+    return replace(kept, before=backup, mode=path.stat().st_mode & 0o777)
 
 
 def _looked_at(one: Kept) -> Kept:
     """With a note, if it is not as we left it."""
     same = not one.changed and _digest(Path(one.path)) == one.after
-    return msgspec.structs.replace(one, changed=not same)
+    return replace(one, changed=not same)
 
 
 def _save(home: Home, place: Where, done: Wired) -> None:

@@ -83,27 +83,26 @@ def _conversation(found: _Conversation) -> Conversation:
 
 def _pieces(found: _Conversation) -> Iterator[Piece | str]:
     at = found.create_time
-    for message in _live(found):
+    leaf = found.current_node if found.current_node in found.mapping else _newest(found)
+    for node in path_to(leaf, found.mapping, lambda node: node.parent):
+        message = node.message
+        if message is None:
+            continue
         at = message.create_time or at
         text = _text(message.content or _Content())
         reason = _why_skipped(message)
         if not reason:
+            by_user = _role(message) == "user"
+            slug = message.metadata.model_slug if message.metadata and not by_user else None
             yield Piece(
-                role="user" if _role(message) == "user" else "assistant",
+                role="user" if by_user else "assistant",
                 text=text,
                 id=message.id,
                 at=clock.parse(at),
-                model=_model(message),
+                model=slug if isinstance(slug, str) else "",
             )
         elif text or reason not in ("system", "hidden"):
             yield reason
-
-
-def _live(found: _Conversation) -> Iterator[_Message]:
-    """The messages on the path to the node that was last seen, oldest first."""
-    leaf = found.current_node if found.current_node in found.mapping else _newest(found)
-    path = path_to(leaf, found.mapping, lambda node: node.parent)
-    return (node.message for node in path if node.message)
 
 
 def _newest(found: _Conversation) -> str | None:
@@ -153,8 +152,3 @@ def _piece(part: Any) -> str:
         return ""
     text = part.get("text")
     return text if isinstance(text, str) else MARKS.get(str(part.get("content_type")), "")
-
-
-def _model(message: _Message) -> str:
-    slug = message.metadata.model_slug if message.metadata else None
-    return slug if isinstance(slug, str) and _role(message) == "assistant" else ""

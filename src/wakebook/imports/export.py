@@ -81,14 +81,11 @@ class Bad(msgspec.Struct, frozen=True):
     why: str
 
 
-class Passed(msgspec.Struct, frozen=True):
+class Passed(Bad, frozen=True):
     """A file that is not part of a memory, and why."""
 
-    name: str
-    why: str
 
-
-Part = Conversation | Bad | Passed
+Part = Conversation | Bad
 
 
 class Export(msgspec.Struct, frozen=True):
@@ -128,11 +125,7 @@ def talk(channel: str, id_: str, name: str | None, found: Iterable[Piece | str])
         else:
             skipped["empty" if isinstance(one, Piece) else one] += 1
     return Conversation(
-        id=id_,
-        name=name or id_,
-        channel=channel,
-        pieces=tuple(pieces),
-        skipped=dict(skipped),
+        id=id_, name=name or id_, channel=channel, pieces=tuple(pieces), skipped=dict(skipped)
     )
 
 

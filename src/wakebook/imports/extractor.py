@@ -46,13 +46,15 @@ SIGNS: tuple[tuple[str, Sign], ...] = (  # words of a heading or label -> what s
     (r"relationships?|family|people|contacts?", Sign("fact", "relationship")),
 )
 FACT = Sign("fact")
-GENERIC = ("memory", "memories", "notes", "long-term memory", "memory.md", "user.md")
 _SIGNS = [(re.compile(rf"(?:my |our |user |the )?(?:{words})"), sign) for words, sign in SIGNS]
 _BOX = re.compile(r"\[([ xX~-])\]\s+")
 _BULLET = re.compile(r"(?:[-*+•]|\d{1,4}[.)])\s+")
 _LABEL = re.compile(r"[*_]{0,2}([A-Za-z][A-Za-z -]{2,24})(?:[*_]{1,2}:|:[*_]{0,2})\s+(?=\S)")
 _ABOUT = re.compile(r"(?i)(project|person): (.+)")
 _DAY = r"\d{4}-\d\d-\d\d"
+_GENERIC = re.compile(  # a heading that tells nothing more: what the item is about, a title, a day
+    rf"(?:project|person): .+|memory|memories|notes|long-term memory|memory\.md|user\.md|{_DAY}"
+)
 _DATE = re.compile(
     rf"(?:[\[(]{_DAY}[\])][:–—-]?|\*{{0,2}}{_DAY}\*{{0,2}} ?[:–—-]\*{{0,2}})\s+(?=\S)"
 )
@@ -115,7 +117,7 @@ def _draft(message: Message, subjects: Mapping[str, str]) -> Draft:
     text = _behind(_DATE, _behind(_BOX, text))
     content, rest = _parted(text, item.headings)
     sign = _sign(item.headings, content, box[1] if box else "")
-    under = [one for one in item.headings if not _ABOUT.fullmatch(one) and not _is_generic(one)]
+    under = [one for one in item.headings if not _GENERIC.fullmatch(one.casefold())]
     detail = "\n".join(part for part in (BETWEEN.join(under), rest) if part)
     return Draft(
         type=sign.type,
@@ -134,11 +136,6 @@ def _behind(pattern: re.Pattern[str], text: str) -> str:
     """A text without what it begins with."""
     found = pattern.match(text)
     return text[found.end() :] if found else text
-
-
-def _is_generic(heading: str) -> bool:
-    """Whether a heading tells nothing: the title of a memory file, or a day."""
-    return heading.casefold() in GENERIC or bool(re.fullmatch(_DAY, heading))
 
 
 def _sign(headings: Sequence[str], content: str, box: str) -> Sign:
@@ -200,7 +197,10 @@ def _head(lines: Sequence[str]) -> tuple[str, list[str]]:
         if bare.startswith(("```", "~~~")) or (count and _BULLET.match(bare)):
             break
         count += 1
-    return _plain(" ".join(line.strip() for line in lines[:count])), _dedented(lines[count:])
+    rest = lines[count:]
+    least = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
+    head = _plain(" ".join(line.strip() for line in lines[:count]))
+    return head, [line[least:].rstrip() for line in rest]
 
 
 def _plain(text: str) -> str:
@@ -209,9 +209,3 @@ def _plain(text: str) -> str:
     for pattern, kept in _MARKS:
         text = pattern.sub(kept, text)
     return " ".join(text.split())
-
-
-def _dedented(lines: Sequence[str]) -> list[str]:
-    indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
-    least = min(indents, default=0)
-    return [line[least:].rstrip() for line in lines]

@@ -34,7 +34,6 @@ from wakebook.imports.export import Bad, Conversation, Export, Item, Part, Passe
 NAME, OPENCLAW = "markdown", "openclaw-memory"
 SUFFIXES = (".md", ".markdown")
 LARGEST = 20 << 20  # bytes of a note
-NOT_NOTES = frozenset(("node_modules", "__pycache__"))
 FOLDERS = {"project": "Project", "projects": "Project", "person": "Person", "people": "Person"}
 DATES = ("date", "created", "created_at", "updated", "updated_at", "modified")
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
@@ -46,6 +45,7 @@ _SESSION = re.compile(r"# Session: .*\n+- \*\*Session Key\*\*:")
 _SCORE = re.compile(r"[ \t]*\[score=[^\]\n]*\]$", re.MULTILINE)
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_CLOSING = re.compile(r"(?:^|[ \t]+)#+$")  # marks that may stand behind a heading, too
 _BULLET = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,4}[.)])[ \t]+(\S.*)")
 _RULE = re.compile(r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
@@ -67,12 +67,9 @@ def files(path: Path) -> list[Path]:
     """The notes at a path: not those in hidden folders."""
     if path.is_file():
         return [path] if path.suffix.lower() in (*SUFFIXES, ".txt", "") else []
-    found = [one for one, _ in jsonl.files(path, *SUFFIXES, *(s.upper() for s in SUFFIXES))]
-    return [one for one in found if not _hidden(one.relative_to(path).parts)]
-
-
-def _hidden(parts: tuple[str, ...]) -> bool:
-    return any(part.startswith(".") or part in NOT_NOTES for part in parts)
+    found = jsonl.files(path, *SUFFIXES, *(s.upper() for s in SUFFIXES))
+    hidden = re.compile(r"(?:^|/)(?:\.|(?:node_modules|__pycache__)(?:/|$))")
+    return [one for one, _ in found if not hidden.search(one.relative_to(path).as_posix())]
 
 
 def note(path: Path, root: Path, source: str = NAME) -> Part:
@@ -90,18 +87,17 @@ def note(path: Path, root: Path, source: str = NAME) -> Part:
         return Passed(name, "a transcript, and no note")
     found, skipped = items(body)
     subject = _subject(front, path, root)
-    day = _file_day(path) or _front_day(front) or changed
+    # 2026-02-16.md, 2026-02-16-planning.md; in a journal also 2026/02/16.md
+    named = day_of(path.name) or day_of("-".join(path.with_suffix("").parts[-3:]))
+    day = named or _front_day(front) or changed
+    place = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:10]
     return Conversation(
-        id=f"{path.stem[:60]}-{_place(path)}",  # the same for ever
+        id=f"{path.stem[:60]}-{place}",  # the same for ever
         name=name,
         channel=f"{MEMORIES}{source}",
         pieces=tuple(_piece(one, subject, day) for one in found),
         skipped=skipped,
     )
-
-
-def _place(path: Path) -> str:
-    return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:10]
 
 
 def _text(path: Path) -> str:
@@ -132,11 +128,6 @@ def day_of(text: str) -> datetime | None:
         return datetime.fromisoformat(f"{found[0]}T12:00:00Z") if found else None
     except ValueError:  # the 31st of June
         return None
-
-
-def _file_day(path: Path) -> datetime | None:
-    """2026-02-16.md, 2026-02-16-planning.md; in a journal also 2026/02/16.md."""
-    return day_of(path.name) or day_of("-".join(path.with_suffix("").parts[-3:]))
 
 
 def _front_day(front: Mapping[str, Any]) -> datetime | None:
@@ -178,13 +169,9 @@ def read_workspace(path: Path) -> Export:
 
 def is_workspace(path: Path) -> bool:
     """Whether a folder looks like OpenClaw's workspace, or the memory folder of one."""
-    if not path.is_dir():
-        return False
-    return (path / "MEMORY.md").is_file() or _is_memory(path) or _is_memory(path / "memory")
-
-
-def _is_memory(path: Path) -> bool:
-    return path.name == "memory" and any(map(day_of, _names(path)))
+    folders = (path, path / "memory") if path.is_dir() else ()
+    days = (day_of(name) for one in folders if one.name == "memory" for name in _names(one))
+    return (path / "MEMORY.md").is_file() or any(days)
 
 
 def _names(path: Path) -> list[str]:
@@ -222,8 +209,7 @@ def _why_passed(path: Path) -> str:
 
 def items(text: str) -> tuple[list[Item], Counter[str]]:
     """The items of a note's text, and why others were left out."""
-    note = _Note(text.replace("\r\n", "\n").split("\n"))
-    return note.read(), note.skipped
+    return _Note(text.replace("\r\n", "\n").split("\n")).read()
 
 
 class _Note:
@@ -238,16 +224,14 @@ class _Note:
         self._apart = False  # a blank line stands before this one
         self._found: list[Item] = []
         self._fresh = False  # the last item stands under these headings
-        self.skipped: Counter[str] = Counter()
-        if generated:
-            self.skipped["generated"] += 1
+        self._skipped = Counter(["generated"] if generated else ())
 
-    def read(self) -> list[Item]:
+    def read(self) -> tuple[list[Item], Counter[str]]:
         number = 0
         while number < len(self._lines):
             number = self._take(number)
         self._close()
-        return self._found
+        return self._found, self._skipped
 
     def _take(self, number: int) -> int:
         """Read one line, or what belongs together. Returns the next one."""
@@ -284,7 +268,7 @@ class _Note:
         below = _UNDERLINE.fullmatch(line)
         if heading:
             self._close()
-            self._under(len(heading[1]), _unclosed(line[heading.end() :].strip()))
+            self._under(len(heading[1]), _CLOSING.sub("", line[heading.end() :].strip()))
         elif below and len(self._open) == 1 and self._bullet < 0 and not self._apart:
             title, self._open = self._open[0], []
             self._under(1 if below[1][0] == "=" else 2, title)
@@ -357,7 +341,9 @@ class _Note:
         """The item that was being read is complete."""
         lines, self._open, self._bullet = self._open, [], -1
         if lines:
-            self._add("\n".join(_dedented(lines)))
+            least = len(lines[0]) - len(lines[0].lstrip())
+            outer = (one[least:] if not one[:least].strip() else one.lstrip() for one in lines)
+            self._add("\n".join(outer))
         if not keep_lead:
             self._lead = ""
 
@@ -365,11 +351,9 @@ class _Note:
         text = _PICTURE.sub("[image]", text).strip("\n")
         quoted = "\n".join(re.sub(r"^(?: {0,3}> ?)+", "", line) for line in text.split("\n"))
         bare = re.sub(r"^(?:[-*+•]|\d{1,4}[.)])\s+", "", quoted.strip())
-        if not re.search(r"\w", bare) or bare == "[image]" or _LABEL.fullmatch(bare):
-            self.skipped["empty"] += 1
-            return
-        if _HINT.fullmatch(bare):  # what a template says should stand here
-            self.skipped["hint"] += 1
+        empty = not re.search(r"\w", bare) or bare == "[image]" or _LABEL.fullmatch(bare)
+        if empty or _HINT.fullmatch(bare):  # a hint: what a template says should stand here
+            self._skipped["empty" if empty else "hint"] += 1
             return
         above = tuple(title for _, title in self._headings) + ((self._lead,) if self._lead else ())
         self._found.append(Item(above, quoted))
@@ -382,19 +366,8 @@ def _plain(title: str) -> str:
     return " ".join(re.sub(r"[*`]", "", title).split()).strip("_ ")
 
 
-def _unclosed(title: str) -> str:
-    """Without the marks that may stand behind a heading, too."""
-    bare = title.rstrip("#")
-    return bare.rstrip() if not bare or bare[-1] in " \t" else title
-
-
 def _cells(row: str) -> list[str]:
     return [" ".join(cell.split()) for cell in row.strip().strip("|").split("|")]
-
-
-def _dedented(lines: Sequence[str]) -> list[str]:
-    least = len(lines[0]) - len(lines[0].lstrip())
-    return [line[least:] if not line[:least].strip() else line.lstrip() for line in lines]
 
 
 def _uncommented(lines: Sequence[str], code: set[int], generated: set[int]) -> list[str]:

@@ -59,11 +59,7 @@ def _conversations(files: list[Path]) -> Iterator[Part]:
     for owner, pieces in sorted(by_owner.items()):
         pieces.sort(key=lambda piece: piece.at or datetime.min.replace(tzinfo=UTC))
         yield Conversation(
-            id=owner,
-            name=owner,
-            channel=f"{MEMORIES}{NAME}",
-            pieces=tuple(pieces),
-            skipped=skipped,
+            id=owner, name=owner, channel=f"{MEMORIES}{NAME}", pieces=tuple(pieces), skipped=skipped
         )
         skipped = Counter()  # told once
 

@@ -18,11 +18,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from wakebook.base import clock
+from wakebook.base.decode import decoder
 from wakebook.base.errors import TranscriptError
 from wakebook.base.home import PREFIX, Home
 from wakebook.capture import archive
@@ -31,19 +32,15 @@ from wakebook.capture.hosts import jsonl
 from wakebook.capture.state import holds_memories
 from wakebook.capture.transcript import Message
 from wakebook.imports import chatgpt, claude, markdown, mem0
-from wakebook.imports.export import Bad, Conversation, Export, Part, Passed, Piece, members
+from wakebook.imports.export import Bad, Conversation, Export, Passed, Piece, members
 from wakebook.imports.extractor import ImportExtractor
 from wakebook.learn.catch_up import Sweep
+from wakebook.opened import IMPORTS, Opened
 
 if TYPE_CHECKING:
-    from wakebook.capture.state import Session
-    from wakebook.learn.extract import Extractor
     from wakebook.models.chat import Planned
-    from wakebook.opened import Opened
-
 
 Progress = Callable[[str, int, int], None]
-FOLDER = "imports"
 LONGEST = 200_000  # characters of one message
 SOURCES: dict[str, Callable[[Path], Export]] = {
     chatgpt.NAME: chatgpt.read,
@@ -65,18 +62,7 @@ HEAD = 1 << 18  # bytes of a file that `guess` looks at
 SIGNS = {b'"chat_messages"': "claude", b'"mapping"': "chatgpt", b'"memory"': "mem0"}
 
 
-class CatchUp(Protocol):
-    def __call__(
-        self,
-        found: Sequence[Session],
-        *,
-        reader: Extractor | None,
-        closing: bool,
-        progress: Progress,
-    ) -> Sweep: ...
-
-
-class Imported(msgspec.Struct, frozen=True, kw_only=True):
+class Imported(msgspec.Struct, kw_only=True):
     """What an import found, and what became of it."""
 
     source: str
@@ -93,7 +79,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     elsewhere: int = 0  # messages that another conversation holds, which this one branched off
     redacted: int = 0  # secrets
     cut: int = 0  # messages that were too long
-    skipped: dict[str, int] = {}  # why messages, items or files were left out -> how many
+    skipped: Counter[str]  # why messages, items or files were left out -> how many
     passed: dict[str, str] = {}  # files that were left out, and why
     bad: dict[str, str] = {}  # what could not be read, and why
     failed: dict[str, str] = {}  # sessions that could not be archived or read, and why
@@ -112,25 +98,28 @@ def take_over(
     opened: Opened,
     source: str,
     path: str | os.PathLike[str],
-    catch_up: CatchUp,
+    catch_up: Callable[..., Sweep],
     progress: Progress,
 ) -> Imported:
     """Put an export or an old memory on the shelf, and catch up on it."""
     place = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111
     opened.settle()
-    gathered = gather(opened.home, source, place, progress)
-    talk, reader = gathered.source in TALK, ImportExtractor(opened.home)
-    found = opened.sessions(gathered.paths) if gathered.paths else []
+    done, paths = gather(opened.home, source, place, progress)
+    found = opened.sessions(paths) if paths else []
+    reader = ImportExtractor(opened.home)
 
     def shown(ref: str, read: int, total: int) -> None:
-        progress(ref if talk else "remembering", read, total)
+        progress(ref if done.talk else "remembering", read, total)
 
     opened.models.insist = False
-    done = Sweep()
+    swept = Sweep()
     if found:
-        by = None if talk else reader
-        done = catch_up(found, reader=by, closing=True, progress=shown)
-    return gathered.report(done, reader, opened.dry)
+        by = None if done.talk else reader
+        swept = catch_up(found, reader=by, closing=True, progress=shown)
+    done.entries, done.known, done.dry = swept.entries, len(reader.known), opened.dry
+    done.refused = 0 if done.talk else max(len(reader.drafted) - swept.entries, 0)
+    done.failed = {**swept.failed, **swept.held, **dict.fromkeys(swept.given_up, GIVEN_UP)}
+    return done
 
 
 def priced(done: Imported, planned: Sequence[Planned]) -> Imported:
@@ -142,8 +131,8 @@ def priced(done: Imported, planned: Sequence[Planned]) -> Imported:
 
 def lend_shelf(home: Path, copy: Path) -> None:
     """What was imported before, for a rehearsal. Its files are replaced, never written into."""
-    if (home / FOLDER).is_dir():
-        shutil.copytree(home / FOLDER, copy / FOLDER, copy_function=_linked)
+    if (home / IMPORTS).is_dir():
+        shutil.copytree(home / IMPORTS, copy / IMPORTS, copy_function=_linked)
 
 
 def _linked(source: str, target: str) -> None:
@@ -156,94 +145,11 @@ def _linked(source: str, target: str) -> None:
 # --- what lies at a path -----------------------------------------------------------------
 
 
-class Gathered:
-    """The first half of an import: everything is on the shelf."""
+def gather(home: Home, source: str, path: Path, progress: Progress) -> tuple[Imported, list[Path]]:
+    """Put everything that lies at a path on the shelf: what that is, and the files there.
 
-    def __init__(self, source: str, path: Path) -> None:
-        self.source = source
-        self.path = path
-        self.paths: list[Path] = []  # files on the shelf
-        self._taken: set[Path] = set()  # the same
-        self._counts: Counter[str] = Counter()
-        self._skipped: Counter[str] = Counter()
-        self._passed: dict[str, str] = {}
-        self._bad: dict[str, str] = {}
-        self._times: list[datetime] = []
-
-    def take(self, part: Part, shelf: Shelf) -> None:
-        if isinstance(part, Bad):
-            name = part.name
-            while name in self._bad:
-                name += "'"
-            self._bad[name] = part.why
-        elif isinstance(part, Passed):
-            self._passed[part.name] = part.why
-        elif part.pieces:
-            self._count(part, shelf.put(part))
-        else:
-            self._skipped.update(part.skipped)
-            self._skipped["without words"] += 1
-
-    def _count(self, part: Conversation, placed: Placed) -> None:
-        if placed.path in self._taken and not placed.fresh:
-            return  # the same one, in another file of the export
-        self._skipped.update(part.skipped)
-        self._counts.update(
-            found=1,
-            new=bool(placed.fresh),
-            messages=len(part.pieces),
-            fresh=placed.fresh,
-            elsewhere=placed.elsewhere,
-            gone=placed.gone,
-            redacted=placed.redacted,
-            cut=placed.cut,
-        )
-        self._times += [piece.at for piece in part.pieces if piece.at]
-        if (placed.fresh or placed.held) and placed.path not in self._taken:
-            self.paths.append(placed.path)
-            self._taken.add(placed.path)
-
-    def report(self, done: Sweep, reader: ImportExtractor, dry: bool) -> Imported:
-        talk = self.source in TALK
-        counts: dict[str, Any] = dict(self._counts)
-        if talk:
-            counts["gone"] = 0  # a message that a person edited away was said all the same
-        return Imported(
-            source=self.source,
-            path=str(self.path),
-            talk=talk,
-            entries=done.entries,
-            known=len(reader.known),
-            refused=0 if talk else max(len(reader.drafted) - done.entries, 0),
-            skipped={reason: count for reason, count in self._skipped.items() if count},
-            passed=self._passed,
-            bad=self._bad,
-            failed={**done.failed, **done.held, **dict.fromkeys(done.given_up, GIVEN_UP)},
-            first=min(self._times, default=None),
-            last=max(self._times, default=None),
-            dry=dry,
-            **counts,
-        )
-
-    def require_something(self) -> None:
-        """Raises TranscriptError if there was nothing of this kind, with what would fit."""
-        if self._counts["found"] or self._skipped["without words"] or self._passed:
-            return
-        fits = guess(self.path)
-        if fits and fits != self.source:
-            raise TranscriptError(
-                f"{self.path}: nothing of {self.source} is in it, but it looks like {fits}. Run "
-                f"`wakebook import {fits} {self.path}`."
-            )
-        if self._bad:
-            name, why = next(iter(self._bad.items()))
-            more = f" {len(self._bad) - 1} more like that." if len(self._bad) > 1 else ""
-            raise TranscriptError(f"{name}: {why.rstrip('.')}.{more}")
-        raise TranscriptError(f"{self.path}: nothing to import. {HINTS[self.source]}")
-
-
-def gather(home: Home, source: str, path: Path, progress: Progress) -> Gathered:
-    """Put everything that lies at a path on the shelf. Raises TranscriptError."""
+    Raises TranscriptError if there is nothing of this kind, with what would fit.
+    """
     if source not in SOURCES:
         known = ", ".join(SOURCES)
         raise TranscriptError(f"There is no import from {source!r}. There are {known}.")
@@ -252,13 +158,59 @@ def gather(home: Home, source: str, path: Path, progress: Progress) -> Gathered:
             f"{path}: lies in this home, and is known already. Import what comes from elsewhere."
         )
     export = SOURCES[source](path)
-    gathered = Gathered(source, path)
-    shelf = Shelf(home, source)
+    done = Imported(source=source, path=str(path), talk=source in TALK, skipped=Counter())
+    shelf, files = Shelf(home, source), dict[Path, None]()
     for number, part in enumerate(export.parts, 1):
-        gathered.take(part, shelf)
+        if isinstance(part, Passed):
+            done.passed[part.name] = part.why
+        elif isinstance(part, Bad):
+            name = part.name
+            while name in done.bad:
+                name += "'"
+            done.bad[name] = part.why
+        elif part.pieces:
+            _count(done, part, shelf.put(part), files)
+        else:
+            done.skipped.update(part.skipped)
+            done.skipped["without words"] += 1
         progress(f"reading {source}", number, max(export.count, number + 1))
-    gathered.require_something()
-    return gathered
+    if not (done.found or done.skipped["without words"] or done.passed):
+        raise _nothing(done, path)
+    return done, list(files)
+
+
+def _count(done: Imported, part: Conversation, placed: Placed, files: dict[Path, None]) -> None:
+    if placed.path in files and not placed.fresh:
+        return  # the same one, in another file of the export
+    done.found += 1
+    done.new += bool(placed.fresh)
+    done.messages += len(part.pieces)
+    done.fresh += placed.fresh
+    done.elsewhere += placed.elsewhere
+    done.redacted += placed.redacted
+    done.cut += placed.cut
+    if not done.talk:  # a message that a person edited away was said all the same
+        done.gone += placed.gone
+    done.skipped.update(part.skipped)
+    times = [piece.at for piece in part.pieces if piece.at]
+    done.first = min([*times, *filter(None, [done.first])], default=None)
+    done.last = max([*times, *filter(None, [done.last])], default=None)
+    if placed.fresh or placed.held:
+        files[placed.path] = None
+
+
+def _nothing(done: Imported, path: Path) -> TranscriptError:
+    fits = guess(path)
+    if fits and fits != done.source:
+        return TranscriptError(
+            f"{path}: nothing of {done.source} is in it, but it looks like {fits}. Run "
+            f"`wakebook import {fits} {path}`."
+        )
+    if done.bad:
+        name, why = next(iter(done.bad.items()))
+        more = f" {len(done.bad) - 1} more like that." if len(done.bad) > 1 else ""
+        return TranscriptError(f"{name}: {why.rstrip('.')}.{more}")
+    return TranscriptError(f"{path}: nothing to import. {HINTS[done.source]}")
 
 
 def guess(path: Path) -> str:
@@ -294,7 +246,7 @@ def _head(path: Path) -> bytes:
 # --- the shelf ---------------------------------------------------------------------------
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
+class Placed(msgspec.Struct):
     """What became of a conversation: how many of its messages were what."""
 
     path: Path
@@ -320,59 +272,47 @@ class _Id(msgspec.Struct):
     id: str = ""
 
 
-_ids = msgspec.json.Decoder(_Id)
-
-
 class Shelf:
     def __init__(self, home: Home, source: str) -> None:
         self._home = home
         self._source = source
-        self._folder = home.root / FOLDER / source
-        self._held: dict[str, list[str]] = {}  # file -> ids of its messages
-        self._owned: set[str] = set()  # all of these ids
+        self._folder = home.root / IMPORTS / source
+        self._held: dict[str, set[str]] = {}  # file -> ids of its messages
         with home.locked():
             for leftover in self._folder.glob(f"{PREFIX}*.tmp"):  # of an import that was killed
                 leftover.unlink(missing_ok=True)
         for path, _ in jsonl.files(self._folder, ".jsonl"):
             lines = path.read_bytes().split(b"\n")
-            found = [one.id for line in lines if line and (one := jsonl.load(_ids, line))]
-            self._hold(path.name, [name for name in found if name])
-
-    def _hold(self, name: str, ids: list[str]) -> None:
-        self._held.setdefault(name, []).extend(ids)
-        self._owned.update(ids)
+            found = {one.id for line in lines if line and (one := jsonl.load(decoder(_Id), line))}
+            self._held[path.name] = found - {""}
+        self._owned = set().union(*self._held.values())  # all of these ids
 
     def put(self, conversation: Conversation) -> Placed:
         """Write what is new of a conversation. The same export twice changes nothing."""
         session = f"{self._source}-{conversation.id}"
         path = self._folder / f"{archive.file_part(session)}.jsonl"
         talk = not holds_memories(conversation.channel)
-        held = set(self._held.get(path.name, ()))
+        held = self._held.get(path.name, set())
         fresh: dict[str, _Kept] = {}
         seen: set[str] = set()
-        redacted = cut = elsewhere = 0
+        placed = Placed(path)
         for number, piece in enumerate(conversation.pieces):
             kept, secrets = _cleaned(piece, f"{conversation.id}/{number}" if talk else "")
             seen.add(kept.id)
             if kept.id in held or kept.id in fresh or not kept.content:
                 continue
             if talk and kept.id in self._owned:
-                elsewhere += 1
+                placed.elsewhere += 1
                 continue
             fresh[kept.id] = kept
-            redacted += secrets
-            cut += len(piece.text) > LONGEST
+            placed.redacted += secrets
+            placed.cut += len(piece.text) > LONGEST
         if fresh:
             self._grow(path, session, conversation.channel, list(fresh.values()))
-        return Placed(
-            path=path,
-            fresh=len(fresh),
-            held=len(held & seen),
-            elsewhere=elsewhere,
-            gone=len(held - seen),
-            redacted=redacted,
-            cut=cut,
-        )
+            self._held[path.name] = held | fresh.keys()
+            self._owned |= fresh.keys()
+        placed.fresh, placed.held, placed.gone = len(fresh), len(held & seen), len(held - seen)
+        return placed
 
     def _grow(self, path: Path, session: str, channel: str, fresh: list[_Kept]) -> None:
         with self._home.locked():
@@ -380,7 +320,6 @@ class Shelf:
             header = [] if before else [{"session": session, "channel": channel}]
             added = b"".join(msgspec.json.encode(line) + b"\n" for line in (*header, *fresh))
             self._home.replace(path, before + added)
-        self._hold(path.name, [one.id for one in fresh])
 
 
 def _cleaned(piece: Piece, place: str) -> tuple[_Kept, int]:

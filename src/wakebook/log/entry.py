@@ -77,10 +77,8 @@ _ORDER = (  # of a line, after id and timestamp
 
 
 def present(text: str) -> str:
-    """A text without what corrections keep of the words that they correct ("Was: ...").
-
-    People like to see it in their notes; an agent is told what holds.
-    """
+    """A text without what corrections keep of the words that they correct ("Was: ..."). People like
+    to see it in their notes; an agent is told what holds."""
     return _PAST.sub("", text) if "Was: " in text else text
 
 
@@ -96,10 +94,8 @@ def _id(data: bytes) -> str:
 
 
 def derived_id(source: str, kind: str, content: str) -> str:
-    """The id of what a conversation said: the same words give the same id.
-
-    `source` is the host's id of the message, which a fork shares with its parent.
-    """
+    """The id of what a conversation said: the same words give the same id. `source` is the host's
+    id of the message, which a fork shares with its parent."""
     seed = "\x1f".join((source, kind, content)).encode("utf-8", "surrogatepass")
     return _id(hashlib.blake2b(seed, digest_size=9).digest())
 
@@ -209,5 +205,4 @@ def as_dict(entry: Entry) -> dict[str, Any]:
 
 
 def encode(entry: Entry) -> bytes:
-    """One line of log.jsonl, with its newline."""
     return _encode(as_dict(entry)) + b"\n"

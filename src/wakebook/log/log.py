@@ -34,10 +34,8 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read(home: Home, offset: int = 0, most: int = -1) -> Reading:
-    """The log from a byte offset on (which must be a line's beginning).
-
-    With `most`, about so many bytes of it and only complete lines.
-    """
+    """The log from a byte offset on (which must be a line's beginning). With `most`, about so many
+    bytes of it and only complete lines."""
     try:
         with home.log.open("rb") as stream:
             stream.seek(offset)
@@ -70,10 +68,8 @@ def append(home: Home, entries: Iterable[Entry]) -> None:
 
 
 def set_torn_aside(home: Home) -> bool:
-    """Move an unfinished last line to log.torn. Whether there was one.
-
-    A line that is whole but for its newline (the file was edited by hand) gets the newline.
-    """
+    """Move an unfinished last line to log.torn. Whether there was one. A line that is whole but for
+    its newline (the file was edited by hand) gets the newline."""
     try:
         stream = home.log.open("r+b", buffering=0)
     except FileNotFoundError:
@@ -104,11 +100,8 @@ def _is_entry(line: bytes) -> bool:
 
 
 def rewrite(home: Home, lines: Iterable[bytes]) -> None:
-    """Replace the whole log, atomically. Only rename, merge and forget may do this.
-
-    A new number says so to every process that has read the old log: inode and size may be the
-    same again.
-    """
+    """Replace the whole log, atomically. Only rename, merge and forget may do this. A new number
+    says so to every process that has read the old log: inode and size may be the same again."""
     home.replace(home.rewrites, os.urandom(6).hex())
     home.replace(home.log, b"".join(lines))
 

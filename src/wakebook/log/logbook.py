@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from wakebook.base.home import Home
 from wakebook.log import query, subjects
@@ -17,25 +17,17 @@ from wakebook.log.subjects import Registry, Subject
 Renamed = tuple[str, int]  # the new name, and how many entries have changed
 
 
+@dataclass
 class Logbook:
-    def __init__(
-        self,
-        home: Home,
-        ledger: Ledger,
-        writing: Callable[[], AbstractContextManager[object]],
-        changed: Callable[[], None],
-        rename: Callable[[str, str, bool], Renamed],
-    ) -> None:
-        """`changed`: hears that a subject has. `rename`: renames one wherever it stands."""
-        self._home = home
-        self._ledger = ledger
-        self._writing = writing
-        self._changed = changed
-        self._rename = rename
+    home: Home
+    ledger: Ledger
+    writing: Callable[[], AbstractContextManager[object]]
+    changed: Callable[[], None]  # hears that a subject has
+    rename: Callable[[str, str, bool], Renamed]  # renames one wherever it stands
 
     def chains(self) -> Chains:
-        self._home.require()
-        return self._ledger.chains()
+        self.home.require()
+        return self.ledger.chains()
 
     def entries(self, wanted: Query) -> list[Entry]:
         """Entries of the log that match, in log order. Every word has to occur."""
@@ -44,7 +36,6 @@ class Logbook:
         return query.pick(self.chains(), replace(wanted, subjects=slugs), registry.aliases())
 
     def entry(self, name: str) -> Entry:
-        """An entry by its id, or a unique beginning of it."""
         return find_entry(self.chains(), name)
 
     def status_of(self, entry: Entry) -> str:
@@ -53,38 +44,37 @@ class Logbook:
     # --- subjects ----------------------------------------------------------------------------
 
     def registry(self) -> Registry:
-        return subjects.load(self._home)
+        return subjects.load(self.home)
 
     def subjects(self) -> list[tuple[Subject, int]]:
-        """Every subject with the number of its current entries."""
         return self.registry().counted(self.chains().current())
 
     def add_subject(self, name: str, type_: str = "project", display: str = "") -> Subject:
-        with self._writing():
+        with self.writing():
             after = subjects.add(self.registry(), name, type_, display)
-            subjects.save(self._home, after)
-        self._changed()
+            subjects.save(self.home, after)
+        self.changed()
         return after.get(subjects.slug_of(name))
 
     def rename_subject(self, old: str, new: str, *, merge: bool = False) -> Renamed:
         """Rename in registry and log, or merge into an existing subject. Entries changed."""
-        with self._writing():
-            done = self._rename(old, new, merge)
-        self._changed()
+        with self.writing():
+            done = self.rename(old, new, merge)
+        self.changed()
         return done
 
     def retype_subject(self, name: str, type_: str) -> Subject:
         """Say what a subject is: its notes move to where such things stand."""
-        with self._writing():
+        with self.writing():
             after = subjects.retype(self.registry(), name, type_)
-            subjects.save(self._home, after)
-        self._changed()
+            subjects.save(self.home, after)
+        self.changed()
         return after.get(name)
 
     def delete_subject(self, name: str) -> Subject:
-        with self._writing():
+        with self.writing():
             registry = self.registry()
             gone = registry.get(name)
-            subjects.save(self._home, subjects.delete(registry, name))
-        self._changed()
+            subjects.save(self.home, subjects.delete(registry, name))
+        self.changed()
         return gone

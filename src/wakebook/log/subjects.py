@@ -66,7 +66,6 @@ class Registry(msgspec.Struct, frozen=True):
         return [item for item in self.subjects.values() if not item.deleted]
 
     def counted(self, entries: Iterable[Entry]) -> list[tuple[Subject, int]]:
-        """Every subject with the number of its entries among these."""
         counts = Counter(self.canonical(entry.subject) for entry in entries)
         return [(item, counts[item.slug]) for item in self.known()]
 
@@ -200,7 +199,6 @@ def _subject_of(line: bytes) -> object:
 
 
 def slug_of(name: str) -> str:
-    """The slug of a name that a person typed."""
     if not SLUG.fullmatch(slug := slugify(name)):
         raise InvalidEntry(f"{name!r} gives no slug: use letters a-z, digits and hyphens.")
     return slug

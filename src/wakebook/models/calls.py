@@ -41,10 +41,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class Calls:
     def __init__(self, home: Home) -> None:
-        self._home = home
-        self._lock = Lock()
-        self._month = ""
-        self._size = 0
+        self._home, self._lock = home, Lock()
+        self._month, self._size = "", 0
         self._read: list[Call] = []
         self._unwritten: list[Call] = []
 
@@ -73,8 +71,7 @@ class Calls:
 
     def of_month(self, now: datetime) -> list[Call]:
         """Those of the month of `now`. Reads only what was added since the last time."""
-        month = clock.iso(now)[:7]
-        path = self._home.root / "costs" / f"{month}.jsonl"
+        month, path = clock.iso(now)[:7], self._path(clock.iso(now))
         with self._lock:
             if month != self._month:
                 self._month, self._size, self._read = month, 0, []
@@ -93,7 +90,6 @@ class Calls:
             return self._read + self._unwritten
 
     def spent(self, now: datetime) -> float:
-        """Dollars, this month."""
         return sum(call.cost or 0.0 for call in self.of_month(now))
 
     def paused(

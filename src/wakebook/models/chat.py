@@ -78,12 +78,8 @@ class Models:
         patience: Patience | None = None,
         dry: bool = False,
     ) -> None:
-        self._home = home
-        self._config = config
-        self._environ = environ
-        self._lend = lend
-        self._patience = patience
-        self.dry = dry
+        self._home, self._config, self._environ = home, config, environ
+        self._lend, self._patience, self.dry = lend, patience, dry
         self.insist = False  # ask even a model that is being left alone
         self._made: dict[str, Model] = {}
         self._slots = BoundedSemaphore(config.models.concurrency)
@@ -92,7 +88,6 @@ class Models:
         self.troubles: list[str] = []  # why there was no answer
 
     def unasked(self) -> Models:
-        """The same models, for a dry run."""
         return Models(self._home, self._config, self._environ, lend=self._lend, dry=True)
 
     def name(self, role: str) -> str:
@@ -103,7 +98,6 @@ class Models:
         return chosen or (HOST if self._lend else "")
 
     def has(self, operation: str) -> bool:
-        """Whether a model is to be asked for this."""
         return bool(self.name("main")) and operation not in self._config.models.off
 
     def price(self, name: str) -> prices.Price | None:
@@ -181,10 +175,8 @@ class Models:
 
     @contextmanager
     def _told(self, operation: str) -> Iterator[None]:
-        """A failure is traced, so that `status` shows it whatever the caller does instead.
-
-        Wrong settings are one more reason to do without a model: nothing else has to stop.
-        """
+        """A failure is traced, so that `status` shows it whatever the caller does instead. Wrong
+        settings are one more reason to do without a model: nothing else has to stop."""
         try:
             yield
         except (TooLong, NotAsked):
@@ -271,15 +263,13 @@ class Models:
             with suppress(OSError):
                 self._home.trace("failure", where="costs", error=message)
             raise LeftAlone(message) from None
-        if self.limit:
-            spent = self.calls.spent(now)
-            if spent + (self._cost(name, question.size(), 0) or 0.0) > self.limit:
-                message = _used_up(self.limit, spent)
-                self._home.trace("failure", where="budget", error=message)
-                self.troubles.append(message)
-                raise NotAsked(message)
-        why = self._left_alone(name, operation)
-        if why and not self.insist:
+        spent = self.calls.spent(now) if self.limit else 0.0
+        if self.limit and spent + (self._cost(name, question.size(), 0) or 0.0) > self.limit:
+            message = _used_up(self.limit, spent)
+            self._home.trace("failure", where="budget", error=message)
+            self.troubles.append(message)
+            raise NotAsked(message)
+        if not self.insist and (why := self._left_alone(name, operation)):
             raise LeftAlone(why)
 
     def _left_alone(self, name: str, operation: str = "") -> str:
@@ -332,11 +322,9 @@ class Models:
         )
 
     def prompts(self) -> list[prompt.Known]:
-        """What models are asked, with the user's own texts where there are any."""
         return prompt.known(self._home)
 
     def copy_prompt(self, name: str) -> Path:
-        """Put a shipped prompt into the home, to be changed there."""
         return prompt.copy(self._home, name)
 
     @property

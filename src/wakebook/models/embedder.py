@@ -128,13 +128,10 @@ class Kept:
     def __init__(
         self, embedder: Embedder, path: Path, batch: int = BATCH, busy: float = BUSY_SECONDS
     ) -> None:
-        self.name = embedder.name
-        self.remote = embedder.remote
+        self.name, self.remote = embedder.name, embedder.remote
         self.problem = ""  # what is the matter with the file, in one sentence for people
-        self._embedder = embedder
-        self._path = path
-        self._batch = batch
-        self._busy = busy
+        self._embedder, self._path = embedder, path
+        self._batch, self._busy = batch, busy
         self._usable = True  # the file; a new call of `embed` tries again
 
     def embed(
@@ -144,10 +141,8 @@ class Kept:
         query: bool = False,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> list[array[float]]:
-        """Rows from the file; only what is not there is asked for.
-
-        `progress` is told how many of the texts that had to be asked for are done.
-        """
+        """Rows from the file; only what is not there is asked for. `progress` is told how many of
+        the texts that had to be asked for are done."""
         self._usable = True
         keys = [self._key(text, query) for text in texts]
         rows = self._read(set(keys))

@@ -107,11 +107,10 @@ class SentenceTransformers:
     remote = True
 
     def __init__(self, settings: config.Embedding) -> None:
-        self.settings = settings
+        self.settings, self._place = settings, settings.model
         self._model: Any = None
         self._dead = ""
         folder = config.expand(settings.model)
-        self._place = settings.model
         self.name = text.identity(f"sentence-transformers/{settings.model}", settings)
         if folder.is_dir():
             self._place = str(folder)
@@ -196,7 +195,6 @@ def _named(kind: str, folder: Path, settings: config.Embedding) -> str:
 
 
 def _longest(folder: Path) -> int:
-    """How many tokens the model takes."""
     first = _json(folder / "sentence_bert_config.json").get("max_seq_length")
     second = _json(folder / "config.json").get("max_position_embeddings")
     return next((n for n in (first, second) if isinstance(n, int) and n > 8), LONGEST)

@@ -181,13 +181,9 @@ class Lent:
 
 
 class Served:
-    """A model that is asked over HTTP."""
-
     def __init__(self, name: str, endpoint: Endpoint, patience: Patience) -> None:
-        self.name = name
+        self.name, self._endpoint, self._patience = name, endpoint, patience
         self._chat = PROVIDERS[name.partition("/")[0]].chat
-        self._endpoint = endpoint
-        self._patience = patience
         self._cold = False  # it takes no temperature
 
     def ready(self) -> None:

@@ -54,7 +54,6 @@ class Table(NamedTuple):
     rows: Mapping[tuple[str, str], Price]  # by provider and model
 
     def find(self, provider: str, model: str) -> Price | None:
-        """A model's price; None where it is not known."""
         if provider == "gemini":
             model = model.removeprefix("models/")
         found = self._at(provider, model)

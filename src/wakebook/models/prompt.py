@@ -53,8 +53,6 @@ class Prompt:
         return f"{self.operation}/{self.version}"
 
     def fill(self, inputs: dict[str, str]) -> tuple[str, str]:
-        """The rules and the message for these inputs."""
-
         def put(found: re.Match[str]) -> str:
             if found["block"]:
                 return fence(found["block"], inputs[found["block"]])
@@ -71,10 +69,8 @@ def fence(name: str, text: str) -> str:
 
 
 def load(operation: str, home: Home | None, inputs: set[str]) -> Prompt:
-    """The user's prompt for an operation, or the shipped one.
-
-    Raises ModelUnavailable for a file that cannot be used: the operation then does without.
-    """
+    """The user's prompt for an operation, or the shipped one. Raises ModelUnavailable for a file
+    that cannot be used: the operation then does without."""
     own = home.root / "prompts" / f"{operation}.md" if home else None
     text = _shipped(operation)
     if own is None or not os.path.lexists(own):

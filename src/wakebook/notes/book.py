@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import cached_property
 from typing import Any
 
@@ -20,22 +20,7 @@ from wakebook.log.entry import RETRACTED, Entry
 from wakebook.log.subjects import Registry, Subject, title
 from wakebook.notes import page as pages
 from wakebook.notes.condensed import Condensed, applied
-from wakebook.notes.page import (
-    Item,
-    NoteLine,
-    People,
-    day,
-    held,
-    ids_of,
-    item_of,
-    link,
-    local,
-    note_lines,
-    plain,
-    role,
-    told,
-    visible,
-)
+from wakebook.notes.page import Item, NoteLine, day, ids_of, item_of, plain, role, told, visible
 from wakebook.store.catalogue import Catalogue
 
 NOTHING = "Nothing at the moment."
@@ -75,14 +60,9 @@ class Book:
         config: Config,
         now: datetime,
     ) -> None:
-        self.catalogue = catalogue
-        self.registry = registry
-        self.condensed = condensed
-        self._config = config
+        self.catalogue, self.registry, self.condensed = catalogue, registry, condensed
+        self._config, self.zone = config, now.tzinfo
         self._now = now.replace(hour=0, minute=0, second=0, microsecond=0)  # days count, not hours
-        self.zone = now.tzinfo
-
-    # --- which pages there are ---------------------------------------------------------
 
     def pages_of(self, entries: Sequence[Entry]) -> set[str]:
         of = (pages.of(one, self.registry, self._people_known, self.zone) for one in entries)
@@ -96,23 +76,11 @@ class Book:
             found |= self.pages_of(self.catalogue.about([slug]))
         return found
 
-    # --- what stands on them -------------------------------------------------------------
-
     def blocks(self, page: str) -> list[NoteBlock]:
         """The blocks of a page. One without items says so, where the note exists already."""
         kind, _, name = page.partition("/")
-        make: dict[str, Callable[[str], Iterator[NoteBlock]]] = {
-            "project": self._project,
-            "person": self._person,
-            "reference": self._reference,
-            "procedure": self._procedure,
-            "journal": self._journal,
-            "active": self._active,
-            "people": self._people,
-            "observations": self._observations,
-            "memory": self._memory,
-        }
-        return list(make[kind](name))
+        make: Callable[[str], Iterator[NoteBlock]] = getattr(self, f"_{kind}")
+        return list(make(name))
 
     def _block(
         self,
@@ -126,7 +94,7 @@ class Book:
         **front: Any,
     ) -> NoteBlock:
         shown = applied(items, self.condensed.get(key(path, block)))
-        lines = note_lines(shown, {} if block == "journal" else MOST)
+        lines = pages.note_lines(shown, {} if block == "journal" else MOST)
         newest = max((one.at for one in items), default=None)
         about = {"type": type_, **front, "updated": clock.iso(newest) if newest else ""}
         return NoteBlock(
@@ -178,8 +146,8 @@ class Book:
         yield self._block(path, "person", name, "person", items, always=registered, name=name)
 
     @cached_property
-    def _people_known(self) -> People:
-        return People(self.registry)
+    def _people_known(self) -> pages.People:
+        return pages.People(self.registry)
 
     @cached_property
     def _mentioned(self) -> dict[str, tuple[Subject, list[Entry]]]:
@@ -191,18 +159,14 @@ class Book:
         return found
 
     def _reference(self, slug: str) -> Iterator[NoteBlock]:
+        known, entries = self._subject("" if slug.startswith("_") else slug)
+        heading = known.display
         if slug.startswith("_"):
-            entries = [
-                entry
-                for entry in self.catalogue.about([""])
-                if pages.shelf(entry) == slug and role(entry) not in ("handoff", "procedure")
-            ]
+            entries = [one for one in entries if pages.shelf(one) == slug]
+            entries = [one for one in entries if role(one) not in ("handoff", "procedure")]
             special = {pages.PREFERENCES: "Preferences", pages.LESSONS: "Lessons"}
-            heading, whose = special.get(slug, "General"), ""
-        else:
-            known, entries = self._subject(slug)
-            heading, whose = known.display, slug
-        items = _about(entries, REFERENCE, self.zone, whose)
+            heading = special.get(slug, "General")
+        items = _about(entries, REFERENCE, self.zone, known.slug)
         path, always = f"reference/{slug}.md", slug in self.registry.subjects
         yield self._block(path, "reference", heading, "reference", items, always=always)
 
@@ -218,7 +182,8 @@ class Book:
         try:
             said = self.catalogue.said(begin, begin + timedelta(days=1))
         except (OverflowError, ValueError):  # the first and the last day that there are
-            said = self.catalogue.said_on(begin.replace(tzinfo=UTC))
+            begin, end = (datetime.combine(begin, one, UTC) for one in (time.min, time.max))
+            said = self.catalogue.said(begin, end)
         items = _of_a_day(said, self.registry, self.zone)
         sessions = [entry.session for entry, _ in said if entry.session != "manual"]
         front: dict[str, Any] = {"date": date, "sessions": list(dict.fromkeys(sessions))}
@@ -258,27 +223,19 @@ class Book:
         """What is still of interest, by priority and then by age."""
         catalogue = self.catalogue
         low, medium = (self._now - timedelta(days=days) for days in (LOW_DAYS, MEDIUM_DAYS))
-        found = {
-            entry.id: entry
-            for entry in visible(
-                (
-                    *catalogue.pinned(),
-                    *catalogue.pending(),
-                    *catalogue.recent(medium, OBSERVED, telling=True),
-                    *catalogue.recent(low, OBSERVED),
-                )
-            )
-        }
+        recent = *catalogue.recent(medium, OBSERVED, telling=True), *catalogue.recent(low, OBSERVED)
+        all_ = visible((*catalogue.pinned(), *catalogue.pending(), *recent))
+        found = {entry.id: entry for entry in all_}
         depths = catalogue.depths(found)
-        levels: dict[str, list[Item]] = {HIGH: [], MEDIUM: [], LOW: [], "": []}
+        items: list[Item] = []
         for entry in sorted(found.values(), key=lambda one: (one.timestamp, one.id), reverse=True):
             level = priority(entry, depths.get(entry.id, 0), self._now)
             slug = self.registry.canonical(entry.subject)
             lead = {"task": "To do: ", "question": "Open: "}.get(role(entry), "")
             text = f"{day(entry.timestamp, self.zone)} {lead}{told(entry)}"
             about = f" ({slug})" if slug else ""
-            levels[level].append(item_of(entry, level, f"{level[:1]} {text}{about}"))
-        items = [item for level in (HIGH, MEDIUM, LOW) for item in levels[level]]
+            items += [item_of(entry, level, f"{level[:1]} {text}{about}")] if level else []
+        items.sort(key=lambda item: (HIGH, MEDIUM, LOW).index(item.section))
         path, name = "memory/observations.md", "observations"
         yield self._block(path, name, "Observations", name, items)
 
@@ -353,17 +310,11 @@ def _about(
 
 def _text(entry: Entry, zone: tzinfo | None) -> str:
     date = f"[[{day(entry.timestamp, zone)}]]"
-    pin = "📌 " if entry.pinned else ""
-    match role(entry):
-        case "task":
-            return f"[ ] {pin}{told(entry)} (since {date})"
-        case "done":
-            return f"[x] {date}: {told(entry)}"
-        case "handoff":
-            return f"{date}: {plain(entry.content)}"
-        case "decision" | "event":
-            return f"{date}: {pin}{told(entry)}"
-    return f"{pin}{told(entry)} ({date})"
+    said = plain(entry.content) if entry.type == "handoff" else told(entry)
+    said = f"📌 {said}" if entry.pinned and role(entry) not in ("done", "handoff") else said
+    form = {"task": "[ ] {0} (since {1})", "done": "[x] {1}: {0}"}
+    form |= dict.fromkeys(("handoff", "decision", "event"), "{1}: {0}")
+    return form.get(role(entry), "{0} ({1})").format(said, date)
 
 
 # --- a day's journal -----------------------------------------------------------------------
@@ -390,7 +341,8 @@ def _of_a_day(said: Day, registry: Registry, zone: tzinfo | None) -> list[Item]:
             within = since is not None and since.id in spoken and _is_all(entry, since, said)
             if instead is None and not within:
                 later = f" (since replaced: {plain(since.content)})" if since else ""
-                text = f"{local(entry.timestamp, zone):%H:%M} {plain(entry.content)}{later}"
+                at = f"{pages.local(entry.timestamp, zone):%H:%M}"
+                text = f"{at} {plain(entry.content)}{later}"
                 last.append(item_of(entry, SESSIONS, text, held=False))
             continue
         section = _section(entry, registry)
@@ -412,7 +364,7 @@ def _section(entry: Entry, registry: Registry) -> str:
     known = registry.subjects.get(slug)
     if not slug or (known and known.deleted):
         return OTHER
-    return link(known or Subject(slug, title(slug)))
+    return pages.link(known or Subject(slug, title(slug)))
 
 
 def _later(entry: Entry, instead: Entry, zone: tzinfo | None) -> str:
@@ -466,14 +418,14 @@ ROLLUP = {
 
 
 def _linked(subject: Subject, entry: Entry, section: str) -> Item:
-    text = f"**{link(subject)}** — {plain(entry.content, LINE)}"
+    text = f"**{pages.link(subject)}** — {plain(entry.content, LINE)}"
     return item_of(entry, section, text, held=False, weight=1, tells=False)
 
 
 def priority(entry: Entry, depth: int, now: datetime) -> str:
     """High, medium, low, or nothing: computed, never stored."""
     age = now - entry.timestamp
-    if held(entry):
+    if pages.held(entry):
         return HIGH
     if role(entry) in ("handoff", "done"):
         return ""
@@ -487,12 +439,8 @@ def rollup_items(entries: Iterable[Entry], zone: tzinfo | None) -> list[Item]:
     order = list(ROLLUP)
     found = [entry for entry in visible(entries) if role(entry) in ROLLUP]
     found.sort(key=lambda entry: (-order.index(role(entry)), entry.timestamp), reverse=True)
+    texts = (f"{day(one.timestamp, zone)}: {'📌 ' * one.pinned}{told(one)}" for one in found)
     return [
-        item_of(
-            entry,
-            ROLLUP[role(entry)],
-            f"{day(entry.timestamp, zone)}: {'📌 ' * entry.pinned}{told(entry)}",
-            held=entry.pinned,
-        )
-        for entry in found
+        item_of(entry, ROLLUP[role(entry)], text, held=entry.pinned)
+        for entry, text in zip(found, texts, strict=True)
     ]

@@ -30,7 +30,7 @@ from wakebook.log.chains import Chains
 from wakebook.log.entry import RETRACTED, Entry, present
 from wakebook.log.subjects import Registry
 from wakebook.notes import prose as proses
-from wakebook.notes.page import NoteLine, harmless, ids_of, lines_json
+from wakebook.notes.page import MEMORY, NoteLine, harmless, ids_of, lines_json
 from wakebook.notes.prose import Prose
 
 if TYPE_CHECKING:
@@ -66,11 +66,8 @@ class _Sections:
     def __init__(
         self, chains: Chains, registry: Registry, now: datetime, settings: Briefing, prose: Prose
     ) -> None:
-        self._chains = chains
-        self._aliases = registry.aliases()
-        self._now = now
-        self._settings = settings
-        self._prose = prose
+        self._chains, self._aliases = chains, registry.aliases()
+        self._now, self._settings, self._prose = now, settings, prose
         self._all = [entry for entry in chains.current() if not entry.extra.get(RETRACTED)]
         self._current = [entry for entry in self._all if entry.type != "handoff"]
         self._since = now - timedelta(days=settings.active_days)
@@ -91,28 +88,25 @@ class _Sections:
         return _fit(filled, self._settings.max_lines - 1)  # one is for the sum
 
     def _active(self) -> list[NoteLine]:
-        """A line for each active subject: the model's, or else its most recent entry.
-
-        A handoff says where a subject stands better than any single entry, so the newest
-        handoff of the subject is preferred when nothing was learned after it. What is pinned
-        stays in view whatever its age; what was noted by hand without a subject, for as long as
-        a subject would be active.
-        """
+        """A line for each active subject: the model's, or else its most recent entry. A handoff
+        says where a subject stands better than any single entry, so the newest handoff of the
+        subject is preferred when nothing was learned after it. What is pinned stays in view
+        whatever its age; what was noted by hand without a subject, for as long as a subject would
+        be active."""
         pinned = [one for one in self._current if one.pinned and one.type in ("fact", "decision")]
         noted = [
-            entry
-            for entry in self._current
-            if entry.session == "manual" and entry.type == "fact" and not entry.subject
-            if self._since <= entry.timestamp <= self._now and not entry.pinned
+            one
+            for one in self._current[::-1]
+            if one.session == "manual" and one.type == "fact" and not one.subject
+            if self._since <= one.timestamp <= self._now and not one.pinned
         ]
         lines = [_line(f"pinned — {one_line(entry.content, WIDTH)}", entry) for entry in pinned]
-        handoffs = [entry for entry in self._all if entry.type == "handoff"]
+        handoffs = (entry for entry in self._all if entry.type == "handoff")
         busy = active((*self._current, *handoffs), self._aliases, self._now, self._settings)
         for subject, found in busy.items():
             said = self._prose.line(subject, found[-1])
             text = f"{subject} — {one_line(said or found[-1].content, WIDTH)}"
             lines.append(_line(text, *(found if said else found[-1:]), tells=False))
-        noted.reverse()
         return lines + [_line(f"noted — {one_line(one.content, WIDTH)}", one) for one in noted]
 
     def _decisions(self) -> list[NoteLine]:
@@ -137,10 +131,8 @@ class _Sections:
         ]
 
     def _stale(self) -> list[NoteLine]:
-        """Subjects that were silent for long and came up again lately.
-
-        "Came up" is an entry of the last days; the entry before it is older than the threshold.
-        """
+        """Subjects that were silent for long and came up again lately. "Came up" is an entry of the
+        last days; the entry before it is older than the threshold."""
         gap = timedelta(days=self._settings.stale_days)
         before: dict[str, Entry] = {}
         after: set[str] = set()
@@ -167,16 +159,12 @@ class _Sections:
         for old, new in contradictions(self._current, self._since):
             if not self._prose.compared(old.id, new.id):  # no model has looked at it yet
                 pairs.append((old, new))
-        return [
-            _line(
-                f'{new.subject}: "{one_line(old.content, 90)}" ({self._day(old)}) may conflict '
-                f'with "{one_line(new.content, 90)}" ({self._day(new)})',
-                old,
-                new,
-                tells=False,
-            )
-            for old, new in pairs[: self._settings.max_contradictions]
-        ]
+        lines = []
+        for old, new in pairs[: self._settings.max_contradictions]:
+            one, other = (f'"{one_line(x.content, 90)}" ({self._day(x)})' for x in (old, new))
+            text = f"{new.subject}: {one} may conflict with {other}"
+            lines.append(_line(text, old, new, tells=False))
+        return lines
 
 
 def _line(text: str, *entries: Entry, tells: bool = True) -> NoteLine:
@@ -226,6 +214,10 @@ def asked(notes: Notes, now: datetime) -> Prose:
 
 def write(notes: Notes, now: datetime, said: Prose, overwrite: bool = False) -> Brief:
     """Under the writer lock; what was there is committed first."""
+    import sqlite3
+
+    from wakebook.store.catalogue import Catalogue
+
     opened, path = notes.opened, notes.memory
     made = briefing(opened.chains(), opened.registry(), now, notes.config.briefing, said)
     lines = [line.text for line in made]
@@ -247,24 +239,14 @@ def write(notes: Notes, now: datetime, said: Prose, overwrite: bool = False) -> 
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
         if not mode & 0o200:
             raise WakebookError(f"{path} is read-only: the briefing was not written.")
-        notes.git().before_touching(path)
+        notes.git().before_touching([path])
         if path.exists() and path.read_bytes() != old.encode("utf-8"):
             raise WakebookError(f"{path} was written by another program meanwhile: try again.")
         notes.home.replace(path, new, mode)
-        _note(notes, made)
+        with suppress(sqlite3.Error), closing(Catalogue(notes.home)) as catalogue:
+            catalogue.note_block(f"{MEMORY}#{markdown.BRIEFING}", lines_json(made))
     total = len(new.splitlines())
     return Brief(path=path, lines=tuple(lines), changed=new != old, total=total, edited=edited)
-
-
-def _note(notes: Notes, made: Sequence[NoteLine]) -> None:
-    """Write down what was written, for when a person edits it."""
-    import sqlite3
-
-    from wakebook.notes.page import MEMORY
-    from wakebook.store.catalogue import Catalogue
-
-    with suppress(sqlite3.Error), closing(Catalogue(notes.home)) as catalogue:
-        catalogue.note_block(f"{MEMORY}#{markdown.BRIEFING}", lines_json(made))
 
 
 # --- contradictions, without a model: same subject, same matter, opposed values -------------------
@@ -284,19 +266,12 @@ _STOP = frozenset(
     "will with would you your max min most least only per each all day days".split()
 )
 _NEGATION = frozenset("no not never without don doesn isn aren won cannot stop stopped".split())
-_NUMBERS = {
-    word: str(value)
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
-    )
-}
+_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 _OPPOSITES = [
     frozenset(pair.split("/"))
-    for pair in (
-        "synchronous/queue synchronous/asynchronous sync/async enable/disable enabled/disabled "
-        "public/private manual/automatic monthly/weekly weekly/daily morning/evening "
-        "mornings/evenings always/never accept/reject allow/forbid light/dark tabs/spaces"
-    ).split()
+    for pair in """synchronous/queue synchronous/asynchronous sync/async enable/disable
+    enabled/disabled public/private manual/automatic monthly/weekly weekly/daily morning/evening
+    mornings/evenings always/never accept/reject allow/forbid light/dark tabs/spaces""".split()
 ]
 
 
@@ -308,17 +283,10 @@ def contradictions(current: Sequence[Entry], since: datetime) -> list[tuple[Entr
             by_subject.setdefault(entry.subject, []).append(entry)
     found: list[tuple[float, Entry, Entry]] = []
     for entries in by_subject.values():
-        entries.sort(key=lambda entry: entry.timestamp)
-        if entries[-1].timestamp < since:
-            continue
-        entries = entries[-REACH:]
-        terms = {entry.id: _terms(entry.content) for entry in entries}
+        entries = sorted(entries, key=lambda entry: entry.timestamp)[-REACH:]
         for index, new in enumerate(entries):
-            if new.timestamp < since:
-                continue
-            for old in entries[:index]:
-                strength = _opposed(terms[old.id], terms[new.id])
-                if strength:
+            for old in entries[:index] if new.timestamp >= since else ():
+                if strength := _opposed(_terms(old.content), _terms(new.content)):
                     found.append((strength, old, new))
     found.sort(key=lambda pair: (pair[0], pair[2].timestamp), reverse=True)
     return [(old, new) for _, old, new in found]
@@ -329,20 +297,16 @@ class _Terms:
 
     def __init__(self, text: str) -> None:
         tokens = [token.lower() for token in _TOKEN.findall(text.replace("n't", " not"))]
-        tokens = [_NUMBERS.get(token, token) for token in tokens]
+        tokens = [str(_NUMBERS.index(one)) if one in _NUMBERS else one for one in tokens]
         self.numbers = {token for token in tokens if token[0].isdigit()}
         self.negated = any(token in _NEGATION for token in tokens)
-        self.words = {
-            _stem(token)
-            for token in tokens
-            if not token[0].isdigit() and token not in _STOP and len(token) > 2
-        }
+        said = (one for one in tokens if not one[0].isdigit() and len(one) > 2)
+        self.words = {_stem(token) for token in said if token not in _STOP}
         self.raw = set(tokens)
 
 
-@lru_cache(maxsize=8192)  # a briefing, a wake and the next briefing compare the same statements
-def _terms(text: str) -> _Terms:
-    return _Terms(text)
+# a briefing, a wake and the next briefing compare the same statements
+_terms = lru_cache(maxsize=8192)(_Terms)
 
 
 def _stem(word: str) -> str:
@@ -359,14 +323,11 @@ def _opposed(old: _Terms, new: _Terms) -> float:
     if not shared or not smaller or (old.words == new.words and old.numbers == new.numbers):
         return 0.0 if old.negated == new.negated or not shared else 1.0
     share = len(shared) / smaller
-    numbers_differ = bool(
-        old.numbers and new.numbers and not old.numbers & new.numbers and share >= SHARE
-    )
+    counted = old.numbers and new.numbers and not old.numbers & new.numbers
     opposites = any(
         len(pair & old.raw) == 1 and len(pair & new.raw) == 1 and pair & old.raw != pair & new.raw
         for pair in _OPPOSITES
     )
     negation = old.negated != new.negated and share >= 0.6 and len(shared) >= 2
-    if numbers_differ or opposites or negation:
-        return share + 0.5 * opposites
-    return 0.0
+    opposed = (counted and share >= SHARE) or opposites or negation
+    return share + 0.5 * opposites if opposed else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,16 +15,7 @@ from wakebook.base.home import Home
 from wakebook.log import forgotten
 from wakebook.notes import condensed
 from wakebook.notes import page as pages
-from wakebook.notes.page import (
-    ARCHIVE,
-    EDITS,
-    KNOWLEDGE,
-    MERGED,
-    DeadLink,
-    is_utf8,
-    notes_below,
-    shown,
-)
+from wakebook.notes.page import ARCHIVE, KNOWLEDGE, DeadLink, is_utf8, notes_below, shown
 from wakebook.store.index import mount_problems
 
 if TYPE_CHECKING:
@@ -59,10 +51,16 @@ def knowledge(notes: Notes) -> Knowledge:
         except OSError as error:
             problems.append(f"{name} cannot be read: {error.strerror}")
             continue
-        problems += _problems(name, text)
+        if wrong := markdown.front_problem(text):
+            problems.append(f"{name}, {wrong}. Correct that line.")
+        for block in markdown.names(text):
+            try:
+                markdown.block(text, block)
+            except markdown.BrokenBlock as error:
+                problems.append(f"{name}: {error}. It is left alone until then.")
         if markdown.names(text) and not path.stat().st_mode & 0o200:
             problems.append(f"{name} is read-only, and is not kept up to date.")
-        edited += [f"{name}:{block.first}" for block in edited_blocks(text)]
+        edited += [f"{name}:{one.first}" for one in edited_blocks(text)]
     try:
         lines = len(notes.memory.read_bytes().splitlines())
     except OSError:
@@ -85,9 +83,8 @@ def note_files(notes: Notes) -> list[Path]:
     """Every note, and MEMORY.md wherever it lives."""
     root, memory = notes.home.root, notes.memory
     found = [path for top in (KNOWLEDGE, ARCHIVE) for path in notes_below(notes.home, top)]
-    put_away = [
-        root / ARCHIVE / name for name in (MERGED, EDITS)
-    ]  # no page belongs to them any more
+    # to these, no page belongs any more
+    put_away = [root / ARCHIVE / name for name in (pages.MERGED, pages.EDITS)]
     found = [one for one in found if not any(map(one.is_relative_to, put_away))]
     if memory.exists() and memory not in (path.resolve() for path in found):
         found.append(memory)
@@ -97,33 +94,21 @@ def note_files(notes: Notes) -> list[Path]:
 def edited_blocks(text: str) -> Iterator[markdown.Block]:
     """The blocks of a note that differ from what Wakebook wrote."""
     for name in markdown.names(text):
-        try:
+        with suppress(markdown.BrokenBlock):
             block = markdown.block(text, name)
-        except markdown.BrokenBlock:
-            continue
-        if block and block.edited:
-            yield block
-
-
-def _problems(name: str, text: str) -> Iterator[str]:
-    if wrong := markdown.front_problem(text):
-        yield f"{name}, {wrong}. Correct that line."
-    for block in markdown.names(text):
-        try:
-            markdown.block(text, block)
-        except markdown.BrokenBlock as error:
-            yield f"{name}: {error}. It is left alone until then."
+            if block and block.edited:
+                yield block
 
 
 def _of_home(home: Home) -> Iterator[str]:
-    try:
-        condensed.load(home)
-    except WakebookError as error:
-        yield f"{error} No note is written until then."
-    try:
-        forgotten.load(home)
-    except WakebookError as error:
-        yield f"{error} Nothing is read until then."
+    for load, then in (
+        (condensed.load, "No note is written until then."),
+        (forgotten.load, "Nothing is read until then."),
+    ):
+        try:
+            load(home)
+        except WakebookError as error:
+            yield f"{error} {then}"
     for path in (home.root / KNOWLEDGE).rglob("*.md"):
         if not is_utf8(path):
             name = str(path).encode("utf-8", "replace").decode()
@@ -166,13 +151,8 @@ def dead_links(home: Home) -> list[DeadLink]:
         name = home.relative(path)
         if path.suffix != ".md" or not name.startswith(LINKING):
             continue
-        try:
+        with suppress(OSError, UnicodeDecodeError):
             links = pages.links_in(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError):
-            continue
-        found += [
-            DeadLink(name, line, target)
-            for line, target in links
-            if pages.target(target) not in targets
-        ]
+            dead = ((line, to) for line, to in links if pages.target(to) not in targets)
+            found += [DeadLink(name, line, to) for line, to in dead]
     return found

@@ -12,8 +12,9 @@ that a person has edited is left alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,9 +108,6 @@ def _guarded(
     return condensed
 
 
-# --- by rules ---------------------------------------------------------------------------
-
-
 def _by_rules(items: Sequence[Item], cap: Cap) -> list[CondensedLine]:
     """Items that say the same become one; then the lightest and oldest go until it fits."""
     groups = _alike(items)
@@ -134,12 +132,11 @@ def _alike(items: Sequence[Item]) -> list[list[Item]]:
     groups: list[list[Item]] = []
     by_section: dict[str, list[tuple[frozenset[str], list[Item]]]] = {}
     for item in items:
-        terms = _terms(item)
+        text = _DAY.sub("", item.text)
+        terms = words.terms(text) | ({_NEGATION} if _NOT.search(text) else set())
         known = by_section.setdefault(item.section, [])
-        same = None
-        if not item.held and len(terms) > 3:
-            near = known[-COMPARED:]
-            same = next((found for other, found in near if _same(terms, other)), None)
+        near = known[-COMPARED:] if not item.held and len(terms) > 3 else ()
+        same = next((found for other, found in near if _same(terms, other)), None)
         if same is not None and not same[0].held:
             same.append(item)
             same.sort(key=lambda one: one.at, reverse=True)
@@ -155,16 +152,6 @@ def _same(one: frozenset[str], other: frozenset[str]) -> bool:
     telling = any(_NEGATION in term or any(map(str.isdigit, term)) for term in differ)
     nested = one <= other or other <= one  # otherwise each names something of its own
     return nested and words.alike(one, other) >= ALIKE and not telling
-
-
-def _terms(item: Item) -> frozenset[str]:
-    """What an item says, without its day, and with its negations."""
-    text = _DAY.sub("", item.text)
-    found = words.terms(text)
-    return found | {_NEGATION} if _NOT.search(text) else found
-
-
-# --- by a model ----------------------------------------------------------------------------
 
 
 def _by_model(
@@ -195,6 +182,10 @@ def _by_model(
         lost = [ref for ref, item in refs.items() if item.held and not there.issuperset(item.ids)]
         return f"these marked (keep) are missing: {', '.join(lost)}" if lost else ""
 
+    shown: list[str] = []
+    for section, several in groupby(refs.items(), key=lambda one: one[1].section):
+        shown += [f"## {section}"] if section or shown else []
+        shown += [f"{ref}{' (keep)' * item.held}: {item.text}" for ref, item in several]
     answer = models.lines(
         "condense",
         check,
@@ -203,7 +194,7 @@ def _by_model(
         today=f"{now:%Y-%m-%d}",
         purpose=purpose,
         limit=f"At most {cap}, headings included.",
-        items=_shown(refs),
+        items="\n".join(shown),
     )
     if answer.cut:
         raise Refused("the model's answer was cut off")
@@ -214,17 +205,6 @@ def _by_model(
             used.update(line.ids)
             lines.append(line)
     return lines, answer.by
-
-
-def _shown(refs: Mapping[str, Item]) -> str:
-    lines: list[str] = []
-    section = ""
-    for ref, item in refs.items():
-        if item.section != section:
-            section = item.section
-            lines.append(f"## {section}")
-        lines.append(f"{ref}{' (keep)' if item.held else ''}: {item.text}")
-    return "\n".join(lines)
 
 
 def checked(text: object, parts: Sequence[Item]) -> str:
@@ -313,26 +293,16 @@ def _write(notes: Notes, now: datetime, block: LongBlock, condensed: Condensed) 
     summary = f"{block.purpose} {block.key.partition('#')[0]}"
     with home.locked(), git.rewrite("maintenance", summary, [*inside, file]) as touched:
         before = record.load(home)
-        condensed = _after(before.get(block.key), condensed, block.ids)
+        # what was dropped the time before stays dropped, if the block could tell it
+        last, told = before.get(block.key), {one for line in condensed.lines for one in line.ids}
+        dropped = dict.fromkeys((*(last.dropped if last else ()), *condensed.dropped))
+        kept = tuple(one for one in dropped if one in block.ids and one not in told)
+        condensed = msgspec.structs.replace(condensed, dropped=kept)
         record.save(home, {**before, block.key: condensed})
         update(home, notes.config, now, before=notes.backup)
         path = notes.file(block.key)
         touched += [path] if path.is_relative_to(home.root) and path not in inside else []
     return len(note_lines(block.items)) - len(note_lines(applied(block.items, condensed)))
-
-
-def _after(last: Condensed | None, condensed: Condensed, ids: frozenset[str]) -> Condensed:
-    """With what was dropped the time before: it stays dropped.
-
-    What the block would not tell any more (`ids`) need not be remembered.
-    """
-    told = {one for line in condensed.lines for one in line.ids}
-    dropped = dict.fromkeys((*(last.dropped if last else ()), *condensed.dropped))
-    kept = tuple(one for one in dropped if one in ids and one not in told)
-    return msgspec.structs.replace(condensed, dropped=kept)
-
-
-# --- what is too long -----------------------------------------------------------------------
 
 
 def journals(notes: Notes, book: Book) -> Iterator[LongBlock]:

@@ -108,9 +108,6 @@ def _merged(line: CondensedLine, by_id: Mapping[str, Item], first: Item) -> Item
     )
 
 
-# --- forgetting --------------------------------------------------------------------------
-
-
 def without(told: Mapping[str, Condensed], gone: Collection[str]) -> dict[str, Condensed]:
     """Without the lines that stand for something that is forgotten. What else such a line stood
     for is told one by one again."""
@@ -167,10 +164,8 @@ def taken_back(file: Versions, gone: Collection[str]) -> Put | None:
 
 
 def _record_back(file: Versions, gone: Collection[str]) -> Put:
-    """The record without what a rewrite put down; a clash if a later rewrite builds on it.
-
-    What was forgotten since does not come back.
-    """
+    """The record without what a rewrite put down; a clash if a later rewrite builds on it. What was
+    forgotten since does not come back."""
     try:
         current, made, earlier = (
             without(decode(data or b"{}", dict[str, Condensed]), gone)
@@ -181,12 +176,9 @@ def _record_back(file: Versions, gone: Collection[str]) -> Put:
     for key, value in made.items():
         if earlier.get(key) == value:
             continue
-        if current.get(key) != value:
+        if current.pop(key, None) != value:
             return CLASH
-        if key in earlier:
-            current[key] = earlier[key]
-        else:
-            del current[key]
+        current |= {key: earlier[key]} if key in earlier else {}
     return Put(_encoded(current))
 
 

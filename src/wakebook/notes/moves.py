@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from wakebook.history.history import History
     from wakebook.notes.notes import Notes
 
-KINDS = ("project", "person", "reference", "procedure", "journal")
+KINDS = ("project/", "person/", "reference/", "procedure/", "journal/")
 ALWAYS = ("memory/", "identity/")  # read in every session: always active
 
 Before = Callable[[Sequence[Path]], None]  # told of files that are about to change
@@ -66,10 +66,8 @@ def move(home: Home, old: Path, new: Path) -> Path:
 def rename(
     home: Home, history: History, old: str, new: str, *, merge: bool = False
 ) -> tuple[str, int]:
-    """Give a subject another name, or make it part of another one. Its notes follow later.
-
-    The new slug, and how many entries changed. Under the writer lock, between two commits.
-    """
+    """Give a subject another name, or make it part of another one. Its notes follow later. The new
+    slug, and how many entries changed. Under the writer lock, between two commits."""
     registry = subjects.load(home)
     source = registry.get(old).slug
     target = subjects.slug_of(new)
@@ -138,10 +136,8 @@ def _told(registry: Registry) -> str:
 
 
 def _follow(home: Home, old: Subject, now: Subject, before: Before) -> None:
-    """The notes of a subject that goes by another name now, and how they were condensed.
-
-    Where there is a note already, the old one goes to the archive, with all that it holds.
-    """
+    """The notes of a subject that goes by another name now, and how they were condensed. Where
+    there is a note already, the old one goes to the archive, with all that it holds."""
     files: dict[str, str] = {}
     for was, is_ in (
         (pages.home_page(old), pages.home_page(now)),
@@ -282,19 +278,15 @@ def scores(notes: Notes, now: datetime) -> list[Candidate]:
                 needed.add(files[to].page)
     found: list[Candidate] = []
     for path, file in files.items():
-        if file.page.partition("/")[0] in KINDS and "/" in file.page:
+        if file.page.startswith(KINDS):
             references = len(cited.get(file.page, ()))
             # being there counts as one reference: recency alone decides about what is not cited
             score = math.exp(-settings.decay_per_day * max(days[path], 0.0)) * (1 + references)
-            found.append(
-                Candidate(
-                    path=path,
-                    days=days[path],
-                    references=references,
-                    score=score,
-                    needed=file.held or file.page in needed,
-                )
+            held = file.held or file.page in needed
+            one = Candidate(
+                path=path, days=days[path], references=references, score=score, needed=held
             )
+            found.append(one)
     return found
 
 

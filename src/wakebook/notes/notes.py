@@ -7,39 +7,44 @@ paths of the notes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wakebook.base.errors import WakebookError
+from wakebook.opened import Opened, quiet
 
 if TYPE_CHECKING:
     from wakebook.base.config import Config
     from wakebook.history.history import History
     from wakebook.history.timeline import Timeline
-    from wakebook.notes.book import Book
-    from wakebook.notes.briefing import Brief
-    from wakebook.notes.check import Knowledge
-    from wakebook.notes.moves import Retired
-    from wakebook.notes.page import DeadLink
-    from wakebook.notes.review import Accepted, Proposal
-    from wakebook.notes.vault import Built
-    from wakebook.notes.why import Why
-    from wakebook.notes.write import Updated
-    from wakebook.opened import Opened
+    from wakebook.notes import book as books
+    from wakebook.notes import briefing as briefings
+    from wakebook.notes import check, condense, condensed, moves, page, review, vault, write
+    from wakebook.notes import prose as proses
+    from wakebook.notes import why as whys
     from wakebook.store.sync import Progress
+else:
 
+    class Later:
+        """A file of this room, imported when it is first used: a host waits for some verbs."""
 
-def _quiet(what: str, done: int, total: int) -> None:
-    pass
+        def __init__(self, name: str) -> None:
+            self._name = f"wakebook.notes.{name}"
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(import_module(self._name), name)
+
+    books, briefings, proses, whys = map(Later, ("book", "briefing", "prose", "why"))
+    check, condense, condensed, moves = map(Later, ("check", "condense", "condensed", "moves"))
+    page, review, vault, write = map(Later, ("page", "review", "vault", "write"))
 
 
 class Notes:
     def __init__(self, opened: Opened, history: Timeline) -> None:
-        self.opened = opened
-        self.home = opened.home
-        self._history = history
+        self.opened, self.home, self._history = opened, opened.home, history
 
     @property
     def config(self) -> Config:
@@ -57,63 +62,51 @@ class Notes:
 
     def below(self, path: Path) -> str:
         """A note's path below knowledge/ or archive/."""
-        from wakebook.notes.page import ARCHIVE, KNOWLEDGE, MEMORY
-
         if path.resolve() == self.memory:
-            return MEMORY
-        for top in (KNOWLEDGE, ARCHIVE):
+            return page.MEMORY
+        for top in (page.KNOWLEDGE, page.ARCHIVE):
             if path.is_relative_to(self.home.root / top):
                 return path.relative_to(self.home.root / top).as_posix()
         return str(path)
 
     def file(self, key: str) -> Path:
         """The file of a block (path#name): active, or retired."""
-        from wakebook.notes.page import ARCHIVE, KNOWLEDGE, MEMORY
-
         path = key.partition("#")[0]
-        if path == MEMORY:
+        if path == page.MEMORY:
             return self.memory
-        active, retired = (self.home.root / top / path for top in (KNOWLEDGE, ARCHIVE))
+        active, retired = (self.home.root / top / path for top in (page.KNOWLEDGE, page.ARCHIVE))
         return retired if retired.exists() and not active.exists() else active
 
     @contextmanager
-    def book(self, now: datetime) -> Iterator[Book]:
+    def book(self, now: datetime) -> Iterator[books.Book]:
         """The notes as they would be written now."""
         import sqlite3
 
-        from wakebook.notes import condensed
-        from wakebook.notes.book import Book
         from wakebook.store.catalogue import Catalogue, destroy
 
         try:
             with self.home.locked(), closing(Catalogue(self.home)) as catalogue:
                 catalogue.sync()
                 registry, blocks = self.opened.registry(), condensed.load(self.home)
-                yield Book(catalogue, registry, blocks, self.config, now)
+                yield books.Book(catalogue, registry, blocks, self.config, now)
         except sqlite3.DatabaseError as error:
             destroy(self.home)
             raise WakebookError(
                 f"The cache of the notes was damaged ({error}) and is made anew: try again."
             ) from error
 
-    # --- writing -----------------------------------------------------------------------------
-
     def update(
-        self, *, full: bool = False, overwrite: Sequence[str] = (), progress: Progress = _quiet
-    ) -> Updated:
+        self, *, full: bool = False, overwrite: Sequence[str] = (), progress: Progress = quiet
+    ) -> write.Updated:
         """Write the notes whose entries have changed; with `full`, all of them, from nothing.
-
-        `overwrite`: blocks (path#name) that are written although a person has changed them.
-        """
-        from wakebook.notes.write import update
-
+        `overwrite`: blocks (path#name) that are written although a person has changed them."""
         with self.opened.writing():
-            return update(
+            return write.update(
                 self.home,
                 self.config,
                 self.opened.now(),
                 full=full,
-                before=lambda paths: self.git().before_touching(*paths),
+                before=lambda paths: self.git().before_touching(paths),
                 overwrite=overwrite,
                 progress=progress,
             )
@@ -129,93 +122,71 @@ class Notes:
 
     # --- what people have changed ------------------------------------------------------------
 
-    def proposals(self) -> list[Proposal]:
+    def proposals(self) -> list[review.Proposal]:
         """What people have changed in generated blocks."""
-        from wakebook.notes.review import proposals
+        return review.proposals(self)
 
-        return proposals(self)
-
-    def accept(self, *names: str) -> Accepted:
+    def accept(self, *names: str) -> review.Accepted:
         """Take over what people have changed: by number or path, or everything."""
-        from wakebook.notes.review import accept
-
         with self.opened.writing():
             found = self._set_aside(names)
-            done = accept(self, found)
+            done = review.accept(self, found)
             self._overwrite(found)
         self.opened.quietly("brief", lambda: self.brief(ask=False))
         return done
 
-    def reject(self, *names: str) -> list[Proposal]:
+    def reject(self, *names: str) -> list[review.Proposal]:
         """Write generated blocks anew. What people had changed stays in git."""
         with self.opened.writing():
             found = self._set_aside(names)
             self._overwrite(found)
         return found
 
-    def _set_aside(self, names: Sequence[str]) -> list[Proposal]:
+    def _set_aside(self, names: Sequence[str]) -> list[review.Proposal]:
         """These proposals, safe before anything else happens. Raises GitError."""
-        from wakebook.notes.review import chosen, set_aside
-
-        found = chosen(self.proposals(), names)
-        set_aside(self.home, self.git(), found)
+        found = review.chosen(self.proposals(), names)
+        review.set_aside(self.home, self.git(), found)
         return found
 
-    def _overwrite(self, found: Sequence[Proposal]) -> None:
+    def _overwrite(self, found: Sequence[review.Proposal]) -> None:
         """Write these blocks as the log has them."""
         self.update(overwrite=[one.key for one in found])
         if any(one.block == "briefing" for one in found):
             self.brief(ask=False, overwrite=True)
 
-    # --- looking -----------------------------------------------------------------------------
-
-    def why(self, place: str) -> Why:
+    def why(self, place: str) -> whys.Why:
         """Where a line of a note comes from: FILE:LINE."""
-        from wakebook.notes.why import why
+        return whys.why(self, place)
 
-        return why(self, place)
-
-    def missing_links(self) -> list[DeadLink]:
+    def missing_links(self) -> list[page.DeadLink]:
         """Links of notes that lead nowhere."""
-        from wakebook.notes.check import dead_links
-
         self.home.require()
-        return dead_links(self.home)
+        return check.dead_links(self.home)
 
-    def knowledge(self) -> Knowledge:
+    def knowledge(self) -> check.Knowledge:
         """How the notes stand, for `status` and `doctor`."""
-        from wakebook.notes.check import knowledge
-
         self.home.require()
-        return knowledge(self)
+        return check.knowledge(self)
 
-    # --- the briefing ------------------------------------------------------------------------
-
-    def brief(self, *, ask: bool = True, overwrite: bool = False) -> Brief:
-        """Write the briefing between its markers in MEMORY.md.
-
-        With `ask`, a model puts what is active into words and looks for contradictions;
-        without, what it said the last time is used where it still holds. A block that a
-        person has edited is left alone, unless `overwrite`.
-        """
-        from wakebook.notes import briefing, prose
-
+    def brief(self, *, ask: bool = True, overwrite: bool = False) -> briefings.Brief:
+        """Write the briefing between its markers in MEMORY.md. With `ask`, a model puts what is
+        active into words and looks for contradictions; without, what it said the last time is used
+        where it still holds. A block that a person has edited is left alone, unless `overwrite`."""
         self.home.require()
         now = self.opened.now()
-        said = briefing.asked(self, now) if ask else prose.load(self.home)
+        said = briefings.asked(self, now) if ask else proses.load(self.home)
         with self.opened.writing():
-            done = briefing.write(self, now, said, overwrite)
+            done = briefings.write(self, now, said, overwrite)
         if done.total > self.config.notes.memory_cap:
             self.refresh()  # what the weeks have left makes room
         return done
 
     def briefing(self, now: datetime, *, prose: bool = True) -> list[str]:
         """The lines of the briefing. Without `prose`, nothing that a model has written."""
-        from wakebook.notes.briefing import RULES, briefing
-        from wakebook.notes.prose import load
-
-        opened, said = self.opened, load(self.home) if prose else RULES
-        made = briefing(opened.chains(), opened.registry(), now, self.config.briefing, said)
+        opened, said = self.opened, proses.load(self.home) if prose else briefings.RULES
+        made = briefings.briefing(
+            opened.chains(), opened.registry(), now, self.config.briefing, said
+        )
         return [line.text for line in made]
 
     # --- keeping it small --------------------------------------------------------------------
@@ -239,43 +210,33 @@ class Notes:
         return f"{said}; {len(gone)} explorations put away" if gone else said
 
     def _condense(self, job: str, now: datetime) -> str:
-        from wakebook.notes.condense import keep
-
         self.update()
-        return keep(self, job, now)
+        return condense.keep(self, job, now)
 
     def _decayed(self, now: datetime) -> str:
         moved = len(self.retire(now=now).moved)
         return f"; {moved} retired to archive/" if moved else ""
 
-    def retire(self, *, now: datetime | None = None, dry: bool = False) -> Retired:
+    def retire(self, *, now: datetime | None = None, dry: bool = False) -> moves.Retired:
         """Move what has decayed to archive/."""
-        from wakebook.notes.moves import retire
-
         with self.opened.writing():
-            return retire(self, now or self.opened.now(), dry)
+            return moves.retire(self, now or self.opened.now(), dry)
 
     def restore(self, name: str) -> tuple[str, str]:
         """Bring a note back from archive/. From where to where."""
-        from wakebook.notes.moves import restore
-
         with self.opened.writing():
-            done = restore(self, name)
+            done = moves.restore(self, name)
         self.refresh()
         return done
 
     def wanted_back(self, restored: Sequence[str], removed: Sequence[str]) -> None:
         """Notes that came back from the archive stay for a while."""
-        from wakebook.notes.moves import wanted_back
-
         names = [name.removeprefix("knowledge/") for name in restored]
         back = [one for one in names if f"archive/{one}" in removed]
-        wanted_back(self.home, back, self.opened.now())
+        moves.wanted_back(self.home, back, self.opened.now())
 
     def rename(self, old: str, new: str, *, merge: bool = False) -> tuple[str, int]:
         """Rename a subject in registry and log, or merge it into another one. Entries changed."""
-        from wakebook.notes.moves import rename
-
         slug = self.opened.registry().get(old).slug if merge else ""
         for one in self.proposals() if merge else ():  # edits must not get lost with a note
             if slug in one.path.removesuffix(".md").split("/"):
@@ -283,19 +244,11 @@ class Notes:
                     f"{one.path} was edited by hand: run `wakebook notes review`, "
                     f"then merge {slug}."
                 )
-        return rename(self.home, self.git(), old, new, merge=merge)
+        return moves.rename(self.home, self.git(), old, new, merge=merge)
 
-    # --- Obsidian ----------------------------------------------------------------------------
-
-    def obsidian(self, path: Path, dry: bool = False, progress: Progress = _quiet) -> Built:
-        """Add what is new to the journals and topic pages of a vault; change nothing else.
-
-        `dry`: only say what would be done.
-        """
-        from wakebook.notes.vault import build
-
+    def obsidian(self, path: Path, dry: bool = False, progress: Progress = quiet) -> vault.Built:
+        """Add what is new to the journals and topic pages of a vault; change nothing else. `dry`:
+        only say what would be done."""
         self.home.require()
-        if dry:
-            return build(self, path, dry=True)
-        with self.opened.writing():  # what a crash left half done is finished first
-            return build(self, path, progress=progress)
+        with nullcontext() if dry else self.opened.writing():  # a crash's leftovers are finished
+            return vault.build(self, path, dry, progress)

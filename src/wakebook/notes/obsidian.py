@@ -34,13 +34,7 @@ SECTIONS = {
     JOURNAL: ("Log", "Todo", "Questions", "Sessions"),
     TOPIC: ("Log", "Pending", "Open Questions"),
 }
-TAGS = {
-    "project": "projects",
-    "person": "people",
-    "system": "systems",
-    "tool": "tools",
-    "place": "places",
-}
+TAGS = {"person": "people"} | {one: f"{one}s" for one in ("project", "system", "tool", "place")}
 CONTACT = "## Contact\n- Role:\n- Email:\n- Phone:\n\n"
 DETAIL, QUOTE, SESSION = 400, 120, 300  # characters, at most
 QUOTES = 3
@@ -86,10 +80,8 @@ class LogPages:
     def __init__(
         self, chains: Chains, registry: Registry, zone: tzinfo | None, written: Written
     ) -> None:
-        self._chains = chains
-        self._registry = registry
-        self._zone = zone
-        self._written = written
+        self._chains, self._registry = chains, registry
+        self._zone, self._written = zone, written
         self._earlier: dict[str, list[str]] = {}  # slug -> the keys it had
         for alias, slug in registry.aliases().items():
             self._earlier.setdefault(slug, []).append(f"subject/{alias}")
@@ -103,10 +95,9 @@ class LogPages:
             slug = self._slug(entry)
             if slug and not self._subject(slug).deleted:
                 topics.setdefault(slug, []).extend(self._new(entry, TOPIC))
-        found = [_journal(str(day), lines) for day, lines in sorted(days.items()) if lines]
-        for slug, lines in sorted(topics.items()):
-            found += [_topic(self._subject(slug), lines)] if lines else []
-        return found
+        found = [_page(day, lines) for day, lines in sorted(days.items()) if lines]
+        about = ((self._subject(slug), lines) for slug, lines in sorted(topics.items()) if lines)
+        return found + [_page(subject, lines) for subject, lines in about]
 
     def keys(self, key: str) -> tuple[str, ...]:
         """A page's key, and those that it had under earlier names of its subject."""
@@ -225,29 +216,19 @@ class LogPages:
         return f" — {', '.join(parts)}" if parts else ""
 
 
-def _journal(day: str, lines: Sequence[VaultLine]) -> VaultPage:
-    key = f"day/{day}"
-    front = _front(key, "journal", "journals", lines)
-    return VaultPage(key=key, kind=JOURNAL, name=day, apart=day, front=front, lines=tuple(lines))
-
-
-def _topic(subject: Subject, lines: Sequence[VaultLine]) -> VaultPage:
-    key, (note, shown) = f"subject/{subject.slug}", _names(subject)
-    front = _front(
-        key,
-        subject.type if subject.type in TAGS else "other",
-        TAGS.get(subject.type, "notes"),
-        lines,
-    )
-    if shown != note:
-        front["aliases"] = [shown]
-    apart = f"{note} ({name(subject.slug)[:60]})"
-    return VaultPage(key=key, kind=TOPIC, name=note, apart=apart, front=front, lines=tuple(lines))
-
-
-def _front(key: str, type_: str, tag: str, lines: Sequence[VaultLine]) -> dict[str, object]:
+def _page(about: Subject | date, lines: Sequence[VaultLine]) -> VaultPage:
+    """The page of a subject, or the journal of a day."""
     created = min(line.day for line in lines)
-    return {"type": type_, "tags": [tag], "created": created, "wakebook": key}
+    if isinstance(about, date):
+        key, kind, type_, tag = f"day/{about}", JOURNAL, "journal", "journals"
+        note = apart = shown = str(about)
+    else:
+        key, kind, tag = f"subject/{about.slug}", TOPIC, TAGS.get(about.type, "notes")
+        type_, (note, shown) = about.type if about.type in TAGS else "other", _names(about)
+        apart = f"{note} ({name(about.slug)[:60]})"
+    front: dict[str, object] = {"type": type_, "tags": [tag], "created": created, "wakebook": key}
+    front |= {"aliases": [shown]} if shown != note else {}
+    return VaultPage(key=key, kind=kind, name=note, apart=apart, front=front, lines=tuple(lines))
 
 
 def _names(subject: Subject) -> tuple[str, str]:
@@ -372,10 +353,8 @@ class Unclosed(Exception):
 
 
 def insert(text: str, added: Mapping[str, Sequence[str]]) -> str:
-    """The note with lines at the end of its sections; a section that is missing comes last.
-
-    Every byte of the note stays, in its order. Raises Unclosed.
-    """
+    """The note with lines at the end of its sections; a section that is missing comes last. Every
+    byte of the note stays, in its order. Raises Unclosed."""
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     headings, unclosed = _headings(lines)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, tzinfo
 from pathlib import Path
 from typing import Any
@@ -103,16 +104,10 @@ def at(path: str) -> str:
         return f"project/{found[1]}"
     for kind, folder in _FOLDERS.items():
         found = re.fullmatch(rf"{folder}/([^/]+)\.md", path)
-        if found and (kind != "journal" or _is_day(found[1])):
-            return f"{kind}/{found[1]}"
+        with suppress(ValueError):
+            if found and (kind != "journal" or str(date.fromisoformat(found[1])) == found[1]):
+                return f"{kind}/{found[1]}"
     return ""
-
-
-def _is_day(name: str) -> bool:
-    try:
-        return date.fromisoformat(name).isoformat() == name
-    except ValueError:
-        return False
 
 
 def memory_path(home: Home, config: Config) -> Path:
@@ -150,16 +145,13 @@ _TITLES = re.compile(r"(?:(?:Herr|Frau|Mr|Mrs|Ms|Dr|Prof)\.? )*")
 
 
 class People:
-    """Whom a fact tells about, so that they have a note even if they are no subject.
-
-    A fact that an extractor took for a relationship ("Ylva is the photographer") introduces whom
-    its sentence begins with: a name in the middle may be anything. Subjects of type person are
-    found wherever such a fact names them.
-    """
+    """Whom a fact tells about, so that they have a note even if they are no subject. A fact that an
+    extractor took for a relationship ("Ylva is the photographer") introduces whom its sentence
+    begins with: a name in the middle may be anything. Subjects of type person are found wherever
+    such a fact names them."""
 
     def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-        self._aliases = registry.aliases()
+        self._registry, self._aliases = registry, registry.aliases()
         self._names: dict[str, list[tuple[str, Subject]]] = {}  # by the first word of the name
         for person in registry.known():
             if person.type == "person":
@@ -180,10 +172,8 @@ class People:
             for name, person in self._names.get(first, ())
             if f" {name} " in text
         }
-        name = _introduced(entry)
-        slug = slugify(name)
-        if slug:
-            subjects = self._registry.subjects
+        name, subjects = _introduced(entry), self._registry.subjects
+        if slug := slugify(name):
             there = subjects.get(slug) or subjects.get(self._aliases.get(slug, ""))
             if there is None or (there.type == "person" and not there.deleted):
                 person = there or Subject(slug, name, "person")
@@ -303,8 +293,7 @@ def harmless(line: str) -> str:
 
 def linked(text: str) -> str:
     """A model's words on one line: links to days stay, anything else that is not a word goes."""
-    line = plain(text)
-    return re.sub(r"\[ \[(\d{4}-\d\d-\d\d)\] \]", r"[[\1]]", line)
+    return re.sub(r"\[ \[(\d{4}-\d\d-\d\d)\] \]", r"[[\1]]", plain(text))
 
 
 def told(entry: Entry) -> str:
@@ -344,11 +333,9 @@ def visible(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def note_lines(items: Sequence[Item], most: Mapping[str, int] | None = None) -> list[NoteLine]:
-    """The items under their headings, in the order in which the headings first come.
-
-    `most`: how many items of a section are shown; the others are counted, but for those that must
-    not get lost.
-    """
+    """The items under their headings, in the order in which the headings first come. `most`: how
+    many items of a section are shown; the others are counted, but for those that must not get
+    lost."""
     sections: dict[str, list[Item]] = {}
     for item in items:
         sections.setdefault(item.section, []).append(item)

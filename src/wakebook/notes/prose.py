@@ -77,9 +77,7 @@ def write(
     settings: Briefing,
 ) -> Prose:
     """What a model says about the active subjects. Where it does not answer: what was kept.
-
-    `active`: subject -> its current entries, oldest first; the newest subject first.
-    """
+    `active`: subject -> its current entries, oldest first; the newest subject first."""
     chosen = dict(list(active.items())[:SUBJECTS])
     stale = {slug: found for slug, found in chosen.items() if not kept.line(slug, found[-1])}
     lines = {slug: line for slug, line in kept.lines.items() if slug in active}

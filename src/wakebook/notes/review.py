@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -31,7 +32,7 @@ from wakebook.history.history import History
 from wakebook.history.past import commits
 from wakebook.log import log, subjects
 from wakebook.log.chains import Chains, extend
-from wakebook.log.entry import RETRACTED, Entry, derived_id, validate
+from wakebook.log.entry import RETRACTED, TYPES, Entry, derived_id, validate
 from wakebook.log.subjects import Registry, Subject
 from wakebook.notes import page as pages
 from wakebook.notes.book import CONTEXT, NOTES, PERSON, PROGRESS, Book
@@ -55,20 +56,14 @@ _LEAD = re.compile(
     r"|\*\*(?:Decided|Open):\*\*\s+|(?:pinned|noted) — )"
 )
 _TAIL = re.compile(r"\s+\((?:since )?\[\[\d{4}-\d\d-\d\d\]\]\)\s*$")
-_SECTIONS = {  # heading -> type and kind of what is added below it
-    "Next": ("task", None),
-    "Pending": ("task", None),
-    "Open Questions": ("question", None),
-    "Key Decisions": ("decision", None),
-    "Recent Decisions": ("decision", None),
-    "Decisions": ("decision", None),
-    "Lessons": ("fact", "lesson"),
-    "Lessons Learned": ("fact", "lesson"),
-    "Preferences": ("fact", "preference"),
-    "Communication": ("fact", "preference"),
-    "Procedures": ("fact", "procedure"),
-    "How Things Are Done": ("fact", "procedure"),
-    "Events": ("fact", "event"),
+_SECTIONS = {  # heading -> type or kind of what is added below it
+    **dict.fromkeys(("Next", "Pending"), "task"),
+    "Open Questions": "question",
+    **dict.fromkeys(("Key Decisions", "Recent Decisions", "Decisions"), "decision"),
+    **dict.fromkeys(("Lessons", "Lessons Learned"), "lesson"),
+    **dict.fromkeys(("Preferences", "Communication"), "preference"),
+    **dict.fromkeys(("Procedures", "How Things Are Done"), "procedure"),
+    "Events": "event",
 }
 _OURS = {*_SECTIONS, *CONTEXT.values(), *PROGRESS.values(), *NOTES.values(), *PERSON.values()}
 
@@ -98,11 +93,9 @@ def proposals(notes: Notes) -> list[Proposal]:
     """Every block that differs from what was written."""
     edited: list[tuple[Path, markdown.Block]] = []
     for path in note_files(notes):
-        try:
+        with suppress(OSError, UnicodeDecodeError):
             text = path.read_bytes().decode("utf-8")
-        except (OSError, UnicodeDecodeError):
-            continue
-        edited += [(path, block) for block in edited_blocks(text)]
+            edited += [(path, block) for block in edited_blocks(text)]
     if not edited:
         return []
     with notes.book(notes.opened.now()) as book:
@@ -127,12 +120,7 @@ def _proposal(notes: Notes, book: Book, path: Path, block: markdown.Block) -> Pr
 
 
 def _base(
-    notes: Notes,
-    book: Book,
-    path: Path,
-    block: markdown.Block,
-    key: str,
-    fresh: list[NoteLine],
+    notes: Notes, book: Book, path: Path, block: markdown.Block, key: str, fresh: list[NoteLine]
 ) -> list[NoteLine] | None:
     """What Wakebook had written: as it would now, as it noted it down, or as git has it."""
     noted = decode(book.catalogue.block(key) or "[]", list[NoteLine])
@@ -141,13 +129,11 @@ def _base(
             return lines
     by_text = {line.text.rstrip(): line for line in fresh}
     for text in _versions(notes, path):
-        try:
+        with suppress(markdown.BrokenBlock):
             there = markdown.block(text, block.name)
-        except markdown.BrokenBlock:
-            continue
-        if there and there.sum == block.sum == markdown.sum_of(there.lines):
-            chains = notes.opened.chains()
-            return [by_text.get(line.rstrip()) or _guess(line, chains) for line in there.lines]
+            if there and there.sum == block.sum == markdown.sum_of(there.lines):
+                chains = notes.opened.chains()
+                return [by_text.get(line.rstrip()) or _guess(line, chains) for line in there.lines]
     return None
 
 
@@ -190,9 +176,7 @@ def chosen(found: Sequence[Proposal], names: Sequence[str]) -> list[Proposal]:
 
 def set_aside(home: Home, history: History, found: Sequence[Proposal]) -> None:
     """Edited files, somewhere safe before their blocks are written anew: in git, or as a copy.
-
-    Raises GitError if git refuses: then nothing is written.
-    """
+    Raises GitError if git refuses: then nothing is written."""
     paths = [home.root / one.path for one in found]
     ours = [path for path in paths if path.is_relative_to(home.root)]
     if history.repository is not None:
@@ -391,24 +375,15 @@ def _hunk(old: Sequence[NoteLine], new: Sequence[_New]) -> Iterator[Change]:
 
 def draft(change: Change, subject: str, behind: Sequence[Entry]) -> dict[str, object] | None:
     """The fields of the entry that says what a change says. None where there is nothing to say.
-
-    `behind`: the entries of the old line that still hold.
-    """
+    `behind`: the entries of the old line that still hold."""
     if change.kind == ADDED:
         return _added(change, subject)
     if not behind or not change.tells:
         return None
     first = behind[0]
-    fields: dict[str, object] = {
-        "type": first.type,
-        "kind": first.kind,
-        "subject": first.subject,
-        "status": first.status,
-        "pinned": first.pinned,
-        "content": first.content,
-        "detail": first.detail,
-        "replaces": tuple(entry.id for entry in behind),
-    }
+    same = "type kind subject status pinned content detail".split()
+    fields: dict[str, object] = {name: getattr(first, name) for name in same}
+    fields["replaces"] = tuple(entry.id for entry in behind)
     if change.kind == DONE:
         return fields | {"status": "done", "pinned": False} if first.type == "task" else None
     if change.kind == REMOVED and first.type == "task":
@@ -416,19 +391,19 @@ def draft(change: Change, subject: str, behind: Sequence[Entry]) -> dict[str, ob
     if change.kind == REMOVED:
         gone = {"type": "fact", "kind": None, "status": None, "pinned": False, "detail": ""}
         return fields | gone | {"content": f"No longer holds: {first.content}", "retracted": True}
-    said = _said(change, first)
-    same = all(fields[name] == value for name, value in said.items())
-    return None if same else fields | said  # only something around it: a mark, a date
+    said = fields | _said(change, first)
+    return None if said == fields else said  # only something around it: a mark, a date
 
 
 def _added(change: Change, subject: str) -> dict[str, object] | None:
     text, box = words(change.new)
     if not text:
         return None
-    type_, kind = ("task", None) if box else _SECTIONS.get(change.section, ("fact", None))
+    role = "task" if box else _SECTIONS.get(change.section, "fact")
+    type_ = role if role in TYPES else "fact"
     return {
         "type": type_,
-        "kind": kind,
+        "kind": role if role != type_ else None,
         "subject": subject,
         "status": ("done" if box == "x" else "open") if type_ == "task" else None,
         "content": text,

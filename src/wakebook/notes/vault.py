@@ -16,8 +16,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,28 +29,16 @@ from wakebook.base.decode import convert
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import PREFIX, Home
 from wakebook.notes import obsidian
-from wakebook.notes.obsidian import (
-    FOLDERS,
-    JOURNAL,
-    JOURNALS,
-    NOTES,
-    TOPIC,
-    LogPages,
-    Unclosed,
-    VaultPage,
-    Written,
-    folded,
-)
+from wakebook.notes.obsidian import FOLDERS, JOURNAL, TOPIC, LogPages, VaultPage, Written, folded
 
 if TYPE_CHECKING:
     from wakebook.notes.notes import Notes
+    from wakebook.store.sync import Progress
 
 FOLDER, FILE = ".wakebook", "vault.json"
 VERSION = 1
 UNREADABLE = f"{FOLDER}/{FILE} could not be read and was set aside: the pages told what is written"
 HEAD = 4096  # bytes in which a page's frontmatter is looked for
-
-Progress = Callable[[str, int, int], None]
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,11 +54,10 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
     dry: bool = False
 
 
-def build(notes: Notes, path: Path, dry: bool = False, progress: Progress | None = None) -> Built:
-    """Bring a vault up to date. A second build changes nothing. `dry`: only say what is new."""
-    root = checked(notes.home, path)
-    with nullcontext() if dry else notes.home.locked():
-        return _Build(notes, root).run(dry, progress or (lambda what, done, total: None))
+def build(notes: Notes, path: Path, dry: bool, progress: Progress) -> Built:
+    """Bring a vault up to date, under the writer lock. A second build changes nothing. `dry`: only
+    say what is new."""
+    return _Build(notes, checked(notes.home, path)).run(dry, progress)
 
 
 def checked(home: Home, path: Path) -> Path:
@@ -89,7 +76,7 @@ def checked(home: Home, path: Path) -> Path:
     solid = next(one for one in (root, *root.parents) if one.exists())
     if not solid.is_dir():
         raise WakebookError(f"{solid} is a file, and no folder. {again}")
-    for folder in (root / NOTES, root / JOURNALS, root / FOLDER):
+    for folder in (root / obsidian.NOTES, root / obsidian.JOURNALS, root / FOLDER):
         for one in (folder, folder / FILE):
             if not _within(root, one):
                 raise WakebookError(
@@ -116,8 +103,7 @@ class _Waits(Exception):
 class _Build:
     def __init__(self, notes: Notes, root: Path) -> None:
         opened, zone = notes.opened, notes.opened.now().tzinfo
-        self._home = notes.home
-        self._root = root
+        self._home, self._root = notes.home, root
         self._paths, self._linked = _notes(root)
         self._record, self._stored = load(root, self._paths)
         self._log = LogPages(opened.chains(), opened.registry(), zone, self._record.written())
@@ -162,8 +148,6 @@ class _Build:
             yield
         except _Waits as why:
             self._refused[path] = f"{path} {why}, then build again: what is new for it waits."
-
-    # --- where -----------------------------------------------------------------------
 
     def _place(self, page: VaultPage) -> str:
         """Where a page stands; or else a new place, with a name that no note in the vault has."""
@@ -212,8 +196,6 @@ class _Build:
             yield f"{page.name} (Wakebook {number})"
             number += 1
 
-    # --- what ------------------------------------------------------------------------
-
     def _draft(self, path: str) -> _Draft:
         """The page with its new lines. Raises _Waits if nothing can be written there."""
         file, page = self._root / path, self._places[path]
@@ -234,7 +216,7 @@ class _Build:
             text = self._log.text(page, file.read_bytes().decode("utf-8"), self._link)
         except UnicodeDecodeError as error:
             raise _Waits(f"is not UTF-8 ({error.reason}). Convert it") from error
-        except Unclosed as error:
+        except obsidian.Unclosed as error:
             raise _Waits(f"cannot be added to: {error}. Close it") from error
         return _Draft(text, _stamp(status), stat.S_IMODE(status.st_mode))
 
@@ -249,8 +231,6 @@ class _Build:
         if not self._linked and len(self._names.get(folded(name), ())) < 2:
             target = name  # nothing else is called so
         return f"[[{target}]]" if target == shown else f"[[{target}|{shown}]]"
-
-    # --- writing ---------------------------------------------------------------------
 
     def _write(self, drafts: dict[str, _Draft], progress: Progress) -> dict[str, _Draft]:
         """Write the pages, between two records. Those that were written."""
@@ -279,17 +259,13 @@ class _Build:
         return draft
 
     def _save(self, paths: Iterable[str], writing: bool) -> None:
-        """The record with these pages: as they are about to be written, or have been.
-
-        It is written only where it differs from the one on disk. A broken one is set aside.
-        """
+        """The record with these pages: as they are about to be written, or have been. It is written
+        only where it differs from the one on disk. A broken one is set aside."""
         pages = {path: self._places[path] for path in paths}
         known = self._record.pages | {page.key: path for path, page in pages.items()}
-        record = msgspec.structs.replace(self._record, pages=known)
-        if writing:
-            codes = {page.key: page.codes for page in pages.values()}
-            record = msgspec.structs.replace(record, writing=codes)
-        else:
+        codes = {page.key: page.codes for page in pages.values()} if writing else {}
+        record = msgspec.structs.replace(self._record, pages=known, writing=codes)
+        if not writing:
             record = record.with_written(
                 (page.kind, coded) for page in pages.values() for coded in page.codes
             )
@@ -339,11 +315,10 @@ class VaultRecord(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(pairs)
 
     def with_written(self, found: Iterable[tuple[str, str]]) -> VaultRecord:
-        kinds: dict[str, list[str]] = {JOURNAL: [*self.journals], TOPIC: [*self.topics]}
+        kinds = {JOURNAL: dict.fromkeys(self.journals), TOPIC: dict.fromkeys(self.topics)}
         for kind, coded in found:
-            kinds[kind].append(coded)
-        journals, topics = (list(dict.fromkeys(kinds[kind])) for kind in (JOURNAL, TOPIC))
-        return msgspec.structs.replace(self, journals=journals, topics=topics)
+            kinds[kind][coded] = None
+        return msgspec.structs.replace(self, journals=[*kinds[JOURNAL]], topics=[*kinds[TOPIC]])
 
 
 def load(root: Path, paths: Iterable[str]) -> tuple[VaultRecord, VaultRecord | None]:
@@ -403,10 +378,8 @@ def _key(text: str) -> str:
 
 
 def _notes(root: Path) -> tuple[list[str], bool]:
-    """Every note's path in the vault, and whether folders are linked into it.
-
-    Links are not followed, and folders with a dot are not Obsidian's.
-    """
+    """Every note's path in the vault, and whether folders are linked into it. Links are not
+    followed, and folders with a dot are not Obsidian's."""
     found: list[str] = []
     linked = False
     for folder, below, files in os.walk(root):

@@ -8,6 +8,7 @@ was written by a person: git knows when.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,8 +90,7 @@ def made_lines(notes: Notes, book: Book, path: Path, name: str) -> list[NoteLine
 
 def made_block(notes: Notes, book: Book, path: Path, name: str) -> NoteBlock | None:
     below = notes.below(path)
-    page = pages.at(below)
-    blocks = book.blocks(page) if page else []
+    blocks = book.blocks(page) if (page := pages.at(below)) else []
     return next((one for one in blocks if (one.name, one.path) == (name, below)), None)
 
 
@@ -112,12 +112,10 @@ def _find(notes: Notes, name: str) -> Path:
 
 def _block_at(text: str, number: int) -> markdown.Block | None:
     for name in markdown.names(text):
-        try:
+        with suppress(markdown.BrokenBlock):
             there = markdown.block(text, name)
-        except markdown.BrokenBlock:
-            continue
-        if there and there.first <= number < there.first + len(there.lines):
-            return there
+            if there and there.first <= number < there.first + len(there.lines):
+                return there
     return None
 
 

@@ -11,10 +11,11 @@ import hashlib
 import json
 import sqlite3
 import stat
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,22 +30,15 @@ from wakebook.notes import page as pages
 from wakebook.notes.book import Book, NoteBlock
 from wakebook.notes.condensed import FRONT, Condensed
 from wakebook.notes.moves import Before
-from wakebook.notes.page import (
-    ARCHIVE,
-    KNOWLEDGE,
-    lines_json,
-    memory_path,
-    note_lines,
-    notes_below,
-    plain,
-    shown,
-)
+from wakebook.notes.page import ARCHIVE, KNOWLEDGE, note_lines, notes_below, plain, shown
+from wakebook.opened import quiet
 from wakebook.store.catalogue import Catalogue, destroy
+
+if TYPE_CHECKING:
+    from wakebook.store.sync import Progress
 
 VERSION = 1  # of how notes look: another one writes all of them anew
 OURS = ("context", "progress", "notes", "person", "reference", "procedures")
-
-Progress = Callable[[str, int, int], None]
 
 
 class Updated(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,29 +48,23 @@ class Updated(msgspec.Struct, frozen=True, kw_only=True):
     pages: int = 0  # that were looked at
 
 
-def nothing_before(paths: Sequence[Path]) -> None:
-    pass
-
-
 def update(
     home: Home,
     config: Config,
     now: datetime,
     *,
     full: bool = False,
-    before: Before = nothing_before,
+    before: Before = lambda paths: None,
     overwrite: Collection[str] = (),
-    progress: Progress = lambda what, done, total: None,
+    progress: Progress = quiet,
 ) -> Updated:
-    """Bring the notes up to date with the log; with `full`, all of them, from nothing.
-
-    `before` is told of the files that a person has changed and that are about to change.
-    `overwrite`: blocks (path#name) that are written although a person has changed them.
-    """
+    """Bring the notes up to date with the log; with `full`, all of them, from nothing. `before` is
+    told of the files that a person has changed and that are about to change. `overwrite`: blocks
+    (path#name) that are written although a person has changed them."""
 
     def work(full: bool) -> Updated:
         with closing(Catalogue(home)) as catalogue:
-            return _Update(home, config, now, before, overwrite, catalogue).run(full, progress)
+            return _Update(home, config, now, before, catalogue).run(full, overwrite, progress)
 
     with home.locked():
         try:
@@ -97,20 +85,10 @@ class _Update:
     """Collects what is to be written, so that what people wrote is committed once, before."""
 
     def __init__(
-        self,
-        home: Home,
-        config: Config,
-        now: datetime,
-        before: Before,
-        overwrite: Collection[str],
-        catalogue: Catalogue,
+        self, home: Home, config: Config, now: datetime, before: Before, catalogue: Catalogue
     ) -> None:
-        self._home = home
-        self._config = config
-        self._now = now
-        self._before = before
-        self._overwrite = overwrite
-        self._catalogue = catalogue
+        self._home, self._config, self._now = home, config, now
+        self._before, self._catalogue = before, catalogue
         self._waiting: dict[Path, tuple[str, str]] = {}  # file -> old text, new text
         self._pages: dict[Path, str] = {}  # file -> its page
         self._written: list[str] = []
@@ -118,8 +96,9 @@ class _Update:
         self._problems: dict[str, str] = {}
         self._stuck: set[str] = set()  # pages to look at again next time
 
-    def run(self, full: bool, progress: Progress) -> Updated:
+    def run(self, full: bool, overwrite: Collection[str], progress: Progress) -> Updated:
         catalogue, home = self._catalogue, self._home
+        self._overwrite = overwrite
         look = f"{VERSION} {self._now.tzinfo}"  # what all notes depend on besides the log
         if full or catalogue.get("look") != look:
             catalogue.forget()
@@ -173,8 +152,6 @@ class _Update:
         wanted.add("memory")  # people write there, and it has a cap
         return wanted - {""}
 
-    # --- a page ----------------------------------------------------------------------------
-
     def _page(self, page: str, blocks: Sequence[NoteBlock]) -> None:
         news = any(_has_news(self._home.root / ARCHIVE / one.path, one) for one in blocks)
         for block in blocks:
@@ -196,7 +173,7 @@ class _Update:
     def _place(self, page: str, block: NoteBlock, news: bool) -> Path:
         """Where a note stands: a retired one comes back when there is news about it."""
         if page == "memory":
-            return memory_path(self._home, self._config)
+            return pages.memory_path(self._home, self._config)
         path = self._home.root / KNOWLEDGE / block.path
         if path.is_symlink() and path.exists():
             return path.resolve()  # a link stays a link
@@ -230,8 +207,15 @@ class _Update:
             return
         if there is None and not block.items and path.exists():
             return  # a person's own note, or without its block: and there is nothing to say
-        self._catalogue.note_block(block.key, lines_json(block.lines))
-        self._wait(path, old, markdown.put(text, block.name, lines), block)
+        self._catalogue.note_block(block.key, pages.lines_json(block.lines))
+        new = markdown.put(text, block.name, lines)
+        if markdown.split(new)[0].get("type") == block.front["type"]:  # and not a person's own
+            values = {name: block.front[name] for name in FRONT if name in block.front}
+            if "updated" in values:
+                new = markdown.add_front(new, "updated", values["updated"])
+            new = markdown.set_front(new, values | {"line_count": new.count("\n")})
+        if new != old or not path.exists():
+            self._waiting[path] = (self._waiting.get(path, (old, ""))[0], new)
         problem = markdown.front_problem(text)
         if problem:
             name = shown(self._home, path)
@@ -258,15 +242,6 @@ class _Update:
             return block.text
         lines = [line.text for line in note_lines(items)]
         return [*lines, "- … and more: `wakebook tick prune`"] if len(lines) < room else lines
-
-    def _wait(self, path: Path, old: str, new: str, block: NoteBlock) -> None:
-        if markdown.split(new)[0].get("type") == block.front["type"]:  # and not a person's own
-            values = {name: block.front[name] for name in FRONT if name in block.front}
-            if "updated" in values:
-                new = markdown.add_front(new, "updated", values["updated"])
-            new = markdown.set_front(new, values | {"line_count": new.count("\n")})
-        if new != old or not path.exists():
-            self._waiting[path] = (self._waiting.get(path, (old, ""))[0], new)
 
     def _flush(self) -> None:
         """Write the files; those that a person has written to since we did are kept first."""

@@ -1,8 +1,8 @@
 """Rebuild: all conversations read anew, on a branch of their own, compared, merged or dropped.
 
 rebuilds  the handle, and one rebuild from its beginning to its commit
-plan      which transcripts, and how far it has come: a killed rebuild goes on where it was
-site      the branch and its work tree, which is a home of its own
+site      the branch and its work tree, a home of its own; which transcripts, and how far it has
+          come: a killed rebuild goes on where it was
 replay    the transcripts through an extractor, in the order in which they were said
 carry     what a person wrote, and what is not read anew, comes along
 compare   what would be different, and how well labelled questions are answered

@@ -31,7 +31,7 @@ from wakebook.log.subjects import Registry, Subject
 from wakebook.notes import condensed
 from wakebook.notes.condensed import Condensed, CondensedLine
 
-At = Callable[[str], Sequence[Entry]]  # the new entries of a transcript
+At = Mapping[str, Sequence[Entry]]  # transcript -> its new entries
 
 
 def by_transcript(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
@@ -68,7 +68,7 @@ def _replacing(entry: Entry, olds: Sequence[Entry], new: Chains, at: At) -> Entr
     """An entry that also replaces the new entries that hold, and say what an old one said."""
     also: list[str] = []
     for path, mine in by_transcript(one for one in olds if one.transcript).items():
-        there = [one for one in at(path) if one.id not in new.replaced_by]
+        there = [one for one in at.get(path, ()) if one.id not in new.replaced_by]
         also += matches(there, mine)
     also = [one for one in also if one not in entry.replaces and one != entry.id]
     return entry.with_(replaces=(*entry.replaces, *also)) if also else entry
@@ -138,10 +138,8 @@ def _followed(block: Condensed, became: Mapping[str, str]) -> Condensed:
 def first_registry(
     before: Registry, main: Chains, extractor: str, project: Callable[[Entry], str]
 ) -> Registry:
-    """The subjects that a replay knows before its first conversation.
-
-    `project`: the working folder's subject of the conversation that an entry is from.
-    """
+    """The subjects that a replay knows before its first conversation. `project`: the working
+    folder's subject of the conversation that an entry is from."""
     if extractor != RULES:
         return before
     first: dict[str, Entry] = {}
@@ -168,10 +166,8 @@ def _introduces(entry: Entry, project: Callable[[Entry], str]) -> bool:
 
 
 def completed(after: Registry, before: Registry, used: set[str], was_used: set[str]) -> Registry:
-    """The registry of a new log: what it uses, as it was known, and what a person made.
-
-    A subject that no person made and only the old log used is gone.
-    """
+    """The registry of a new log: what it uses, as it was known, and what a person made. A subject
+    that no person made and only the old log used is gone."""
     new = {slug: item for slug, item in after.subjects.items() if slug in used}
     kept = {
         slug: item

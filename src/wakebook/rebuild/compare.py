@@ -32,8 +32,7 @@ from wakebook.log.chains import Chains, resolve
 from wakebook.log.entry import Entry
 from wakebook.log.query import Query
 from wakebook.rebuild.carry import pairs
-from wakebook.rebuild.plan import Done
-from wakebook.rebuild.site import Site
+from wakebook.rebuild.site import Done, Site
 
 SAMPLES = 5
 FILES = 10

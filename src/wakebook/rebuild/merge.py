@@ -27,8 +27,7 @@ from wakebook.log.entry import Entry, decode, encode
 from wakebook.log.subjects import Registry
 from wakebook.notes import write as notes
 from wakebook.rebuild import carry
-from wakebook.rebuild.plan import Done
-from wakebook.rebuild.site import Site
+from wakebook.rebuild.site import Done, Site
 
 
 class Merged(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,8 +83,8 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
         log.rewrite(home, lines)
         subjects.save(home, carry.completed(built, before, used, was))
         _recount(home, entries)
-        touching = history.before_touching
-        updated = notes.update(home, config, now, full=True, before=lambda them: touching(*them))
+        before_touching = history.before_touching
+        updated = notes.update(home, config, now, full=True, before=before_touching)
         body = _body(done, gained)
         commit = site.repository.commit("extract", site.name, history.waiting(), body)
         related = site.relate()
@@ -110,10 +109,8 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
 def _merged_log(
     home: Home, main: Chains, site: Site, done: Done, registry: Registry
 ) -> tuple[list[Entry], int]:
-    """The rebuilt entries, and behind them what is only in the log of now. How many those are.
-
-    What was forgotten meanwhile is not brought back, and renamed subjects have their new names.
-    """
+    """The rebuilt entries, and behind them what is only in the log of now. How many those are. What
+    was forgotten meanwhile is not brought back, and renamed subjects have their new names."""
     gone, replayed = forgotten.load(home), done.replayed
     kept: list[Entry] = []
     for entry in log.read(site.home).entries:
@@ -125,7 +122,7 @@ def _merged_log(
     count = 0
     for entry in main.entries:
         if entry.transcript not in replayed and entry.id not in new.by_id:
-            new = extend(new, carry.linked(entry, main, new, lambda path: found.get(path, ())))
+            new = extend(new, carry.linked(entry, main, new, found))
             count += 1
     return list(new.entries), count
 

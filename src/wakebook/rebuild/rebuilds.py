@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,18 +25,17 @@ from wakebook.log import forgotten, log, subjects
 from wakebook.log.chains import resolve
 from wakebook.log.entry import encode
 from wakebook.notes import write as notes
+from wakebook.opened import Opened, quiet
 from wakebook.rebuild import carry, compare, merge
-from wakebook.rebuild import plan as plans
-from wakebook.rebuild.compare import Rebuild, quiet
+from wakebook.rebuild import site as sites
+from wakebook.rebuild.compare import Rebuild
 from wakebook.rebuild.merge import Dropped, Merged
-from wakebook.rebuild.plan import FIRST, Done, Journal, Listed, Plan
 from wakebook.rebuild.replay import CountedCalls, InOrder, InRounds, Progress, Replay, Stopped
-from wakebook.rebuild.site import Site, Standing, names
+from wakebook.rebuild.site import FIRST, Done, Journal, Listed, Plan, Site, Standing, names
 
 if TYPE_CHECKING:
     from wakebook.history.timeline import Timeline
     from wakebook.models.chat import Models
-    from wakebook.opened import Opened
 
 # what the work tree takes from the home as it is, whether it is committed or not
 SHARED = ("config.toml", "prices.toml", "subjects.json", forgotten.FILE)
@@ -54,17 +54,11 @@ class Rehearsed(msgspec.Struct, frozen=True):
     entries: int  # that rules find in them
 
 
-def _quiet(what: str, done: int, total: int) -> None:
-    pass
-
-
 class Rebuilds:
     def __init__(self, opened: Opened, history: Timeline, followed: Callable[[], None]) -> None:
         """`followed`: what has to be done when the log has become another one."""
-        self._opened = opened
-        self._home = opened.home
-        self._history = history
-        self._followed = followed
+        self._opened, self._home = opened, opened.home
+        self._history, self._followed = history, followed
 
     def build(
         self,
@@ -73,12 +67,10 @@ class Rebuilds:
         model: str = "",
         branch: str = "",
         since: datetime | None = None,
-        progress: Progress = _quiet,
+        progress: Progress = quiet,
     ) -> Built:
         """Read all archived conversations anew, on a branch of their own; or go on with it.
-
-        `extractor`: rules or model. `model`: another one than [models] main.
-        """
+        `extractor`: rules or model. `model`: another one than [models] main."""
         self._home.require()
         builder, _ = self._builder(extractor, model)
         site = self._site(branch or builder.default_name())
@@ -90,7 +82,7 @@ class Rebuilds:
         extractor: str = "rules",
         model: str = "",
         since: datetime | None = None,
-        progress: Progress = _quiet,
+        progress: Progress = quiet,
     ) -> tuple[Rehearsed, Models | None]:
         """What a rebuild would read, and what it would ask a model. Nothing is changed."""
         self._home.require()
@@ -154,49 +146,39 @@ class Rebuilds:
         return Builder(self._home, config, git, reader, calls, opened.now()), models
 
 
+@dataclass
 class Builder:
     """One rebuild from its beginning to its commit, or from where it was killed."""
 
-    def __init__(
-        self,
-        home: Home,
-        config: Config,
-        history: History,
-        extractor: Extractor,
-        calls: CountedCalls,
-        now: datetime,
-    ) -> None:
-        self._home = home
-        self._config = config
-        self._history = history
-        self._extractor = extractor
-        self._calls = calls
-        self._now = now
+    home: Home
+    config: Config
+    history: History
+    extractor: Extractor
+    calls: CountedCalls
+    now: datetime
 
     def default_name(self) -> str:
         """That of the last rebuild with the extractor that is not complete, so that it goes on.
-
-        Otherwise extractor and day; with a number if one of that name has been merged.
-        """
+        Otherwise extractor and day; with a number if one of that name has been merged."""
         begun: list[Plan] = []
-        for name in names(self._home, self._history):
+        for name in names(self.home, self.history):
             with suppress(WakebookError):  # one that cannot be read, or that is no rebuild
-                site = Site(self._home, self._history, name)
+                site = Site(self.home, self.history, name)
                 there = site.there() and site.commit() and not site.done()
                 plan = Journal(site.home).plan if there else None
-                begun += [plan] if plan and plan.extractor == self._extractor.name else []
+                begun += [plan] if plan and plan.extractor == self.extractor.name else []
         if begun:
             return max(begun, key=lambda plan: plan.began).name
-        kind = "rules" if self._extractor.name == RULES else "model"
-        stem = f"{kind}-{self._now:%Y-%m-%d}"
+        kind = "rules" if self.extractor.name == RULES else "model"
+        stem = f"{kind}-{self.now:%Y-%m-%d}"
         for name in (stem, *(f"{stem}-{number}" for number in range(2, 100))):
-            if not Site(self._home, self._history, name).merged():
+            if not Site(self.home, self.history, name).merged():
                 return name
         raise WakebookError(f"A hundred rebuilds are called {stem}. Choose a name with --branch.")
 
     def build(self, site: Site, since: datetime | None, progress: Progress) -> Built:
         """Begin, or go on. A rebuild that is complete is left as it is."""
-        with self._home.reading(f"rebuild/{site.name}") as alone:
+        with self.home.reading(f"rebuild/{site.name}") as alone:
             if not alone:
                 raise Locked(
                     f"Another process is at the rebuild {site.name}. Wait for it, or choose "
@@ -210,10 +192,8 @@ class Builder:
 
     def rehearse(self, scratch: Home, since: datetime | None, progress: Progress) -> Rehearsed:
         """A rebuild that is only thought through: rules stand in for answers, nothing is changed.
-
-        `scratch`: an empty folder for what it notes down.
-        """
-        items = plans.wanted(plans.listed(self._home), since)
+        `scratch`: an empty folder for what it notes down."""
+        items = sites.wanted(sites.listed(self.home), since)
         self._share(scratch)
         journal = self._journal(scratch, "rehearsal", items, since, base="")
         replay = self._replay(scratch, journal)
@@ -224,7 +204,7 @@ class Builder:
 
     def _check_same(self, site: Site, plan: Plan, since: datetime | None) -> None:
         """Complains if a rebuild of this name is another than the one that is asked for."""
-        if plan.extractor == self._extractor.name and _day(plan.since) == _day(since):
+        if plan.extractor == self.extractor.name and _day(plan.since) == _day(since):
             return
         begun = f" since {_day(plan.since)}" if plan.since else ""
         raise WakebookError(
@@ -243,12 +223,12 @@ class Builder:
             if journal.plan is not None:
                 self._check_same(site, journal.plan, since)
                 return journal
-        items = plans.wanted(plans.listed(self._home), since)
-        with self._home.locked():  # all that was waiting is committed, and the notes are current
-            settle(self._home)
-            before = self._history.before_touching
-            notes.update(self._home, self._config, self._now, before=lambda paths: before(*paths))
-            self._history.now(clock.now(), f"before the rebuild {site.name}", ask=False)
+        items = sites.wanted(sites.listed(self.home), since)
+        with self.home.locked():  # all that was waiting is committed, and the notes are current
+            settle(self.home)
+            before = self.history.before_touching
+            notes.update(self.home, self.config, self.now, before=before)
+            self.history.now(clock.now(), f"before the rebuild {site.name}", ask=False)
         base = site.repository.head()
         site.make(base)
         return self._journal(site.home, site.name, items, since, base)
@@ -260,7 +240,7 @@ class Builder:
         journal.begin(
             Plan(
                 name=name,
-                extractor=self._extractor.name,
+                extractor=self.extractor.name,
                 since=since,
                 began=clock.now(),
                 base=base,
@@ -274,7 +254,7 @@ class Builder:
     def _read(self, site: Site, journal: Journal, progress: Progress) -> Built:
         assert journal.plan is not None
         self._share(site.home)
-        known = {one.path: one for one in plans.listed(self._home)}
+        known = {one.path: one for one in sites.listed(self.home)}
         # also those that were removed since
         items = [known.get(path) or Listed(path, path, FIRST) for path in journal.plan.transcripts]
         replay = self._replay(site.home, journal)
@@ -287,21 +267,19 @@ class Builder:
 
     def _share(self, scratch: Home) -> None:
         for name in SHARED:
-            there, here = self._home.root / name, scratch.root / name
+            there, here = self.home.root / name, scratch.root / name
             if there.exists():
                 shutil.copyfile(there, here)
             else:
                 here.unlink(missing_ok=True)
 
     def _replay(self, scratch: Home, journal: Journal) -> Replay:
-        main = resolve(log.read(self._home).entries)
-        if self._extractor.name == RULES:
+        main = resolve(log.read(self.home).entries)
+        if self.extractor.name == RULES:
             rules = Selector(scratch)
-            return InOrder(self._home, scratch, rules, main, journal, self._calls)
-        given = (self._home, scratch, self._extractor, main, journal, self._calls)
-        rounds = InRounds(*given)
-        rounds.together = self._config.models.concurrency
-        return rounds
+            return InOrder(self.home, scratch, rules, main, journal, self.calls)
+        given = (self.home, scratch, self.extractor, main, journal, self.calls)
+        return InRounds(*given, together=self.config.models.concurrency)
 
     # --- the end -----------------------------------------------------------------------
 
@@ -315,17 +293,17 @@ class Builder:
             cost=round(sum(step.cost for step in journal.steps), 8),
             unpriced=sum(step.unpriced for step in journal.steps),
         )
-        before = subjects.load(self._home)
+        before = subjects.load(self.home)
         used, was = ({one.subject for one in every} for every in (entries, main.entries))
         with home.locked():
             log.rewrite(home, [encode(entry) for entry in entries])
             subjects.save(home, carry.completed(replay.registry, before, used, was))
             carry.follow(home, main, resolve(entries))
-            notes.update(home, quiet(self._config), self._now, full=True)
-            home.replace(home.root / plans.FILE, plans.encode(done))
+            notes.update(home, compare.quiet(self.config), self.now, full=True)
+            home.replace(home.root / sites.FILE, sites.encode(done))
             repository = Repository.find(home.root)
             assert repository is not None
-            paths = [*repository.changed(*TRACKED), home.root / plans.FILE]
+            paths = [*repository.changed(*TRACKED), home.root / sites.FILE]
             body = f"Extractor: {plan.extractor}\nTranscripts: {len(plan.transcripts)}"
             repository.commit("extract", site.name, paths, body)
         return done

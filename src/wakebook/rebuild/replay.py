@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from threading import Lock
 
 import msgspec
 
@@ -33,7 +32,7 @@ from wakebook.log.chains import Chains, extend, resolve
 from wakebook.log.entry import Entry, as_dict
 from wakebook.models.calls import Call, Calls
 from wakebook.rebuild import carry
-from wakebook.rebuild.plan import Journal, Listed, Step
+from wakebook.rebuild.site import Journal, Listed, Step
 
 Progress = Callable[[str, int, int], None]
 BUNCH = 50  # transcripts between two writes
@@ -50,22 +49,20 @@ class Stopped(msgspec.Struct, frozen=True):
 
 
 class CountedCalls(Calls):
-    """The calls of a home, as ever; and this rebuild counts its own. Several threads add."""
+    """The calls of a home, as ever; and this rebuild counts its own."""
 
     def __init__(self, home: Home) -> None:
         super().__init__(home)
-        self._counting = Lock()
         self._fresh: list[Call] = []
 
     def add(self, call: Call) -> None:
-        with self._counting:
-            self._fresh.append(call)
+        self._fresh.append(call)
         super().add(call)
 
     def taken(self) -> tuple[int, float, int]:
-        """Calls, dollars, and calls without a price, since the last time."""
-        with self._counting:
-            calls, self._fresh = self._fresh, []
+        """Calls, dollars, and calls without a price, since the last time. Between two rounds, when
+        no thread adds any."""
+        calls, self._fresh = self._fresh, []
         cost = round(sum(one.cost or 0.0 for one in calls), 8)
         return len(calls), cost, sum(one.cost is None for one in calls)
 
@@ -79,19 +76,17 @@ class Replay(ABC):
         main: Chains,
         journal: Journal,
         calls: CountedCalls,
+        together: int = 1,
     ) -> None:
         """`home`: whose transcripts are read; `scratch`: where it says what it left out. What
-        stands in the journal is taken from there."""
+        stands in the journal is taken from there. `together`: conversations at a time, at most."""
         assert journal.plan is not None
-        self._home = home
-        self._scratch = scratch
-        self._extractor = extractor
+        self._home, self._scratch, self._extractor = home, scratch, extractor
         self.main = main
         self._old = carry.by_transcript(main.entries)
         self._now = journal.plan.began
         self._folders = {one.id: one.cwd for one in states.load(home).sessions.values()}
-        self._journal = journal
-        self._calls = calls
+        self._journal, self._calls, self._together = journal, calls, together
         self._paths = frozenset(journal.plan.transcripts)
         self.chains = resolve(())
         known, name = subjects.load(home), extractor.name
@@ -105,9 +100,8 @@ class Replay(ABC):
                 self._found.setdefault(entry.transcript, []).append(entry)
         self._fresh = []
         self._done = journal.read()
-        self._turns = (
-            dict(journal.steps[-1].turns) if journal.steps else {}
-        )  # of those read in part
+        last = journal.steps[-1] if journal.steps else Step()
+        self._turns = dict(last.turns)  # of those read in part
         self._step = Step()  # since the last write
 
     @abstractmethod
@@ -117,14 +111,11 @@ class Replay(ABC):
     def log(self) -> list[Entry]:
         """The new log, once everything was read."""
         return [
-            carry.relinked(one, self.main, self.chains, self.carried, self._at)
+            carry.relinked(one, self.main, self.chains, self.carried, self._found)
             if one.id in self.carried and one.replaces and one.id not in self.chains.replaced_by
             else one
             for one in self.chains.entries
         ]
-
-    def _at(self, path: str) -> Sequence[Entry]:
-        return self._found.get(path, ())
 
     def _source(self, path: str) -> tuple[Source, str]:
         """A transcript, and what it is about."""
@@ -170,7 +161,7 @@ class Replay(ABC):
         self._step.kept.append(path)
 
     def _carry(self, entry: Entry) -> None:
-        entries = carry.linked(entry, self.main, self.chains, self._at)
+        entries = carry.linked(entry, self.main, self.chains, self._found)
         new = [one.id for one in entries]
         self.carried.update(new)
         self._step.carried += new
@@ -339,8 +330,6 @@ def _reached(turns: Sequence[Turn], step: Read, first: int, ahead: int) -> int:
 
 
 class InRounds(Replay):
-    together = 1  # conversations, at most
-
     def run(self, items: Sequence[Listed], progress: Progress) -> Stopped:
         replayed = frozenset(one.path for one in items) - frozenset(self._journal.kept())
         along = carry.carried(self.main, replayed)
@@ -357,7 +346,7 @@ class InRounds(Replay):
         failed: dict[str, str] = {}
         left = [one for one in items if one.path not in self._done]
         streak = 0
-        with ThreadPoolExecutor(self.together) as pool:
+        with ThreadPoolExecutor(self._together) as pool:
             while left:
                 self._carry_until(left[0].started)
                 now, left = self._round(left)
@@ -392,7 +381,7 @@ class InRounds(Replay):
         count = 1
         sessions = {left[0].session}
         until = self._waiting[-1].timestamp if self._waiting else None
-        while count < min(self.together, len(left)):
+        while count < min(self._together, len(left)):
             item = left[count]
             if item.session in sessions or (until and item.started > until):
                 break  # what it says builds on what is read now

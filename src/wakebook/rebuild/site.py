@@ -1,26 +1,194 @@
-"""Site: the branch extract/NAME and its work tree below .cache/rebuild, a home of its own.
+"""Site: where a rebuild is made, which transcripts it reads, how far it has come, what it became.
 
-The user's checkout is never switched. If the branch or the folder was removed by hand, that is
-noticed, and said.
+It is made on the branch extract/NAME, with a work tree below .cache/rebuild, which is a home of
+its own. The user's checkout is never switched. If the branch or the folder was removed by hand,
+that is noticed, and said.
+
+How far it has come stands in a journal in the `.cache` of its work tree, one line a step. A step
+holds its entries, so that a rebuild that was killed goes on after the last whole line: nothing
+that was read is read again, nothing that was paid for is paid again. Once a rebuild is done its
+plan is committed on its branch (extract.json), so that it can be merged even if its work tree was
+removed.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from datetime import datetime
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
-from wakebook.base.errors import GitError, NotFound
+from wakebook.base import clock, markdown
+from wakebook.base.decode import decode
+from wakebook.base.errors import GitError, NotFound, WakebookError
 from wakebook.base.home import Home
+from wakebook.capture import state as states
+from wakebook.capture.state import holds_memories
 from wakebook.history import branches
 from wakebook.history.history import History
-from wakebook.rebuild import plan as plans
-from wakebook.rebuild.plan import Done, Journal
+from wakebook.log.entry import Entry, from_dict
 
+VERSION = 1
+FILE = "extract.json"
+JOURNAL = "rebuild.jsonl"  # in the cache
+FIRST = datetime.min.replace(tzinfo=UTC)
 PREFIX = "extract/"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    version: int = VERSION
+    name: str
+    extractor: str  # rules, or provider/model
+    since: datetime | None = None
+    began: datetime
+    base: str  # the commit that it was made from
+    transcripts: tuple[str, ...] = ()  # in the order in which they are read
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan that was carried out."""
+
+    plan: Plan
+    kept: tuple[str, ...] = ()  # transcripts that could not be read: their old entries stay
+    entries: int = 0
+    calls: int = 0
+    cost: float = 0.0
+    unpriced: int = 0  # calls whose price is not known
+
+    @property
+    def replayed(self) -> frozenset[str]:
+        """The transcripts whose entries are new."""
+        return frozenset(self.plan.transcripts) - frozenset(self.kept)
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A closed transcript, as far as its frontmatter says."""
+
+    path: str
+    session: str
+    started: datetime
+
+
+def listed(home: Home) -> list[Listed]:
+    """Every closed transcript, in the order in which they were said, as a sweep takes them. Not
+    those of imported memories: there is nothing to read anew, and their entries come along."""
+    still_open = states.load(home).open_transcripts()
+    found: dict[tuple[datetime, str, int, str], Listed] = {}  # by the order
+    for path in home.conversations.glob("*/*/*/*.md"):
+        name = home.relative(path)
+        front = _front(home, name)
+        memories = holds_memories(str(front.get("channel")))
+        if front.get("closed") and name not in still_open and not memories:
+            started = clock.parse(front.get("started")) or FIRST
+            session, number = str(front.get("session_id") or ""), front.get("window")
+            number = number if isinstance(number, int) else 1
+            host = front.get("host")
+            found[started, f"{host}/{session}", number, name] = Listed(name, session, started)
+    return [found[place] for place in sorted(found)]
+
+
+def _front(home: Home, name: str) -> dict[str, object]:
+    try:
+        with (home.root / name).open(encoding="utf-8", errors="replace") as stream:
+            head = stream.read(4096)
+            if head.startswith("---\n") and "\n---\n" not in head:
+                head += stream.read()
+    except OSError as error:
+        home.trace("failure", where=f"rebuild of {name}", error=str(error))
+        return {}
+    return markdown.split(head)[0]
+
+
+def wanted(found: Sequence[Listed], since: datetime | None) -> list[Listed]:
+    """Those that are read anew. Raises NotFound if there are none."""
+    if not found:
+        raise NotFound(
+            "There is no archived conversation to read anew. `wakebook catch-up` reads your "
+            "agents' sessions; a conversation is archived for good once it has ended."
+        )
+    chosen = [one for one in found if since is None or one.started >= since]
+    if since is not None and not chosen:
+        raise NotFound(f"No archived conversation began after {clock.iso(since)}.")
+    return chosen
+
+
+def decode_done(data: bytes, where: str) -> Done:
+    try:
+        done = decode(data, Done)
+    except msgspec.MsgspecError as error:
+        raise WakebookError(f"{where}: not written by a rebuild ({error}).") from error
+    if done.plan.version > VERSION:
+        raise WakebookError(f"{where}: written by a newer Wakebook. Update this one.")
+    return done
+
+
+def encode(done: Done) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(done), indent=1) + b"\n"
+
+
+class Step(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What happened between two writes of the journal."""
+
+    read: list[str] = []  # transcripts that are done
+    entries: list[dict[str, Any]] = []  # that came of it, in their order
+    turns: dict[str, int] = {}  # transcript -> turns read so far, of those that are not done
+    carried: list[str] = []  # ids of those that are not from this reading
+    kept: list[str] = []  # transcripts that stay as they were read before
+    failed: dict[str, str] = {}  # transcript -> why, this time
+    calls: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+
+
+class Journal:
+    def __init__(self, home: Home) -> None:
+        self._home, self._path = home, home.cache / JOURNAL
+        data = self._path.read_bytes() if self._path.exists() else b""
+        whole = data[: data.rfind(b"\n") + 1]
+        lines = whole.splitlines()
+        try:
+            self.plan = decode(lines[0], Plan) if lines else None
+            self.steps = [decode(line, Step) for line in lines[1:]]
+        except msgspec.MsgspecError as error:
+            raise WakebookError(
+                f"{self._path}: not written by this version ({error}). `wakebook rebuild drop "
+                "NAME` removes this rebuild; then begin anew."
+            ) from error
+        # without the half line that a crash left
+        self._whole = whole if len(whole) != len(data) else None
+
+    def begin(self, plan: Plan) -> None:
+        self._home.folder(self._home.cache)
+        self._home.replace(self._path, msgspec.json.encode(plan) + b"\n")
+        self.plan, self.steps, self._whole = plan, [], None
+
+    def add(self, step: Step) -> None:
+        if self._whole is not None:  # only now: another process may be writing that line
+            self._home.replace(self._path, self._whole)
+            self._whole = None
+        self._home.append(self._path, msgspec.json.encode(step) + b"\n")
+        self.steps.append(step)
+
+    def entries(self) -> list[Entry]:
+        return [from_dict(raw) for step in self.steps for raw in step.entries]
+
+    def carried(self) -> set[str]:
+        return {name for step in self.steps for name in step.carried}
+
+    def read(self) -> set[str]:
+        return {path for step in self.steps for path in step.read}
+
+    def kept(self) -> tuple[str, ...]:
+        return tuple(path for step in self.steps for path in step.kept)
+
+    def failures(self) -> Counter[str]:
+        """Transcript -> how many times it has failed."""
+        return Counter(path for step in self.steps for path in step.failed)
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,18 +232,18 @@ class Site:
     def done(self) -> Done | None:
         """What was built, if it is complete: that is when it is committed."""
         commit = self.commit()
-        data = self.repository.show(commit, plans.FILE) if commit else None
-        return plans.decode_done(data, f"{self.branch}:{plans.FILE}") if data else None
+        data = self.repository.show(commit, FILE) if commit else None
+        return decode_done(data, f"{self.branch}:{FILE}") if data else None
 
     def required(self) -> Done:
         """What was built, with its work tree in place. Raises NotFound."""
         done = self.done()
+        if done is None and self.there() and Journal(self.home).plan:
+            raise NotFound(
+                f"The rebuild {self.name} is not complete. Give the same `wakebook rebuild` again: "
+                "it goes on where it was."
+            )
         if done is None:
-            if self.there() and Journal(self.home).plan:
-                raise NotFound(
-                    f"The rebuild {self.name} is not complete. Give the same `wakebook rebuild` "
-                    "again: it goes on where it was."
-                )
             raise NotFound(
                 f"There is no rebuild {self.name} (branch {self.branch}). `wakebook rebuild "
                 "--list` shows what there is."
@@ -86,30 +254,26 @@ class Site:
         return done
 
     def standing(self) -> Standing:
-        if done := self.done():
-            total = len(done.plan.transcripts)
-            return Standing(
-                name=self.name,
-                extractor=done.plan.extractor,
-                began=done.plan.began,
-                transcripts=total,
-                read=total,
-                complete=True,
-                note="merged; `--merge` again removes what is left of it" if self.merged() else "",
-            )
-        if not self.there():
-            return Standing(name=self.name, note="its work tree was removed before it was complete")
-        if not self.commit():
-            return Standing(name=self.name, note="its branch was removed")
-        journal = Journal(self.home)
-        if journal.plan is None:
-            return Standing(name=self.name, note="it was stopped before it began")
+        done, journal, note = self.done(), None, ""
+        if done:
+            note = "merged; `--merge` again removes what is left of it" if self.merged() else ""
+        elif not self.there():
+            note = "its work tree was removed before it was complete"
+        elif not self.commit():
+            note = "its branch was removed"
+        elif (journal := Journal(self.home)).plan is None:
+            note = "it was stopped before it began"
+        plan = done.plan if done else journal.plan if journal else None
+        if plan is None:
+            return Standing(name=self.name, note=note)
         return Standing(
             name=self.name,
-            extractor=journal.plan.extractor,
-            began=journal.plan.began,
-            transcripts=len(journal.plan.transcripts),
-            read=len(journal.read()),
+            extractor=plan.extractor,
+            began=plan.began,
+            transcripts=len(plan.transcripts),
+            read=len(journal.read() if journal else plan.transcripts),
+            complete=done is not None,
+            note=note,
         )
 
     # --- making and removing -----------------------------------------------------------
@@ -152,7 +316,5 @@ class Site:
 def names(home: Home, history: History) -> list[str]:
     """Every rebuild that has a branch or a folder."""
     found = branches.branches(history.required(), f"{PREFIX}*")
-    folders = (home.cache / "rebuild").glob("*/.git")
-    return sorted(
-        {one.name.removeprefix(PREFIX) for one in found} | {path.parent.name for path in folders}
-    )
+    folders = {path.parent.name for path in (home.cache / "rebuild").glob("*/.git")}
+    return sorted({one.name.removeprefix(PREFIX) for one in found} | folders)

@@ -21,66 +21,53 @@ from datetime import datetime
 from functools import cache, lru_cache
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from wakebook.base.config import Context as Settings
 from wakebook.base.errors import WakebookError
-from wakebook.base.home import Home
 from wakebook.capture.clean import fence
 from wakebook.models import tokenizer
 from wakebook.recall import messages as history
 from wakebook.recall import playbooks, recalled
+from wakebook.recall import slot as slots
 from wakebook.recall.messages import Remembered, Spoke
 from wakebook.recall.playbooks import Active
-from wakebook.recall.recalled import Around, Packed, Searcher
-from wakebook.recall.slot import (
-    CALLED_FOR,
-    FIXED,
-    FOUND,
-    JOINT,
-    KINDS,
-    PUBLIC,
-    SLOTS,
-    Context,
-    Item,
-    Part,
-    Slot,
-    Wanted,
-    lay,
-    observations,
-    priority,
-)
+from wakebook.recall.recalled import Around, Packed
+from wakebook.recall.slot import CALLED_FOR, FOUND, JOINT, KINDS, PUBLIC, SLOTS, Context, Item, Slot
 from wakebook.recall.texts import Once, Texts, bare, trim
 from wakebook.recall.topics.book import Fired
 from wakebook.recall.topics.speech import is_small_talk
 from wakebook.recall.turn import Handoff
 from wakebook.store.chunk import category
 
+if TYPE_CHECKING:
+    from wakebook.opened import Opened
+
 LEAST = 400  # tokens: with less, not even the fixed slots can say where they are
 FEW = 60  # tokens: less of the observations is not worth a fence
 MARGIN = 8  # tokens that may be lost where texts are put together
-NOTES = tuple(dict.fromkeys(slot.note for slot in SLOTS.values()))
-FENCES = tuple(  # in the order of the text: what is said about them, and what stands in them
-    (
-        note,
-        ("subscribed",) * (note == FOUND)
-        + tuple(name for name, slot in SLOTS.items() if slot.note == note),
-    )
-    for note in NOTES
-)
+FENCES = {  # in the order of the text: what is said about them, and what stands in them
+    note: ["subscribed"] * (note == FOUND) + [name for name in SLOTS if SLOTS[name].note == note]
+    for note in dict.fromkeys(slot.note for slot in SLOTS.values())
+}
 
 
 class Sources(NamedTuple):
     """Where everything comes from."""
 
-    home: Home
+    opened: Opened
     texts: Texts
-    memory_file: Path
     handoffs: Sequence[Handoff]
-    searcher: Searcher
     now: datetime  # in the user's time zone
+
+    @property
+    def root(self) -> Path:
+        return self.opened.home.root
+
+    @property
+    def memory_file(self) -> Path:
+        return self.opened.memory_file()
 
 
 class Request(NamedTuple):
@@ -98,11 +85,6 @@ class Request(NamedTuple):
     topics: Sequence[Active] = ()
 
 
-class Compiled(NamedTuple):
-    context: Context
-    fired: tuple[Fired, ...]  # topics that were waiting, and are told
-
-
 def check(budget: int) -> None:
     if budget < LEAST:
         raise WakebookError(
@@ -110,30 +92,26 @@ def check(budget: int) -> None:
         )
 
 
-def compile_context(request: Request, sources: Sources, settings: Settings) -> Compiled:
-    check(request.budget)
-    return _Compiler(request, sources, settings).run()
+class Compiler:
+    """Runs once."""
 
-
-class _Compiler:
-    def __init__(self, request: Request, sources: Sources, settings: Settings) -> None:
-        self.request = request
-        self.sources = sources
-        self.settings = settings
-        self.ruled, self.once = Once(), Once()
+    def __init__(self, request: Request, sources: Sources) -> None:
+        self.request, self.sources = request, sources
+        self.settings = sources.opened.config.context
         self.slots: dict[str, Slot] = {}
         self.missed: list[Item] = []
         self.notes: list[str] = []
         self.steps: dict[str, float] = {}
         self.texts: dict[str, str] = {}
         self.flat: dict[str, str] = {}  # path -> words of it that are told, or at the host
-        self.fired: tuple[Fired, ...] = ()
+        self.fired: tuple[Fired, ...] = ()  # topics that were waiting, and are told
         self.left = request.budget
         left_out = request.have | request.skip
         self._wanted = [name for name in KINDS[request.kind] if name not in left_out]
         self._since = perf_counter()
 
-    def run(self) -> Compiled:
+    def run(self) -> Context:
+        check(self.request.budget)
         self._fixed()
         self._topics()
         self._message()
@@ -143,7 +121,7 @@ class _Compiler:
             fences = self._fences()
         self._step("assemble")
         self.notes += self.sources.texts.troubles()
-        context = Context(
+        return Context(
             text="".join(fences),
             tokens=tokens,
             budget=self.request.budget,
@@ -157,7 +135,6 @@ class _Compiler:
             notes=tuple(self.notes),
             steps=self.steps,
         )
-        return Compiled(context, self.fired)
 
     def _step(self, name: str) -> None:
         now = perf_counter()
@@ -165,17 +142,15 @@ class _Compiler:
         self._since = now
 
     def _skipped(self, name: str, why: str) -> None:
-        self.slots[name] = Slot(name=name, priority=priority(name), note=why)
+        self.slots[name] = Slot(name=name, priority=SLOTS[name].priority, note=why)
 
     def _allowed(self, name: str) -> bool:
         if name in self._wanted:
             return True
-        if name in self.request.have:
-            self._skipped(name, "your host loads it")
-        elif name in self.request.skip:
-            self._skipped(name, "told before")
-        else:
-            self._skipped(name, f"not for {self.request.kind} sessions")
+        why = (
+            "told before" if name in self.request.skip else f"not for {self.request.kind} sessions"
+        )
+        self._skipped(name, "your host loads it" if name in self.request.have else why)
         return False
 
     # --- P0, P1 --------------------------------------------------------------------------
@@ -183,44 +158,36 @@ class _Compiler:
     def _fixed(self) -> None:
         made = {name: slot.make for name, slot in SLOTS.items() if slot.make}
         parts = {name: make(self.sources, self.request) for name, make in made.items()}
+        have = self.request.have
         wanted = tuple(
-            Wanted(name, parts[name], getattr(self.settings, name), name in self.request.have)
-            for name in FIXED
-            if self._allowed(name) or name in self.request.have
+            slots.Wanted(name, part, getattr(self.settings, name), name in have)
+            for name, part in parts.items()
+            if self._allowed(name) or name in have
         )
         told = {one.name for one in wanted if not one.host and one.part.text}
-        frames = [_cost(note) for note, names in FENCES[:2] if told.intersection(names)]
+        fences = list(FENCES.items())[:2]
+        frames = [_cost(note) for note, names in fences if told.intersection(names)]
         room = int(self.request.budget * self.settings.fixed_share) - sum(frames)
-        found = lay(wanted, room)
+        found = slots.lay(wanted, room)
         self.ruled, self.once = found.ruled.copy(), found.once.copy()
         self.once.add(self.request.told)
         self.texts |= found.texts
         self.slots |= found.slots
-        for note, names in FENCES[:2]:
-            self._framed(note, names)
+        for note, names in fences:  # the marks around a fence count for the first slot in it
+            first = next((name for name in names if self.texts.get(name)), "")
+            if first:
+                slot, frame = self.slots[first], _cost(note)
+                more = {"tokens": slot.tokens + frame, "budget": slot.budget + frame}
+                self.slots[first] = replace(slot, **more)
         self.left -= sum(slot.tokens for slot in self.slots.values())
-        self._flatten(parts)
+        for name in ("memory", "journal"):  # the index knows their long lines in pieces
+            part = parts[name]
+            text = f"{part.older}\n{part.text}" if name in have else self.texts.get(name, "")
+            if text:
+                self.flat[part.where] = " ".join(map(bare, text.split("\n")))
         if "journal" in found.slots and not parts["journal"].text:
             self._skipped("journal", "none of today or yesterday")
         self._step("fixed")
-
-    def _framed(self, note: str, names: Sequence[str]) -> None:
-        """The marks around a fence count for the first slot in it."""
-        first = next((name for name in names if self.texts.get(name)), "")
-        if first:
-            slot, frame = self.slots[first], _cost(note)
-            self.slots[first] = replace(
-                slot, tokens=slot.tokens + frame, budget=slot.budget + frame
-            )
-
-    def _flatten(self, parts: dict[str, Part]) -> None:
-        """The words of the notes that are told: the index knows their long lines in pieces."""
-        for name in ("memory", "journal"):
-            text = self.texts.get(name, "")
-            if name in self.request.have:
-                text = f"{parts[name].older}\n{parts[name].text}"
-            if text:
-                self.flat[parts[name].where] = " ".join(map(bare, text.split("\n")))
 
     # --- P2 ------------------------------------------------------------------------------
 
@@ -236,11 +203,8 @@ class _Compiler:
             self._skipped("topics", "no topic is active")
         else:
             self.texts["topics"], self.texts["subscribed"] = told.instructions, told.reference
-            tokens = sum(
-                tokenizer.count(text) + _cost(note)
-                for text, note in ((told.instructions, CALLED_FOR), (told.reference, FOUND))
-                if text
-            )
+            texts = ((told.instructions, CALLED_FOR), (told.reference, FOUND))
+            tokens = sum(tokenizer.count(text) + _cost(note) for text, note in texts if text)
             self.left -= tokens
             self.slots["topics"] = Slot(
                 name="topics", priority=2, tokens=tokens, budget=most, items=told.items
@@ -249,7 +213,7 @@ class _Compiler:
 
     def _subscription(self, name: str) -> str | None:
         """What a file says that a topic subscribes to; None if it is not for this session."""
-        home = Path(os.path.realpath(self.sources.home.root))
+        home = Path(os.path.realpath(self.sources.root))
         path = Path(os.path.realpath(home / name))  # which knows what to do with a circle of links
         group = self.request.kind == "group"
         if not path.is_relative_to(home):
@@ -264,18 +228,16 @@ class _Compiler:
     # --- P3, P4 --------------------------------------------------------------------------
 
     def _message(self) -> None:
-        """What was found for the message, and the session so far.
-
-        What is in the history is not told as found. If less was found than there is room for,
-        more of the history comes in.
-        """
+        """What was found for the message, and the session so far. What is in the history is not
+        told as found. If less was found than there is room for, more of the history comes in."""
         spoke = self.request.history
         if "history" not in self._wanted:
             for one in spoke:  # the host shows it
                 self.once.add(one.text)
             spoke = ()
         told = self.once.copy()
-        said = history.pack(spoke, int((self.left - self._frame()) * self._share()), told)
+        share = self.settings.history_share if "recalled" in self._wanted else 1.0
+        said = history.pack(spoke, int((self.left - self._frame()) * share), told)
         for one in spoke[said.dropped :]:
             self.once.add(one.text)
         self.left -= said.tokens
@@ -283,9 +245,6 @@ class _Compiler:
         told.add(self.texts.get("recalled", ""))
         self.left += said.tokens
         self._history(spoke, told)
-
-    def _share(self) -> float:
-        return self.settings.history_share if "recalled" in self._wanted else 1.0
 
     def _recalled(self) -> None:
         """Search hits; or, before the first message, what matters most lately."""
@@ -303,7 +262,7 @@ class _Compiler:
         self._step("recalled")
 
     def _found(self, room: int) -> Packed:
-        found = self.sources.searcher.passages(self.request.message, self.request.kind)
+        found = recalled.passages(self.sources.opened, self.request.message, self.request.kind)
         self.notes += found.notes
         self._step("search")
         around = Around(
@@ -319,13 +278,13 @@ class _Compiler:
         return packed
 
     def _observed(self, room: int) -> Packed:
-        part = observations(self.sources)
+        where = "knowledge/memory/observations.md"
+        said = self.sources.texts.read(self.sources.root / where)
         if room < FEW:
             return Packed()
-        fresh = self.once.fresh(part.text)
-        text, note = trim(fresh, min(room, self.left // 2), part.where)
+        text, note = trim(self.once.fresh(said), min(room, self.left // 2), where)
         size = tokenizer.count(text)
-        item = Item(label=part.where, tokens=size, reason=note or "no message: what matters lately")
+        item = Item(label=where, tokens=size, reason=note or "no message: what matters lately")
         return Packed(text, size, (item,))
 
     def _history(self, spoke: Sequence[Spoke], told: Once) -> None:
@@ -354,7 +313,7 @@ class _Compiler:
         self.left -= tokens
         self.slots[name] = Slot(
             name=name,
-            priority=priority(name),
+            priority=SLOTS[name].priority,
             tokens=tokens,
             budget=max(room + JOINT + frame, tokens),
             items=found.items,
@@ -365,10 +324,10 @@ class _Compiler:
 
     def _fences(self) -> list[str]:
         told = (
-            (note, [text for name in names if (text := self.texts.get(name))])
-            for note, names in FENCES
+            (note, "\n\n".join(filter(None, map(self.texts.get, names))))
+            for note, names in FENCES.items()
         )
-        return [fence("\n\n".join(texts), note) for note, texts in told if texts]
+        return [fence(text, note) for note, text in told if text]
 
     def _give_up(self) -> None:
         """Take the last line of what matters least; of the fixed slots only what is not all."""

@@ -37,9 +37,9 @@ _ROLES = {
     "tool": "tool", "toolResult": "tool",
 }  # fmt: skip
 _TEXT = ("text", "input_text", "output_text")
-_MEDIA = (
-    "image", "image_url", "input_image", "audio", "input_audio", "video", "file", "input_file",
-)  # fmt: skip
+_CALLS = ("tool_use", "toolCall")
+_MEDIA = """image image_url input_image audio input_audio video file input_file
+    document""".split()
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,21 +58,17 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return self.index, self.block
 
 
-# --- who speaks --------------------------------------------------------------------------
-
-
 def role_of(message: Message) -> str:
-    """user, assistant, system or tool; nothing for a message of an unknown shape.
-
-    A user's message that holds only tool results is a tool's.
-    """
+    """user, assistant, system or tool; nothing for a message of an unknown shape. A user's message
+    that holds only tool results is a tool's."""
     found = _ROLES.get(str(_get(message, "role")), "")
     content = _get(message, "content")
     if not found or not isinstance(content, str | list | None):
         return ""
-    if found == "user" and _answering(content) and not _own_text(content):
-        return "tool"
-    return found
+    blocks = _blocks(content)
+    answers = any(_get(block, "type") == "tool_result" for block in blocks)
+    speaks = any(_text(block).strip() for block in blocks)
+    return "tool" if found == "user" and answers and not speaks else found
 
 
 def first_user(messages: Sequence[Message]) -> int:
@@ -80,33 +76,20 @@ def first_user(messages: Sequence[Message]) -> int:
     return next((i for i, one in enumerate(messages) if role_of(one) == "user"), len(messages))
 
 
-def _own_text(content: Any) -> bool:
-    return any(_text(block).strip() for block in _blocks(content))
-
-
-def _answering(content: Any) -> bool:
-    return any(_get(block, "type") == "tool_result" for block in _blocks(content))
-
-
-# --- calls and results -------------------------------------------------------------------
-
-
 def calls(message: Message) -> list[tuple[str, str]]:
     """The tool calls in a message: id and name."""
     found = [(_get(one, "id"), _get(_get(one, "function"), "name")) for one in _tool_calls(message)]
-    for block in _blocks(_get(message, "content")):
-        if _get(block, "type") in ("tool_use", "toolCall"):
-            found.append((_get(block, "id"), _get(block, "name")))
+    blocks = (one for one in _blocks(_get(message, "content")) if _get(one, "type") in _CALLS)
+    found += [(_get(block, "id"), _get(block, "name")) for block in blocks]
     return [(str(identity), str(name or "")) for identity, name in found if identity]
 
 
 def answers(message: Message) -> list[str]:
     """The ids of the calls whose results are in a message."""
-    found = [_get(message, "tool_call_id") or _get(message, "toolCallId")]
-    for block in _blocks(_get(message, "content")):
-        if _get(block, "type") == "tool_result":
-            found.append(_get(block, "tool_use_id"))
-    return [str(identity) for identity in found if identity]
+    blocks = _blocks(_get(message, "content"))
+    found = [_get(one, "tool_use_id") for one in blocks if _get(one, "type") == "tool_result"]
+    own = _get(message, "tool_call_id") or _get(message, "toolCallId")
+    return [str(identity) for identity in (own, *found) if identity]
 
 
 def results(messages: Iterable[Message]) -> list[Result]:
@@ -121,16 +104,11 @@ def results(messages: Iterable[Message]) -> list[Result]:
             tool = str(named or names.get(identity, ""))
             found.append(_result(message.get("content"), index, -1, identity, tool))
         elif role_of(message) in ("user", "tool"):
-            found += _inside(index, message.get("content"), names)
+            for number, block in enumerate(_blocks(message.get("content"))):
+                if _get(block, "type") == "tool_result":
+                    content, call = block.get("content"), str(block.get("tool_use_id") or "")
+                    found.append(_result(content, index, number, call, names.get(call, "")))
     return found
-
-
-def _inside(index: int, content: Any, names: Mapping[str, str]) -> Iterator[Result]:
-    """The results that are blocks of a user's message."""
-    for number, block in enumerate(_blocks(content)):
-        if _get(block, "type") == "tool_result":
-            identity = str(block.get("tool_use_id") or "")
-            yield _result(block.get("content"), index, number, identity, names.get(identity, ""))
 
 
 def _result(content: Any, index: int, block: int, call: str, tool: str) -> Result:
@@ -165,16 +143,11 @@ def _rewritten(content: Any, text: str) -> Any:
     return [text] if isinstance(first, str) else [{**first, "text": text}]
 
 
-# --- how much it is ----------------------------------------------------------------------
-
-
 def characters(message: Message) -> int:
     return sum(MEDIA_CHARACTERS if part is None else len(part) for part in _parts(message))
 
 
 def tokens(message: Message) -> int:
-    from wakebook.models import tokenizer
-
     counted = (MEDIA_TOKENS if part is None else tokenizer.count(part) for part in _parts(message))
     return OVERHEAD + sum(counted)
 
@@ -199,7 +172,7 @@ def _of_block(block: Any) -> Iterator[str | None]:
         yield None
     elif kind == "thinking" and isinstance(block.get("thinking"), str):
         yield block["thinking"]
-    elif kind in ("tool_use", "toolCall"):
+    elif kind in _CALLS:
         yield from _called(block.get("name"), block.get("input", block.get("arguments")))
     elif kind == "tool_result" and isinstance(block.get("content"), str | list | None):
         for part in _blocks(block.get("content")):
@@ -215,9 +188,6 @@ def _called(name: Any, given: Any) -> Iterator[str]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, skipkeys=True, default=repr)
-
-
-# --- blocks ------------------------------------------------------------------------------
 
 
 def _get(value: Any, key: str) -> Any:
@@ -249,7 +219,7 @@ def _text(block: Any) -> str:
 
 
 def _is_media(block: Any) -> bool:
-    return _get(block, "type") in _MEDIA or _get(block, "type") == "document"
+    return _get(block, "type") in _MEDIA
 
 
 def said(message: Message, tools: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -330,10 +300,8 @@ def of_messages(messages: Sequence[Message]) -> list[Spoke]:
     for message in messages:
         tools.update(calls(message))
         role = ROLES.get(role_of(message), "")
-        text = said(message, tools).strip() if role else ""
-        if text:
-            found.append(Spoke(role, text))
-    return found
+        found.append(Spoke(role, said(message, tools).strip() if role else ""))
+    return [one for one in found if one.text]
 
 
 def pack(said: Sequence[Spoke], room: int, told: Once) -> Remembered:
@@ -349,9 +317,8 @@ def pack(said: Sequence[Spoke], room: int, told: Once) -> Remembered:
         left -= size
     if not kept:
         return Remembered(dropped=len(said))
-    items = tuple(
-        Item(label=label(line), tokens=tokenizer.count(line)) for line in kept[:SHOWN_MESSAGES]
-    )
+    shown = kept[:SHOWN_MESSAGES]
+    items = tuple(Item(label=label(line), tokens=tokenizer.count(line)) for line in shown)
     text = "\n\n".join([TITLE, *reversed(kept)])
     return Remembered(text, room - left, items, len(said) - len(kept))
 

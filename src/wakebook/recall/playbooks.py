@@ -84,20 +84,14 @@ def pack(told: Sequence[Active], room: int, read: Read, ruled: Once, once: Once)
     packing = _Packing(room, ruled, once)
     for one in told:
         packing.topic(one, read)
-    return Told(
-        "\n\n".join(packing.instructions),
-        "\n\n".join(packing.reference),
-        tuple(packing.items),
-        tuple(packing.missed),
-        tuple(packing.fired),
-    )
+    ruled_text, found_text = map("\n\n".join, (packing.instructions, packing.reference))
+    items, missed, fired = packing.items, packing.missed, packing.fired
+    return Told(ruled_text, found_text, tuple(items), tuple(missed), tuple(fired))
 
 
 class _Packing:
     def __init__(self, room: int, ruled: Once, once: Once) -> None:
-        self._room = room
-        self._ruled = ruled
-        self._once = once
+        self._room, self._ruled, self._once = room, ruled, once
         self.instructions: list[str] = []
         self.reference: list[str] = []
         self.items: list[Item] = []

@@ -10,7 +10,7 @@ pruning what was pruned changes nothing more.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 import msgspec
@@ -72,10 +72,8 @@ def prune(
     idle_ms: int | None = None,
 ) -> Pruned:
     """The messages with smaller tool results, as far as they fill a window of so many tokens.
-
-    `idle_ms`: the time since the model was last called, if that is known. As long as the
-    provider still has the list in its cache, a changed one would cost more than a long one.
-    """
+    `idle_ms`: the time since the model was last called, if that is known. As long as the provider
+    still has the list in its cache, a changed one would cost more than a long one."""
     settings = checked(settings or Pruning())
     shears = _Shears(messages, window_tokens, settings)
     before = shears.total
@@ -149,20 +147,11 @@ def _cutoff(messages: Sequence[Message], keep: int) -> int:
     return spoken[-keep] if len(spoken) >= keep else -1
 
 
-def _may_prune(settings: Pruning) -> Callable[[str], bool]:
-    allow = [pattern.strip().lower() for pattern in settings.tools_allow if pattern.strip()]
-    deny = [pattern.strip().lower() for pattern in settings.tools_deny if pattern.strip()]
-
-    def may(tool: str) -> bool:
-        name = tool.strip().lower()
-        if any(fnmatchcase(name, pattern) for pattern in deny):
-            return False
-        return not allow or any(fnmatchcase(name, pattern) for pattern in allow)
-
-    return may
-
-
-# --- pruning -----------------------------------------------------------------------------
+def _named(tool: str, patterns: Sequence[str], default: bool) -> bool:
+    """Whether one of the patterns fits; without any, the default."""
+    wanted = [pattern.strip().lower() for pattern in patterns if pattern.strip()]
+    found = (fnmatchcase(tool.strip().lower(), pattern) for pattern in wanted)
+    return any(found) if wanted else default
 
 
 class _Shears:
@@ -185,28 +174,23 @@ class _Shears:
         """Trim, then clear. Why nothing was done, if nothing was."""
         if self.ratio < self.settings.soft_trim_ratio:
             return f"pruning begins at {self.settings.soft_trim_ratio:.0%}".replace("%", " %")
-        found = self._prunable()
-        if not found:
-            return "there is no old tool result that may be pruned"
-        self._trim(found)
-        short = self._clear(found)
-        return "" if self.trimmed or self.cleared else short
-
-    def _prunable(self) -> list[Result]:
         first = view.first_user(self.messages)
+        allow, deny = self.settings.tools_allow, self.settings.tools_deny
         end = _cutoff(self.messages, self.settings.keep_last_assistants)
-        may = _may_prune(self.settings)
-        return [
+        found = [
             one
             for one in view.results(self.messages)
-            if first <= one.index < end and may(one.tool) and not (one.media or one.strange)
+            if first <= one.index < end and not (one.media or one.strange)
+            if _named(one.tool, allow, True) and not _named(one.tool, deny, False)
         ]
-
-    def _trim(self, found: Sequence[Result]) -> None:
+        if not found:
+            return "there is no old tool result that may be pruned"
         for one in found:
             text = _trimmed(one.text, self.settings)
             if text != one.text:
                 self.trimmed[one.place] = self._put(one, text)
+        short = self._clear(found)
+        return "" if self.trimmed or self.cleared else short
 
     def _clear(self, found: Sequence[Result]) -> str:
         """Oldest first, until it is enough. Why not, if not."""
@@ -258,14 +242,17 @@ def _is_trimmed(text: str, head: int, tail: int) -> bool:
     )
 
 
-# --- telling -----------------------------------------------------------------------------
-
-
 def _report(shears: _Shears, before: int, window: int, why: str) -> PruneReport:
     per_token = shears.settings.chars_per_token
     after = shears.total
     trimmed, cleared = tuple(shears.trimmed.values()), tuple(shears.cleared.values())
-    done = _done(len(trimmed), len(cleared)) if trimmed or cleared else f"nothing was pruned: {why}"
+    done = f"nothing was pruned: {why}"
+    if trimmed or cleared:
+        first, what = (trimmed, "trimmed") if trimmed else (cleared, "cleared")
+        one = "1 old tool result was" if len(first) == 1 else f"{len(first)} old tool results were"
+        also = f" and {len(cleared)} cleared" if trimmed and cleared else ""
+        it = "it" if len(trimmed + cleared) == 1 else "them"
+        done = f"{one} {what}{also}: read {it} again if you need {it}"
     return PruneReport(
         trimmed=trimmed,
         cleared=cleared,
@@ -279,14 +266,6 @@ def _report(shears: _Shears, before: int, window: int, why: str) -> PruneReport:
         why=why,
         line=f"{_fullness(-(-after // per_token), window)}; {done}.",
     )
-
-
-def _done(trimmed: int, cleared: int) -> str:
-    first, second = (trimmed, "trimmed") if trimmed else (cleared, "cleared")
-    what = "1 old tool result was" if first == 1 else f"{first} old tool results were"
-    also = f" and {cleared} cleared" if trimmed and cleared else ""
-    again = "read it again if you need it" if trimmed + cleared == 1 else ""
-    return f"{what} {second}{also}: {again or 'read them again if you need them'}"
 
 
 def _fullness(tokens: int, window: int) -> str:

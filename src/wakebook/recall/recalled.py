@@ -72,24 +72,19 @@ class Around(NamedTuple):
     zone: tzinfo | None = None
 
 
-class Searcher:
-    """Looks for what is remembered, and may be told in a session of this kind."""
-
-    def __init__(self, opened: Opened) -> None:
-        self._opened = opened
-
-    def passages(self, message: str, kind: str) -> Passages:
-        query = Query(text=message, categories=PUBLIC if kind == "group" else ())
-        found = self._opened.index.passages(query, clock.now(), MOST)
-        if kind == "main":
-            return found
-        # MEMORY.md may live elsewhere, mounted homes have notes of every kind, and a handoff is
-        # from one main session to the next
-        home, memory = self._opened.home, self._opened.memory_file()
-        own = home.relative(memory) if memory.is_relative_to(home.root) else "/"
-        private = ("/", "knowledge/memory/", own)
-        told = (one for one in found.found if not one.path.startswith(private))
-        return found._replace(found=[one for one in told if one.row.type != "handoff"])
+def passages(opened: Opened, message: str, kind: str) -> Passages:
+    """What is remembered, and may be told in a session of this kind."""
+    query = Query(text=message, categories=PUBLIC if kind == "group" else ())
+    found = opened.index.passages(query, clock.now(), MOST)
+    if kind == "main":
+        return found
+    # MEMORY.md may live elsewhere, mounted homes have notes of every kind, and a handoff is
+    # from one main session to the next
+    home, memory = opened.home, opened.memory_file()
+    own = home.relative(memory) if memory.is_relative_to(home.root) else "/"
+    private = ("/", "knowledge/memory/", own)
+    told = (one for one in found.found if not one.path.startswith(private))
+    return found._replace(found=[one for one in told if one.row.type != "handoff"])
 
 
 def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
@@ -149,17 +144,13 @@ def _line(passage: Passage, text: str, zone: tzinfo | None) -> str:
 
 def _group(passage: Passage, zone: tzinfo | None) -> str:
     """The heading that a passage stands below."""
-    row = passage.row
+    row, session = passage.row, passage.session
     if row.name:
         return "## Remembered"
-    if row.turn:
-        return f"## {_day(row.at, zone)} session:{_handle(passage.session)}"
-    return f"## {passage.path}"
-
-
-def _handle(session: str) -> str:
-    """Enough of a session's id for `show`: most are long and begin differently."""
-    return session if len(session) <= LONG else session[:HANDLE]
+    if not row.turn:
+        return f"## {passage.path}"
+    handle = session if len(session) <= LONG else session[:HANDLE]  # enough for `show`
+    return f"## {_day(row.at, zone)} session:{handle}"
 
 
 def _place(passage: Passage) -> str:
@@ -174,10 +165,8 @@ class _Choice:
     """The worthiest passages that fit, where worth falls with what is chosen already."""
 
     def __init__(self, asked: Asked, around: Around, room: int) -> None:
-        self._asked = asked
-        self._zone = around.zone
+        self._asked, self._zone, self._room = asked, around.zone, room
         self._seen = around.once.copy()
-        self._room = room
         self._times: dict[str, int] = {}
         self._groups: set[str] = set()
 
@@ -263,9 +252,7 @@ def _item(line: Told, reason: str) -> Item:
 
 
 def _day(at: int, zone: tzinfo | None) -> str:
-    return (
-        datetime.fromtimestamp(at, UTC).astimezone(zone or UTC).strftime("%Y-%m-%d") if at else ""
-    )
+    return f"{datetime.fromtimestamp(at, UTC).astimezone(zone or UTC):%Y-%m-%d}" if at else ""
 
 
 # --- excerpts: the sentences of a long text that answer a question, in their order -----------
@@ -347,11 +334,9 @@ def excerpt(text: str, language: str, asked: Asked, limit: int) -> str:
 def _worth(parts: Sequence[str], language: str, asked: Asked) -> list[float]:
     """What each sentence tells of what was asked; its neighbours' share."""
     own = [asked.worth(part, language) for part in parts]
-    best = max(own, default=0.0) or 1.0
-    worth = []
-    for at, value in enumerate(own):
-        beside = max(own[at - 1] if at else 0.0, own[at + 1] if at + 1 < len(own) else 0.0)
-        worth.append(value + BESIDE * beside + (FIRST * best if at == 0 else 0.0))
+    around = zip([0.0, *own], own, [*own[1:], 0.0], strict=False)
+    worth = [value + BESIDE * max(before, after) for before, value, after in around]
+    worth[:1] = [value + FIRST * (max(own) or 1.0) for value in worth[:1]]
     return worth
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,10 +45,8 @@ def show(
     lines: int = 0,
     mounted: Sequence[Path] = (),
 ) -> Shown:
-    """What a reference points at. `first` and `lines` narrow what has lines.
-
-    `mounted`: files of other homes that may be read as well.
-    """
+    """What a reference points at. `first` and `lines` narrow what has lines. `mounted`: files of
+    other homes that may be read as well."""
     wanted = ref.parse(text)
     if first or lines:
         first = max(first, 1)
@@ -60,36 +59,26 @@ def show(
 
 
 def _entry(home: Home, chains: Chains, entry: Entry) -> Shown:
-    lines: tuple[tuple[int, str], ...] = ()
-    note = ""
-    if entry.transcript:
-        try:
-            lines = _said(home, entry)
-        except TranscriptError as error:
-            note = str(error)
-    elif entry.session == "manual":
-        note = "Written by hand with `wakebook remember`."
+    by_hand = entry.session == "manual" and not entry.transcript
+    note = "Written by hand with `wakebook remember`." if by_hand else ""
+    lines: list[tuple[int, str]] = []  # of the conversation that it came from
+    try:
+        turns = archive.read(home, entry.transcript).turns if entry.transcript else ()
+    except TranscriptError as error:
+        turns, note = (), str(error)
+    if turns:
+        text = (home.root / entry.transcript).read_text(encoding="utf-8").split("\n")
+        for turn in (one for one in turns if one.number in entry.evidence):
+            lines += enumerate(text[turn.line - 1 : turn.last_line], turn.line)
     return Shown(
         kind="entry",
         name=entry.id,
         entry=entry,
         status=query.status(entry, chains),
         history=tuple(chains.history(entry.id)),
-        lines=lines,
+        lines=tuple(lines),
         file=entry.transcript,
         note=note,
-    )
-
-
-def _said(home: Home, entry: Entry) -> tuple[tuple[int, str], ...]:
-    """The lines of the conversation that an entry came from."""
-    turns = archive.read(home, entry.transcript).turns
-    text = (home.root / entry.transcript).read_text(encoding="utf-8").split("\n")
-    return tuple(
-        (number, text[number - 1])
-        for turn in turns
-        if turn.number in entry.evidence
-        for number in range(turn.line, turn.last_line + 1)
     )
 
 
@@ -127,19 +116,14 @@ def _conversation(home: Home, paths: Sequence[str], wanted: ref.Ref) -> Iterator
                     yield number, line
 
 
-def _found(home: Home, name: str, mounted: Sequence[Path]) -> Path | None:
-    """A file that may be shown: what is in git, not how this machine is wired to its hosts."""
-    try:
-        path, root = (home.root / name).resolve(), home.root.resolve()
-        ours = path.is_relative_to(root) and path.relative_to(root).parts[:1] in SHOWN
-        return path if (ours or path in mounted) and path.is_file() else None
-    except (OSError, ValueError):  # a name that no file can have
-        return None
-
-
 def _path(home: Home, wanted: ref.Ref, mounted: Sequence[Path]) -> Shown:
-    path = _found(home, wanted.name, mounted)
-    if path is None:
+    """A file that may be shown: what is in git, not how this machine is wired to its hosts."""
+    allowed = False
+    with suppress(OSError, ValueError):  # a name that no file can have
+        path, root = (home.root / wanted.name).resolve(), home.root.resolve()
+        ours = path.is_relative_to(root) and path.relative_to(root).parts[:1] in SHOWN
+        allowed = (ours or path in mounted) and path.is_file()
+    if not allowed:
         raise NotFound(f"There is no file {wanted.name!r} in {home.root}.")
     text = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
     if wanted.first > len(text):

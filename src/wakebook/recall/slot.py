@@ -8,11 +8,13 @@ are the same for one message after the other, so the last few layouts are kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from wakebook.base.text import printable, whole
 from wakebook.models import tokenizer
@@ -21,6 +23,8 @@ from wakebook.recall.texts import least as least_of
 from wakebook.recall.topics.activation import Decision
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from wakebook.recall.context import Request, Sources
 
 STANDING = "Standing instructions: the user's own files."
@@ -89,44 +93,36 @@ class Part(NamedTuple):
 
 
 def identity(sources: Sources, request: Request) -> Part:
-    home, texts = sources.home, sources.texts
-    folder = home.root / "knowledge" / "identity"
-    try:
-        names = sorted(path.name for path in folder.glob("*.md") if path.is_file())
-    except OSError:
-        names = []
-    names = [
-        name for name in names if name.casefold() != MEMORY and folder / name != sources.memory_file
-    ]
-    order = [name for name in IDENTITY if name in names]
-    order += [name for name in names if name not in IDENTITY]
-    if request.kind == "subagent":
-        order = [name for name in order if name in SUBAGENT]
+    where = "knowledge/identity/"
+    paths: list[Path] = []
+    with suppress(OSError):
+        paths = sorted(path for path in (sources.root / where).glob("*.md") if path.is_file())
+    paths.sort(key=lambda path: [*IDENTITY, path.name].index(path.name))
     parts = [
-        (f"knowledge/identity/{whole(name)}", _titled(texts.read(folder / name), whole(name)))
-        for name in order
+        (f"{where}{whole(path.name)}", _titled(sources.texts.read(path), whole(path.name)))
+        for path in paths
+        if path.name.casefold() != MEMORY and path != sources.memory_file
+        if path.name in SUBAGENT or request.kind != "subagent"
     ]
-    files = tuple((where, text) for where, text in parts if text)
-    return Part("\n\n".join(text for _, text in files), "knowledge/identity/", files=files)
+    files = tuple((name, text) for name, text in parts if text)
+    return Part("\n\n".join(text for _, text in files), where, files=files)
 
 
 def memory(sources: Sources, request: Request) -> Part:
-    home, path = sources.home, sources.memory_file
+    home, path = sources.opened.home, sources.memory_file
     where = home.relative(path) if path.is_relative_to(home.root) else str(path)
-    if len(where) > LONGEST:
-        where = f"…{where[-LONGEST:]}"
+    where = where if len(where) <= LONGEST else f"…{where[-LONGEST:]}"
     return Part(_titled(sources.texts.read(path), "Core Memory"), where)
 
 
 def projects(sources: Sources, request: Request) -> Part:
     where = "knowledge/projects/_active.md"
-    text = sources.texts.read(sources.home.root / where)
-    return Part(_titled(text, "Active Projects"), where)
+    return Part(_titled(sources.texts.read(sources.root / where), "Active Projects"), where)
 
 
 def journal(sources: Sources, request: Request) -> Part:
     """Today's and yesterday's, the older one first: what is added comes at the end."""
-    folder, day = sources.home.root / "knowledge" / "journal", sources.now.date()
+    folder, day = sources.root / "knowledge/journal", sources.now.date()
     today, yesterday = (
         _titled(sources.texts.read(folder / f"{each}.md"), f"Journal {each}")
         for each in (day, day - timedelta(days=1))
@@ -138,11 +134,6 @@ def handoff(sources: Sources, request: Request) -> Part:
     """What is still open of the session that goes on, it knows itself."""
     found = [one for one in sources.handoffs if one.entry or one.session != request.session]
     return Part("\n\n".join(one.text for one in found), "`wakebook log --type handoff`")
-
-
-def observations(sources: Sources) -> Part:
-    where = "knowledge/memory/observations.md"
-    return Part(sources.texts.read(sources.home.root / where), where)
 
 
 def _titled(text: str, title: str) -> str:
@@ -179,10 +170,6 @@ KINDS = {  # of sessions -> what they are told
 }
 
 
-def priority(name: str) -> int:
-    return SLOTS[name].priority
-
-
 # --- laid out within a budget -----------------------------------------------------------------
 
 
@@ -205,10 +192,8 @@ class Laid(NamedTuple):
 
 @lru_cache(16)
 def lay(wanted: tuple[Wanted, ...], room: int) -> Laid:
-    """`room`: tokens for all of them together.
-
-    Reference data gives way to instructions that say the same, never the other way round.
-    """
+    """`room`: tokens for all of them together. Reference data gives way to instructions that say
+    the same, never the other way round."""
     ruled, once = Once(), Once()
     for one in wanted:
         if one.host:
@@ -222,13 +207,16 @@ def lay(wanted: tuple[Wanted, ...], room: int) -> Laid:
     for one in ours:
         room_left = granted.get(one.name, least[one.name])
         text, note = _told(one, ruled, once, room_left - JOINT)
+        slot = Slot(name=one.name, priority=SLOTS[one.name].priority, note=note)
         if not text:
             why = "told elsewhere already" if one.part.text.strip() else "nothing there yet"
-            slots[one.name] = Slot(name=one.name, priority=priority(one.name), note=why)
+            slots[one.name] = replace(slot, note=why)
             continue
         _add(one.name, text, ruled, once)
         texts[one.name] = text
-        slots[one.name] = _slot(one, tokenizer.count(text) + JOINT, room_left, note)
+        size, where = tokenizer.count(text) + JOINT, one.part.where
+        item = Item(label=where, tokens=size, reason="always told", ref=where)
+        slots[one.name] = replace(slot, tokens=size, budget=max(room_left, size), items=(item,))
     return Laid(texts, slots, ruled, once, sum(slot.tokens for slot in slots.values()))
 
 
@@ -290,27 +278,13 @@ def _needs(wanted: list[Wanted], ruled: Once, seen: Once) -> dict[str, int]:
     return needs
 
 
-def _slot(one: Wanted, tokens: int, granted: int, note: str) -> Slot:
-    where = one.part.where
-    return Slot(
-        name=one.name,
-        priority=priority(one.name),
-        tokens=tokens,
-        budget=max(granted, tokens),
-        items=(Item(label=where, tokens=tokens, reason="always told", ref=where),),
-        note=note,
-    )
-
-
 def shares(
     needs: Mapping[str, int], caps: Mapping[str, int], least: Mapping[str, int], room: int
 ) -> dict[str, int]:
-    """Of `room` tokens, what each slot may use, in the order of the caps.
-
-    Every slot has its cap, all of them in proportion if they are too much together, and `least`
-    in any case. What one does not need goes to those behind it, and to them only: a slot that
-    grows leaves those before it as they were, and with them the beginning of the text.
-    """
+    """Of `room` tokens, what each slot may use, in the order of the caps. Every slot has its cap,
+    all of them in proportion if they are too much together, and `least` in any case. What one does
+    not need goes to those behind it, and to them only: a slot that grows leaves those before it as
+    they were, and with them the beginning of the text."""
     total = sum(caps.values())
     scale = min(1.0, room / total) if total else 1.0
     spare = max(0, room - int(total * scale))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import resources
@@ -38,10 +39,8 @@ class Texts:
         return list(self._troubles.values())
 
     def read(self, path: Path, own: bool = False) -> str:
-        """What a note says; nothing if it is not there or cannot be read.
-
-        `own`: what its author wrote, without what was generated from the log.
-        """
+        """What a note says; nothing if it is not there or cannot be read. `own`: what its author
+        wrote, without what was generated from the log."""
         key = (str(path), own)
         try:
             found = os.stat(path)  # noqa: PTH116
@@ -51,13 +50,11 @@ class Texts:
                 return kept[1]
             with path.open("rb") as stream:
                 data = stream.read(LARGEST)
-        except FileNotFoundError:
-            self._kept.pop(key, None)
-            self._troubles.pop(str(path), None)
-            return ""
         except OSError as error:
             self._kept.pop(key, None)
             self._troubles[str(path)] = f"{path} cannot be read: {error.strerror}."
+            if isinstance(error, FileNotFoundError):
+                del self._troubles[str(path)]
             return ""
         self._troubles.pop(str(path), None)
         text = clean(_current(data.decode("utf-8", "replace")), path.name, own)
@@ -67,10 +64,8 @@ class Texts:
 
 def _current(text: str) -> str:
     """What was generated leaves out what corrections keep of the old words."""
-    if "Was: " not in text:
-        return text
     lines = text.split("\n")
-    for number in markdown.generated(lines):
+    for number in markdown.generated(lines) if "Was: " in text else ():
         lines[number] = present(lines[number])
     return "\n".join(lines)
 
@@ -137,17 +132,14 @@ def filled(text: str) -> str:
         else:
             continue
         kept.append(lines[number])
-    return "\n".join(_spaced(kept[::-1])).strip("\n")
-
-
-def _spaced(lines: list[str]) -> list[str]:
-    """With one empty line instead of several, but for code."""
+    lines = kept[::-1]
     code = markdown.code_lines(lines)
-    return [
+    spaced = (
         line
         for number, line in enumerate(lines)
         if line.strip() or number in code or (number and lines[number - 1].strip())
-    ]
+    )
+    return "\n".join(spaced).strip("\n")
 
 
 # -----------------------------------------------------------------------------
@@ -216,9 +208,7 @@ class Once:
 
     def fresh(self, text: str, name: str = "", within: bool = True) -> str:
         """The text without lines that were there before; with `within`, in the text itself, too.
-
-        Instructions may say the same at two places, and mean it.
-        """
+        Instructions may say the same at two places, and mean it."""
         seen = self.copy()
         lines = text.split("\n")
         titles = {number for number, _ in headings(lines)}
@@ -282,11 +272,9 @@ def least(where: str) -> int:
 
 
 def trim(text: str, limit: int, where: str) -> Trimmed:
-    """At most `limit` tokens. `where`: what to read for the rest.
-
-    A section that does not fit is left out, and those behind it may still be told. If too little
-    is left by that, the first of them is cut after a line.
-    """
+    """At most `limit` tokens. `where`: what to read for the rest. A section that does not fit is
+    left out, and those behind it may still be told. If too little is left by that, the first of
+    them is cut after a line."""
     parts = sections(text)
     if not parts or tokenizer.count(text) <= limit:
         return Trimmed(text.strip("\n"))
@@ -305,14 +293,9 @@ def trim(text: str, limit: int, where: str) -> Trimmed:
     told = filled("\n\n".join(kept[number] for number in sorted(kept)))
     note = _noted(left, where) if left else _CUT.format(where)
     whole = f"{told}\n\n{note}" if told.strip("# \n") else ""
-    if not whole or tokenizer.count(whole) > limit:
-        return _begins(text, limit, where)
-    return Trimmed(whole, f"left out: {_names(left)}" if left else "cut short")
-
-
-def _begins(text: str, limit: int, where: str) -> Trimmed:
-    """No section can be told: the first lines can, or the note alone."""
-    note = _CUT.format(where)
+    if whole and tokenizer.count(whole) <= limit:
+        return Trimmed(whole, f"left out: {_names(left)}" if left else "cut short")
+    note = _CUT.format(where)  # no section can be told: the first lines can, or the note alone
     begun = _begun(text, limit - tokenizer.count(f"\n{note}"))
     return Trimmed(f"{begun}\n{note}" if begun else note, "cut short")
 
@@ -328,27 +311,19 @@ def _begun(text: str, room: int) -> str:
 
 def _first(text: str, room: int) -> str:
     lines = text.split("\n")
-    fit = _fitting(lines, room)
+    most = 1  # lines that may fit: looked for in ever larger steps, then in ever smaller ones
+    while most < len(lines) and tokenizer.count("\n".join(lines[:most])) <= room:
+        most *= 2
+
+    def size(number: int) -> int:
+        return tokenizer.count("\n".join(lines[: number + 1]))
+
+    fit = bisect_right(range(min(most, len(lines))), room, lo=most // 2, key=size)
     kept = "\n".join(lines[:fit])
     if fit == len(lines):
         return kept
     left = room - tokenizer.count(f"{kept}\n")
     return f"{kept}\n{tokenizer.cut(lines[fit], left)}" if left >= WORTH else kept
-
-
-def _fitting(lines: list[str], room: int) -> int:
-    """How many lines fit: looked for in ever larger steps, then in ever smaller ones."""
-    least, most = 0, 1
-    while most < len(lines) and tokenizer.count("\n".join(lines[:most])) <= room:
-        least, most = most, most * 2
-    most = min(most, len(lines))
-    while least < most:
-        middle = (least + most + 1) // 2
-        if tokenizer.count("\n".join(lines[:middle])) <= room:
-            least = middle
-        else:
-            most = middle - 1
-    return least
 
 
 def _noted(left: list[str], where: str) -> str:

@@ -24,9 +24,7 @@ from wakebook.log.query import status
 
 if TYPE_CHECKING:
     from wakebook.opened import Opened
-    from wakebook.recall.context import Sources
-    from wakebook.recall.messages import Spoke, Transcripts
-    from wakebook.recall.recalled import Searcher
+    from wakebook.recall.messages import Transcripts
     from wakebook.recall.slot import Context
     from wakebook.recall.texts import Texts
     from wakebook.recall.topics.book import Book, Fired
@@ -62,20 +60,19 @@ class Turns:
         topics: Sequence[str] = (),
         paths: Sequence[str] = (),
     ) -> Context:
-        """What an agent needs to know for a message, within a budget of tokens.
-
-        `session`: the one that the message belongs to; what waits for its next turn is told and
-        then waits no longer. `kind`: main, group, subagent, cron or hook. `have`: slots that the
-        host loads by itself, as they are now. `skip`: slots that are not wanted. `told`: what the
-        session was told before and still sees, which is not told again. `history`: the messages
-        so far, in the shape of any host; without them, the session's transcript. `topics`:
-        activated by name. `paths`: files of the turn's tool calls. `characters`: of the text, at
-        most; 0: as many as the budget allows.
-        """
+        """What an agent needs to know for a message, within a budget of tokens. `session`: the one
+        that the message belongs to; what waits for its next turn is told and then waits no longer.
+        `kind`: main, group, subagent, cron or hook. `have`: slots that the host loads by itself, as
+        they are now. `skip`: slots that are not wanted. `told`: what the session was told before
+        and still sees, which is not told again. `history`: the messages so far, in the shape of any
+        host; without them, the session's transcript. `topics`: activated by name. `paths`: files of
+        the turn's tool calls. `characters`: of the text, at most; 0: as many as the budget
+        allows."""
         from msgspec.structs import replace
 
         from wakebook.recall import playbooks
-        from wakebook.recall.context import Request, check, compile_context
+        from wakebook.recall.context import Compiler, Request, Sources, check
+        from wakebook.recall.messages import of_messages
         from wakebook.recall.topics.triggers import Remark
 
         self._home.require()
@@ -89,6 +86,9 @@ class Turns:
         found = book.activate(Remark(message, "input", tuple(paths)), own) if wants else []
         read = book.read()
         spent = round((perf_counter() - begun) * 1000, 3)
+        spoken = of_messages(history) if history else ()
+        if transcript and not history and "history" not in slots:
+            spoken = self._sessions.transcripts.said(transcript)
         request = Request(
             message=message,
             budget=budget,
@@ -98,17 +98,22 @@ class Turns:
             have=slots,
             skip=_slots(skip),
             told=told,
-            history=self._spoken(history, transcript, slots),
+            history=spoken,
         )
         waits = (book.claim if session else book.peek)(own, kind) if wants else []
         fired: Sequence[Fired] = ()
         try:
             request = request._replace(topics=playbooks.active(found, waits, asked, read.topics))
-            sources = self._sources(kind)
-            done, fired = compile_context(request, sources, self._opened.config.context)
-            while characters and len(done.text) > characters:
-                request = request._replace(budget=_smaller(done, request.budget, characters))
-                done, fired = compile_context(request, sources, self._opened.config.context)
+            left = left_behind(self._opened) if kind == "main" else ()
+            sources = Sources(self._opened, self._texts, left, self._opened.now())
+            while True:
+                compiler = Compiler(request, sources)
+                done, fired = compiler.run(), compiler.fired
+                if not characters or len(done.text) <= characters:
+                    break
+                fits = 0.95 * characters / len(done.text)  # a budget whose text should fit
+                smaller = int(min(done.tokens * 1.1, request.budget) * fits)
+                request = request._replace(budget=smaller)  # it says so when nothing fits
         finally:
             if session:
                 book.settle(waits, fired)
@@ -123,46 +128,11 @@ class Turns:
         """main, group, subagent, cron or hook: by its id, its key, or what is known of it."""
         return self._sessions.resolved(session, "")[1] if session else "main"
 
-    def _spoken(
-        self, messages: Sequence[Any], transcript: str, have: frozenset[str]
-    ) -> Sequence[Spoke]:
-        from wakebook.recall import messages as history
-
-        if messages:
-            return history.of_messages(messages)
-        if transcript and "history" not in have:
-            return self._sessions.transcripts.said(transcript)
-        return ()
-
-    def _sources(self, kind: str) -> Sources:
-        from wakebook.recall.context import Sources
-
-        return Sources(
-            home=self._home,
-            texts=self._texts,
-            memory_file=self._opened.memory_file(),
-            handoffs=left_behind(self._opened) if kind == "main" else (),
-            searcher=self._searcher,
-            now=self._opened.now(),
-        )
-
-    @cached_property
-    def _searcher(self) -> Searcher:
-        from wakebook.recall.recalled import Searcher
-
-        return Searcher(self._opened)
-
     @cached_property
     def _texts(self) -> Texts:
         from wakebook.recall.texts import Texts
 
         return Texts()
-
-
-def _smaller(done: Context, budget: int, characters: int) -> int:
-    """A budget whose text should fit. Raises WakebookError if none can."""
-    fits = 0.95 * characters / len(done.text)
-    return int(min(done.tokens * 1.1, budget) * fits)  # `check` says when nothing fits
 
 
 def _slots(names: Sequence[str]) -> frozenset[str]:
@@ -187,11 +157,9 @@ class Sessions:
         return Transcripts(self._opened.home)
 
     def resolved(self, name: str, kind: str = "main") -> tuple[str, str, str]:
-        """A session's own id, its kind, and the transcript of its open window.
-
-        The kind is as it was given, as state.json knows it, or as OpenClaw's key tells. It may
-        be named with its host, by its key, or by a unique beginning.
-        """
+        """A session's own id, its kind, and the transcript of its open window. The kind is as it
+        was given, as state.json knows it, or as OpenClaw's key tells. It may be named with its
+        host, by its key, or by a unique beginning."""
         from wakebook.recall.slot import EVERYWHERE
 
         host, _, rest = name.partition("/")
@@ -203,10 +171,6 @@ class Sessions:
         if known:
             return known.id, chosen, known.window.path if known.window else ""
         return bare, chosen, self.transcripts.path(bare)
-
-    def id_of(self, session: str) -> str:
-        """A session's own id."""
-        return self.resolved(session)[0]
 
     def _known_session(self, name: str, exactly: bool = False) -> Progress | None:
         sessions = list(self._opened.state().sessions.values())
@@ -233,19 +197,10 @@ class Handoff(NamedTuple):
     text: str
 
 
-def last_handoff(chains: Chains) -> Entry | None:
-    handoffs = [entry for entry in chains.current() if entry.type == "handoff"]
-    # of the same minute, the one that was written last
-    return max(reversed(handoffs), key=lambda entry: entry.timestamp, default=None)
-
-
 def wake(chains: Chains, sessions: Iterable[Progress], briefing: Iterable[str]) -> str:
     parts = [one.text for one in handoffs(chains, sessions)]
-    if not parts:
-        parts = ["No session has been closed yet, so there is no handoff."]
-    parts.append("\n".join(briefing))
-    parts.append(FURTHER)
-    return wrap("\n\n".join(parts))
+    parts = parts or ["No session has been closed yet, so there is no handoff."]
+    return wrap("\n\n".join([*parts, "\n".join(briefing), FURTHER]))
 
 
 def woken(opened: Opened, briefing: Callable[[], Iterable[str]]) -> str:
@@ -281,44 +236,41 @@ def _kept(opened: Opened, name: str, make: Callable[[], str]) -> str:
 
 def handoffs(chains: Chains, sessions: Iterable[Progress]) -> list[Handoff]:
     """What the last session left behind, and sessions that are still open."""
-    last = last_handoff(chains)
+    closed = [entry for entry in chains.current() if entry.type == "handoff"]
+    # of the same minute, the one that was written last
+    last = max(reversed(closed), key=lambda entry: entry.timestamp, default=None)
     found = [Handoff(last.session, last.id, _handoff(last, chains))] if last else []
-    return found + [Handoff(one.id, "", _open(one)) for one in _still_open(sessions, last)]
+    # sessions with an open window that is newer than the last handoff, newest first
+    windows = [(one.window, one.id) for one in sessions if one.window and one.window.draft]
+    if last:
+        windows = [one for one in windows if one[0].last_at > last.timestamp]
+    windows.sort(key=lambda one: one[0].last_at, reverse=True)
+    for window, session in windows[:2]:
+        said = f"Session: {session} (last words {clock.iso(window.last_at)}, not closed)"
+        detail = [f"Detail: {window.draft_detail}"] if window.draft_detail else []
+        text = "\n".join(["## Session Still Open", said, window.draft, *detail])
+        found.append(Handoff(session, "", text))
+    return found
 
 
 def _handoff(handoff: Entry, chains: Chains) -> str:
-    lines = [
-        "## Last Session Handoff",
-        f"Session: {handoff.session} ({clock.iso(handoff.timestamp)})",
-        handoff.content,
-    ]
-    if handoff.detail:
-        lines.append(f"Detail: {handoff.detail}")
-    window = [
-        entry
-        for entry in chains.entries
-        if entry.session == handoff.session and entry.transcript == handoff.transcript
-        if not _overtaken(entry, chains)
-    ]
-    decided = [entry for entry in window if entry.type == "decision"]
-    tasks = [entry for entry in window if entry.type == "task"]
-    lines += _listed("Decided in it:", [_marked(entry, chains) for entry in decided])
-    lines += _listed(
-        "Its tasks:", [f"[{status(entry, chains)}] {_marked(entry, chains)}" for entry in tasks]
-    )
-    return "\n".join(lines)
-
-
-def _overtaken(entry: Entry, chains: Chains) -> bool:
-    """Whether the same conversation itself has the better word on it."""
-    by = chains.replaced_by.get(entry.id)
-    return by is not None and chains.by_id[by].transcript == entry.transcript
-
-
-def _marked(entry: Entry, chains: Chains) -> str:
-    later = chains.latest(entry.id)
-    note = "" if later == entry.id or entry.type == "task" else f", since replaced by {later}"
-    return f"{entry.content} ({entry.id}{note})"
+    at, transcript = clock.iso(handoff.timestamp), handoff.transcript
+    lines = ["## Last Session Handoff", f"Session: {handoff.session} ({at})", handoff.content]
+    lines += [f"Detail: {handoff.detail}"] if handoff.detail else []
+    decided, tasks = [], []
+    for entry in chains.entries:
+        by = chains.replaced_by.get(entry.id)
+        if (entry.session, entry.transcript) != (handoff.session, transcript):
+            continue
+        if by is not None and chains.by_id[by].transcript == transcript:
+            continue  # the same conversation itself has the better word on it
+        if entry.type == "decision":
+            later = chains.latest(entry.id)
+            since = "" if later == entry.id else f", since replaced by {later}"
+            decided.append(f"{entry.content} ({entry.id}{since})")
+        elif entry.type == "task":
+            tasks.append(f"[{status(entry, chains)}] {entry.content} ({entry.id})")
+    return "\n".join(lines + _listed("Decided in it:", decided) + _listed("Its tasks:", tasks))
 
 
 def _listed(title: str, lines: list[str]) -> list[str]:
@@ -327,31 +279,3 @@ def _listed(title: str, lines: list[str]) -> list[str]:
     shown = [f"- {line}" for line in lines[:EACH]]
     more = [f"- … and {len(lines) - EACH} more"] if len(lines) > EACH else []
     return [title, *shown, *more]
-
-
-def _still_open(sessions: Iterable[Progress], handoff: Entry | None) -> list[Progress]:
-    """Sessions with an open window that is newer than the last handoff, newest first."""
-    found = [
-        progress
-        for progress in sessions
-        if progress.window
-        and progress.window.draft
-        and (handoff is None or progress.window.last_at > handoff.timestamp)
-    ]
-    found.sort(key=lambda progress: progress.window.last_at, reverse=True)  # type: ignore[union-attr]
-    return found[:2]
-
-
-def _open(progress: Progress) -> str:
-    window = progress.window
-    assert window is not None
-    return "\n".join(
-        line
-        for line in (
-            "## Session Still Open",
-            f"Session: {progress.id} (last words {clock.iso(window.last_at)}, not closed)",
-            window.draft,
-            f"Detail: {window.draft_detail}" if window.draft_detail else "",
-        )
-        if line
-    )

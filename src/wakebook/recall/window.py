@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,21 +81,22 @@ class _Sliding:
             if self._total <= self._budget:
                 return
             known = one.strange or _SHRUNK.fullmatch(one.text)
-            if one.index >= self._head and self._units[one.index] != last and not known:
-                self._put(one, _line(one))
-
-    def _put(self, one: Result, line: str) -> None:
-        shorter = view.replaced(self._messages[one.index], one, line)
-        saved = self._tokens[one.index] - view.tokens(shorter)
-        if saved > 0:
-            self._total -= saved
-            self._tokens[one.index] -= saved
-            self._messages[one.index] = shorter
-            self._shrunk.add(one.index)
+            if one.index < self._head or self._units[one.index] == last or known:
+                continue
+            shorter = view.replaced(self._messages[one.index], one, _line(one))
+            saved = self._tokens[one.index] - view.tokens(shorter)
+            if saved > 0:
+                self._total -= saved
+                self._tokens[one.index] -= saved
+                self._messages[one.index] = shorter
+                self._shrunk.add(one.index)
 
     def drop(self) -> None:
         """The oldest messages go, until it is enough."""
-        fixed = self._fixed()
+        users = [i for i, role in enumerate(self._roles) if role == "user"]
+        never = {i for i, role in enumerate(self._roles) if i < self._head or role == "system"}
+        never |= {*users[-1:], *range(len(self._messages))[-1:]}
+        fixed = {self._units[i] for i in never}
         for asked, units in self._exchanges():
             if self._total <= self._budget:
                 break
@@ -104,13 +106,6 @@ class _Sliding:
             stays = any(self._roles[unit] != "system" for unit in units if unit in fixed)
             if not (loose or stays) and asked not in fixed | {-1}:
                 self._drop(asked)  # alone, it would look like an open question
-
-    def _fixed(self) -> set[int]:
-        """The units that never drop."""
-        users = [i for i, role in enumerate(self._roles) if role == "user"]
-        never = {i for i, role in enumerate(self._roles) if i < self._head or role == "system"}
-        never |= {*users[-1:], *range(len(self._messages))[-1:]}
-        return {self._units[i] for i in never}
 
     def _exchanges(self) -> list[tuple[int, list[int]]]:
         """What a user said (-1: no user), with the units that follow until a user speaks again."""
@@ -146,10 +141,8 @@ class _Sliding:
 
 
 def _units(messages: Sequence[Message]) -> list[int]:
-    """For each message the first of those that it stays or goes together with.
-
-    A call is answered by the next result with its id: some models use an id again.
-    """
+    """For each message the first of those that it stays or goes together with. A call is answered
+    by the next result with its id: some models use an id again."""
     first = list(range(len(messages)))
 
     def leader(index: int) -> int:
@@ -186,10 +179,8 @@ class Windows:
     def prune(
         self, messages: Sequence[Message], window: int, *, idle_ms: int | None = None
     ) -> Pruned:
-        """A message list with smaller old tool results, by [pruning] in config.toml.
-
-        `window`: tokens; `idle_ms`: since the model was last called, if that is known.
-        """
+        """A message list with smaller old tool results, by [pruning] in config.toml. `window`:
+        tokens; `idle_ms`: since the model was last called, if that is known."""
         from wakebook.recall import prune
 
         try:
@@ -198,18 +189,11 @@ class Windows:
             raise ConfigError(f"{self._home.config}: {error}") from error
 
     def slide(
-        self,
-        messages: Sequence[Message],
-        budget: int,
-        session: str = "",
-        *,
-        anyway: bool = False,
+        self, messages: Sequence[Message], budget: int, session: str = "", *, anyway: bool = False
     ) -> Slid:
-        """A message list that fits a budget of tokens: its oldest messages drop.
-
-        With a session, it is first caught up on and checked. If it is not safely in the
-        memory, nothing drops, unless `anyway`.
-        """
+        """A message list that fits a budget of tokens: its oldest messages drop. With a session, it
+        is first caught up on and checked. If it is not safely in the memory, nothing drops, unless
+        `anyway`."""
         from msgspec.structs import replace
 
         from wakebook.learn.flush import Flushed
@@ -235,13 +219,11 @@ class Windows:
         compactions: int | None = None,
         paths: Sequence[Path] = (),
     ) -> Flushed:
-        """Save a session before its host compacts it, and check that it is saved.
-
-        With `tokens` (used so far) and `window` (the context window) only if that is due, and
-        once in each round. `compactions`: how often the host has compacted it; without it,
-        what the session's file tells, and where that tells nothing each call is a round.
-        `paths`: where the session is, if that is known.
-        """
+        """Save a session before its host compacts it, and check that it is saved. With `tokens`
+        (used so far) and `window` (the context window) only if that is due, and once in each round.
+        `compactions`: how often the host has compacted it; without it, what the session's file
+        tells, and where that tells nothing each call is a round. `paths`: where the session is, if
+        that is known."""
         from msgspec.structs import replace
 
         from wakebook.learn.flush import Flushed, flush_due, flushed_at, mark, rounds
@@ -280,11 +262,7 @@ class Windows:
     def _saved(self, found: list[Session]) -> Flushed:
         from wakebook.learn.flush import save
 
-        self._opened.models.insist = False
-        return save(
-            self._home,
-            self._opened.config,
-            found,
-            lambda: self._catch_up(found),
-            self._opened.chains,
-        )
+        opened = self._opened
+        opened.models.insist = False
+        read = partial(self._catch_up, found)
+        return save(opened.home, opened.config, found, read, opened.chains)

@@ -29,7 +29,7 @@ from wakebook.base.decode import decode
 from wakebook.base.errors import ConfigError, WakebookError
 from wakebook.base.home import Home
 from wakebook.service.call import FILE, call
-from wakebook.service.unit import Unit, is_ours
+from wakebook.service.unit import Unit, is_ours, run
 from wakebook.upkeep.doctor import Check, to_run
 from wakebook.version import __version__
 
@@ -241,6 +241,18 @@ def reachable(port: int, seconds: float = SECONDS) -> str:
         return str(error) or type(error).__name__
     finally:
         link.close()
+
+
+def beside(home: Home, unit: Unit) -> list[str]:
+    """A note, if a service that was started by hand keeps the unit's from starting."""
+    found = look(home)
+    words = ("systemctl", "--user", "show", "--property=MainPID", "--value", unit.name)
+    if found.state != "up":
+        return []
+    if unit.kind == "systemd" and run(words).stdout.strip() == str(found.pid):
+        return []
+    running = f"a service runs already (process {found.pid}), started by hand"
+    return [f"{running}: the unit takes over when it ends."]
 
 
 def checks(home: Home, unit: Unit) -> Iterator[Check]:

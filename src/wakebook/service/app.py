@@ -82,17 +82,14 @@ class Hooks(Protocol):
     def end(self) -> None: ...
 
 
-class Service:
-    """Everything that is answered."""
+class App:
+    """What the server calls: finds the route, behind the guard, and measures all of it."""
 
-    def __init__(self, pool: Pool, hooks: Hooks, metrics: Metrics) -> None:
-        self.pool = pool
-        self.hooks = hooks
-        self.metrics = metrics
+    def __init__(self, pool: Pool, hooks: Hooks, metrics: Metrics, guard: Guard) -> None:
+        self.pool, self.hooks, self.metrics = pool, hooks, metrics
+        self._guard = guard
         self._described = b""
-
-    def routes(self) -> list[Route]:
-        return [
+        self.routes = [
             Route("GET", "/health", self.health),
             Route("GET", "/metrics", self.measured),
             Route("GET", "/openapi.json", self.described),
@@ -100,6 +97,10 @@ class Service:
             Route("POST", "/v1/tools/{name}", self.tool),
             Route("POST", "/v1/hooks/{host}/{event}", self.hook),
             Route("POST", "/mcp", self.protocol),
+        ]
+        self._patterns = [
+            (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", route.path)), route)
+            for route in self.routes
         ]
 
     async def health(self, asked: Asked) -> Reply:
@@ -199,31 +200,14 @@ class Service:
         with suppress(OSError):
             self.pool.memories.home.trace("failure", where=where, error=error)
 
-
-def _spoken(message: Any, status: int) -> Reply:
-    if not message:
-        return Reply(b"", 202)
-    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-    return Reply(text.encode("utf-8", "replace"), status)
-
-
-class App:
-    """What the server calls: finds the route, behind the guard, and measures all of it."""
-
-    def __init__(self, service: Service, guard: Guard) -> None:
-        self._service = service
-        self._guard = guard
-        self._routes = [
-            (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", route.path)), route)
-            for route in service.routes()
-        ]
+    # --- as the server calls it ----------------------------------------------------------
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":  # nothing here speaks over web sockets
             await send({"type": "websocket.close", "code": 1008})
             return
-        metrics, begun, failed = self._service.metrics, clock.monotonic(), None
-        found = ((one.fullmatch(scope["path"]), route) for one, route in self._routes)
+        metrics, begun, failed = self.metrics, clock.monotonic(), None
+        found = ((one.fullmatch(scope["path"]), route) for one, route in self._patterns)
         parts, route = next((one for one in found if one[0]), (None, None))
         metrics.running += 1
         try:
@@ -263,10 +247,17 @@ class App:
 
     async def _unforeseen(self, scope: Any, error: Exception) -> Reply:
         where, said = f"service {scope['method']} {scope['path'][:100]}", type(error).__name__
-        await asyncio.to_thread(self._service.trace, where, f"{said}: {error}")
+        await asyncio.to_thread(self.trace, where, f"{said}: {error}")
         if isinstance(error, OSError):
             return failure(500, "OSError", error.strerror or type(error).__name__)
         return failure(500, "InternalError", mcp.UNFORESEEN)
+
+
+def _spoken(message: Any, status: int) -> Reply:
+    if not message:
+        return Reply(b"", 202)
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    return Reply(text.encode("utf-8", "replace"), status)
 
 
 def failure(status: int, kind: str, message: str) -> Reply:

@@ -7,7 +7,6 @@ take long are done here anyway.
 
 from __future__ import annotations
 
-import functools
 import json
 from typing import Any
 
@@ -24,12 +23,11 @@ BUSY = 423  # another process is writing; the service does not wait long for it
 
 def _through(name: str) -> Any:
     """A verb of the façade, asked of the service first."""
-    own = getattr(Memory, name)
 
-    @functools.wraps(own)
     def verb(self: Served, *given: Any, **options: Any) -> Any:
         found = self._asked(name, given, options) if address(str(self.home.root)) else None
-        return own(self, *given, **options) if found is None else found
+        own = getattr(super(Served, self), name)
+        return own(*given, **options) if found is None else found
 
     return verb
 

@@ -27,6 +27,7 @@ ONCE = (  # headers of which there must not be two: which one counts could not b
     "host", "origin", "authorization", "mcp-protocol-version", "mcp-method", "mcp-name",
 )  # fmt: skip
 BEARER = "bearer "
+HOW = "Send `Authorization: Bearer TOKEN`. The token is in the file `token` of the home."
 
 
 class TurnedAway(WakebookError):
@@ -78,28 +79,23 @@ class Guard:
         """Raises TurnedAway."""
         within = scope.get("server") is not None and scope["server"][1] is None  # a unix socket
         if not within:
-            self._check_names(headers)
+            if not self._ours(headers.get("host", "")):
+                raise TurnedAway(403, "ForeignHost", f"The Host must be 127.0.0.1:{self._port}.")
+            origin = headers.get("origin")
+            if origin is not None and not self._ours(origin.partition("://")[2]):
+                raise TurnedAway(403, "ForeignOrigin", "Pages of other origins may not ask.")
             if scope["path"] not in OPEN:
                 self._check_token(headers.get("authorization", ""))
         _check_body(scope["method"], headers, within)
-
-    def _check_names(self, headers: Mapping[str, str]) -> None:
-        if not self._ours(headers.get("host", "")):
-            raise TurnedAway(403, "ForeignHost", f"The Host must be 127.0.0.1:{self._port}.")
-        origin = headers.get("origin")
-        if origin is not None and not self._ours(origin.partition("://")[2]):
-            raise TurnedAway(403, "ForeignOrigin", "Pages of other origins may not ask.")
 
     def _ours(self, netloc: str) -> bool:
         return netloc.lower() in {f"{name}:{self._port}" for name in NAMES}
 
     def _check_token(self, given: str) -> None:
-        if given[: len(BEARER)].lower() != BEARER:
-            said = (
-                "Send `Authorization: Bearer TOKEN`. The token is in the file `token` of the home."
-            )
-            raise TurnedAway(401, "NoToken", said)
-        if not self._token.fits(given[len(BEARER) :].strip()):
+        kind, token = given[: len(BEARER)].lower(), given[len(BEARER) :].strip()
+        if kind != BEARER:
+            raise TurnedAway(401, "NoToken", HOW)
+        if not self._token.fits(token):
             raise TurnedAway(401, "WrongToken", "That is not the token in the file `token`.")
 
 

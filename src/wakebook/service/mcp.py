@@ -282,24 +282,17 @@ def _content(memory: Memory, uri: str) -> tuple[str, str]:
         except OSError:
             return "text/markdown", ""  # nothing has been remembered yet
     if uri.startswith(ENTRIES):
-        return "application/json", _entry_text(memory, unquote(uri.removeprefix(ENTRIES)))
+        entry = memory.log.entry(unquote(uri.removeprefix(ENTRIES)))  # an id, and never a path
+        done = tools.call(memory, "memory_get", {"path": entry.id})
+        if done.failed:
+            raise NotFound(done.text)
+        return "application/json", done.text
     if uri.startswith(TRANSCRIPTS):
-        return "text/markdown", _transcript(memory, unquote(uri.removeprefix(TRANSCRIPTS)))
+        shown = memory.get(f"session:{unquote(uri.removeprefix(TRANSCRIPTS))}")
+        parts = (memory.get(path).lines for path in shown.transcripts)
+        whole = "\n\n".join("\n".join(text for _, text in lines) for lines in parts)
+        return "text/markdown", whole
     raise NotFound(f"there is none at {uri!r:.200}.")
-
-
-def _entry_text(memory: Memory, name: str) -> str:
-    entry = memory.log.entry(name)  # an id, and never a path
-    done = tools.call(memory, "memory_get", {"path": entry.id})
-    if done.failed:
-        raise NotFound(done.text)
-    return done.text
-
-
-def _transcript(memory: Memory, session: str) -> str:
-    shown = memory.get(f"session:{session}")
-    parts = (memory.get(path).lines for path in shown.transcripts)
-    return "\n\n".join("\n".join(text for _, text in lines) for lines in parts)
 
 
 def _prompt(memory: Memory, params: Params) -> Message:

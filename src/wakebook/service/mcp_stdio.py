@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import sys
 import threading
 from collections.abc import Callable
@@ -21,6 +20,8 @@ from wakebook.service import mcp
 from wakebook.service.mcp import WRONG, Message, Request
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from wakebook.memory import Memory
 
 LARGEST = 8 << 20  # bytes of a message
@@ -38,8 +39,7 @@ class Server:
         self._version = ""  # agreed upon in a handshake
         self._running: set[object] = set()  # ids of requests that are not answered yet
         self._cancelled: set[object] = set()
-        self._works: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._threads: list[threading.Thread] = []
+        self._pool: ThreadPoolExecutor | None = None
 
     def serve(self, lines: BinaryIO) -> None:
         """Until the input ends, and every request is answered."""
@@ -50,20 +50,15 @@ class Server:
                 self._send(mcp.error(None, WRONG, f"A message is at most {LARGEST >> 20} MiB."))
             elif line.strip():
                 self._take(line)
-        for _ in self._threads:
-            self._works.put(None)
-        for thread in self._threads:
-            thread.join()
+        if self._pool:
+            self._pool.shutdown()
 
     def _take(self, line: bytes) -> None:
         requests, batch = mcp.read_all(line, self._version == mcp.BATCHES)
+        request = requests[0]
         if batch:
             self._later(name := object(), lambda: self._batch(name, requests))
-        else:
-            self._one(requests[0])
-
-    def _one(self, request: Request | Message) -> None:
-        if isinstance(request, dict):
+        elif isinstance(request, dict):
             self._send(request)
         elif request.id is None:
             self._noted(request)
@@ -121,16 +116,11 @@ class Server:
             self._memory().home.trace("failure", where=where, error=error)
 
     def _later(self, name: object, work: Callable[[], None]) -> None:
-        self._running.add(name)
-        self._works.put(work)
-        if len(self._threads) < THREADS and len(self._running) > len(self._threads):
-            thread = threading.Thread(target=self._work)
-            self._threads.append(thread)
-            thread.start()
+        from concurrent.futures import ThreadPoolExecutor
 
-    def _work(self) -> None:
-        while work := self._works.get():
-            work()
+        self._running.add(name)
+        self._pool = self._pool or ThreadPoolExecutor(THREADS)
+        self._pool.submit(work)
 
     def _send(self, message: Any) -> None:
         data = json.dumps(message, ensure_ascii=False, separators=(",", ":"))

@@ -6,9 +6,11 @@ quarter of a minute. A label is never a client's own words.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wakebook.base import clock
@@ -18,21 +20,7 @@ if TYPE_CHECKING:
 
 BUCKETS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)  # seconds
 LOOK_SECONDS = 15.0
-HELP = {
-    "requests_total": ("counter", "Requests by path and status."),
-    "requests_running": ("gauge", "Requests that are not answered yet, this one included."),
-    "request_seconds": ("histogram", "How long requests took."),
-    "hooks_total": ("counter", "Events of hosts, by what became of them."),
-    "works_total": ("counter", "Works in the background, by what became of them."),
-    "queue_length": ("gauge", "Works that wait or run in the background."),
-    "catch_ups_total": ("counter", "Catch-ups of the watcher and of the jobs."),
-    "failures_total": ("counter", "What went wrong since the service started."),
-    "last_catch_up_timestamp_seconds": ("gauge", "When a catch-up last ended; 0: not yet."),
-    "entries": ("gauge", "Entries that hold."),
-    "transcripts": ("gauge", "Archived conversations."),
-    "sessions_behind": ("gauge", "Sessions that are not read to their end."),
-    "up_seconds": ("gauge", "How long the service has been running."),
-}
+HELP = json.loads(Path(__file__).with_name("metrics.json").read_bytes())  # kind and meaning
 
 
 class Metrics:

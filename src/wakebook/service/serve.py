@@ -24,7 +24,7 @@ import uvicorn
 
 from wakebook.base.errors import WakebookError
 from wakebook.service.address import Address
-from wakebook.service.app import App, Hooks, Service
+from wakebook.service.app import App, Hooks
 from wakebook.service.guard import Guard, Token
 from wakebook.service.metrics import Metrics
 from wakebook.service.pool import Memories, Pool
@@ -195,7 +195,7 @@ def _serve(home: Home, address: Address, told: Told, make_hooks: MakeHooks) -> N
         watching.tell()
 
     try:
-        Server(App(Service(pool, hooks, metrics), guard), ready, gone).run(sockets=address.sockets)
+        Server(App(pool, hooks, metrics, guard), ready, gone).run(sockets=address.sockets)
     finally:
         for number in SIGNALS:  # the loop has ended, and its handlers with it
             signal.signal(number, lambda *_: os._exit(1))

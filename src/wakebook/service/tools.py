@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from wakebook.base import clock, ref
 from wakebook.base.errors import NotFound, WakebookError
+from wakebook.base.text import whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +54,9 @@ def call(memory: Memory, name: str, arguments: object, session: str = "") -> Ans
     given = {key: _whole(value) for key, value in arguments.items() if value is not None}
     try:
         if name == "context":
-            return _context(memory, given, session)
+            done = memory.context(**given, session=session)
+            told = {"text": done.text, "tokens": done.tokens, "notes": list(done.notes)}
+            return Answer(done.text, told)
         if memory.turns.kind_of(session) == "group":
             return _failed("This is a group chat: the user's private memory stays closed here.")
         if name == "forget":
@@ -112,7 +115,7 @@ def _unfit(schema: Mapping[str, Any], value: Any) -> str:
 def _whole(value: Any) -> Any:
     """Without halves of characters, which cannot be written down."""
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
+        return whole(value)
     return [_whole(one) for one in value] if isinstance(value, list) else value
 
 
@@ -217,8 +220,12 @@ def _lines(shown: Shown, path: str, most: int) -> Answer:
 
 
 def _forget(memory: Memory, ids: Sequence[str], confirm: str | None) -> Answer:
+    import hashlib
+
     going = memory.plan_forget(ids)
-    code = _code(going.entries)
+    # of these entries and no others: a yes to one question is no yes to another
+    names = "\n".join(sorted(one.id for one in going.entries))
+    code = hashlib.sha256(f"forget\n{names}".encode()).hexdigest()[:8]
     rows = {
         "entries": [_short(one) for one in going.entries],
         "holdAgain": [_short(one) for one in going.again],
@@ -229,14 +236,6 @@ def _forget(memory: Memory, ids: Sequence[str], confirm: str | None) -> Answer:
     asked = "Nothing is forgotten yet. Show this to the user; if they agree, call again with"
     wrong = "" if confirm is None else "confirm does not fit these entries. "
     return _json({"asks": f'{wrong}{asked} confirm "{code}".', "wouldForget": rows})
-
-
-def _code(entries: Sequence[Entry]) -> str:
-    """Of these entries and no others: a yes to one question is no yes to another."""
-    import hashlib
-
-    names = "\n".join(sorted(one.id for one in entries))
-    return hashlib.sha256(f"forget\n{names}".encode()).hexdigest()[:8]
 
 
 def _short(entry: Entry) -> dict[str, Any]:
@@ -250,14 +249,8 @@ def _short(entry: Entry) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _context(memory: Memory, given: Mapping[str, Any], session: str) -> Answer:
-    done = memory.context(**given, session=session)
-    return Answer(done.text, {"text": done.text, "tokens": done.tokens, "notes": list(done.notes)})
-
-
 def _json(data: dict[str, Any]) -> Answer:
-    return Answer(json.dumps(data, ensure_ascii=False, indent=1, default=_plain), data)
+    def plain(value: Any) -> str:
+        return clock.iso(value) if hasattr(value, "isoformat") else str(value)
 
-
-def _plain(value: Any) -> Any:
-    return clock.iso(value) if hasattr(value, "isoformat") else str(value)
+    return Answer(json.dumps(data, ensure_ascii=False, indent=1, default=plain), data)

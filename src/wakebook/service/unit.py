@@ -1,8 +1,8 @@
 """Unit: the text that starts the service at login, and where it belongs.
 
-On Linux a systemd user unit, on a Mac a launchd agent. Everything here is pure: the platform,
-the user's folder and the environment are arguments, and commands to run come as a list. Both
-texts carry a line that says they are Wakebook's; a file without it is never touched.
+On Linux a systemd user unit, on a Mac a launchd agent. `unit` is pure: the platform, the user's
+folder and the environment are arguments, and commands to run come as a list. Both texts carry a
+line that says they are Wakebook's; a file without it is never touched.
 """
 
 from __future__ import annotations
@@ -10,18 +10,26 @@ from __future__ import annotations
 import hashlib
 import os
 import plistlib
-from collections.abc import Mapping
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from wakebook.base.errors import WakebookError
 
+if TYPE_CHECKING:
+    from wakebook.base.config import Config
+    from wakebook.base.home import Home
+
 MARK = "Installed by Wakebook"
 ABOUT = f"{MARK}: `wakebook serve install` writes it anew, `... uninstall` removes it."
 STOP_SECONDS = 150  # what runs is finished first; a model may take two minutes to answer
 AGAIN_SECONDS = 10
-USELESS = (2, 3, 5)  # exit codes that another try does not change: usage, no home, config.toml
+SECONDS = 200.0  # for a command: a clean stop takes its time
 SAFE = 0o644
 
 
@@ -64,35 +72,82 @@ def is_ours(path: Path) -> bool:
     return True
 
 
+def here(home: Home) -> Unit:
+    """The unit for a home on this machine."""
+    return unit(home.root, Path.home(), os.environ, sys.platform, sys.executable)
+
+
+def install(home: Home, unit: Unit) -> tuple[bool, bool]:
+    """Write it, and start it if it can be: whether it was there before, and runs now."""
+    again = is_ours(unit.path)
+    home.replace(unit.path, unit.text, SAFE)
+    started = run(unit.there).returncode == 0
+    if started:
+        if again and unit.kind == "launchd":  # it is not loaded twice
+            _run_all(unit.stop, must=False)
+        _run_all(unit.start)
+    return again, started
+
+
+def uninstall(unit: Unit) -> tuple[bool, bool]:
+    """Stop and remove it: whether there was one, and it could be stopped."""
+    there = is_ours(unit.path)
+    stopped = there and run(unit.there).returncode == 0
+    if stopped:
+        _run_all(unit.stop, must=unit.kind == "systemd")
+    if there:
+        unit.path.unlink()
+        enabled = unit.path.parent / "default.target.wants" / unit.path.name
+        if enabled.is_symlink():  # made by `enable`, where no systemd runs that could disable it
+            enabled.unlink()
+    if stopped:
+        _run_all(unit.gone)
+    return there, stopped
+
+
+def run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """A command that cannot be run has failed."""
+    try:
+        return subprocess.run(
+            words, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return subprocess.CompletedProcess(words, 1, "", "it could not be run")
+
+
+def _run_all(commands: Iterable[Sequence[str]], must: bool = True) -> None:
+    for words in commands:
+        done = run(words)
+        if must and done.returncode:
+            said = done.stderr.strip()
+            raise WakebookError(f"`{shlex.join(words)}` failed: {said}. Run it by hand to see why.")
+
+
+def unseen_keys(config: Config) -> Iterator[str]:
+    """Notes on keys of models that only this shell knows: they are no use at login."""
+    for name in dict.fromkeys(filter(None, (config.models.main, config.models.cheap))):
+        section = name.partition("/")[0]
+        if section in ("anthropic", "openai", "gemini") and not getattr(config, section).key_file:
+            yield (
+                f"{name}: the service does not see the variables of your shell. Put the key into "
+                f"a file (mode 0600) and name it as key_file in [{section}]."
+            )
+
+
 def _systemd(name: str, home: Path, settings: Path, words: tuple[str, ...]) -> Unit:
     full = f"{name}.service"
-    control = ("systemctl", "--user")
+    control, reload = ("systemctl", "--user"), ("daemon-reload",)
     shown = "".join(letter if letter.isprintable() else "?" for letter in _utf8(str(home)))
-    text = (
-        Path(__file__)
-        .with_name("systemd.unit")
-        .read_text()
-        .format(
-            about=ABOUT,
-            home=shown.replace("%", "%%"),
-            start=exec_start(words),
-            again=AGAIN_SECONDS,
-            useless=" ".join(map(str, USELESS)),
-            stop=STOP_SECONDS,
-        )
-    )
+    told = {"about": ABOUT, "home": shown.replace("%", "%%"), "start": exec_start(words)}
+    template = Path(__file__).with_name("systemd.unit").read_text()
     return Unit(
         kind="systemd",
         name=full,
         path=settings / "systemd" / "user" / full,
-        text=text,
-        start=(
-            (*control, "daemon-reload"),
-            (*control, "enable", full),
-            (*control, "restart", full),
-        ),
+        text=template.format(**told, again=AGAIN_SECONDS, stop=STOP_SECONDS),
+        start=tuple((*control, *words) for words in (reload, ("enable", full), ("restart", full))),
         stop=((*control, "disable", "--now", full),),
-        gone=((*control, "daemon-reload"),),
+        gone=((*control, *reload),),
         restart=(*control, "restart", full),
         there=(*control, "show", "--property=Version"),
     )
@@ -149,17 +204,34 @@ def _launchd(name: str, home: Path, user: Path, words: tuple[str, ...]) -> Unit:
         raise WakebookError(f"{str(home)!r}: no plist can hold this name: {error}.") from None
     head, _, rest = text.partition("\n")
     path = user / "Library" / "LaunchAgents" / f"{name}.plist"
-    domain = f"gui/{os.getuid()}"
+    control, domain = "launchctl", f"gui/{os.getuid()}"
+    own = f"{domain}/{name}"
     return Unit(
         kind="launchd",
         name=name,
         path=path,
         text=f"{head}\n<!-- {ABOUT} -->\n{rest}",
-        start=(
-            ("launchctl", "enable", f"{domain}/{name}"),
-            ("launchctl", "bootstrap", domain, str(path)),
-        ),
-        stop=(("launchctl", "bootout", f"{domain}/{name}"),),
-        restart=("launchctl", "kickstart", "-k", f"{domain}/{name}"),
-        there=("launchctl", "print", domain),
+        start=((control, "enable", own), (control, "bootstrap", domain, str(path))),
+        stop=((control, "bootout", own),),
+        restart=(control, "kickstart", "-k", own),
+        there=(control, "print", domain),
     )
+
+
+# --- without the service -----------------------------------------------------------------
+
+
+def timers(home: Home) -> tuple[str, str]:
+    """A line for cron, and two files for systemd, that run the jobs every few minutes."""
+    script = Path(sys.executable).with_name("wakebook")
+    program = [str(script)] if script.exists() else [sys.executable, "-m", "wakebook"]
+    # in full: cron knows neither your PATH nor WAKEBOOK_HOME
+    words = [*program, "--home", str(home.root), "jobs", "run"]
+    cron = shlex.join(words).replace("%", "\\%")  # a % is a new line to cron
+    timer = Path(__file__).with_name("timer.txt").read_text(encoding="utf-8")
+    return f"*/5 * * * * {cron} >/dev/null", timer.format(command=" ".join(map(_word, words)))
+
+
+def _word(word: str) -> str:
+    word = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{word}"' if not word or any(sign in word for sign in " \t;'\"\\") else word

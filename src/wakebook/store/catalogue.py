@@ -72,8 +72,6 @@ class Catalogue:
     def _db(self) -> sqlite3.Connection:
         return self._store.db
 
-    # --- keeping up --------------------------------------------------------------------
-
     def forget(self) -> None:
         """Start over with the next sync."""
         with self._store.writing():
@@ -117,7 +115,10 @@ class Catalogue:
             self._clear(db)
             size = 0
         reading = log.read(self._home, size, SLICE)
-        self._add(db, reading.entries)
+        settled: set[str] = set()
+        for name in [entry.id for entry in reading.entries if self._insert(db, entry)]:
+            if name not in settled:
+                settled |= self._settle(db, name)
         more: bool = size < reading.size < now["end"]
         end = reading.size if more else max(now["end"], reading.size)
         self._store.set("log", log_mark(self._home, reading.size) | {"end": end})
@@ -130,30 +131,15 @@ class Catalogue:
             db.execute(f"DELETE FROM {table}")  # noqa: S608
         self.set("anew", "yes")
 
-    def _add(self, db: sqlite3.Connection, entries: Iterable[Entry]) -> None:
-        linked = [entry.id for entry in entries if self._insert(db, entry)]
-        settled: set[str] = set()
-        for name in linked:
-            if name not in settled:
-                settled |= self._settle(db, name)
-
     def _insert(self, db: sqlite3.Connection, entry: Entry) -> bool:
         """Add one entry, unless it is there. Whether it replaces or is replaced."""
         line = encode(entry)
         status = entry.status or ("open" if entry.type == "question" else "")
+        at, kind = entry.timestamp.timestamp(), entry.kind or ""
         done = db.execute(
             "INSERT OR IGNORE INTO entry (id, subject, at, type, kind, status, pinned, line) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                entry.id,
-                entry.subject,
-                entry.timestamp.timestamp(),
-                entry.type,
-                entry.kind or "",
-                status,
-                entry.pinned,
-                line,
-            ),
+            (entry.id, entry.subject, at, entry.type, kind, status, entry.pinned, line),
         )
         if not done.rowcount:
             return False  # the first of an id counts
@@ -199,9 +185,8 @@ class Catalogue:
 
     def dirty(self) -> tuple[list[int], list[Entry]]:
         """The entries that have changed since their notes were last written."""
-        rows = self._db.execute(
-            "SELECT seq, line FROM dirty CROSS JOIN entry USING (seq)"
-        ).fetchall()
+        sql = "SELECT seq, line FROM dirty CROSS JOIN entry USING (seq)"
+        rows = self._db.execute(sql).fetchall()
         return [row[0] for row in rows], [decode(row[1]) for row in rows]
 
     def done(self, numbers: Sequence[int]) -> None:
@@ -233,59 +218,41 @@ class Catalogue:
 
     # --- asking -----------------------------------------------------------------------------
 
-    def _many(self, sql: str, values: Sequence[Any] = ()) -> list[Entry]:
+    def _many(self, where: str, *values: Any) -> list[Entry]:
+        sql = f"SELECT line FROM entry WHERE {where}"  # noqa: S608
         return [decode(row[0]) for row in self._db.execute(sql, values)]
 
-    def about(self, slugs: Iterable[str]) -> list[Entry]:
+    def about(self, slugs: Sequence[str], order: str = "seq") -> list[Entry]:
         """What holds about a subject, under all its names, in log order."""
-        names = list(slugs)
-        marks = ",".join("?" * len(names))
-        return self._many(
-            f"SELECT line FROM entry WHERE subject IN ({marks}) AND replaced_by = '' "  # noqa: S608
-            "ORDER BY seq",
-            names,
-        )
+        marks = ",".join("?" * len(slugs))
+        return self._many(f"subject IN ({marks}) AND replaced_by = '' ORDER BY {order}", *slugs)
+
+    def newest(self, slugs: Sequence[str]) -> Entry | None:
+        """The newest thing that holds about a subject; of two, where a session stopped."""
+        found = self.about(slugs, "at DESC, type = 'handoff' DESC, seq DESC LIMIT 5")
+        return next((entry for entry in found if not entry.extra.get(RETRACTED)), None)
 
     def ever_about(self, slugs: Iterable[str]) -> list[Entry]:
         """All that was ever said about a subject."""
-        sql = "SELECT line FROM entry WHERE subject = ? ORDER BY seq"
-        return [entry for slug in slugs for entry in self._many(sql, [slug])]
+        return [one for slug in slugs for one in self._many("subject = ? ORDER BY seq", slug)]
 
     def said(self, since: datetime, until: datetime) -> list[tuple[Entry, Entry | None]]:
         """What was said in a span of time, each with what holds instead, in log order."""
-        rows = self._db.execute(
-            "SELECT line, replaced_by FROM entry WHERE at >= ? AND at < ? ORDER BY seq",
-            [since.timestamp(), until.timestamp()],
-        ).fetchall()
+        sql = "SELECT line, replaced_by FROM entry WHERE at >= ? AND at < ? ORDER BY seq"
+        rows = self._db.execute(sql, [since.timestamp(), until.timestamp()]).fetchall()
         return [(decode(line), self.latest(by) if by else None) for line, by in rows]
-
-    def said_on(self, day: datetime) -> list[tuple[Entry, Entry | None]]:
-        """What was said on the first or the last day of the calendar."""
-        return self.said(day, day.replace(hour=23, minute=59, second=59, microsecond=999999))
 
     def latest(self, identity: str) -> Entry | None:
         """What holds today, of an entry's chain."""
         for _ in range(10_000):
-            row = self._db.execute(
-                "SELECT line, replaced_by FROM entry WHERE id = ?", [identity]
-            ).fetchone()
+            sql = "SELECT line, replaced_by FROM entry WHERE id = ?"
+            row = self._db.execute(sql, [identity]).fetchone()
             if row is None:
                 return None
             if not row[1]:
                 return decode(row[0])
             identity = row[1]
         return None
-
-    def holding(self, ids: Iterable[str]) -> dict[str, Entry]:
-        """Those of these entries that hold."""
-        found: dict[str, Entry] = {}
-        for identity in ids:
-            row = self._db.execute(
-                "SELECT line FROM entry WHERE id = ? AND replaced_by = ''", [identity]
-            ).fetchone()
-            if row:
-                found[identity] = decode(row[0])
-        return found
 
     def depths(self, ids: Iterable[str]) -> dict[str, int]:
         """How often each has been refined."""
@@ -298,22 +265,8 @@ class Catalogue:
             found.update(self._db.execute(sql, some).fetchall())
         return found
 
-    def newest(self, slugs: Iterable[str]) -> Entry | None:
-        """The newest thing that holds about a subject; of two, where a session stopped."""
-        names = list(slugs)
-        marks = ",".join("?" * len(names))
-        found = self._many(
-            f"SELECT line FROM entry WHERE subject IN ({marks}) AND replaced_by = '' "  # noqa: S608
-            "ORDER BY at DESC, type = 'handoff' DESC, seq DESC LIMIT 5",
-            names,
-        )
-        return next((entry for entry in found if not entry.extra.get(RETRACTED)), None)
-
     def of_kind(self, kind: str) -> list[Entry]:
-        sql = (
-            "SELECT line FROM entry WHERE kind = ? AND kind != '' AND replaced_by = '' ORDER BY seq"
-        )
-        return self._many(sql, [kind])
+        return self._many("kind = ? AND kind != '' AND replaced_by = '' ORDER BY seq", kind)
 
     def days(self) -> list[float]:
         """When something was said, as moments, one for each quarter of an hour at most."""
@@ -327,29 +280,22 @@ class Catalogue:
 
     def since(self, moment: datetime) -> dict[str, float]:
         """The subjects of what holds and was said since then, with when it was last."""
-        rows = self._db.execute(
-            "SELECT subject, max(at) FROM entry WHERE at >= ? AND replaced_by = '' "
-            "GROUP BY subject",
-            [moment.timestamp()],
-        )
-        return dict(rows.fetchall())
+        where = "WHERE at >= ? AND replaced_by = '' GROUP BY subject"
+        sql = f"SELECT subject, max(at) FROM entry {where}"  # noqa: S608
+        return dict(self._db.execute(sql, [moment.timestamp()]).fetchall())
 
     def pending(self) -> list[Entry]:
         """All that is open, the newest first."""
-        return self._many("SELECT line FROM entry WHERE status = 'open' ORDER BY at DESC, seq DESC")
+        return self._many("status = 'open' ORDER BY at DESC, seq DESC")
 
     def pinned(self) -> list[Entry]:
-        sql = "SELECT line FROM entry WHERE pinned = 1 AND replaced_by = '' ORDER BY seq"
-        return self._many(sql)
+        return self._many("pinned = 1 AND replaced_by = '' ORDER BY seq")
 
     def recent(self, since: datetime, most: int, *, telling: bool = False) -> list[Entry]:
         """What holds and was said since then, the newest first; `telling`: more than a fact."""
         more = " AND (type = 'decision' OR kind != '' OR depth > 0)" if telling else ""
-        return self._many(
-            "SELECT line FROM entry WHERE at >= ? AND replaced_by = '' AND type != 'handoff'"  # noqa: S608
-            f"{more} ORDER BY at DESC, seq DESC LIMIT ?",
-            [since.timestamp(), most],
-        )
+        where = f"at >= ? AND replaced_by = '' AND type != 'handoff'{more}"
+        return self._many(f"{where} ORDER BY at DESC, seq DESC LIMIT ?", since.timestamp(), most)
 
 
 def _family(db: sqlite3.Connection, name: str) -> set[str]:

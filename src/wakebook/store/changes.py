@@ -102,28 +102,21 @@ def _readable(path: str) -> str:
 
 
 def holding(root: Path, text: str) -> tuple[str, set[str]]:
-    """What looked, and the files (relative to the home) with one of the words in them.
-
-    ripgrep looks if it is there; otherwise every file is read. It is slow and knows no meaning,
-    which is why a result that comes this way says so.
-    """
-    wanted = sorted({_stem(word.word) for word in words.asked(text, ()) if not word.common})
+    """What looked, and the files (relative to the home) with one of the words in them. ripgrep
+    looks if it is there; otherwise every file is read. It is slow and knows no meaning, which is
+    why a result that comes this way says so."""
+    asked = (word.word for word in words.asked(text, ()) if not word.common)
+    # the beginning that a word's forms share, near enough
+    wanted = sorted({one if len(one) < 5 else one[: max(4, len(one) - 3)] for one in asked})
     folders = [folder for folder in FOLDERS if (root / folder).is_dir()]
-    if not wanted or not folders:
-        return "a plain scan", {path for folder in folders for path in _files(root, folder)}
-    tool = shutil.which("rg")
-    if tool:
-        found = _ripgrep(tool, root, folders, wanted)
-        if found is not None:
-            return "ripgrep", found
-    return "a plain scan", {
-        path for folder in folders for path in _files(root, folder) if _holds(root / path, wanted)
-    }
-
-
-def _stem(word: str) -> str:
-    """The beginning that a word's forms share, near enough."""
-    return word if len(word) < 5 else word[: max(4, len(word) - 3)]
+    tool = shutil.which("rg") if wanted and folders else None
+    found = _ripgrep(tool, root, folders, wanted) if tool else None
+    if found is not None:
+        return "ripgrep", found
+    below = (path for folder in folders for path in (root / folder).rglob("*"))
+    notes = (path for path in below if path.suffix in SUFFIXES)
+    held = (path for path in notes if not wanted or _holds(path, wanted))
+    return "a plain scan", {path.relative_to(root).as_posix() for path in held}
 
 
 def _ripgrep(tool: str, root: Path, folders: list[str], wanted: list[str]) -> set[str] | None:
@@ -136,14 +129,6 @@ def _ripgrep(tool: str, root: Path, folders: list[str], wanted: list[str]) -> se
     if done.returncode not in (0, 1):
         return None
     return {name.decode("utf-8", "surrogateescape") for name in done.stdout.split(b"\0") if name}
-
-
-def _files(root: Path, folder: str) -> list[str]:
-    return [
-        path.relative_to(root).as_posix()
-        for path in (root / folder).rglob("*")
-        if path.suffix in SUFFIXES
-    ]
 
 
 def _holds(path: Path, wanted: list[str]) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -95,9 +96,6 @@ def category(path: str) -> tuple[str, bool]:
     return "reference", inner != path
 
 
-# --- entries -----------------------------------------------------------------------------
-
-
 def of_entry(entry: Entry, host: str = "") -> Chunk:
     return Chunk(
         name=entry.id,
@@ -113,9 +111,6 @@ def of_entry(entry: Entry, host: str = "") -> Chunk:
         at=int(entry.timestamp.timestamp()),
         pinned=entry.pinned,
     )
-
-
-# --- conversations -----------------------------------------------------------------------
 
 
 def of_transcript(transcript: Transcript) -> Iterator[Chunk]:
@@ -150,14 +145,9 @@ def _speakers(turns: Sequence[Turn]) -> dict[int, str]:
     return kept if 2 * len(kept) > len(turns) else {}
 
 
-# --- notes -------------------------------------------------------------------------------
-
-
 def of_note(path: str, text: str, modified: int, whole: bool = False) -> Iterator[Chunk]:
-    """The sections of a note, and the pieces of its long ones.
-
-    Generated lines are left out, because their entries are in the log; with `whole` they are in.
-    """
+    """The sections of a note, and the pieces of its long ones. Generated lines are left out,
+    because their entries are in the log; with `whole` they are in."""
     front, body = markdown.split(text)
     above = text[: len(text) - len(body)].count("\n")
     kind, archived = category(path)
@@ -175,22 +165,16 @@ def of_note(path: str, text: str, modified: int, whole: bool = False) -> Iterato
     place = 0
     sections = list(_sections(body.split("\n"), whole))
     for number, (headings, start, lines) in enumerate(sections):
-        if headings and not any(map(str.strip, lines)) and _is_last(sections, number):
+        below = sections[number + 1][0] if number + 1 < len(sections) else []
+        if headings and not any(map(str.strip, lines)) and len(below) <= len(headings):
             lines = [headings[-1], *lines[1:]]  # a heading that says it all
         title = " › ".join(headings if headings[:1] == [name] else [name, *headings])
         for first, last, piece in _pieces(lines):
-            if not piece.strip():
-                continue
-            place += 1
-            line = above + start + 1
-            yield replace(
-                common,
-                text=piece.strip("\n"),
-                title=title,
-                place=place,
-                line=line + first,
-                last_line=line + last,
-            )
+            if piece.strip():
+                place += 1
+                said = replace(common, text=piece.strip("\n"), title=title, place=place)
+                line = above + start + 1
+                yield replace(said, line=line + first, last_line=line + last)
 
 
 def _is_generated(body: str) -> bool:
@@ -199,11 +183,6 @@ def _is_generated(body: str) -> bool:
     ours = markdown.generated(lines)
     own = (line for number, line in enumerate(lines) if number not in ours)
     return bool(ours) and not any(line.strip() and not _HEADING.match(line) for line in own)
-
-
-def _is_last(sections: Sequence[Section], number: int) -> bool:
-    """Whether nothing stands below a section's heading that would be found with it."""
-    return number + 1 == len(sections) or len(sections[number + 1][0]) <= len(sections[number][0])
 
 
 def _subject(path: str, kind: str) -> str:
@@ -220,17 +199,13 @@ def _date(path: str, front: dict[str, Any], modified: int) -> int:
     """When a note was written: its frontmatter, the day in its name, or the file's time."""
     from wakebook.base import clock
 
-    for value in (front.get("updated"), front.get("date"), front.get("created")):
-        found = clock.parse(value)
-        if found:
+    for name in ("updated", "date", "created"):
+        if found := clock.parse(front.get(name)):
             return int(found.timestamp())
-    day = _DAY.search(path)
-    try:
-        return (
-            int(datetime.fromisoformat(day[1]).replace(tzinfo=UTC).timestamp()) if day else modified
-        )
-    except ValueError:
-        return modified
+    with suppress(ValueError):
+        if day := _DAY.search(path):
+            return int(datetime.fromisoformat(day[1]).replace(tzinfo=UTC).timestamp())
+    return modified
 
 
 def _sections(lines: Sequence[str], whole: bool = False) -> Iterator[Section]:
@@ -262,7 +237,11 @@ def _shown(lines: Sequence[str], start: int, stop: int, hidden: set[int]) -> lis
 def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """First and last line and text of runs of at most 400 tokens. Each begins 80 tokens
     before the last one ended."""
-    parts = [(number, part) for number, line in enumerate(lines) for part in _parts(line)]
+    parts = [
+        (number, part)
+        for number, line in enumerate(lines)
+        for part in (_SHORT.findall(line) if len(line) > TOKENS else [line])
+    ]
     sizes = [texts.tokens(part) + 1 for _, part in parts]
     start = 0
     while start < len(parts):
@@ -279,13 +258,6 @@ def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
             back -= 1
             again += sizes[back]
         start = back
-
-
-def _parts(line: str) -> list[str]:
-    """The line itself, or pieces of one that is too long for a chunk."""
-    if len(line) <= TOKENS:  # a token has at least one character
-        return [line]
-    return [piece[0] for piece in _SHORT.finditer(line)]
 
 
 # -----------------------------------------------------------------------------
@@ -322,15 +294,9 @@ def uses(chunk: Chunk) -> tuple[dict[str, float], int, str]:
 
 def about(chunk: Chunk) -> list[str]:
     """Who said it and when, as words that a question may use."""
-    return list(_about(chunk))
-
-
-def _about(chunk: Chunk) -> Iterator[str]:
-    if chunk.speaker:
-        yield from words.tokens(chunk.speaker)
-    if chunk.at and chunk.is_dated:
-        day = datetime.fromtimestamp(chunk.at, UTC)
-        yield from (str(day.day), f"{day:%B}".lower(), str(day.year))
+    day = datetime.fromtimestamp(chunk.at, UTC) if chunk.at and chunk.is_dated else None
+    when = [str(day.day), f"{day:%B}".lower(), str(day.year)] if day else []
+    return words.tokens(chunk.speaker) + when
 
 
 def heading(chunk: Chunk) -> str:

@@ -13,6 +13,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
@@ -28,55 +29,10 @@ T = TypeVar("T")
 VERSION = 2
 BUSY_SECONDS = 5.0
 KEPT_ROWS = 100_000
-
-SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, modified INTEGER NOT NULL,
-  size INTEGER NOT NULL, digest BLOB NOT NULL, problem TEXT NOT NULL DEFAULT '') STRICT;
-CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL, host TEXT NOT NULL,
-  UNIQUE (name, host)) STRICT;
-CREATE TABLE chunk (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, file INTEGER NOT NULL,
-  place INTEGER NOT NULL, line INTEGER NOT NULL, last_line INTEGER NOT NULL, at INTEGER NOT NULL,
-  session INTEGER NOT NULL, category TEXT NOT NULL, type TEXT NOT NULL, subject TEXT NOT NULL,
-  status TEXT NOT NULL, kind TEXT NOT NULL, speaker TEXT NOT NULL,
-  pinned INTEGER NOT NULL, archived INTEGER NOT NULL, asks INTEGER NOT NULL,
-  turn INTEGER NOT NULL, dated INTEGER NOT NULL,
-  replaced_by TEXT NOT NULL DEFAULT '', digest BLOB NOT NULL) STRICT;
-CREATE INDEX chunk_name ON chunk (name);
-CREATE INDEX chunk_file ON chunk (file, place);
-CREATE INDEX chunk_session ON chunk (session, place);
-CREATE INDEX chunk_subject ON chunk (subject);
-CREATE INDEX chunk_type ON chunk (type, at);
-CREATE INDEX chunk_category ON chunk (category, at);
-CREATE INDEX chunk_at ON chunk (at);
-CREATE TABLE body (id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL,
-  detail TEXT NOT NULL, language TEXT NOT NULL) STRICT;
-CREATE TABLE replaces (old TEXT NOT NULL, new TEXT NOT NULL, PRIMARY KEY (old, new)) WITHOUT ROWID;
-CREATE INDEX replaces_new ON replaces (new);
-CREATE TABLE said (file TEXT NOT NULL, place INTEGER NOT NULL, entry TEXT NOT NULL,
-  PRIMARY KEY (file, place, entry)) WITHOUT ROWID;
-CREATE INDEX said_entry ON said (entry);
-CREATE TABLE entry (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, subject TEXT NOT NULL,
-  at REAL NOT NULL, type TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL,
-  pinned INTEGER NOT NULL, depth INTEGER NOT NULL DEFAULT 0,
-  replaced_by TEXT NOT NULL DEFAULT '', line BLOB NOT NULL) STRICT;
-CREATE INDEX entry_subject ON entry (subject, at) WHERE replaced_by = '';
-CREATE INDEX entry_at ON entry (at);
-CREATE INDEX entry_open ON entry (at) WHERE status = 'open';
-CREATE INDEX entry_kind ON entry (kind, seq) WHERE kind != '';
-CREATE INDEX entry_pinned ON entry (seq) WHERE pinned = 1 AND replaced_by = '';
-CREATE TABLE dirty (seq INTEGER PRIMARY KEY) STRICT;
-CREATE TABLE waiting (name TEXT PRIMARY KEY) STRICT;
-CREATE TABLE written (path TEXT PRIMARY KEY, digest BLOB NOT NULL) STRICT;
-CREATE TABLE block (key TEXT PRIMARY KEY, lines TEXT NOT NULL) STRICT;
-CREATE TABLE pending (id INTEGER PRIMARY KEY) STRICT;
-CREATE TABLE term (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, chunks INTEGER NOT NULL,
-  blocks INTEGER NOT NULL) STRICT;
-CREATE TABLE posting (id INTEGER PRIMARY KEY, ids BLOB NOT NULL, uses BLOB NOT NULL) STRICT;
-CREATE TABLE vectors (block INTEGER PRIMARY KEY, version INTEGER NOT NULL, scales BLOB NOT NULL,
-  signs BLOB NOT NULL, numbers BLOB NOT NULL) STRICT;
-CREATE INDEX vectors_version ON vectors (version);
-"""
+READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
+# with mmap, a file that another program shortens would kill the process
+PRAGMAS = "journal_mode=WAL synchronous=NORMAL mmap_size=0 cache_size=-32768 temp_store=2".split()
+SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 
 
 class Row(NamedTuple):
@@ -127,7 +83,6 @@ class Store:
         self.path = path
         self.readonly = False
         self.set_aside: Path | None = None  # a broken file that was found on opening
-        self._nearest: Nearest | None = None
         self._db: sqlite3.Connection | None = None
         self._patience = BUSY_SECONDS
         self._kept: dict[Any, Any] = {}  # what was read, until the index changes
@@ -157,10 +112,12 @@ class Store:
             db = sqlite3.connect(
                 self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
             )
-            _prepare(db)
+            for pragma in PRAGMAS:
+                db.execute(f"PRAGMA {pragma}")
             self._create_or_check(db)
         except sqlite3.OperationalError as error:
-            if not _is_readonly(error) or not self.path.is_file():
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code not in READ_ONLY or not self.path.is_file():
                 raise
             self.readonly = True
             address = f"{self.path.as_uri()}?mode=ro&immutable=1"
@@ -210,8 +167,7 @@ class Store:
                 old.unlink()  # one is enough to look into
             self.set_aside = self.path.with_name(f"{self.path.name}.broken-{stamp}")
             self.path.replace(self.set_aside)
-        for suffix in ("-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        self.delete()
 
     def delete(self) -> None:
         """Remove the index for good: it is made again from the files."""
@@ -225,7 +181,7 @@ class Store:
         self._db, self._patience = None, BUSY_SECONDS
         self._seen, self._version = (-1, -1), -1
         self._kept, self._meta = {}, {}
-        self._nearest = None
+        vars(self).pop("nearest", None)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -251,8 +207,6 @@ class Store:
             yield
         finally:
             db.execute("COMMIT")
-
-    # --- small things ----------------------------------------------------------------
 
     def fresh(self) -> None:
         """Forget what was read before another connection wrote."""
@@ -286,14 +240,11 @@ class Store:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
         self._meta[key] = value
 
-    @property
+    @cached_property
     def nearest(self) -> Nearest:
-        """Reads vectors anew where they have changed."""
-        if self._nearest is None:
-            from wakebook.store.vectors import Nearest
+        from wakebook.store.vectors import Nearest
 
-            self._nearest = Nearest()
-        return self._nearest
+        return Nearest()
 
     def edition(self) -> Edition:
         return self.keep("edition", self._edition)
@@ -331,16 +282,6 @@ class Store:
         return {number: known[number] for number in ids if number in known}
 
 
-def _prepare(db: sqlite3.Connection) -> None:
-    db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = NORMAL")
-    db.execute(
-        "PRAGMA mmap_size = 0"
-    )  # a file that another program shortens would kill the process
-    db.execute("PRAGMA cache_size = -32768")
-    db.execute("PRAGMA temp_store = MEMORY")
-
-
 def is_broken(error: sqlite3.Error) -> bool:
     """Whether the file is to blame, rather than a lock, the disk or a permission."""
     if "not decode" in str(error):
@@ -353,8 +294,3 @@ def is_gone(error: BaseException) -> bool:
     """Whether another program removed the file under an open connection, or left parts of it."""
     code = getattr(error, "sqlite_errorcode", 0)
     return code == sqlite3.SQLITE_READONLY_DBMOVED or code & 0xFF == sqlite3.SQLITE_READONLY
-
-
-def _is_readonly(error: sqlite3.Error) -> bool:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)

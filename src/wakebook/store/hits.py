@@ -14,8 +14,6 @@ from wakebook.store import words
 from wakebook.store.database import Row, Store
 from wakebook.store.question import Question
 
-# --- snippets --------------------------------------------------------------------------------
-
 LONGEST = 700  # characters, marks included
 MARK = "**"
 _MARKS = 2 * len(MARK)
@@ -71,11 +69,9 @@ class Marker:
         return spans
 
     def _candidates(self, text: str) -> Iterator[tuple[int, int]]:
-        """Whatever may turn out to be one of the words: it begins like one.
-
-        Looking for each beginning is quicker than an expression with all of them, which
-        would have to be compiled for every question.
-        """
+        """Whatever may turn out to be one of the words: it begins like one. Looking for each
+        beginning is quicker than an expression with all of them, which would have to be compiled
+        for every question."""
         plain = text.isascii() and not words.has_camel(text)
         folded = text if plain else text.translate(_FOLD)
         lower = text.lower() if plain else folded.translate(_LOWER)
@@ -83,7 +79,7 @@ class Marker:
         for begin in self._begins:
             at = lower.find(begin)
             while at >= 0:
-                if not at or not lower[at - 1].isalnum() or (not plain and _is_hump(folded, at)):
+                if not at or not lower[at - 1].isalnum() or (not plain and _HUMP.match(folded, at)):
                     starts.setdefault(at, begin)
                 at = lower.find(begin, at + 1)
         end, rest = 0, _PLAIN_REST if plain else _any_rest()
@@ -99,12 +95,7 @@ def _terms(text: str, language: str) -> frozenset[str]:
     return frozenset(words.terms(words.tokens(text), language))
 
 
-def _is_hump(text: str, at: int) -> bool:
-    """Whether a part of a camelCase name begins here."""
-    before, here = text[at - 1], text[at]
-    return "A" <= here <= "Z" and ("a" <= before <= "z" or "0" <= before <= "9")
-
-
+_HUMP = re.compile("(?<=[a-z0-9])[A-Z]")  # where a part of a camelCase name begins
 _PLAIN_REST = re.compile(r"[a-z0-9]*(?:['_./-][a-z0-9]+)*")
 
 
@@ -248,9 +239,8 @@ def references(store: Store, found: Sequence[Passage]) -> dict[int, int]:
     """How often something refers to each: an entry counts the entries that it replaced, a turn
     the entries that were learned from it, a note the links to it in other notes."""
     entries = {one.row.name: one.id for one in found if one.row.name}
-    turns = {
-        (one.path.removeprefix("archive/"), one.row.place): one.id for one in found if one.row.turn
-    }
+    said = ((one.path.removeprefix("archive/"), one) for one in found if one.row.turn)
+    turns = {(file, one.row.place): one.id for file, one in said}
     counts: dict[int, int] = {}
     if entries:
         marks = ",".join("?" * len(entries))

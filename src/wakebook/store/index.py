@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wakebook.base import clock
 from wakebook.base.config import Config, expand
@@ -71,8 +71,6 @@ class Index:
         with self._lock:
             self.store.close()
 
-    # --- sync ------------------------------------------------------------------------
-
     def sync(self, *, full: bool = False, progress: Progress | None = None) -> Synced:
         """Bring everything up to date, vectors included. `full` starts from nothing."""
         with self._lock:
@@ -80,17 +78,17 @@ class Index:
                 self.store.delete()
             with self._mended():
                 self.store.patience(SYNC_SECONDS)
-                done = self._sync(self.store, progress).run()
+                done = self._sync(progress).run()
             self.told()
         if done.problem:
             self._home.trace("failure", where="embedding", error=done.problem)
         return done
 
-    def _sync(self, store: Store, progress: Progress | None = None) -> Sync:
+    def _sync(self, progress: Progress | None) -> Sync:
         from wakebook.store.sync import Sync, quiet
 
         return Sync(
-            store,
+            self.store,
             self._home,
             self.embedder,
             extra=self._elsewhere(),
@@ -138,14 +136,13 @@ class Index:
         if now - self._looked < LOOK_SECONDS and not self.behind():
             return []
         remote = self.embedder is not None and self.embedder.remote
-        store.fresh()
         name = self.embedder.name if self.embedder else ""
+        store.fresh()
         if store.get("embedder") == name and not changes.any_(store, self._home, self._elsewhere()):
             self._looked = now
             return []
-        sync = self._sync(store, progress)
         try:
-            done = sync.run(embed=0 if remote else MOST_RIGHT_NOW)
+            done = self._sync(progress).run(embed=0 if remote else MOST_RIGHT_NOW)
         except sqlite3.OperationalError as error:
             if "locked" not in str(error):
                 raise
@@ -169,8 +166,6 @@ class Index:
             return 0
         return abs(size - int(self.store.get("indexed", {}).get("end", 0)))
 
-    # --- search ----------------------------------------------------------------------
-
     def search(
         self, query: Query, now: datetime, options: Options, progress: Progress | None = None
     ) -> Found:
@@ -185,11 +180,7 @@ class Index:
         return self._answer(query, now, lambda one: one.passages(query, most))
 
     def _answer(
-        self,
-        query: Query,
-        now: datetime,
-        ask: Callable[[Searcher], T],
-        progress: Progress | None = None,
+        self, query: Query, now: datetime, ask: Callable[[Searcher], T], progress: Any = None
     ) -> T:
         try:
             try:
@@ -234,19 +225,54 @@ class Index:
         finally:
             store.close()
 
-    # --- status ----------------------------------------------------------------------
-
     def status(self) -> IndexStatus:
         """Never fails: what is wrong stands in its `problems`."""
-        with self._lock:
-            return health(self)
+        try:
+            choice = self.choice
+        except ConfigError as error:
+            return IndexStatus(path=str(self.store.path), why=str(error))
+        found = IndexStatus(path=str(self.store.path), embedder=choice.name, why=choice.why)
+        if not self.store.path.exists():
+            return found
+        try:
+            with self._lock:
+                self.store.fresh()
+                return self._measured(found)
+        except (sqlite3.Error, IndexUnavailable) as error:
+            return replace(found, problems=(str(error),))
+
+    def _measured(self, found: IndexStatus) -> IndexStatus:
+        store = self.store
+        by_category = "SELECT category, count(*) FROM chunk GROUP BY category ORDER BY category"
+        chunks: dict[str, int] = dict(store.db.execute(by_category).fetchall())
+        pending, total = store.count("pending"), sum(chunks.values())
+        wrong = self.told()
+        unread = store.db.execute("SELECT path, problem FROM file WHERE problem <> ''")
+        wrong += [f"{path} is not indexed: {reason}" for path, reason in unread]
+        made_with = store.get("embedder", found.embedder)
+        if made_with != (found.embedder if self.choice.embedder else ""):
+            made = made_with or "no embedder"
+            wrong.append(f"vectors are of {made}; the next sync makes them anew")
+        if pending > total // 20:
+            wrong.append(
+                f"{pending:,} texts wait for a vector of {found.embedder}, so search goes by words "
+                "alone; `wakebook index` gets them"
+            )
+        files = (store.path, store.path.with_name(f"{store.path.name}-wal"))
+        return replace(
+            found,
+            bytes=sum(file.stat().st_size for file in files if file.exists()),
+            chunks=chunks,
+            vectors=total - pending if made_with else 0,
+            pending=pending,
+            behind=self.behind(),
+            languages=tuple(store.get("languages", [])),
+            problems=tuple(wrong),
+        )
 
 
 class _Broken(IndexUnavailable):
     """The database was broken and is set aside."""
-
-
-# --- health ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,57 +289,6 @@ class IndexStatus:
     behind: int = 0  # bytes of the log that are not indexed
     languages: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-
-
-def health(index: Index) -> IndexStatus:
-    """What there is, what is behind, and what is wrong."""
-    path = index.store.path
-    try:
-        choice = index.choice
-    except ConfigError as error:
-        return IndexStatus(path=str(path), why=str(error))
-    found = IndexStatus(path=str(path), embedder=choice.name, why=choice.why)
-    if not path.exists():
-        return found
-    try:
-        index.store.fresh()
-        return _measured(index, found)
-    except (sqlite3.Error, IndexUnavailable) as error:
-        return replace(found, problems=(str(error),))
-
-
-def _measured(index: Index, found: IndexStatus) -> IndexStatus:
-    from wakebook.store.sync import problems
-
-    store = index.store
-    by_category = "SELECT category, count(*) FROM chunk GROUP BY category ORDER BY category"
-    chunks: dict[str, int] = dict(store.db.execute(by_category).fetchall())
-    pending = store.count("pending")
-    wrong = index.told()
-    wrong += [f"{path} is not indexed: {reason}" for path, reason in problems(store)]
-    made_with = store.get("embedder", found.embedder)
-    if made_with != (found.embedder if index.choice.embedder else ""):
-        wrong.append(f"vectors are of {made_with or 'no embedder'}; the next sync makes them anew")
-    if pending > sum(chunks.values()) // 20:
-        wrong.append(
-            f"{pending:,} texts wait for a vector of {found.embedder}, so search goes by words "
-            "alone; `wakebook index` gets them"
-        )
-    return replace(
-        found,
-        bytes=_size(store.path),
-        chunks=chunks,
-        vectors=sum(chunks.values()) - pending if made_with else 0,
-        pending=pending,
-        behind=index.behind(),
-        languages=tuple(store.get("languages", [])),
-        problems=tuple(wrong),
-    )
-
-
-def _size(path: Path) -> int:
-    names = (path, path.with_name(path.name + "-wal"))
-    return sum(name.stat().st_size for name in names if name.exists())
 
 
 # --- mounts: other homes whose notes can be found here, and are never written ------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -69,6 +70,8 @@ def ask(
     counted = [word for word in found if not word.common] or found
     named = {word.word.removesuffix("'s") for word in found} & speakers.keys()
     people = {speakers[name] for name in named}
+    maybe = any(word in text.lower() for word in ("you", "remind", "our "))  # compiling is slow
+    line = f" {' '.join(word.word for word in found)} "
     return Question(
         text=text,
         words=tuple(counted[:MOST_WORDS]),
@@ -76,22 +79,10 @@ def ask(
         vague=all(word.common for word in counted),
         speaker=people.pop() if len(people) == 1 else "",
         names=frozenset(named | {f"{name}'s" for name in named}),
-        asks_agent=_asks_agent(text.lower()),
-        subjects=_named_subjects([word.word for word in found], subjects),
-    )
-
-
-def _asks_agent(text: str) -> bool:
-    """Whether it asks what the agent said."""
-    maybe = any(word in text for word in ("you", "remind", "our "))  # compiling takes a while
-    return maybe and re.search(_ASKS_AGENT, text) is not None
-
-
-def _named_subjects(asked: list[str], subjects: Mapping[str, str]) -> frozenset[str]:
-    """Subjects whose name stands in the question, word for word."""
-    line = f" {' '.join(asked)} "
-    return frozenset(
-        slug for name, slug in subjects.items() if f" {name.replace('-', ' ')} " in line
+        asks_agent=maybe and re.search(_ASKS_AGENT, text.lower()) is not None,
+        subjects=frozenset(
+            slug for name, slug in subjects.items() if f" {name.replace('-', ' ')} " in line
+        ),
     )
 
 
@@ -105,7 +96,9 @@ _NUMBERS = {
     word: number
     for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)
 } | {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 3, "a few": 3}
-_MONTH = "(" + "|".join((*_MONTHS, *(name[:3] for name in _MONTHS), "sept")) + ")"
+_MONTH = f"(?P<month>{'|'.join((*_MONTHS, *(name[:3] for name in _MONTHS), 'sept'))})"
+_YEAR = r"(?P<year>\d{4})"
+_NTH = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _COUNT = r"(\d{1,3}|a couple of|a few|couple of|few|" + "|".join(_NUMBERS) + ")"
 _DAY = timedelta(days=1)
 _EPOCH = date(1970, 1, 1)
@@ -122,71 +115,27 @@ def named_dates(text: str, now: datetime) -> list[tuple[int, int]]:
     found: list[Span] = []
     for pattern, read in _RULES:
         for match in re.finditer(pattern, left):
-            span = _safely(read, match, now.date())
-            if span:
-                found.append(span)
+            with suppress(ValueError, OverflowError):  # the 31st of June, three million years ago
+                found.append(read(match, now.date()))
         left = re.sub(pattern, " ", left)
     return [((first - _EPOCH).days, (last - _EPOCH).days) for first, last in found]
 
 
-def _safely(
-    read: Callable[[re.Match[str], date], Span | None], match: re.Match[str], today: date
-) -> Span | None:
-    try:
-        return read(match, today)
-    except (ValueError, OverflowError):  # the 31st of June, three million years ago
-        return None
-
-
-def _month(name: str) -> int:
-    return next(number for number, month in enumerate(_MONTHS, 1) if month.startswith(name[:3]))
-
-
-def _year(today: date, month: int, day: int = 1) -> int:
-    """The last year in which this day was not in the future."""
-    return today.year if (month, day) <= (today.month, today.day) else today.year - 1
-
-
-def _one(year: int, month: int, day: int) -> Span:
-    return date(year, month, day), date(year, month, day)
-
-
-def _whole_month(year: int, month: int) -> Span:
-    after = date(year + month // 12, month % 12 + 1, 1)
-    return date(year, month, 1), after - _DAY
+def _calendar(match: re.Match[str], today: date) -> Span:
+    """A day, a month or a year; without its year, the last one that was not in the future."""
+    year, month, day = (match.groupdict().get(name) for name in ("year", "month", "day"))
+    if not month:
+        return date(int(match["year"]), 1, 1), date(int(match["year"]), 12, 31)
+    number = next((at for at, name in enumerate(_MONTHS, 1) if name.startswith(month[:3])), 0)
+    number = number or int(month)
+    future = (number, int(day or 1)) > (today.month, today.day)
+    own = int(year) if year else today.year - future
+    first = date(own, number, int(day or 1))
+    return first, first if day else date(own + number // 12, number % 12 + 1, 1) - _DAY
 
 
 def _number(word: str) -> int:
     return int(word) if word.isdigit() else _NUMBERS[word]
-
-
-def _iso(match: re.Match[str], today: date) -> Span:
-    return _one(int(match[1]), int(match[2]), int(match[3]))
-
-
-def _day_month(match: re.Match[str], today: date) -> Span:
-    return _named_day(int(match[1]), _month(match[2]), match[3], today)
-
-
-def _month_day(match: re.Match[str], today: date) -> Span:
-    return _named_day(int(match[2]), _month(match[1]), match[3], today)
-
-
-def _named_day(day: int, month: int, year: str | None, today: date) -> Span:
-    return _one(int(year) if year else _year(today, month, day), month, day)
-
-
-def _month_year(match: re.Match[str], today: date) -> Span:
-    return _whole_month(int(match[2]), _month(match[1]))
-
-
-def _in_month(match: re.Match[str], today: date) -> Span:
-    month = _month(match[1])
-    return _whole_month(_year(today, month), month)
-
-
-def _in_year(match: re.Match[str], today: date) -> Span:
-    return date(int(match[1]), 1, 1), date(int(match[1]), 12, 31)
 
 
 def _ago(match: re.Match[str], today: date) -> Span:
@@ -224,13 +173,13 @@ def _weekday(match: re.Match[str], today: date) -> Span:
     return day - _DAY, day + _DAY
 
 
-_RULES: tuple[tuple[str, Callable[[re.Match[str], date], Span | None]], ...] = (
-    (r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b", _iso),
-    (rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}\b\.?,?(?: (\d{{4}}))?", _day_month),
-    (rf"\b{_MONTH}\b\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (\d{{4}}))?", _month_day),
-    (rf"\b{_MONTH}\b\.?,?(?: of)? (\d{{4}})\b", _month_year),
-    (rf"\b(?:in|of|during|since|until|by|mid|late|early|last)[ -]{_MONTH}\b", _in_month),
-    (r"\b(?:in|during|of|since) ((?:19|20)\d\d)\b", _in_year),
+_RULES: tuple[tuple[str, Callable[[re.Match[str], date], Span]], ...] = (
+    (rf"\b{_YEAR}[-/](?P<month>\d{{1,2}})[-/](?P<day>\d{{1,2}})\b", _calendar),
+    (rf"\b{_NTH}(?: of)? {_MONTH}\b\.?,?(?: {_YEAR})?", _calendar),
+    (rf"\b{_MONTH}\b\.? {_NTH}\b(?:,? {_YEAR})?", _calendar),
+    (rf"\b{_MONTH}\b\.?,?(?: of)? {_YEAR}\b", _calendar),
+    (rf"\b(?:in|of|during|since|until|by|mid|late|early|last)[ -]{_MONTH}\b", _calendar),
+    (r"\b(?:in|during|of|since) (?P<year>(?:19|20)\d\d)\b", _calendar),
     (rf"\b{_COUNT} (day|week|month|year)s? ago\b", _ago),
     (rf"\b(?:last|past|previous) (?:{_COUNT} )?(day|week|weekend|month|year)s?\b", _last),
     (r"\bthis (week|month|year)\b", _this),
@@ -301,11 +250,9 @@ def _plain(value: Any) -> Any:
 
 
 def allowed_rows(store: Store, query: Query, aliases: Mapping[str, str]) -> Allowed | None:
-    """The chunks within the query's filters, or None if there are none to apply.
-
-    That replaced entries are hidden is not a filter here: `rank` hides them, because what
-    they matched belongs to what replaced them.
-    """
+    """The chunks within the query's filters, or None if there are none to apply. That replaced
+    entries are hidden is not a filter here: `rank` hides them, because what they matched belongs to
+    what replaced them."""
     if not query.filtered:
         return None
     from dataclasses import replace

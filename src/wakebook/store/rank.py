@@ -134,28 +134,21 @@ def boosts(row: Row) -> list[tuple[str, float]]:
 
 
 class Ranking:
-    """The order of the candidates of one question.
-
-    With `whole`, what counts is the session: its best turn stands for it.
-    """
+    """The order of the candidates of one question. With `whole`, what counts is the session: its
+    best turn stands for it."""
 
     def __init__(
         self, store: Store, question: Question, settings: Search, now: float, whole: bool
     ) -> None:
-        self._store = store
-        self._question = question
-        self._settings = settings
-        self._now = now
-        self._whole = whole
+        self._store, self._question, self._settings = store, question, settings
+        self._now, self._whole = now, whole
         self._columns = store.keep("columns", Columns)
         self.candidates = 0
 
     def best(self, lexical: Found, near: tuple[Any, Any], most: int | None) -> list[Scored]:
-        """The best candidates, in order. Replaced entries are among them.
-
-        `near` are the ids of all candidates, ascending, and their cosines. Of equals, the
-        chunk that was indexed first comes first.
-        """
+        """The best candidates, in order. Replaced entries are among them. `near` are the ids of all
+        candidates, ascending, and their cosines. Of equals, the chunk that was indexed first comes
+        first."""
         columns = self._columns.of(self._store, near[0])
         ids, group, key, session, at, aged, speaker, subject, asks, speaks, boost = columns
         self.candidates = size = len(ids)
@@ -175,15 +168,14 @@ class Ranking:
             words *= speaks
             meaning *= speaks
         np.add(words, meaning, out=total)
-        alone = int(group.searchsorted(0))
         if not self._whole:
-            _surroundings(total, key, asks, alone, context)
+            _surroundings(total, key, asks, int(group.searchsorted(0)), context)
         self._about(at, speaker, about)
         self._recency(aged, recency)
         total += context
         total += about
         total *= recency
-        more = self._sessions(total, covers, holds, words_of, group, session, alone)
+        more = self._sessions(total, covers, holds, words_of, group, session)
         total += more
         context += more
         total *= boost
@@ -225,18 +217,12 @@ class Ranking:
         meaning *= vector / total / (top - low)
 
     def _sessions(
-        self,
-        score: Any,
-        covers: Any,
-        holds: Any,
-        words: _Words,
-        group: Any,
-        session: Any,
-        alone: int,
+        self, score: Any, covers: Any, holds: Any, words: _Words, group: Any, session: Any
     ) -> Any:
         """A share of how well the session as a whole fits. What stands alone is its own."""
         factor = WHOLE_COVER if self._whole else SESSION * COVER
         found = SESSION * score + factor * covers
+        alone = int(group.searchsorted(0))
         if alone == len(found):
             return found
         group, score = group[alone:], score[alone:]

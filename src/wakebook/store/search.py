@@ -8,7 +8,7 @@ longer holds stays below the entry that corrected it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import prod
 from time import perf_counter
@@ -41,36 +41,27 @@ TOLD = ("open", "pinned", "subject", "archived", "exact")  # of the boosts
 KEPT = 10_000  # texts that stay in memory
 
 
+@dataclass(eq=False)
 class Searcher:
     """One question to one index."""
 
-    def __init__(
-        self,
-        store: Store,
-        settings: Search,
-        embedder: Embedder | None,
-        subjects: Mapping[str, str],
-        now: datetime,
-        notes: Sequence[str] = (),
-    ) -> None:
-        self.store = store
-        self.settings = settings
-        self.embedder = embedder
-        self.subjects = subjects  # slugs and aliases -> slugs
-        self.now = now
-        self.notes = [*notes]  # what a reader should know
+    store: Store
+    settings: Search
+    embedder: Embedder | None
+    subjects: Mapping[str, str]  # slugs and aliases -> slugs
+    now: datetime
+    notes: list[str] = field(default_factory=list)  # what a reader should know
+
+    def __post_init__(self) -> None:
         self.steps: dict[str, float] = {}
-        self._used = ""
-        self._problem = ""
+        self._used = self._problem = ""
         self._candidates = 0
         self._allowed: Allowed | None = None
         self._since = perf_counter()
 
     def search(self, query: Query, options: Options) -> Found:
         limit = options.limit or self.settings.max_results
-        floor = options.min_score
-        if floor is None:
-            floor = self.settings.min_score
+        floor = self.settings.min_score if options.min_score is None else options.min_score
         if not query.text.strip():
             return self._filtered(query, limit)
         most = None if options.sessions else 2 * limit + 20
@@ -82,8 +73,11 @@ class Searcher:
             settled = hits.settled(ranked, query, self._allowed, limit)
             chosen = hits.chosen(settled, limit, floor)
         self._step("read")
+        return self._told(chosen)
+
+    def _told(self, hits: Sequence[Hit]) -> Found:
         return Found(
-            hits=tuple(chosen),
+            hits=tuple(hits),
             notes=tuple(self.notes),
             embedder=self._used,
             problem=self._problem,
@@ -126,8 +120,6 @@ class Searcher:
         self.steps[name] = round((now - self._since) * 1000, 3)
         self._since = now
 
-    # --- meaning ---------------------------------------------------------------------
-
     def _nearest(self, question: Question, also: Any, allowed: Allowed | None) -> tuple[Any, Any]:
         """Chunks that mean something like the question, and how near they and `also` lie."""
         store, nothing = self.store, (np.sort(also), np.zeros(len(also)))
@@ -151,22 +143,15 @@ class Searcher:
         edition = store.edition()
         return store.nearest.search(store.db, wanted[0], CANDIDATES, allowed, also, edition)
 
-    # --- hits ------------------------------------------------------------------------
-
     def _filtered(self, query: Query, limit: int) -> Found:
         """Filters alone: the newest first."""
         ids = newest(self.store.db, query, self.subjects, limit)
         rows = self.store.rows(ids)
-        found = [Scored(number, rows[number], score=1.0) for number in ids]
-        nothing = Question(text="", words=())
-        hits = Hits(self.store, nothing, self.settings)
+        hits = Hits(self.store, Question(text="", words=()), self.settings)
         self._step("filters")
-        return Found(
-            hits=tuple(hits.made(item, 1.0, "within the filters") for item in found),
-            notes=tuple(self.notes),
-            candidates=len(found),
-            steps=self.steps,
-        )
+        self._candidates = len(ids)
+        found = (Scored(number, rows[number], score=1.0) for number in ids)
+        return self._told([hits.made(item, 1.0, "within the filters") for item in found])
 
 
 # --- from candidates to hits -------------------------------------------------------------
@@ -177,6 +162,10 @@ class Body(NamedTuple):
     text: str
     detail: str
     language: str
+
+    def whole(self, row: Row) -> str:
+        """With the detail of an entry."""
+        return f"{self.text} — {self.detail}" if self.detail and row.name else self.text
 
 
 class Hits:
@@ -195,8 +184,6 @@ class Hits:
         if len(self._bodies) > KEPT:
             self._bodies.clear()
             self._words.clear()
-
-    # --- what holds ------------------------------------------------------------------
 
     def settled(
         self, ranked: Sequence[Scored], query: Query, allowed: Allowed | None, limit: int
@@ -224,11 +211,7 @@ class Hits:
         return sorted(kept.values(), key=lambda item: -item.score)
 
     def _raise(
-        self,
-        item: Scored,
-        by_name: dict[str, Scored],
-        kept: dict[int, Scored],
-        allowed: Allowed | None,
+        self, item: Scored, by_name: dict[str, Scored], kept: dict[int, Scored], allowed: Any
     ) -> Scored | None:
         """Put what holds above an item that does not. Returns what holds, if it may be seen."""
         name = item.corrected_by
@@ -268,8 +251,6 @@ class Hits:
         replaced = [row[0] for row in rows]
         return replaced[-1] if replaced and all(replaced) else ""
 
-    # --- choosing --------------------------------------------------------------------
-
     def chosen(self, found: Sequence[Scored], limit: int, floor: float) -> list[Hit]:
         """The best that do not say the same, as hits. `floor` is the least score."""
         self._fetch([item.id for item in found])
@@ -289,7 +270,7 @@ class Hits:
             id=item.id,
             row=row,
             score=score,
-            text=f"{body.text} — {body.detail}" if body.detail and row.name else body.text,
+            text=body.whole(row),
             content=body.text,
             title=body.title,
             language=body.language,
@@ -306,11 +287,8 @@ class Hits:
         return bool(name) and self._store.db.execute(sql, (name,)).fetchone() is not None
 
     def _scored(self, best: Sequence[Scored], floor: float) -> list[tuple[Scored, float]]:
-        """Each with a score that says how sure it is, without those below the floor.
-
-        The best fit among the first sets the scale; what a hit owes to its surroundings alone
-        counts half.
-        """
+        """Each with a score that says how sure it is, without those below the floor. The best fit
+        among the first sets the scale; what a hit owes to its surroundings alone counts half."""
         fits = {item.id: self._fit(item) for item in best}
         sure = max([fits[item.id] for item in best[:3]], default=0.0)
         top = max((item.score for item in best), default=0.0) or 1.0
@@ -343,9 +321,7 @@ class Hits:
     def _fit(self, item: Scored) -> float:
         """How sure it is that this answers: by words that it has, and by how near it lies."""
         near = max(0.0, (item.cosine - NEAR) / (1 - NEAR))
-        held = item.covers
-        if item.instead_of:  # by the words of what it replaced
-            held = 1.0 if held else held
+        held = 1.0 if item.instead_of and item.covers else item.covers  # by what it replaced
         held = VAGUE * held if self._question.vague else held
         asked_for = DATED if item.about >= ASKED_FOR else 0.0
         return 1 - (1 - held) * (1 - near) * (1 - asked_for)
@@ -375,13 +351,11 @@ class Hits:
     def made(self, item: Scored, score: float, why: str) -> Hit:
         row, body = item.row, self._body(item)
         path, session, host = self._store.source(row)
-        text = f"{body.text} — {body.detail}" if body.detail and row.name else body.text
+        text, longest = body.whole(row) or body.detail, self._settings.snippet_characters
         return Hit(
             ref=row.name or f"{path}#{row.line}-{row.last_line}",
             score=score,
-            snippet=self._marker.snippet(
-                text or body.detail, body.language, self._settings.snippet_characters
-            ),
+            snippet=self._marker.snippet(text, body.language, longest),
             category=row.category,
             type=row.type,
             subject=row.subject,
@@ -402,25 +376,20 @@ class Hits:
             return f"{host} session:{session} {where}".strip() if session else where
         if session == "manual":
             return "by hand"
-        said = (
-            self._said
-            and self._store.db.execute(
-                "SELECT s.file, min(c.line), max(c.last_line) FROM said s "
-                "JOIN file f ON f.path IN (s.file, 'archive/' || s.file) "
-                "JOIN chunk c ON c.file = f.id AND c.place = s.place "
-                "WHERE s.entry = ? GROUP BY s.file",
-                (row.name,),
-            ).fetchone()
+        sql = (
+            "SELECT s.file, min(c.line), max(c.last_line) FROM said s "
+            "JOIN file f ON f.path IN (s.file, 'archive/' || s.file) "
+            "JOIN chunk c ON c.file = f.id AND c.place = s.place "
+            "WHERE s.entry = ? GROUP BY s.file"
         )
+        said = self._said and self._store.db.execute(sql, (row.name,)).fetchone()
         where = f"{said[0]}#{said[1]}-{said[2]}" if said else ""
         return f"{host} session:{session} {where}".strip()
 
     def _why(self, item: Scored) -> str:
         asked = self._question.words
         shared = [word.word for number, word in enumerate(asked) if item.holds >> number & 1]
-        parts = []
-        if shared:
-            parts.append(f"words: {', '.join(shared[:6])}")
+        parts = [f"words: {', '.join(shared[:6])}"] if shared else []
         if item.cosine > NEAR:
             parts.append(f"meaning {item.cosine:.2f}")
         if item.about >= ASKED_FOR:
@@ -453,10 +422,7 @@ def _parts(item: Scored) -> dict[str, float]:
 
 
 def diverse(
-    found: Sequence[Scored],
-    words_of: Callable[[Scored], Set[str]],
-    most: int,
-    weight: float,
+    found: Sequence[Scored], words_of: Callable[[Scored], Set[str]], most: int, weight: float
 ) -> list[Scored]:
     """The best ones that do not say the same (maximal marginal relevance)."""
     top = max((item.score for item in found), default=1.0) or 1.0

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,30 +53,23 @@ class Synced:
     files: list[str] = field(default_factory=list)  # that were read
 
 
+@dataclass(eq=False)
 class Sync:
-    def __init__(
-        self,
-        store: Store,
-        home: Home,
-        embedder: Embedder | None,
-        *,
-        extra: Sequence[Path] = (),
-        mounted: Sequence[Path] = (),
-        only: set[str] | None = None,
-        max_file_bytes: int = 10 << 20,
-        progress: Progress = quiet,
-    ) -> None:
-        self.store = store
-        self.home = home
-        self.embedder = embedder
-        self.extra = extra  # files outside of the home
-        self._known = frozenset(extra)
-        self._mounted = frozenset(map(str, mounted))  # those of them that are of another home
-        self.only = only  # the only files to read, if not all
-        self.max_file_bytes = max_file_bytes
-        self.progress = progress
+    store: Store
+    home: Home
+    embedder: Embedder | None
+    _: KW_ONLY
+    extra: Sequence[Path] = ()  # files outside of the home
+    mounted: Sequence[Path] = ()  # those of them that are of another home
+    only: set[str] | None = None  # the only files to read, if not all
+    max_file_bytes: int = 10 << 20
+    progress: Progress = quiet
+
+    def __post_init__(self) -> None:
+        self._known = frozenset(self.extra)
+        self._mounted = frozenset(map(str, self.mounted))
         self.done = Synced()
-        self.writer = Writer(store, embedder)
+        self.writer = Writer(self.store, self.embedder, self.done)
 
     def run(self, *, embed: int | None = None) -> Synced:
         """Everything. `embed` limits how many waiting chunks are embedded (None: all)."""
@@ -86,10 +79,7 @@ class Sync:
         self._log()
         self._subjects()
         self.embed_pending(embed)
-        done = self.done
-        done.added, done.removed = self.writer.added, self.writer.removed
-        done.embedded = self.writer.embedded
-        return done
+        return self.done
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -111,17 +101,15 @@ class Sync:
                 db.execute("INSERT OR IGNORE INTO waiting SELECT id FROM entry")
                 for key in "chunks words languages speakers dimension indexed".split():
                     store.set(key, None)
-                vectors.clear(db)
+                db.execute("DELETE FROM vectors")
             elif store.get("embedder", name) != name:
-                vectors.clear(db)
+                db.execute("DELETE FROM vectors")
                 db.execute("DELETE FROM pending")
                 store.set("dimension", None)
                 if name:
                     db.execute("INSERT INTO pending SELECT id FROM chunk")
             store.set("cut", cut)
             store.set("embedder", name)
-
-    # --- the log ---------------------------------------------------------------------
 
     def _log(self) -> None:
         """Index the entries that came or changed, in the order of the log."""
@@ -174,15 +162,9 @@ class Sync:
             self.store.set("subjects", names)
             self.store.set("subjects_mark", mark)
 
-    # --- files -----------------------------------------------------------------------
-
     def _files(self) -> None:
-        known = {
-            path: (number, modified, size)
-            for number, path, modified, size in self.store.db.execute(
-                "SELECT id, path, modified, size FROM file"
-            )
-        }
+        rows = self.store.db.execute("SELECT path, id, modified, size FROM file")
+        known = {path: row for path, *row in rows}
         found = dict(changes.files(self.home, self.extra))
         if self.only is not None:
             found = {path: stat for path, stat in found.items() if path in self.only}
@@ -190,12 +172,13 @@ class Sync:
         if gone:
             with self._writing() as db:
                 for number in gone:
-                    self.writer.drop(db, _chunks_of(db, number))
+                    rows = db.execute("SELECT id FROM chunk WHERE file = ?", (number,))
+                    self.writer.drop(db, [row[0] for row in rows])
                     db.execute("DELETE FROM file WHERE id = ?", (number,))
         changed = [
             path
             for path, (modified, size) in found.items()
-            if path not in known or known[path][1:] != (modified, size)
+            if path not in known or known[path][1:] != [modified, size]
         ]
         self._read_files(sorted(changed), found)
 
@@ -220,13 +203,14 @@ class Sync:
         """A file's digest and chunks, or why it has none."""
         if path.endswith("/"):
             return b"", [], "the folder cannot be read"
-        if not self._is_ours(path):
+        whole = (self.home.root / path).resolve()
+        if not whole.is_relative_to(self.home.root.resolve()) and whole not in self._known:
             return b"", [], "a link that leads out of the home"
         if "\N{REPLACEMENT CHARACTER}" in path:
             return b"", [], "its name is not UTF-8; rename it"
         if stat[1] > self.max_file_bytes:
-            limit = f"{self.max_file_bytes >> 20} MB ([search] max_file_megabytes)"
-            return b"", [], f"larger than {limit}"
+            most = self.max_file_bytes >> 20
+            return b"", [], f"larger than {most} MB ([search] max_file_megabytes)"
         try:
             data = (self.home.root / path).read_bytes()
         except OSError as error:
@@ -235,24 +219,13 @@ class Sync:
         if b"\0" in data[:8192]:
             return digest, [], "not text"
         text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-        category, _ = chunk.category(path)
-        if category != "conversation":
-            return digest, self._note(path, text, stat), ""
-        from wakebook.capture import archive
+        if chunk.category(path)[0] == "conversation":
+            from wakebook.capture import archive
 
-        try:
-            transcript = archive.read(self.home, path)
-        except (TranscriptError, UnicodeDecodeError):  # a person's own file
-            return digest, self._note(path, text, stat), ""
-        return digest, list(chunk.of_transcript(transcript)), ""
-
-    def _note(self, path: str, text: str, stat: tuple[int, int]) -> list[Chunk]:
-        whole = path in self._mounted  # its entries are in another log
-        return list(chunk.of_note(path, text, stat[0] // 10**9, whole))
-
-    def _is_ours(self, path: str) -> bool:
-        whole = (self.home.root / path).resolve()
-        return whole.is_relative_to(self.home.root.resolve()) or whole in self._known
+            with suppress(TranscriptError, UnicodeDecodeError):  # a person's own file
+                return digest, list(chunk.of_transcript(archive.read(self.home, path))), ""
+        mounted = path in self._mounted  # its entries are in another log
+        return digest, list(chunk.of_note(path, text, stat[0] // 10**9, mounted)), ""
 
     def _changed(
         self,
@@ -290,45 +263,26 @@ class Sync:
         self.writer.drop(db, [left for same in old.values() for left in same])
         return new
 
-    # --- vectors ---------------------------------------------------------------------
-
     def embed_pending(self, most: int | None = None) -> None:
         """Give vectors to chunks that wait for them. A dead embedder leaves them waiting."""
         total = self.store.count("pending")
-        self.done.pending = total
-        if not total or self.embedder is None or most == 0:
-            return
-        done = 0
-        wanted = total if most is None else min(most, total)
+        done, wanted = 0, total if most is None else min(most, total)
         try:
-            while done < wanted:
-                done += self._embed_some(min(EMBED_BATCH, wanted - done))
-                self.progress("vectors", done, wanted)
-                if not self.store.count("pending"):
+            while self.embedder and done < wanted:
+                sql = "SELECT id FROM pending ORDER BY id DESC LIMIT ?"  # what is new matters most
+                some = self.store.db.execute(sql, (min(EMBED_BATCH, wanted - done),)).fetchall()
+                if not some:  # another process was faster
                     break
+                texts = [chunk.meaning(read(self.store.db, number)) for (number,) in some]
+                rows = self.embedder.embed(texts)  # outside of the transaction: it may take a while
+                with self._writing() as db:
+                    self.writer.embed(db, [number for (number,) in some], rows)
+                    db.executemany("DELETE FROM pending WHERE id = ?", some)
+                done += len(some)
+                self.progress("vectors", done, wanted)
         except ModelError as error:
             self.done.problem = str(error)
         self.done.pending = self.store.count("pending")
-
-    def _embed_some(self, most: int) -> int:
-        sql = "SELECT id FROM pending ORDER BY id DESC LIMIT ?"  # what is new matters most
-        ids = [row[0] for row in self.store.db.execute(sql, (most,))]
-        texts = [chunk.meaning(read(self.store.db, number)) for number in ids]
-        assert self.embedder is not None
-        rows = self.embedder.embed(texts)  # outside of the transaction: it may take a while
-        with self._writing() as db:
-            self.writer.embed(db, ids, rows)
-            db.executemany("DELETE FROM pending WHERE id = ?", [(number,) for number in ids])
-        return len(ids)
-
-
-def _chunks_of(db: sqlite3.Connection, file: int) -> list[int]:
-    return [row[0] for row in db.execute("SELECT id FROM chunk WHERE file = ?", (file,))]
-
-
-def problems(store: Store) -> Iterable[tuple[str, str]]:
-    """Files that could not be indexed, and why."""
-    return store.db.execute("SELECT path, problem FROM file WHERE problem <> ''").fetchall()
 
 
 # --- chunks in and out ------------------------------------------------------------------
@@ -340,11 +294,9 @@ SPEAKERS = 500  # names that are kept, at most
 class Writer:
     """Every method is a part of a transaction of the caller's."""
 
-    def __init__(self, store: Store, embedder: Embedder | None) -> None:
-        self._store = store
-        self._embedder = embedder
+    def __init__(self, store: Store, embedder: Embedder | None, done: Synced) -> None:
+        self._store, self._embedder, self._done = store, embedder, done
         self._sessions: dict[tuple[str, str], int] = {}
-        self.added = self.removed = self.embedded = 0
 
     def put(self, db: sqlite3.Connection, items: Sequence[tuple[Chunk, int, bytes]]) -> None:
         """Add chunks of files (0 is the log), each with its digest, and with vectors if those
@@ -368,7 +320,7 @@ class Writer:
         postings.add(db, found)
         self._resize(len(items), length)
         self._note(languages, {item.speaker for item, _, _ in items})
-        self.added += len(items)
+        self._done.added += len(items)
         if self._embedder is None:
             return
         if self._embedder.remote:
@@ -392,7 +344,7 @@ class Writer:
         for table in ("chunk", "body", "pending"):
             db.executemany(f"DELETE FROM {table} WHERE id = ?", gone)  # noqa: S608
         self._resize(-len(ids), -length)
-        self.removed += len(ids)
+        self._done.removed += len(ids)
 
     def embed(self, db: sqlite3.Connection, ids: Sequence[int], rows: Rows) -> None:
         """Keep the vectors of chunk. Raises BadModelOutput, and then nothing was written."""
@@ -401,9 +353,7 @@ class Writer:
         vectors.check(rows, dimension, self._embedder.name)
         self._store.set("dimension", dimension)
         vectors.add(db, ids, rows, self._store.get("version"))
-        self.embedded += len(ids)
-
-    # --- book-keeping ----------------------------------------------------------------
+        self._done.embedded += len(ids)
 
     def _resize(self, number: int, length: int) -> None:
         self._store.set("chunks", self._store.get("chunks", 0) + number)
@@ -458,13 +408,7 @@ def _row(number: int, item: Chunk, file: int, session: int, mark: bytes) -> tupl
 
 def read(db: sqlite3.Connection, number: int) -> Chunk:
     """A chunk as it was put in, as far as its words and its meaning depend on it."""
-    row = db.execute(
-        "SELECT c.category, c.name, c.at, c.subject, c.speaker, c.type, b.title, b.text, b.detail "
-        "FROM chunk c JOIN body b ON b.id = c.id WHERE c.id = ?",
-        (number,),
-    ).fetchone()
-    category, name, at, subject, speaker, type_, title, text, detail = row
-    return Chunk(
-        category=category, name=name, at=at, subject=subject, speaker=speaker, type=type_,
-        title=title, text=text, detail=detail,
-    )  # fmt: skip
+    names = "category name at subject speaker type title text detail".split()
+    sql = f"SELECT {', '.join(names)} FROM chunk JOIN body USING (id) WHERE id = ?"  # noqa: S608
+    row = db.execute(sql, (number,)).fetchone()
+    return Chunk(**dict(zip(names, row, strict=True)))

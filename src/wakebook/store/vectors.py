@@ -82,10 +82,6 @@ def remove(db: sqlite3.Connection, ids: Iterable[int], version: int) -> None:
     _write(db, places, version, np.zeros(len(places)), _bits(numbers > 0), numbers)
 
 
-def clear(db: sqlite3.Connection) -> None:
-    db.execute("DELETE FROM vectors")
-
-
 def _write(
     db: sqlite3.Connection, ids: Any, version: int, scales: Any, signs: Any, numbers: Any
 ) -> None:

@@ -30,6 +30,7 @@ from wakebook.recall.topics.topic import Read
 from wakebook.store.index import IndexStatus
 from wakebook.upkeep.doctor import Check, State, to_edit, to_run
 from wakebook.upkeep.jobs import Standing, table
+from wakebook.upkeep.status import TORN, broken_chains
 
 OWN = "config.toml log.jsonl subjects.json state.json trace.jsonl index.db .cache".split()
 LITTLE = 500 << 20  # bytes that are left on the disk
@@ -39,7 +40,7 @@ OTHERS = 0o077
 RECENT = timedelta(days=7)
 SHOWN = 5  # of the same kind
 HELD = ("held", "torn")
-# what went wrong with a session -> how bad that is, and what helps
+# what went wrong with a session -> what helps
 ACCOUNTS: dict[str, tuple[str, ...]] = {
     "behind": ("catch-up",),
     "failed": ("catch-up", "--retry-failed"),
@@ -47,24 +48,19 @@ ACCOUNTS: dict[str, tuple[str, ...]] = {
     "missing": ("status", "--sessions"),
 }
 EVENT = re.compile(r"^\d{4}-\d\d-\d\dT\S+Z (?P<where>.*?): ")
-# where something went wrong -> the group of checks that knows whether it still does, what helps
-AGAIN: dict[str, tuple[str, tuple[str, ...]]] = {
-    "index": ("index", ("index",)),
-    "embedding": ("index", ("index",)),
-    "git": ("git", ("history", "commit")),
-    "commit": ("git", ("history", "commit")),
-    "model": ("model", ("doctor", "--ask")),
-    "budget": ("model", ("status", "--costs")),
-    "costs": ("model", ("status", "--costs")),
-    "extract": ("model", ("catch-up", "--upgrade")),
-    "brief": ("notes", ("notes", "brief")),
-    "notes": ("notes", ("notes",)),
-    "flush": ("sessions", ("catch-up",)),
-    "keep": ("sessions", ("catch-up",)),
-    "close": ("sessions", ("catch-up",)),
-    "sweep": ("sessions", ("catch-up",)),
-    "watch": ("home", ("status",)),
-    "wake": ("notes", ("wake",)),
+# group of checks -> what it knows better about: where it went wrong, and what helps
+AGAIN: dict[str, dict[str, str]] = {
+    "index": {"index": "index", "embedding": "index"},
+    "git": {"git": "history commit", "commit": "history commit"},
+    "model": {
+        "model": "doctor --ask",
+        "budget": "status --costs",
+        "costs": "status --costs",
+        "extract": "catch-up --upgrade",
+    },
+    "notes": {"brief": "notes brief", "notes": "notes", "wake": "wake"},
+    "sessions": dict.fromkeys(("flush", "keep", "close", "sweep"), "catch-up"),
+    "home": {"watch": "status"},
 }
 
 
@@ -138,16 +134,15 @@ def settings(home: Home) -> Check:
         found = config.load(home.config)
         table(found.schedule, home.config)
         clock.zone(found.schedule.time_zone)
+        return Check("home: config.toml", "ok", "valid")
     except ConfigError as error:
-        return Check("home: config.toml", "fail", str(error), to_edit(home.config))
+        said = str(error)
     except ValueError as error:
         said = f"{home.config}: [schedule] time_zone: {error}. Write one like Europe/Lisbon."
-        return Check("home: config.toml", "fail", said, to_edit(home.config))
-    return Check("home: config.toml", "ok", "valid")
+    return Check("home: config.toml", "fail", said, to_edit(home.config))
 
 
 def cursors(home: Home) -> Check:
-    """How far everything was read: state.json."""
     try:
         known = len(states.load(home).sessions)
     except WakebookError as error:
@@ -235,20 +230,14 @@ def log(home: Home, ledger: Ledger) -> Iterator[Check]:
         yield Check(name, "ok", f"{len(chains.by_id):,} entries, every line is valid")
     kept = home.root / "log.torn"
     if kept.exists():
-        said = "log.torn holds half-written lines that a crash left; the log itself is whole"
-        yield Check("log: torn line", "note", said, shlex.join(["cat", str(kept)]))
-    name = "log: chains"
-    for entry, missing in chains.dangling:
-        said = f"entry {entry} replaces {missing}, which is not in the log"
-        yield Check(name, "warn", said, to_run(home, "show", entry))
-    for circle in chains.cycles:
-        said = f"entries replace each other in a circle: {' -> '.join(circle)}"
-        yield Check(name, "warn", said, to_edit(home.log))
-    for identity in chains.repeated:
-        said = f"entry {identity} stands in the log more than once; the first one counts"
-        yield Check(name, "warn", said, to_edit(home.log))
-    if not (chains.dangling or chains.cycles or chains.repeated):
-        yield Check(name, "ok", f"{len(chains.replaced_by):,} entries replaced by newer ones")
+        yield Check("log: torn line", "note", TORN, shlex.join(["cat", str(kept)]))
+    broken = list(broken_chains(chains))
+    for said, entry in broken:
+        run = to_run(home, "show", entry) if entry else to_edit(home.log)
+        yield Check("log: chains", "warn", said, run)
+    if not broken:
+        said = f"{len(chains.replaced_by):,} entries replaced by newer ones"
+        yield Check("log: chains", "ok", said)
 
 
 def history(found: History) -> Iterator[Check]:
@@ -342,7 +331,7 @@ def _many(count: int, noun: str) -> str:
 
 
 def model(home: Home, models: Models) -> Iterator[Check]:
-    names = list(dict.fromkeys(filter(None, (models.name("main"), models.name("cheap")))))
+    names = _named(models)
     if not names:
         said = "none is configured: rules read the conversations, on this machine"
         yield Check("model: chat", "ok", said)
@@ -357,6 +346,10 @@ def model(home: Home, models: Models) -> Iterator[Check]:
     yield Check("model: budget", "ok", f"{spent}{limit} this month")
 
 
+def _named(models: Models) -> list[str]:
+    return list(dict.fromkeys(filter(None, map(models.name, ("main", "cheap")))))
+
+
 def _key(problem: str) -> str:
     found = re.search(r"there is no key\. Set ([A-Z_]+)", problem)
     return f"export {found[1]}=YOUR-KEY" if found else ""
@@ -364,7 +357,7 @@ def _key(problem: str) -> str:
 
 def asked(home: Home, config: Config, models: Models) -> Iterator[Check]:
     """One small question to every model that is configured. It may cost a little."""
-    for name in dict.fromkeys(filter(None, (models.name("main"), models.name("cheap")))):
+    for name in _named(models):
         settings = config.models.with_(main=name, cheap="", off=(), attempts=1, timeout_seconds=30)
         one = Models(home, config.with_(models=settings), os.environ)
         one.insist = True
@@ -381,29 +374,26 @@ def asked(home: Home, config: Config, models: Models) -> Iterator[Check]:
 
 def sessions(home: Home, accounts: Sequence[Account]) -> Iterator[Check]:
     for status, words in ACCOUNTS.items():
-        found = [account for account in accounts if account.status == status]
-        for one in found[:SHOWN]:
-            said = f"{one.ref}: {one.note}" if one.note else one.ref
-            yield Check(f"sessions: {status}", "warn", said, to_run(home, *words))
-        if len(found) > SHOWN:
-            said = f"and {len(found) - SHOWN:,} more"
-            yield Check(f"sessions: {status}", "warn", said, to_run(home, *words))
+        every = [account for account in accounts if account.status == status]
+        said = [f"{one.ref}: {one.note}" if one.note else one.ref for one in every[:SHOWN]]
+        said += [f"and {len(every) - SHOWN:,} more"] if len(every) > SHOWN else []
+        for one in said:
+            yield Check(f"sessions: {status}", "warn", one, to_run(home, *words))
     waiting = [one.ref for one in accounts if one.status in HELD]
     if waiting:
-        said = f"{waiting[0]}{f' and {len(waiting) - 1} more' if waiting[1:] else ''}: an answer "
-        said += "or the end of a line is still to come"
-        yield Check("sessions: held", "note", said, to_run(home, "status", "--sessions"))
+        held = f"{waiting[0]}{f' and {len(waiting) - 1} more' if waiting[1:] else ''}: an answer "
+        held += "or the end of a line is still to come"
+        yield Check("sessions: held", "note", held, to_run(home, "status", "--sessions"))
     if not any(one.status in ACCOUNTS for one in accounts):
         yield Check("sessions: read", "ok", f"{len(accounts):,} found, none is behind")
 
 
 def hooks(home: Home, state: states.State, now: datetime) -> Iterator[Check]:
     """Hooks that failed. When everything was read since then, nothing was lost by it."""
-    since = clock.iso(now - RECENT)
     told: dict[str, tuple[str, str, int]] = {}
     for record in home.traces("failure", 1000):
         where, at = str(record.get("where", "")), str(record.get("at", ""))
-        if where.startswith("hook ") and at >= since:
+        if where.startswith("hook ") and at >= clock.iso(now - RECENT):
             times = told.get(where, ("", "", 0))[2] + 1
             told[where] = (at, str(record.get("error", "")), times)
     observed = state.jobs.get("observe")
@@ -446,7 +436,8 @@ def lately(home: Home, problems: Sequence[str], so_far: Sequence[Check]) -> Iter
         where = found["where"] if found else ""
         if not where or where.startswith(("hook ", "job ")):
             continue  # it has a check of its own
-        group, words = AGAIN.get(where.split(" ")[0], ("", ("status",)))
+        what = where.split(" ")[0]
+        group = next((name for name, known in AGAIN.items() if what in known), "")
         over = bool(group) and group not in ill
-        run = "" if over else to_run(home, *words)
+        run = "" if over else to_run(home, *AGAIN[group][what].split() if group else ("status",))
         yield Check("lately: failures", "note" if over else "warn", problem, run)

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -28,15 +29,10 @@ if TYPE_CHECKING:
     from wakebook.base.config import Config
     from wakebook.history.timeline import Timeline
     from wakebook.learn.account import Account
-    from wakebook.learn.catch_up import Sweep
-    from wakebook.log.entry import Entry
     from wakebook.notes.check import Knowledge
     from wakebook.notes.notes import Notes
     from wakebook.opened import Opened
-    from wakebook.recall.show import Shown
-    from wakebook.recall.slot import Context
     from wakebook.recall.topics.topic import Read
-    from wakebook.store.hits import Found
     from wakebook.store.index import IndexStatus
     from wakebook.upkeep.jobs import Standing
     from wakebook.upkeep.status import Status
@@ -96,97 +92,68 @@ def to_edit(path: object, line: int = 0) -> str:
     return f"${{EDITOR:-vi}} {at}{shlex.quote(str(path))}"
 
 
+@dataclass
 class Examination:
     """One look at everything in a home, for `status` and `doctor`. What several looks need is
     found out once."""
 
-    def __init__(
-        self,
-        opened: Opened,
-        history: Timeline,
-        notes: Notes,
-        *,
-        topics: Callable[[], Read],
-        jobs: Callable[[], list[Standing]],
-        accounts: Callable[[], list[Account]],
-    ) -> None:
-        self._opened = opened
-        self._history = history
-        self._notes = notes
-        self._topics = topics
-        self._jobs = jobs
-        self._accounts = accounts
+    opened: Opened
+    history: Timeline
+    notes: Notes
+    topics: Callable[[], Read]
+    jobs: Callable[[], list[Standing]]
+    audit: Callable[[], list[Account]]
 
     def checks(self, *, ask: bool = False) -> list[Check]:
         """What is well, what is not, and what to run for it. `ask`: ask the models, too."""
         from wakebook.upkeep import checks
 
-        home = self._opened.home
+        home = self.opened.home
         found = examine([("home: folder", lambda: checks.place(home))])
         if home.exists():
             found += examine(self._looks(ask), found)
-            found += examine([("lately: failures", lambda: self._lately(found))], found)
+            more = partial(checks.lately, home, so_far=tuple(found))
+            found += examine([("lately: failures", lambda: more(self.status().problems))], found)
         return found
 
     def _looks(self, ask: bool) -> Iterator[tuple[str, Look]]:
         from wakebook.upkeep import checks
 
-        opened, home = self._opened, self._opened.home
+        opened, home = self.opened, self.opened.home
         yield "log: lines", lambda: checks.log(home, opened.ledger)
-        yield "git: repository", lambda: checks.history(self._history.git())
+        yield "git: repository", lambda: checks.history(self.history.git())
         yield "index: content", lambda: checks.index(home, self.index)
-        yield "notes: files", lambda: checks.notes(home, self.knowledge, self._topics())
+        yield "notes: files", lambda: checks.notes(home, self.knowledge, self.topics())
         yield "model: chat", lambda: checks.model(home, opened.models)
         if ask:
             yield "model: answer", lambda: checks.asked(home, opened.config, opened.models)
         yield "sessions: read", lambda: checks.sessions(home, self.accounts)
         yield "hooks: failures", lambda: checks.hooks(home, opened.state(), opened.now())
-        yield "jobs: runs", lambda: checks.jobs(home, self._jobs())
-
-    def _lately(self, so_far: list[Check]) -> Iterable[Check]:
-        """What `status` tells beyond that."""
-        from wakebook.upkeep import checks
-
-        return checks.lately(self._opened.home, self.status().problems, so_far)
+        yield "jobs: runs", lambda: checks.jobs(home, self.jobs())
 
     def status(self) -> Status:
-        """How the memory is doing."""
         from wakebook.upkeep.status import status
 
-        git = self._history.git()
-        return status(self._opened, git, self.accounts, self.index, self.knowledge, clock.now())
+        git = self.history.git()
+        return status(self.opened, git, self.accounts, self.index, self.knowledge, clock.now())
 
     @cached_property
     def accounts(self) -> list[Account]:
-        return self._accounts()
+        return self.audit()
 
     @cached_property
     def index(self) -> IndexStatus:
-        return self._opened.index.status()
+        return self.opened.index.status()
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        return self._notes.knowledge()
+        return self.notes.knowledge()
 
 
 # --- the round trip ----------------------------------------------------------------------
 
 
-class Trying(Protocol):
-    """The verbs that a round trip takes."""
-
-    opened: Opened
-
-    def init(self) -> object: ...
-    def remember(self, text: str) -> Entry: ...
-    def catch_up(self, paths: Sequence[Path] = (), *, closing: bool = False) -> Sweep: ...
-    def search(self, wanted: str) -> Found: ...
-    def get(self, ref: str) -> Shown: ...
-    def context(self, message: str = "") -> Context: ...
-    def forget(self, names: Sequence[str]) -> object: ...
-
-
-Make = Callable[[Path, "Config"], Trying]
+Make = Callable[[Path, "Config"], Any]  # the façade of a home with these settings
 
 
 def tried(make: Make, so_far: list[Check]) -> list[Check]:

@@ -78,7 +78,7 @@ def _fill(home: Home, fresh: bool) -> Made:
     put("token", secrets.token_urlsafe(32) + "\n")
     put("log.jsonl", "")
     put("subjects.json", "{}\n")
-    put("config.toml", config.as_toml(config.Config()))
+    put("config.toml", config.shipped())
     notes += _markers(home)
     if "state.json" not in (home.root / ".gitignore").read_text(encoding="utf-8", errors="replace"):
         notes.append(

@@ -15,7 +15,7 @@ To add a job, add a line to JOBS, and its expression to [schedule] of config.tom
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -26,7 +26,7 @@ import msgspec
 from cronsim import CronSim, CronSimError
 
 from wakebook.base import clock
-from wakebook.base.config import Schedule
+from wakebook.base.config import Schedule, meanings
 from wakebook.base.errors import ConfigError, NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import state as states
@@ -127,23 +127,21 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     def previous(self, now: datetime) -> datetime | None:
         """The newest slot that is not after `now`, in UTC."""
-        if not self.expression:
-            return None
         # From a little later: in the hour that comes twice, a slot of its first half may
         # have a later wall time than `now`.
         later = (now.astimezone(UTC) + REPEATED).astimezone(now.tzinfo)
-        slots = (slot.astimezone(UTC) for slot in CronSim(self.expression, later, reverse=True))
+        slots = self._slots(later, reverse=True)
         return next((slot for slot in slots if slot <= now.astimezone(UTC)), None)
 
     def following(self, now: datetime) -> datetime | None:
         """The first slot after `now`, in UTC."""
-        if not self.expression:
-            return None
-        slots = (slot.astimezone(UTC) for slot in CronSim(self.expression, now))
-        return next((slot for slot in slots if slot > now.astimezone(UTC)), None)
+        return next((slot for slot in self._slots(now) if slot > now.astimezone(UTC)), None)
+
+    def _slots(self, start: datetime, reverse: bool = False) -> Iterator[datetime]:
+        if self.expression:
+            yield from (at.astimezone(UTC) for at in CronSim(self.expression, start, reverse))
 
     def words(self) -> str:
-        """The expression for people."""
         if not self.expression:
             return self.idle
         said = str(CronSim(self.expression, SOME_DAY).explain())
@@ -151,8 +149,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """How things stand with a job."""
-
     job: str
     about: str
     expression: str
@@ -164,11 +160,12 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 def table(schedule: Schedule, config: Path) -> tuple[Job, ...]:
     """Every job with its expression, in the order of a tick. `config`: where that stands."""
+    about = meanings("schedule")
     return tuple(
         Job(
             name=name,
             expression=_checked(str(getattr(schedule, name)), f"{config}: [schedule] {name}"),
-            about=schedule.settings[name].doc,
+            about=about[name],
         )
         for name in ORDER
     )
@@ -193,8 +190,7 @@ def _checked(text: str, where: str) -> str:
 
 def named(jobs: Sequence[Job], names: Iterable[str]) -> tuple[Job, ...]:
     """The jobs with these names, in the order of a tick."""
-    known = {job.name for job in jobs}
-    wanted = set(names)
+    wanted, known = set(names), {job.name for job in jobs}
     for name in sorted(wanted - known):
         import difflib
 
@@ -251,8 +247,6 @@ Now = Callable[[], datetime]
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a job in one tick."""
-
     job: str
     outcome: str  # ok, failed, busy: another process is at it
     said: str
@@ -309,9 +303,11 @@ def _run(home: Home, slot: Slot, body: Body, now: Now) -> Ran:
     try:
         outcome, said = "ok", _line(body(slot))
     except Exception as error:  # noqa: BLE001 - a failing job must not stop the others
-        outcome, said = "failed", _line(_reason(error))
+        foreseen = isinstance(error, WakebookError | OSError)
+        outcome, said = "failed", _line(str(error) if foreseen else repr(error))
+        origin = {} if foreseen else {"origin": _origin(error)}
         with suppress(OSError):  # a full disk: the others still run
-            home.trace("failure", where=f"job {slot.job}", error=said, **_origin(error))
+            home.trace("failure", where=f"job {slot.job}", error=said, **origin)
     seconds = round(clock.monotonic() - begun, 3)
     at = clock.iso(slot.at)
     try:
@@ -346,29 +342,15 @@ def _line(text: str) -> str:
     return " ".join(text.split())[:LONGEST]
 
 
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, WakebookError | OSError) else repr(error)
-
-
-def _origin(error: Exception) -> dict[str, str]:
+def _origin(error: Exception) -> str:
     """Where an unforeseen error comes from."""
-    if isinstance(error, WakebookError | OSError):
-        return {}
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)[-3:]
-    return {"origin": " > ".join(f"{frame.name}:{frame.lineno}" for frame in frames)}
+    return " > ".join(f"{frame.name}:{frame.lineno}" for frame in frames)
 
 
 # --- the handle --------------------------------------------------------------------------
-
-
-class Observe(Protocol):
-    """Catches up on sessions; with `absent`, also on those whose source is gone."""
-
-    def __call__(
-        self, found: Sequence[Session], *, absent: bool, stopped: Callable[[], bool]
-    ) -> Sweep: ...
 
 
 class Jobs:
@@ -377,17 +359,15 @@ class Jobs:
     def __init__(
         self,
         rooms: Rooms,
-        observe: Observe,
+        observe: Callable[..., Sweep],
         afterwards: Callable[[], None],
         works: Mapping[str, Work] = JOBS,
     ) -> None:
-        """`observe` catches up on sessions; `afterwards` hears that a job has run."""
-        self._rooms = rooms
-        self._opened = rooms.opened
-        self._home = rooms.opened.home
-        self._observe = observe
-        self._afterwards = afterwards
-        self._works = works
+        """`observe` catches up on sessions; with `absent`, also on those whose source is gone.
+        `afterwards` hears that a job has run."""
+        self._opened, self._home = rooms.opened, rooms.opened.home
+        self._observe, self._afterwards = observe, afterwards
+        self._bodies = {name: partial(work, rooms) for name, work in works.items()}
 
     def listed(self) -> list[Standing]:
         """Every job: what it does, how its last run went, and when it runs next."""
@@ -408,10 +388,8 @@ class Jobs:
         failed: Callable[[str], None] = lambda error: None,
         ran: Callable[[Ran], None] = lambda ran: None,
     ) -> None:
-        """Catch up as things are said, and run the jobs, until `stop` is set.
-
-        `told` hears of every catch-up, `ran` of every job, `failed` of a passing error.
-        """
+        """Catch up as things are said, and run the jobs, until `stop` is set. `told` hears of every
+        catch-up, `ran` of every job, `failed` of a passing error."""
         from wakebook.upkeep.watch import watch
 
         recovery = [job for job in self._table() if job.name == "observe" and job.expression]
@@ -461,10 +439,9 @@ class Jobs:
             caught_up(done)
             return _swept(done)
 
-        bodies = {name: partial(work, self._rooms) for name, work in self._works.items()}
+        bodies: dict[str, Body] = {"observe": observe, **self._bodies}
         now = self._opened.now
-        every: dict[str, Body] = {"observe": observe, **bodies}
-        done = tick(self._home, jobs, every, now, asked=asked, told=told, stopped=stopped)
+        done = tick(self._home, jobs, bodies, now, asked=asked, told=told, stopped=stopped)
         if any(ran.outcome != "busy" for ran in done):
             self._afterwards()
         return done
@@ -479,9 +456,9 @@ def _mentions_cron(path: Path) -> bool:
 
 
 def _swept(done: Sweep) -> str:
-    said = f"messages read: {done.messages}, entries remembered: {done.entries}"
-    if not (done.messages or done.entries or done.closed):
-        said = "nothing new"
-    troubled = len(done.failed) + len(done.held)
-    failed = f", sessions that failed: {troubled} (`wakebook status --sessions`)"
-    return f"{said}{failed}" if troubled else said
+    said = "nothing new"
+    if done.messages or done.entries or done.closed:
+        said = f"messages read: {done.messages}, entries remembered: {done.entries}"
+    if troubled := len(done.failed) + len(done.held):
+        said += f", sessions that failed: {troubled} (`wakebook status --sessions`)"
+    return said

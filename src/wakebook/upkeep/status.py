@@ -4,7 +4,7 @@ the models have cost."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from wakebook.opened import Opened
 
 RECENT_DAYS = 7
+TORN = "log.torn holds half-written lines that a crash left; the log itself is whole"
 NOTABLE = {
     "failure": "",
     "covered": "rules read what the model should have (`catch-up --upgrade` reads it again): ",
@@ -135,14 +136,19 @@ def status(
 def _problems(home: Home, ledger: Ledger, chains: Chains) -> Iterator[str]:
     for bad in ledger.bad():
         yield f"log.jsonl line {bad.number}: {bad.reason}. Correct or remove that line."
-    for entry, missing in chains.dangling:
-        yield f"entry {entry} replaces {missing}, which is not in the log"
-    for circle in chains.cycles:
-        yield f"entries replace each other in a circle: {' -> '.join(circle)}"
-    for identity in chains.repeated:
-        yield f"entry {identity} stands in the log more than once; the first one counts"
+    yield from (said for said, _ in broken_chains(chains))
     if (home.root / "log.torn").exists():
-        yield "log.torn holds half-written lines that a crash left; the log itself is whole"
+        yield TORN
+
+
+def broken_chains(chains: Chains) -> Iterator[tuple[str, str]]:
+    """What is wrong with replacements, and the entry to look at, if it is one."""
+    for entry, missing in chains.dangling:
+        yield f"entry {entry} replaces {missing}, which is not in the log", entry
+    for circle in chains.cycles:
+        yield f"entries replace each other in a circle: {' -> '.join(circle)}", ""
+    for identity in chains.repeated:
+        yield f"entry {identity} stands in the log more than once; the first one counts", ""
 
 
 def _over(home: Home, models: Models, state: State, now: datetime) -> dict[str, str]:
@@ -175,12 +181,11 @@ def _events(
     for event, what in notable.items():
         for record in home.traces(event):
             where = str(record.get("where") or record.get("session") or "")
+            if event == "failure" and where in state.sessions:
+                continue  # it stands in the session's account
             where = "extract" if event == "covered" else where  # once for all sessions
-            # a session's failure stands in its account
-            of_a_session = event == "failure" and where in state.sessions
             where = "vault" if where.startswith("vault ") else where
-            at = str(record.get("at", ""))
-            if of_a_session or at < max(since, over.get(where, "")):
+            if str(record.get("at", "")) < max(since, over.get(where, "")):
                 continue
             reason = record.get("error") or record.get("reason") or record.get("path") or ""
             said = (where, f"{what}{reason}")
@@ -220,11 +225,8 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def costs(home: Home, models: Models, by: str, since: datetime | None, now: datetime) -> Costs:
-    chosen = [
-        call
-        for call in models.calls.all()
-        if since is None or (clock.parse(call.at) or since) >= since
-    ]
+    every = models.calls.all()
+    chosen = [one for one in every if since is None or (clock.parse(one.at) or since) >= since]
     groups: dict[str, list[Call]] = {}
     for call in chosen:
         groups.setdefault(GROUPS[by](call), []).append(call)
@@ -240,8 +242,7 @@ def costs(home: Home, models: Models, by: str, since: datetime | None, now: date
     )
 
 
-def _sum(name: str, calls: Iterable[Call]) -> Sum:
-    found = list(calls)
+def _sum(name: str, found: Sequence[Call]) -> Sum:
     paid = [call for call in found if call.outcome not in (*FAILED, "too large")]
     return Sum(
         name=name,

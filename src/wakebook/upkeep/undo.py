@@ -9,36 +9,35 @@ other.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
-
-from wakebook.base.errors import NotFound
-from wakebook.history.past import needed
-from wakebook.recall.turn import wake
-
-if TYPE_CHECKING:
-    from wakebook.base.home import Home
-    from wakebook.history.past import Moment
-    from wakebook.history.timeline import Bring
-    from wakebook.log.logbook import Logbook
-    from wakebook.notes.notes import Notes
-    from wakebook.recall.show import Shown
-
 import re
 import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from wakebook.base.errors import GitError
+from wakebook.base.errors import GitError, NotFound
 from wakebook.history.history import REWRITE, History
-from wakebook.history.past import Put, Versions, changes, commits, put_back, versions
+from wakebook.history.past import (
+    Moment,
+    Put,
+    Versions,
+    changes,
+    commits,
+    needed,
+    put_back,
+    versions,
+)
 from wakebook.history.repository import Repository
 from wakebook.log import forgotten
 from wakebook.notes.notes import Notes
 from wakebook.opened import Opened
+from wakebook.recall.turn import wake
+
+if TYPE_CHECKING:
+    from wakebook.recall.show import Shown
 
 UNDOING = "undoing"  # in the cache: the rewrite that is being taken back
 REVERTS = "Reverts"
@@ -68,7 +67,6 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rewrites(history: History, most: int = 50) -> list[Rewrite]:
-    """The rewrites of the current branch, newest first."""
     marked = ("--extended-regexp", f"--grep=^({REWRITE}|{REVERTS}): ", f"--max-count={most * 2}")
     found = commits(history.required(), *marked)
     back = {identity for commit in found for identity in _BACK.findall(commit.body)}
@@ -129,7 +127,6 @@ def undo(history: History, rules: Sequence[Rule]) -> Undone:
 
 
 def _paths(repository: Repository, rewrite: Rewrite) -> list[Path]:
-    """The files that a rewrite changed."""
     found = changes(repository, f"{rewrite.commit}^", rewrite.commit, (".",))
     return [repository.root / change.path for change in found]
 
@@ -180,33 +177,18 @@ def take_back(opened: Opened, git: History, notes: Notes, *, rules: Sequence[Rul
 # --- looking back: what the memory said at an earlier moment -------------------------------
 
 
-class Remembers(Protocol):
-    """The memory, now or then."""
-
-    @property
-    def home(self) -> Home: ...
-    @property
-    def log(self) -> Logbook: ...
-    @property
-    def notes(self) -> Notes: ...
-    def get(self, ref: str, first: int = 0, lines: int = 0) -> Shown: ...
-    def at(self, when: str) -> AbstractContextManager[tuple[Remembers, Moment, Bring]]: ...
-
-
-def show_at(
-    memory: Remembers, when: str, ref: str, first: int = 0, lines: int = 0
-) -> tuple[Moment, Shown]:
-    """What a reference pointed at then."""
+def show_at(memory: Any, when: str, ref: str) -> tuple[Moment, Shown]:
+    """What a reference pointed at then. `memory`: the façade."""
     with memory.at(when) as (then, moment, bring):
         try:
             bring(needed(ref, then.log.entry))
-            return moment, then.get(ref, first, lines)
+            return moment, then.get(ref)
         except NotFound as error:
             said = str(error).replace(str(then.home.root), str(memory.home.root))
             raise NotFound(f"At {moment.name}: {said}") from error
 
 
-def wake_at(memory: Remembers, when: str) -> tuple[Moment, str]:
+def wake_at(memory: Any, when: str) -> tuple[Moment, str]:
     """What a new session would have been told then."""
     with memory.at(when) as (then, moment, _):
         lines = then.notes.briefing(moment.at, prose=False)

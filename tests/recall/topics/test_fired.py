@@ -14,8 +14,7 @@ from wakebook import Memory
 from wakebook.base import clock
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import Home
-from wakebook.recall.topics import book
-from wakebook.recall.topics.book import MOST, PAYLOAD, Fired
+from wakebook.recall.topics.book import MOST, PAYLOAD, Fired, Waiting
 
 NOW = clock.parse("2026-11-09T08:00:00Z")
 assert NOW is not None
@@ -172,12 +171,12 @@ def one(topic: str = "a", why: str = "why", hours: float = 0, session: str = "")
 
 def kept(tmp_path: Path, hours: int = 24) -> list[Fired]:
     assert NOW is not None
-    return book.waiting_in(home(tmp_path), NOW, hours)
+    return Waiting(home(tmp_path), NOW, hours).read()
 
 
 def add(tmp_path: Path, *news: Fired) -> None:
     assert NOW is not None
-    book.add(home(tmp_path), news, NOW, 24)
+    Waiting(home(tmp_path), NOW, 24).add(news)
 
 
 def test_nothing_waits(tmp_path: Path) -> None:
@@ -251,13 +250,13 @@ def test_only_so_many_wait(tmp_path: Path) -> None:
 def claim(tmp_path: Path, *names: str, seconds: float = 0) -> list[str]:
     assert NOW is not None
     at = NOW + timedelta(seconds=seconds)
-    found = book.claim(home(tmp_path), lambda each: each.topic in names, at, 24)
+    found = Waiting(home(tmp_path), at, 24).claim(lambda each: each.topic in names)
     return [each.topic for each in found]
 
 
 def settle(tmp_path: Path, claimed: list[Fired], told: list[Fired]) -> None:
     assert NOW is not None
-    book.settle(home(tmp_path), claimed, told, NOW, 24)
+    Waiting(home(tmp_path), NOW, 24).settle(claimed, told)
 
 
 def test_one_turn_claims_what_it_tells(tmp_path: Path) -> None:

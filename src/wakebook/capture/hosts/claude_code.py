@@ -130,7 +130,7 @@ _string = msgspec.json.Decoder(str)
 _sniff = msgspec.json.Decoder(_Sniff)
 
 
-class ClaudeCode(jsonl.Files):
+class ClaudeCode(jsonl.Host):
     name = "claude-code"
     # `tree` is false: a compaction starts a new root, and the whole file is one conversation
 
@@ -179,8 +179,7 @@ class _Reading:
     """One pass over a file: what a record means, given those before it."""
 
     def __init__(self, session: Session, start: int) -> None:
-        self._session = session
-        self._start = start
+        self._session, self._start = session, start
         self._subagent = session.kind == "subagent"
         self._queue = _Queue()
         self._usage: tuple[str, int, int] = ("", 0, 0)  # message id, counted in and out
@@ -304,10 +303,8 @@ class _Reading:
 
 
 def _early_kind(data: bytes) -> str:
-    """The type of a record that names it before anything nested: most bookkeeping does.
-
-    Half of a transcript is bookkeeping, so not decoding it matters.
-    """
+    """The type of a record that names it before anything nested: most bookkeeping does. Half of a
+    transcript is bookkeeping, so not decoding it matters."""
     at = data.find(b'"type":"', 0, 1024)
     if at < 0 or data.find(b"{", 1, at) >= 0 or not data.endswith(b"}"):
         return ""
@@ -324,7 +321,7 @@ def _unreadable(line: jsonl.RawLine) -> tuple[Event, ...]:
     """Bookkeeping may have any shape; anything else that we cannot read is reported."""
     found = load(_sniff, line.data)
     if found is None or found.type in CONVERSATION:
-        return line.nothing() or jsonl.UNREADABLE
+        return line.undecoded()
     return _ignored(found.type)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +93,7 @@ _turn = msgspec.json.Decoder(_Turn)
 _compacted = msgspec.json.Decoder(_Compacted)
 
 
-class Codex(jsonl.Files):
+class Codex(jsonl.Host):
     name = "codex"
 
     def session(self, path: Path, size: int, head: bytes) -> Session:
@@ -102,7 +101,8 @@ class Codex(jsonl.Files):
         if line is None:  # long instructions
             line = load(_line, jsonl.head(path, jsonl.CHUNK).partition(b"\n")[0])
         meta = (load(_meta, line.payload) if line else None) or _Meta()
-        spawned = meta.thread_source == "subagent" or _is_spawned(meta.source)
+        origin = meta.source if isinstance(meta.source, dict) else (meta.source,)
+        spawned = meta.thread_source == "subagent" or "subagent" in origin
         return Session(
             host=self.name,
             id=meta.id or path.stem[-36:],
@@ -151,7 +151,7 @@ def _unless_summary(answer: Record, compacted: _Line) -> Record:
 
 def _events(line: jsonl.RawLine, found: _Line | None) -> tuple[Event, ...]:
     if found is None:
-        return line.nothing() or jsonl.UNREADABLE
+        return line.undecoded()
     if found.type == "response_item":
         item = load(_item, found.payload)
         return jsonl.UNREADABLE if item is None else _response(item, found, line.start)
@@ -164,12 +164,7 @@ def _events(line: jsonl.RawLine, found: _Line | None) -> tuple[Event, ...]:
     if found.type == "compacted":
         at = clock.parse(found.timestamp)
         return (Boundary("compaction", "", at, f"compacted-{found.timestamp}"),)
-    return _ignored(found.type)
-
-
-@cache
-def _ignored(kind: str) -> tuple[Event, ...]:
-    return (Ignored(kind, unknown=kind not in BOOKKEEPING),)
+    return (Ignored(found.type, unknown=found.type not in BOOKKEEPING),)
 
 
 def _response(item: _Item, line: _Line, start: int) -> tuple[Event, ...]:
@@ -252,7 +247,3 @@ def _output(output: Any) -> tuple[str, bool]:
         failed = code != 0 or output.get("success") is False
         return str(output.get("output", output.get("content", ""))), failed
     return output if isinstance(output, str) else "", False
-
-
-def _is_spawned(origin: Any) -> bool:
-    return origin == "subagent" or (isinstance(origin, dict) and "subagent" in origin)

@@ -16,7 +16,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, Self, TypeVar
+from typing import IO, Any, TypeVar
 
 import msgspec
 
@@ -41,58 +41,70 @@ class RawLine(msgspec.Struct, frozen=True):
     data: bytes  # without its newline; empty when `oversized`
     oversized: bool = False
 
-    def nothing(self) -> tuple[Event, ...] | None:
-        """The events of a line that holds nothing to decode."""
+    def undecoded(self) -> tuple[Event, ...]:
+        """The events of a line that cannot be decoded."""
         if self.oversized:
             return OVERSIZED
-        return None if self.data.strip() else BLANK
+        return UNREADABLE if self.data.strip() else BLANK
 
 
-class Files:
-    """The part of a `Host` that is the same wherever a session is a file of its own."""
+class Host:
+    """The one interface behind which an agent's format disappears; what it does by itself holds
+    wherever a session is a file of its own. Positions are of the host's own unit."""
 
     name = ""
-    unit = "bytes"
-    tree = False
+    unit = "bytes"  # or "seq"
+    tree = False  # records name their parent, and only the last one's ancestors are live
     suffixes: tuple[str, ...] = (".jsonl",)
 
     def discover(self, root: Path) -> Iterator[Session]:
+        """Every session below a folder (or the ones in a single file), of every kind."""
         for path, size in files(root, *self.suffixes):
             beginning = head(path)
             if self.recognises(path, beginning):
                 yield self.session(path, size, beginning)
 
     def search(self, root: Path) -> Iterator[Session]:
+        """The same for a folder that a person names, which may stand above this host's own."""
         return self.discover(root)
 
-    def format(self, session: Session) -> Self:
-        return self
-
-    def records(
-        self, session: Session, position: int, limit: int, closing: bool
-    ) -> Iterator[Record]:
-        for line in lines(session.path, position, limit, closing):
-            yield Record(line.start, line.end, line.nothing() or self.events(line, session))
-
-    def size(self, session: Session) -> int:
-        return size(session.path)
-
-    def digest(self, session: Session, start: int, end: int) -> str:
-        return digest(session.path, start, end)
-
-    def beginning(self, session: Session, captured: Callable[[Path], bool]) -> int:
-        return 0
-
     def recognises(self, path: Path, head: bytes) -> bool:
+        """Whether a file with this beginning is this host's."""
         raise NotImplementedError
 
     def session(self, path: Path, size: int, head: bytes) -> Session:
         """The session in a file that this host recognises."""
         raise NotImplementedError
 
-    def events(self, line: RawLine, session: Session) -> tuple[Event, ...]:
-        """What a line says, where that does not depend on the lines before it."""
+    def format(self, session: Session) -> Host:
+        """How to read this session: a host may keep them in more than one form."""
+        return self
+
+    def records(
+        self, session: Session, position: int, limit: int, closing: bool
+    ) -> Iterator[Record]:
+        """Records from a position on, in order, each saying at most one thing.
+
+        Raises TranscriptError when the source cannot be read. A record that cannot be
+        understood becomes `Ignored(unknown=True)`: it is never fatal.
+        """
         raise NotImplementedError
+
+    def size(self, session: Session) -> int:
+        """The position just past the last complete or incomplete record."""
+        return size(session.path)
+
+    def digest(self, session: Session, start: int, end: int) -> str:
+        """SHA-256 of the source between two positions."""
+        return digest(session.path, start, end)
+
+    def beginning(self, session: Session, captured: Callable[[Path], bool]) -> int:
+        """Where this session's own words begin.
+
+        A fork repeats its parent's records under a new session id. When the parent is
+        already captured, the fork begins past what they share; otherwise at 0.
+        """
+        return 0
 
 
 def lines(path: Path, offset: int, limit: int, closing: bool = False) -> Iterator[RawLine]:
@@ -200,10 +212,8 @@ def load(decoder: msgspec.json.Decoder[T], data: bytes | msgspec.Raw) -> T | Non
 
 
 def files(root: Path, *suffixes: str) -> Iterator[tuple[Path, int]]:
-    """A file itself, or every file below a folder with one of these suffixes; with its size.
-
-    What cannot be read is passed over: discovery is never fatal.
-    """
+    """A file itself, or every file below a folder with one of these suffixes; with its size. What
+    cannot be read is passed over: discovery is never fatal."""
     if root.is_file():
         yield root, root.stat().st_size
         return
@@ -278,6 +288,8 @@ TELLING = (
     "prompt", "description", "message", "question", "text", "input", "skill", "subject",
 )  # fmt: skip
 ROUGH = 1000  # the final cut is made after redaction, lest half a secret survive it
+LOOKED_AT = 8 * ROUGH  # characters of a line
+_TELLING = re.compile(rf"^[^\n]{{0,{LOOKED_AT - 1}}}?[^\W_]", re.MULTILINE)
 
 
 def arguments(text: str) -> Any:
@@ -310,19 +322,9 @@ def result(text: str) -> str:
     text = text.strip()
     others = text.count("\n")
     more = f" (+{others} line{'s' if others > 1 else ''})" if others else ""
-    return one_line(_telling(text), ROUGH) + more
-
-
-def _telling(text: str) -> str:
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        line = text[start : min(end, start + ROUGH * 8)]
-        if any(character.isalnum() for character in line):
-            return line
-        start = end + 1
-    return text[: ROUGH * 8].partition("\n")[0]
+    telling = _TELLING.search(text)
+    start = telling.start() if telling else 0
+    return one_line(text[start : start + LOOKED_AT].partition("\n")[0], ROUGH) + more
 
 
 def attachment(kind: str, base64: str, record: str) -> str:

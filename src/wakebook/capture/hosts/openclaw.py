@@ -2,7 +2,7 @@
 
 `agents/<id>/agent/openclaw-agent.sqlite` holds every session of an agent (`_Store`). Older
 versions wrote `agents/<id>/sessions/<session>.jsonl` and renamed the file to `.jsonl.reset.<time>`
-or `.jsonl.deleted.<time>`; each such file is a session part of its own (`_Rotated`).
+or `.jsonl.deleted.<time>`; each such file is a session part of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import re
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing as ended
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +21,7 @@ import msgspec
 
 from wakebook.base.errors import TranscriptError
 from wakebook.capture.hosts import jsonl
-from wakebook.capture.hosts.pi import MODEL, NodeMessage, Tree, header, is_openclaw, root
+from wakebook.capture.hosts.pi import MODEL, NodeMessage, Pi, Tree, header, is_openclaw, root
 from wakebook.capture.state import Kind, Session, kind_of_key
 from wakebook.capture.transcript import Event, Ignored, Record
 
@@ -48,24 +48,9 @@ _NAME = re.compile(r"(?P<id>[^.]+)\.jsonl(?:\.(?P<part>(?:reset|deleted)\..+))?\
 _TASK = re.compile(rb'"text":\s*"\[(cron:|Subagent )')
 
 
-class _ChatTree(Tree):
-    """A tree without what OpenClaw itself puts into the mouth of user and agent."""
+class OpenClaw(Pi):
+    """The older files by itself. A session is `<id>.jsonl`; a rotated one is a part of its own."""
 
-    def heard(self, message: NodeMessage, text: str) -> tuple[str, str]:
-        if message.role == "assistant":
-            return ("", "canned-reply") if text.startswith(CANNED) else super().heard(message, text)
-        if "<<<BEGIN_OPENCLAW" in text:
-            text = _INTERNAL.sub("", text).strip()
-            if not text:
-                return "", "internal-context"
-        if _SLASH.match(text):
-            return "", "slash-command"
-        if text.startswith(NOT_HUMAN):
-            return "", "gateway-prompt"
-        return super().heard(message, text)
-
-
-class OpenClaw:
     name = "openclaw"
 
     def discover(self, root: Path) -> Iterator[Session]:
@@ -101,8 +86,22 @@ class OpenClaw:
         except TranscriptError:
             return False
 
-    def format(self, session: Session) -> _Store | _Rotated:
-        return _Rotated() if ".jsonl" in session.path.name else _Store()
+    def format(self, session: Session) -> jsonl.Host:
+        return self if ".jsonl" in session.path.name else _Store()
+
+    def heard(self, message: NodeMessage, text: str) -> tuple[str, str]:
+        """Without what OpenClaw itself puts into the mouth of user and agent."""
+        if message.role == "assistant":
+            return ("", "canned-reply") if text.startswith(CANNED) else super().heard(message, text)
+        if "<<<BEGIN_OPENCLAW" in text:
+            text = _INTERNAL.sub("", text).strip()
+            if not text:
+                return "", "internal-context"
+        if _SLASH.match(text):
+            return "", "slash-command"
+        if text.startswith(NOT_HUMAN):
+            return "", "gateway-prompt"
+        return super().heard(message, text)
 
 
 def _is_store(head: bytes) -> bool:
@@ -118,7 +117,7 @@ def _agent(path: Path) -> Path:
     return path.parent.parent if path.parent.name in ("agent", "sessions") else path.parent
 
 
-class _Store:
+class _Store(OpenClaw):
     """The SQLite store, read while the gateway runs.
 
     It is opened read-only, and never as immutable: the gateway writes to it through a WAL.
@@ -127,13 +126,12 @@ class _Store:
     """
 
     unit = "seq"
-    tree = True
 
     def records(
         self, session: Session, position: int, limit: int, closing: bool
     ) -> Iterator[Record]:
         with _open(session.path) as database:
-            tree = _ChatTree(_root(database, session.id))
+            tree = Tree(_root(database, session.id), self.heard)
             packed = _packed(database)
             for seq, data, zstd, oversized in _rows(database, session.id, position, limit, packed):
                 found = jsonl.OVERSIZED if oversized else _meaning(tree, data, zstd, limit)
@@ -157,9 +155,6 @@ class _Store:
                 sha.update(b"\n" if number else b"")
                 sha.update(data if data is not None else zstd or b"")
         return sha.hexdigest()
-
-    def beginning(self, session: Session, captured: Callable[[Path], bool]) -> int:
-        return 0
 
 
 @contextmanager
@@ -210,7 +205,7 @@ def _meaning(tree: Tree, data: bytes | None, zstd: bytes | None, limit: int) -> 
         data = _unpacked(zstd, limit)
         if data is None:
             return (Ignored("zstd", unknown=True),)
-    return tree.events(data) if data else jsonl.UNREADABLE
+    return tree.events(data or b"") or jsonl.UNREADABLE
 
 
 def _unpacked(packed: bytes, limit: int) -> bytes | None:
@@ -241,7 +236,6 @@ def _root(database: sqlite3.Connection, identity: str) -> str:
 
 
 def _stored(path: Path) -> Iterator[Session]:
-    """The sessions of a store."""
     with _open(path) as database:
         if not _columns(database, "transcript_events"):
             return
@@ -297,20 +291,7 @@ def _kind(key: str, window: dict[str, Any], entry: dict[str, Any]) -> Kind:
     return "group" if shared & {"group", "channel"} else "main"
 
 
-class _Rotated(jsonl.Files):
-    """The older files. A session is `<id>.jsonl`; a rotated one is a part of its own."""
-
-    tree = True
-
-    def records(
-        self, session: Session, position: int, limit: int, closing: bool
-    ) -> Iterator[Record]:
-        tree = _ChatTree(root(jsonl.head(session.path)))
-        return tree.read(session, position, limit, closing)
-
-
 def _rotated(paths: list[Path]) -> Iterator[Session]:
-    """The sessions in these files."""
     listed: dict[Path, dict[str, tuple[str, dict[str, Any]]]] = {}
     for path in paths:
         name, head = _NAME.match(path.name), jsonl.head(path)
@@ -352,8 +333,5 @@ def _kind_of(key: str, entry: dict[str, Any], head: bytes) -> Kind:
     if not key:  # not listed any more: the first message may tell
         task = _TASK.search(head)
         return "main" if task is None else "cron" if task[1] == b"cron:" else "subagent"
-    if (kind := kind_of_key(key)) != "main":
-        return kind
-    if entry.get("spawnedBy"):
-        return "subagent"
-    return "group" if entry.get("chatType") in ("group", "channel") else "main"
+    named = {"spawned_by": "spawnedBy", "chat_type": "chatType"}
+    return _kind(key, {new: entry.get(old) for new, old in named.items()}, {})

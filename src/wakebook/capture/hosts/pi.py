@@ -77,24 +77,20 @@ _node = msgspec.json.Decoder(Node)
 _message = msgspec.json.Decoder(NodeMessage)
 
 
+# The text of a message that is conversation, or "" and what it is instead
+Heard = Callable[[NodeMessage, str], tuple[str, str]]
+
+
 class Tree:
-    """What the events of one tree mean. A host may overrule `heard`."""
+    """What the events of one tree mean."""
 
-    def __init__(self, root: str) -> None:
-        self._root = root[:8]
-
-    def heard(self, message: NodeMessage, text: str) -> tuple[str, str]:
-        """The text of a message that is conversation, or "" and what it is instead."""
-        return text, "" if text else "empty"
+    def __init__(self, root: str, heard: Heard) -> None:
+        self._root, self._heard = root[:8], heard
 
     def events(self, data: bytes) -> tuple[Event, ...]:
-        found = load(_node, data)
-        return jsonl.UNREADABLE if found is None else (self._event(found),)
-
-    def read(self, session: Session, position: int, limit: int, closing: bool) -> Iterator[Record]:
-        """The records of a tree that is kept in a file."""
-        for line in jsonl.lines(session.path, position, limit, closing):
-            yield Record(line.start, line.end, line.nothing() or self.events(line.data))
+        """What a record says; nothing if it cannot be read."""
+        found = load(_node, data) if data else None
+        return () if found is None else (self._event(found),)
 
     def _event(self, found: Node) -> Event:
         identity, parent = self._name(found.id), self._name(found.parent_id)
@@ -135,7 +131,7 @@ class Tree:
             for block in blocks
             if block.type == "toolCall"
         )
-        text, kind = self.heard(message, text)
+        text, kind = self._heard(message, text)
         if not text and not calls and not images:
             return Ignored(kind, id=identity, parent=parent)
         usage = message.usage or _Usage()
@@ -159,16 +155,14 @@ def _image(block: _Block, record: str) -> str:
 
 def header(head: bytes) -> Node | None:
     """The first line of a session's file, if it is one."""
-    return next(
-        (one for one in jsonl.first(_node, head, 1) if one.type == "session" and one.id), None
-    )
+    found = next(jsonl.first(_node, head, 1), Node())
+    return found if found.type == "session" and found.id else None
 
 
 def root(head: bytes) -> str:
     """The id of the first event below the header."""
-    return next(
-        (one.id for one in jsonl.first(_node, head) if one.type != "session" and one.id), ""
-    )
+    events = (one for one in jsonl.first(_node, head) if one.type != "session")
+    return next((one.id for one in events if one.id), "")
 
 
 def is_openclaw(path: Path, head: bytes) -> bool:
@@ -182,7 +176,7 @@ def is_openclaw(path: Path, head: bytes) -> bool:
     )
 
 
-class Pi(jsonl.Files):
+class Pi(jsonl.Host):
     name = "pi"
     tree = True
 
@@ -204,8 +198,12 @@ class Pi(jsonl.Files):
     def records(
         self, session: Session, position: int, limit: int, closing: bool
     ) -> Iterator[Record]:
-        tree = Tree(root(jsonl.head(session.path)))
-        return tree.read(session, position, limit, closing)
+        tree = Tree(root(jsonl.head(session.path)), self.heard)
+        for line in jsonl.lines(session.path, position, limit, closing):
+            yield Record(line.start, line.end, tree.events(line.data) or line.undecoded())
+
+    def heard(self, message: NodeMessage, text: str) -> tuple[str, str]:
+        return text, "" if text else "empty"
 
     def beginning(self, session: Session, captured: Callable[[Path], bool]) -> int:
         if not session.parent:

@@ -86,7 +86,7 @@ class _Line(msgspec.Struct, gc=False):
 _line = msgspec.json.Decoder(_Line)
 
 
-class Plain(jsonl.Files):
+class Plain(jsonl.Host):
     name = "plain"
     suffixes = (".jsonl", ".md")
 
@@ -118,12 +118,12 @@ class Plain(jsonl.Files):
         self, session: Session, position: int, limit: int, closing: bool
     ) -> Iterator[Record]:
         if session.path.suffix == ".md":
-            return _markdown(session, position, limit, closing)
-        return super().records(session, position, limit, closing)
-
-    def events(self, line: RawLine, session: Session) -> tuple[Event, ...]:
-        found = jsonl.load(_line, line.data)
-        return jsonl.UNREADABLE if found is None else (_event(found, line, session),)
+            yield from _markdown(session, position, limit, closing)
+            return
+        for line in jsonl.lines(session.path, position, limit, closing):
+            found = jsonl.load(_line, line.data) if line.data else None
+            events = line.undecoded() if found is None else (_event(found, line, session),)
+            yield Record(line.start, line.end, events)
 
 
 def _is_turn(line: _Line) -> bool:

@@ -85,19 +85,16 @@ def identity(message: Mapping[str, Any]) -> str:
 
 
 def call(identity: str, name: str, arguments: object) -> Line:
-    """An agent's line that calls one tool."""
     return _said("assistant", "", [_tool_call(identity, name, arguments)])
 
 
 def result(identity: object, content: object, error: bool = False) -> Line:
-    """What a tool gave back."""
     blocks = content if isinstance(content, list) else _blocks(content, {})
     line: Line = {"role": "tool", "tool_call_id": str(identity or ""), "content": _text(blocks)}
     return line | {"is_error": True} if error else line
 
 
 def encode(line: Line) -> bytes:
-    """One line of the file."""
     return _encoded(line) + b"\n"
 
 

@@ -93,6 +93,7 @@ def verdict(
 ) -> Verdict:
     """The table of docs/topics.md. Pure."""
     strict = max(settings.strict_threshold, topic.threshold or 0.0)
+    own, alike = topic.threshold, "its trigger matches, and it is alike"
     if topic.activation == "manual":
         return Verdict("drop", "activated by hand only", 0.0)
     if direction == "output":  # it watches for a mistake, which need not be like its correction
@@ -106,21 +107,16 @@ def verdict(
     if topic.priority == "critical":
         return Verdict("activate", "its trigger matches, and it is critical", 0.0)
     if topic.activation == "auto":
-        least = settings.similarity_threshold if topic.threshold is None else topic.threshold
-        if score < least:
-            return Verdict("drop", "its trigger matches, but it is not alike", least)
-        return Verdict("activate", "its trigger matches, and it is alike", least)
-    return _gated(topic, score)
-
-
-def _gated(topic: Topic, score: float) -> Verdict:
-    least = ASK[topic.priority] if topic.threshold is None else topic.threshold
+        least = settings.similarity_threshold if own is None else own
+    else:
+        least = ASK[topic.priority] if own is None else own
     if score < least:
         return Verdict("drop", "its trigger matches, but it is not alike", least)
+    if topic.activation == "auto":
+        return Verdict("activate", alike, least)
     bypass = BYPASS.get(topic.priority, 2.0)
     if score >= bypass:
-        held = max(bypass, least)
-        return Verdict("activate", "its trigger matches, and it is alike enough", held)
+        return Verdict("activate", f"{alike} enough", max(bypass, least))
     return Verdict("ask", "its trigger matches; the gate decides", least)
 
 
@@ -129,7 +125,6 @@ class Activator:
 
     def __init__(self, read: Read) -> None:
         self.read = read
-        self._by_name = {topic.name: topic for topic in read.topics}
         self._triggers = {
             direction: Triggers(read.topics, direction) for direction in ("input", "output")
         }
@@ -160,29 +155,27 @@ class Activator:
         triggers: dict[str, list[Trigger]] = {}
         for one in matched:
             triggers.setdefault(one.topic, []).append(one.trigger)
-        names = [
-            topic.name
+        named = {
+            topic.name: topic
             for topic in self.read.topics
             if topic.name in triggers
             or (said.direction == "input" and scores.get(topic.name, 0.0) >= NOTED)
-        ]
-        verdicts = {
-            name: verdict(
-                self._by_name[name],
-                name in triggers,
-                scores.get(name, 0.0),
-                settings,
-                said.direction,
-            )
-            for name in names
         }
-        answers = self._asked(said, [n for n in names if verdicts[n].outcome == "ask"], gate)
+        verdicts = {
+            name: verdict(topic, name in triggers, scores.get(name, 0.0), settings, said.direction)
+            for name, topic in named.items()
+        }
+        asked = [topic for name, topic in named.items() if verdicts[name].outcome == "ask"]
+        if asked and gate is not None and gate.there:
+            message = said.text if said.text.strip() else f"Files: {', '.join(said.paths)}"
+            answers = gate.ask(message, asked)
+        else:
+            answers = {topic.name: Answer(None, "no model") for topic in asked}
         found = []
-        for name in names:
-            topic, score = self._by_name[name], scores.get(name, 0.0)
+        for name, topic in named.items():
+            score = scores.get(name, 0.0)
             activated, reason, gated = settle(verdicts[name], answers.get(name), score, settings)
             unanswered = name in answers and answers[name].yes is None
-            threshold = settings.strict_threshold if unanswered else verdicts[name].threshold
             decision = Decision(
                 at=clock.iso(now),
                 topic=name,
@@ -192,19 +185,22 @@ class Activator:
                 session=session,
                 matched=tuple(trigger.label for trigger in triggers.get(name, ())),
                 similarity=score,
-                threshold=threshold,
+                threshold=settings.strict_threshold if unanswered else verdicts[name].threshold,
                 gate=gated,
                 priority=topic.priority,
                 activation=topic.activation,
             )
             found.append(Activation(topic, decision, tuple(triggers.get(name, ()))))
-        return sorted(found, key=_order)
-
-    def _asked(self, said: Remark, names: Sequence[str], gate: Gate | None) -> dict[str, Answer]:
-        if not names or gate is None or not gate.there:
-            return {name: Answer(None, "no model") for name in names}
-        message = said.text if said.text.strip() else f"Files: {', '.join(said.paths)}"
-        return gate.ask(message, [self._by_name[name] for name in names])
+        # the activated ones, then the more important, the more alike, and by name
+        return sorted(
+            found,
+            key=lambda one: (
+                not one.decision.activated,
+                -one.topic.rank,
+                -one.decision.similarity,
+                one.topic.name,
+            ),
+        )
 
 
 def settle(
@@ -221,12 +217,6 @@ def settle(
     return enough, f"{reason}; {answer.said}", answer.said
 
 
-def _order(one: Activation) -> tuple[bool, int, float, str]:
-    """The activated ones, then the more important, the more alike, and by name."""
-    decision = one.decision
-    return not decision.activated, -one.topic.rank, -decision.similarity, one.topic.name
-
-
 # --- tier 2: how much a message is like what a topic says; no model is asked ----------------
 # Two measures, each from 0 to 1, of which either can speak for a topic. By words: the cosine of
 # TF-IDF vectors of stems, of the part of the topic that fits best (what it is about, and each of
@@ -239,12 +229,11 @@ PRIOR = 20  # topics that are imagined beside the real ones: with two, no word i
 _HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
 _LITERAL = re.compile(r"[^\W\d_]{3,}")
 
-Vector = Mapping[str, float]
-
 
 class Similarity:
     def __init__(self, topics: Sequence[Topic]) -> None:
-        parts = [[_counted(part) for part in _parts(topic)] for topic in topics]
+        texts = ([_about(one), *filter(str.strip, _HEADING.split(one.body))] for one in topics)
+        parts = [[_counted(part) for part in several] for several in texts]
         seen = Counter(term for one in parts for term in {t for part in one for t in part})
         total = PRIOR + len(topics)
         self._rarity = {term: log(1 + total / (1 + count)) for term, count in seen.items()}
@@ -252,9 +241,10 @@ class Similarity:
         self._of: list[str] = []  # whose part
         self._postings: dict[str, list[tuple[int, float]]] = {}
         self._embedder = Builtin()
-        self._names = [topic.name for topic in topics]
         meant = self._embedder.embed([_about(topic) for topic in topics]) if topics else ()
-        self._meanings = [list(map(float, row)) for row in meant]
+        self._meanings = {
+            topic.name: list(map(float, row)) for topic, row in zip(topics, meant, strict=True)
+        }
         for topic, several in zip(topics, parts, strict=True):
             for part in several:
                 number = len(self._of)
@@ -264,22 +254,15 @@ class Similarity:
 
     def scores(self, text: str) -> dict[str, float]:
         """How alike, 0 to 1, of every topic that is alike at all."""
-        by_words, by_meaning = self._by_words(text), self._by_meaning(text)
-        found = {
-            name: 1 - (1 - by_words.get(name, 0.0)) * (1 - near)
-            for name, near in by_meaning.items()
-        }
-        return {name: round(score, 4) for name, score in found.items() if score > 0}
-
-    def _by_meaning(self, text: str) -> dict[str, float]:
-        if not self._names:
+        if not self._meanings:
             return {}
+        by_words, found = self._by_words(text), {}
         short = " ".join(text.split()[:MOST_WORDS])
         asked = list(map(float, self._embedder.embed([short], query=True)[0]))
-        return {
-            name: max(0.0, (sum(map(mul, asked, meaning)) - NEAR) / (1 - NEAR))
-            for name, meaning in zip(self._names, self._meanings, strict=True)
-        }
+        for name, meaning in self._meanings.items():
+            near = max(0.0, (sum(map(mul, asked, meaning)) - NEAR) / (1 - NEAR))
+            found[name] = 1 - (1 - by_words.get(name, 0.0)) * (1 - near)
+        return {name: round(score, 4) for name, score in found.items() if score > 0}
 
     def _by_words(self, text: str) -> dict[str, float]:
         asked = _unit(self._weighted(_counted(text, MOST_WORDS)))
@@ -304,11 +287,6 @@ class Similarity:
 def _unit(weights: Mapping[str, float]) -> dict[str, float]:
     length = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
     return {term: weight / length for term, weight in weights.items()}
-
-
-def _parts(topic: Topic) -> list[str]:
-    """What it is about, and its sections."""
-    return [_about(topic), *filter(str.strip, _HEADING.split(topic.body))]
 
 
 def _about(topic: Topic) -> str:
@@ -344,8 +322,7 @@ class Answer(NamedTuple):
 class Gate:
     def __init__(self, home: Home, models: Models, seconds: int) -> None:
         self._seconds = seconds  # for all of them together
-        self._home = home
-        self._models = models
+        self._home, self._models = home, models
         self._kept: dict[str, bool] | None = None
 
     @cached_property
@@ -366,7 +343,7 @@ class Gate:
         kept = self._answers()
         keys = {topic.name: self._key(message, topic) for topic in topics}
         found = {
-            name: Answer(kept[key], f"{_word(kept[key])} (asked before)")
+            name: Answer(kept[key], f"{'YES' if kept[key] else 'NO'} (asked before)")
             for name, key in keys.items()
             if key in kept
         }
@@ -392,12 +369,10 @@ class Gate:
         return {name: one.result() if one in done else slow for name, one in asked.items()}
 
     def _one(self, message: str, topic: Topic) -> Answer:
+        shown = redact(message[: 20 * MESSAGE])[0][:MESSAGE]  # its beginning, without secrets
+        playbook = f"{topic.name}: {topic.about[:DESCRIPTION]}"
         try:
-            said = self._models.begin(
-                "gate",
-                message=_shown(message),
-                playbook=f"{topic.name}: {topic.about[:DESCRIPTION]}",
-            )
+            said = self._models.begin("gate", message=shown, playbook=playbook)
         except ModelError as error:
             return Answer(None, f"no answer: {error}")
         word = "".join(char if char.isalpha() else " " for char in said).upper().split()[:1]
@@ -408,13 +383,8 @@ class Gate:
         return Answer(word == ["YES"], word[0])
 
     def _key(self, message: str, topic: Topic) -> str:
-        parts = (
-            self._models.name("cheap"),
-            self._prompt,
-            message[:MESSAGE],
-            topic.name,
-            topic.about[:DESCRIPTION],
-        )
+        asked = (message[:MESSAGE], topic.name, topic.about[:DESCRIPTION])
+        parts = (self._models.name("cheap"), self._prompt, *asked)
         return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:24]
 
     def _answers(self) -> dict[str, bool]:
@@ -435,18 +405,8 @@ class Gate:
             self._home.replace(self._home.cache / GATES, json.dumps(kept))
 
 
-def _word(yes: bool) -> str:
-    return "YES" if yes else "NO"
-
-
-def _shown(message: str) -> str:
-    """What the model gets of a message: its beginning, without secrets."""
-    return redact(message[: 20 * MESSAGE])[0][:MESSAGE]
-
-
 def quick_gate(opened: Opened) -> Gate:
     """Asks the cheap model, and not for long: an agent waits."""
-    config = opened.config
-    seconds = config.topics.gate_seconds
+    config, seconds = opened.config, opened.config.topics.gate_seconds
     settings = config.models.with_(timeout_seconds=seconds, attempts=1)
     return Gate(opened.home, opened.models_with(config.with_(models=settings)), seconds)

@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
@@ -21,7 +20,7 @@ from wakebook.base.text import printable, whole
 from wakebook.capture.clean import redact
 from wakebook.recall.topics import decisions
 from wakebook.recall.topics.activation import Activation, Activator, Decision, Gate, quick_gate
-from wakebook.recall.topics.topic import FOLDER, UNFILLED, Read, Topic, TopicFiles, Trigger
+from wakebook.recall.topics.topic import FOLDER, UNFILLED, Read, Topic, TopicFiles
 from wakebook.recall.topics.triggers import Remark
 from wakebook.recall.turn import Sessions
 
@@ -42,29 +41,46 @@ class Book:
         self._files = TopicFiles(opened.home)
         self._sessions = Sessions(opened)
         self._activator: Activator | None = None
-
-    @cached_property
-    def _gate(self) -> Gate:
-        return quick_gate(self._opened)
+        self._gate: Gate | None = None
 
     def read(self) -> Read:
         """The topics, and the files that are none, with what is wrong with them."""
         self._home.require()
         return self._files.read()
 
+    def missing(self) -> list[tuple[Topic, str]]:
+        """Subscriptions to files that are not there."""
+        every = [(topic, name) for topic in self.read().topics for name in topic.subscriptions]
+        return [(topic, name) for topic, name in every if not (self._home.root / name).is_file()]
+
     def new(self, name: str, about: str = "") -> Path:
         """A topic file to fill in, with every key that it may have."""
-        self._home.require()
-        with self._home.locked():
-            return create(self._home, name, about)
+        home = self._home
+        home.require()
+        if not _NAME.fullmatch(name):
+            allowed = "small letters, digits and hyphens, like release-day"
+            raise WakebookError(f"{name!r} is no name for a topic: {allowed}.")
+        path = home.root / FOLDER / f"{name}.md"
+        last = name.rpartition("/")[2].replace("-", " ")
+        said = printable(whole(about)) or f"What {last} is about, and when it helps."
+        text = _TEXT.format(
+            about=json.dumps(said, ensure_ascii=False),
+            word=json.dumps(last),
+            title=last.capitalize(),
+            unfilled=UNFILLED,
+        )
+        with home.locked():
+            if path.exists():
+                there = f"{home.relative(path)} is there already."
+                raise WakebookError(f"{there} Edit it, or choose another name.")
+            home.replace(path, text)
+        return path
 
     def get(self, name: str) -> Topic:
         topic = self.read().get(name)
         if topic is None:
             raise NotFound(f"There is no topic {name!r}. `wakebook topics list` shows them.")
         return topic
-
-    # --- messages ------------------------------------------------------------------------
 
     def test(
         self, message: str, *, direction: str = "input", paths: Sequence[str] = ()
@@ -77,12 +93,11 @@ class Book:
         if not said.text.strip() and not said.paths:
             return []
         read = self.read()
+        gate = self._gate = self._gate or quick_gate(self._opened)
         activator = self._activator
         if activator is None or activator.read is not read:
             activator = self._activator = Activator(read)
-        return activator.activate(
-            said, self._opened.config.topics, self._gate, clock.now(), session
-        )
+        return activator.activate(said, self._opened.config.topics, gate, clock.now(), session)
 
     def activate(self, said: Remark, session: str = "") -> list[Activation]:
         """What is activated, and why, written down."""
@@ -93,22 +108,20 @@ class Book:
     ) -> list[Decision]:
         """Look at what the agent itself has said: a topic that corrects it waits for its next
         turn, if its session is known."""
-        self._home.require()
-        session = self._sessions.id_of(session)
+        session = self._sessions.resolved(session)[0]
         found = self.activate(Remark(output, "output", tuple(paths)), session)
-        if not session:  # whose next turn would it be?
-            return [one.decision for one in found]
-        self._add(
-            Fired(
-                topic=one.topic.name,
-                why=f"what you said: {', '.join(one.decision.matched)}",
-                at=clock.now(),
-                session=session,
-                hint="; ".join(dict.fromkeys(map(one.topic.hint, one.triggers))),
+        if session:  # otherwise, whose next turn would it be?
+            self._add(
+                Fired(
+                    topic=one.topic.name,
+                    why=f"what you said: {', '.join(one.decision.matched)}",
+                    at=clock.now(),
+                    session=session,
+                    hint="; ".join(dict.fromkeys(map(one.topic.hint, one.triggers))),
+                )
+                for one in found
+                if one.decision.activated
             )
-            for one in found
-            if one.decision.activated
-        )
         return [one.decision for one in found]
 
     # --- from outside --------------------------------------------------------------------
@@ -117,44 +130,27 @@ class Book:
         self, source: str, event: str = "", *, payload: str = "", session: str = ""
     ) -> list[Fired]:
         """A webhook has sent something: topics that wait for it come with the next turn."""
-        self._home.require()
-        own = self._sessions.id_of(session)
-
-        def meant(trigger: Trigger) -> bool:
-            return (
-                trigger.type == "webhook"
-                and trigger.source == source
-                and (trigger.event in ("", event))
-            )
-
         label = printable(f"{source}:{event}" if event else source)
-        said = _kept(payload)
-        return self._add(
-            Fired(
-                topic=topic.name,
-                why=f"webhook {label}",
-                at=clock.now(),
-                session=own,
-                payload=said,
-            )
+        places = [(source, ""), (source, event)]
+        names = [
+            topic.name
             for topic in self.read().topics
-            if any(map(meant, topic.triggers))
-        )
+            if any(one.type == "webhook" and one.place in places for one in topic.triggers)
+        ]
+        return self._fired(names, f"webhook {label}", payload, session)
 
     def fire_topic(self, name: str, *, payload: str = "", session: str = "") -> Fired:
         """Activate a topic by hand, for the next turn."""
-        self._home.require()
+        return self._fired([self.get(name).name], "fired by hand", payload, session)[0]
+
+    def _fired(self, names: Sequence[str], why: str, payload: str, session: str) -> list[Fired]:
+        """What came along is kept without secrets, and not too much of it."""
+        signs = (sign if sign in "\n\t" or sign.isprintable() else " " for sign in whole(payload))
+        said = redact("".join(signs))[0][:PAYLOAD].strip()
+        own, now = self._sessions.resolved(session)[0], clock.now()
         return self._add(
-            [
-                Fired(
-                    topic=self.get(name).name,
-                    why="fired by hand",
-                    at=clock.now(),
-                    session=self._sessions.id_of(session),
-                    payload=_kept(payload),
-                )
-            ]
-        )[0]
+            Fired(topic=name, why=why, at=now, session=own, payload=said) for name in names
+        )
 
     def fire_due(self, due: Callable[[str], bool]) -> list[Fired]:
         """By the clock: `due` says whether a schedule is."""
@@ -167,29 +163,29 @@ class Book:
 
     def _add(self, news: Iterable[Fired]) -> list[Fired]:
         found = list(news)
-        add(self._home, found, clock.now(), self._opened.config.topics.fired_hours)
+        self._waiting.add(found)
         return found
 
     # --- waiting -------------------------------------------------------------------------
 
+    @property
+    def _waiting(self) -> Waiting:
+        return Waiting(self._home, clock.now(), self._opened.config.topics.fired_hours)
+
     def waiting(self) -> list[Fired]:
         """Topics that were fired and wait for a turn."""
-        self._home.require()
-        return waiting_in(self._home, clock.now(), self._opened.config.topics.fired_hours)
+        return self._waiting.read()
 
     def peek(self, session: str, kind: str) -> list[Fired]:
         """What a turn of this session would be told."""
-        return [one for one in self.waiting() if _meets(one, session, kind)]
+        return [one for one in self.waiting() if one.meets(session, kind)]
 
     def claim(self, session: str, kind: str) -> list[Fired]:
         """What this turn of a session tells; `settle` says afterwards what it has told."""
-        hours = self._opened.config.topics.fired_hours
-        return claim(self._home, lambda one: _meets(one, session, kind), clock.now(), hours)
+        return self._waiting.claim(lambda one: one.meets(session, kind))
 
     def settle(self, claimed: Sequence[Fired], told: Sequence[Fired]) -> None:
-        settle(self._home, claimed, told, clock.now(), self._opened.config.topics.fired_hours)
-
-    # --- decisions -----------------------------------------------------------------------
+        self._waiting.settle(claimed, told)
 
     def judgements(self) -> dict[str, bool]:
         """Which decisions were judged, and whether they were useful."""
@@ -213,18 +209,6 @@ class Book:
         return decisions.judge(self._home, decision, useful, clock.now())
 
 
-def _meets(one: Fired, session: str, kind: str) -> bool:
-    return one.meets(session) and bool(one.session or kind == "main")
-
-
-def _kept(payload: str) -> str:
-    """What is kept of what came along: without secrets, and not too much of it."""
-    shown = "".join(
-        char if char in "\n\t" or char.isprintable() else " " for char in whole(payload)
-    )
-    return redact(shown)[0][:PAYLOAD].strip()
-
-
 # --- topics that wait for the next turn ---------------------------------------------------
 # A webhook, a schedule, or something that the agent itself has said fires a topic; the next context
 # of that session (or of any main session, if none is named) brings it to the agent, once. A turn
@@ -240,92 +224,85 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     payload: str = ""
     claimed: Annotated[datetime, msgspec.Meta(tz=True)] | None = None  # by a turn, since then
 
-    def meets(self, session: str) -> bool:
-        return self.session in ("", session)
+    def meets(self, session: str, kind: str) -> bool:
+        return self.session == session if self.session else kind == "main"
+
+    @property
+    def what(self) -> tuple[str, ...]:
+        """The same thing waits once."""
+        return self.topic, self.why, self.session, self.payload, self.hint
+
+    def free(self, now: datetime) -> bool:
+        return self.claimed is None or not timedelta() <= now - self.claimed < CLAIM
 
 
-def waiting_in(home: Home, now: datetime, hours: int) -> list[Fired]:
-    """All that wait, oldest first. What has waited too long is left out."""
-    path = home.root / WAITING
-    try:
-        found = decode(path.read_bytes(), list[Fired])
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        with suppress(OSError):
-            home.trace("failure", where=WAITING, error=str(error))
-        return []
-    except msgspec.DecodeError as error:
-        with suppress(OSError):
-            path.replace(path.with_suffix(".broken"))  # or it would be told at every turn
-            home.trace("failure", where=WAITING, error=f"{error}: it is kept as fired.broken")
-        return []
-    return [one for one in found if now - one.at < timedelta(hours=hours)]
+class Waiting(NamedTuple):
+    """The file with what waits."""
 
+    home: Home
+    now: datetime
+    hours: int
 
-def add(home: Home, news: Sequence[Fired], now: datetime, hours: int) -> None:
-    """The same thing waits once."""
-    if not news:
-        return
-    with home.locked():
-        same = set(map(_same, news))
-        before = [one for one in waiting_in(home, now, hours) if _same(one) not in same]
-        _write(home, [*before, *news][-MOST:])
+    def read(self) -> list[Fired]:
+        """All that wait, oldest first. What has waited too long is left out."""
+        path = self.home.root / WAITING
+        try:
+            found = decode(path.read_bytes(), list[Fired])
+        except FileNotFoundError:
+            return []
+        except (OSError, msgspec.DecodeError) as error:
+            told = str(error)
+            with suppress(OSError):
+                if isinstance(error, msgspec.DecodeError):
+                    path.replace(path.with_suffix(".broken"))  # or it would be told at every turn
+                    told += ": it is kept as fired.broken"
+                self.home.trace("failure", where=WAITING, error=told)
+            return []
+        return [one for one in found if self.now - one.at < timedelta(hours=self.hours)]
 
+    def _write(self, found: Sequence[Fired]) -> None:
+        if found:
+            self.home.replace(self.home.root / WAITING, msgspec.json.encode(found) + b"\n")
+        else:
+            (self.home.root / WAITING).unlink(missing_ok=True)
 
-def _same(one: Fired) -> tuple[str, ...]:
-    return one.topic, one.why, one.session, one.payload, one.hint
+    def add(self, news: Sequence[Fired]) -> None:
+        if news:
+            with self.home.locked():
+                same = {one.what for one in news}
+                before = [one for one in self.read() if one.what not in same]
+                self._write([*before, *news][-MOST:])
 
+    def claim(self, wanted: Callable[[Fired], bool]) -> list[Fired]:
+        """What this turn may tell: no other turn will, for a minute. Nothing if that fails."""
+        if not any(wanted(one) and one.free(self.now) for one in self.read()):
+            return []
+        try:
+            with self.home.locked(LOCK_SECONDS):
+                waiting, mine = self.read(), []
+                for at, one in enumerate(waiting):
+                    if wanted(one) and one.free(self.now):
+                        waiting[at] = msgspec.structs.replace(one, claimed=self.now)
+                        mine.append(waiting[at])
+                self._write(waiting)
+                return mine
+        except (Locked, OSError):
+            return []
 
-def claim(home: Home, wanted: Callable[[Fired], bool], now: datetime, hours: int) -> list[Fired]:
-    """What this turn may tell: no other turn will, for a minute. Nothing if that fails."""
-    if not any(wanted(one) and _free(one, now) for one in waiting_in(home, now, hours)):
-        return []
-    try:
-        with home.locked(LOCK_SECONDS):
-            all_ = waiting_in(home, now, hours)
-            mine = [wanted(one) and _free(one, now) for one in all_]
-            claimed = [
-                msgspec.structs.replace(one, claimed=now) if own else one
-                for one, own in zip(all_, mine, strict=True)
-            ]
-            _write(home, claimed)
-            return [one for one, own in zip(claimed, mine, strict=True) if own]
-    except (Locked, OSError):
-        return []
-
-
-def _free(one: Fired, now: datetime) -> bool:
-    return one.claimed is None or not timedelta() <= now - one.claimed < CLAIM
-
-
-def settle(
-    home: Home, claimed: Sequence[Fired], told: Sequence[Fired], now: datetime, hours: int
-) -> None:
-    """What was told waits no longer; what was claimed and not told waits on."""
-    if not claimed:
-        return
-    ours, gone = set(map(_same, claimed)), set(map(_same, told))
-    try:
-        with home.locked(LOCK_SECONDS):
-            _write(
-                home,
-                [
-                    msgspec.structs.replace(one, claimed=None) if _same(one) in ours else one
-                    for one in waiting_in(home, now, hours)
-                    if _same(one) not in gone
-                ],
-            )
-    except (Locked, OSError) as error:
-        with suppress(OSError):
-            home.trace("failure", where=WAITING, error=f"{error} It may be told again.")
-
-
-def _write(home: Home, found: Sequence[Fired]) -> None:
-    if found:
-        home.replace(home.root / WAITING, msgspec.json.encode(found) + b"\n")
-    else:
-        (home.root / WAITING).unlink(missing_ok=True)
+    def settle(self, claimed: Sequence[Fired], told: Sequence[Fired]) -> None:
+        """What was told waits no longer; what was claimed and not told waits on."""
+        if not claimed:
+            return
+        ours, gone = {one.what for one in claimed}, {one.what for one in told}
+        try:
+            with self.home.locked(LOCK_SECONDS):
+                left = [one for one in self.read() if one.what not in gone]
+                free = msgspec.structs.replace
+                self._write([free(one, claimed=None) if one.what in ours else one for one in left])
+        except (Locked, OSError) as error:
+            with suppress(OSError):
+                told_again = f"{error} It may be told again."
+                self.home.trace("failure", where=WAITING, error=told_again)
 
 
 # --- a new topic file, with what it may say ------------------------------------------------
@@ -348,28 +325,3 @@ max_context_kb: 4
 
 {unfilled}
 """
-
-
-def create(home: Home, name: str, about: str = "") -> Path:
-    """Write it. A file that is there already is not touched."""
-    if not _NAME.fullmatch(name):
-        raise WakebookError(
-            f"{name!r} is no name for a topic: small letters, digits and hyphens, like release-day."
-        )
-    path = home.root / FOLDER / f"{name}.md"
-    if path.exists():
-        raise WakebookError(
-            f"{home.relative(path)} is there already. Edit it, or choose another name."
-        )
-    last = name.rpartition("/")[2].replace("-", " ")
-    text = _TEXT.format(
-        about=json.dumps(
-            printable(whole(about)) or f"What {last} is about, and when it helps.",
-            ensure_ascii=False,
-        ),
-        word=json.dumps(last),
-        title=last.capitalize(),
-        unfilled=UNFILLED,
-    )
-    home.replace(path, text)
-    return path

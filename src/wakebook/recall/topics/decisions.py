@@ -26,7 +26,6 @@ LOOKED_AT = 10_000  # characters of a message, for secrets
 EXCERPT = 80  # characters of the message, without secrets
 FEW = 5  # judged decisions of a topic from which thresholds are proposed
 SHOWN = 2000  # decisions that are looked through
-SHORTEST = 4  # characters of a decision's id
 EVENT = "gate"
 NAME = "feedback.jsonl"
 
@@ -71,15 +70,10 @@ def decisions(home: Home, topic: str = "", last: int = SHOWN) -> list[Decision]:
     """The newest, oldest first."""
     found: list[Decision] = []
     for record in home.traces(EVENT, last):
-        try:
-            decision = convert(
-                {key: value for key, value in record.items() if key != "event"}, Decision
-            )
-        except msgspec.ValidationError:
-            continue
-        if not topic or decision.topic == topic:
-            found.append(decision)
-    return found
+        del record["event"]
+        with suppress(msgspec.ValidationError):
+            found.append(convert(record, Decision))
+    return [one for one in found if topic in ("", one.topic)]
 
 
 def feedback(home: Home) -> list[Feedback]:
@@ -90,11 +84,9 @@ def feedback(home: Home) -> list[Feedback]:
         return []
     last: dict[str, Feedback] = {}
     for line in lines:
-        try:
+        with suppress(msgspec.DecodeError):
             one = decode(line, Feedback)
-        except msgspec.DecodeError:
-            continue
-        last[one.decision.id] = one
+            last[one.decision.id] = one
     return list(last.values())
 
 
@@ -102,11 +94,8 @@ def judge(home: Home, name: str, useful: bool, now: datetime) -> Decision:
     """Say whether a decision helped. `name`: its id, or a unique beginning of it."""
     known = {one.id: one for one in decisions(home)}
     known |= {one.decision.id: one.decision for one in feedback(home)}
-    fitting = (
-        [known[name]]
-        if name in known
-        else [one for key, one in known.items() if key.startswith(name) and len(name) >= 4]
-    )
+    begins = [one for key, one in known.items() if key.startswith(name) and len(name) >= 4]
+    fitting = [known[name]] if name in known else begins
     if len(fitting) != 1:
         several = f" {len(fitting)} begin with it; give more of it." if fitting else ""
         raise NotFound(
@@ -124,53 +113,37 @@ def standings(
     found: Sequence[Decision], judged: Sequence[Feedback], topics: Sequence[Topic]
 ) -> list[Standing]:
     """How every topic has done, those that were in question most first."""
-    own = {topic.name: topic for topic in topics}
+    own = {topic.name: topic.threshold for topic in topics}
     names = {one.topic for one in found} | {one.decision.topic for one in judged} | own.keys()
-    rows = [
-        _standing(
-            name,
-            [one for one in found if one.topic == name],
-            [one for one in judged if one.decision.topic == name],
-            own.get(name),
+    rows = []
+    for name in names:
+        said = [one for one in judged if one.decision.topic == name]
+        active = [one for one in said if one.decision.activated]
+        useful = sum(one.useful for one in active)
+        proposed, why = _proposed(said, own.get(name))
+        rows.append(
+            Standing(
+                topic=name,
+                decided=sum(one.topic == name for one in found),
+                activated=sum(one.topic == name and one.activated for one in found),
+                useful=useful,
+                useless=len(active) - useful,
+                # "useful" about one that was not activated: it would have helped
+                missed=sum(one.useful for one in said) - useful,
+                precision=round(useful / len(active), 3) if active else None,
+                threshold=own.get(name),
+                proposed=proposed,
+                why=why,
+            )
         )
-        for name in names
-    ]
     return sorted(rows, key=lambda row: (-row.decided, row.topic))
 
 
-def _standing(
-    name: str, found: Sequence[Decision], judged: Sequence[Feedback], topic: Topic | None
-) -> Standing:
-    active = [one for one in judged if one.decision.activated]
-    useful = sum(one.useful for one in active)
-    # "useful" about one that was not activated: it would have helped
-    missed = sum(one.useful for one in judged if not one.decision.activated)
-    threshold = topic.threshold if topic else None
-    proposed, why = _proposed(judged, threshold)
-    return Standing(
-        topic=name,
-        decided=len(found),
-        activated=sum(one.activated for one in found),
-        useful=useful,
-        useless=len(active) - useful,
-        missed=missed,
-        precision=round(useful / len(active), 3) if active else None,
-        threshold=threshold,
-        proposed=proposed,
-        why=why,
-    )
-
-
 def _proposed(judged: Sequence[Feedback], threshold: float | None) -> tuple[float | None, str]:
-    """The likeness that parts the useful from the useless with the fewest mistakes.
-
-    Only of decisions that a threshold made: beside a trigger, and not by the gate.
-    """
-    judged = [
-        one
-        for one in judged
-        if one.decision.matched and one.decision.threshold and not one.decision.gate
-    ]
+    """The likeness that parts the useful from the useless with the fewest mistakes. Only of
+    decisions that a threshold made: beside a trigger, and not by the gate."""
+    both = ((one, one.decision) for one in judged)
+    judged = [one for one, by in both if by.matched and by.threshold and not by.gate]
     if len(judged) < FEW:
         return None, f"{len(judged)} of {FEW} judgements" if judged else ""
     scores = [(one.decision.similarity, one.useful) for one in judged]

@@ -8,73 +8,32 @@ from wakebook.store import words
 from wakebook.store.words import STOP_WORDS
 
 # ISO 639-1 -> as the stop-word lists call it
-_CODES = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "fi": "finnish",
-    "fr": "french",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "it": "italian",
-    "ja": "japanese",
-    "ko": "korean",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "th": "thai",
-    "tr": "turkish",
-    "zh": "chinese",
-}
+_CODES = dict(
+    pair.split(":")
+    for pair in """ar:arabic ca:catalan da:danish de:german el:greek en:english es:spanish
+    fi:finnish fr:french hi:hindi hu:hungarian hy:armenian it:italian ja:japanese ko:korean nl:dutch
+    no:norwegian pt:portuguese ro:romanian ru:russian sv:swedish ta:tamil th:thai tr:turkish
+    zh:chinese""".split()
+)
 _SCRIPTS = (
     ("japanese", re.compile("[\u3041-\u30ff]")),
     ("korean", re.compile("[\uac00-\ud7af]")),
     ("thai", re.compile("[\u0e01-\u0e4f]")),
     ("chinese", re.compile("[\u4e00-\u9fff]")),
 )
-_CODE_NAMES = {
-    "py": "python",
-    "python3": "python",
-    "js": "javascript",
-    "jsx": "javascript",
-    "mjs": "javascript",
-    "ts": "typescript",
-    "tsx": "typescript",
-    "sh": "shell",
-    "bash": "shell",
-    "zsh": "shell",
-    "console": "shell",
-    "yml": "yaml",
-    "rs": "rust",
-    "rb": "ruby",
-    "golang": "go",
-    "c++": "cpp",
-    "cc": "cpp",
-    "cs": "csharp",
-    "c#": "csharp",
-    "kt": "kotlin",
-    "tf": "terraform",
-    "hcl": "terraform",
-    "postgresql": "sql",
-    "postgres": "sql",
-    "mysql": "sql",
-    "md": "markdown",
-}
+_CODE_NAMES = dict(
+    pair.split(":")
+    for pair in """py:python python3:python js:javascript jsx:javascript mjs:javascript
+    ts:typescript tsx:typescript sh:shell bash:shell zsh:shell console:shell yml:yaml rs:rust
+    rb:ruby golang:go c++:cpp cc:cpp cs:csharp c#:csharp kt:kotlin tf:terraform hcl:terraform
+    postgresql:sql postgres:sql mysql:sql md:markdown""".split()
+)
 _FENCE = re.compile(
     r"^[ \t]*+(?:(`{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+|(~{3,}+)[ \t]*+([\w+#.-]*+)[^\n]*+)\n"
     r"(.*?)(?:^[ \t]*+(?:\1|\3)[`~]*+[ \t]*+$|\Z)",
     re.M | re.S,
 )
-_DOTTED = re.compile(r"[a-zA-Z0-9]\.[a-zA-Z0-9]")
+_NAME = re.compile(r"^@|://|[a-zA-Z0-9]\.[a-zA-Z0-9]")  # an address, a file, a handle
 _INLINE = re.compile(r"`[^`\n]+`")
 # Lines that hardly occur outside of a language; two of them (or one in a fence) tell it.
 _MARKS = {
@@ -134,11 +93,6 @@ def language_name(code: str) -> str:
     return _CODES.get(plain.replace("_", "-").partition("-")[0], plain)
 
 
-def _is_name(word: str) -> bool:
-    """An address, a file or a handle is in no language."""
-    return word.startswith("@") or "://" in word or _DOTTED.search(word) is not None
-
-
 def is_small_talk(text: str) -> bool:
     """Whether a message says nothing that anything could be found for: "thanks!", "ok, go on"."""
     said = words.in_order(text)
@@ -146,14 +100,13 @@ def is_small_talk(text: str) -> bool:
 
 
 def is_language(name: str) -> bool:
-    known = {*_CODES.values(), *STOP_WORDS}
-    return language_name(name) in known
+    return language_name(name) in {*_CODES.values(), *STOP_WORDS}
 
 
 def language(text: str) -> str:
     """The natural language of a text, code left out; nothing if it has no words."""
     plain = _INLINE.sub(" ", _FENCE.sub(" ", text))
-    prose = " ".join(word for word in plain.split() if not _is_name(word))
+    prose = " ".join(word for word in plain.split() if not _NAME.search(word))
     letters = sum(char.isalpha() for char in prose)
     if not letters:
         return ""
@@ -174,8 +127,7 @@ def code(text: str) -> frozenset[str]:
     for _, name, _, other, body in _FENCE.findall(text):
         named = name or other
         found |= {code_name(named)} if named else guessed(body, 1) or {"?"}
-    rest = _FENCE.sub("\n", text)
-    return frozenset(found | guessed(rest, 2))
+    return frozenset(found | guessed(_FENCE.sub("\n", text), 2))
 
 
 def guessed(text: str, least: int) -> set[str]:
@@ -187,11 +139,7 @@ def guessed(text: str, least: int) -> set[str]:
 def urgent(text: str) -> bool:
     """Capitals, exclamation marks, and words like "urgent"."""
     prose = _FENCE.sub(" ", text)
-    if _SHOUTING.search(prose):
-        return True
     calm = _NOT_URGENT.sub(" ", prose)
-    if _URGENT.search(calm):
+    if _SHOUTING.search(prose) or _URGENT.search(calm):
         return True
-    spelled = _WORD.findall(calm)
-    loud = _CAPITALS.findall(calm)
-    return len(loud) > 2 and len(loud) > SHOUTED * len(spelled)
+    return len(_CAPITALS.findall(calm)) > max(2, SHOUTED * len(_WORD.findall(calm)))

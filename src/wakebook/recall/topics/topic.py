@@ -18,18 +18,7 @@ from wakebook.base.home import Home
 from wakebook.base.text import whole
 from wakebook.recall.topics import triggers
 
-TYPES = (
-    "pattern",
-    "keyword",
-    "glob",
-    "mention",
-    "url",
-    "code",
-    "language",
-    "urgency",
-    "webhook",
-    "cron",
-)
+TYPES = tuple("pattern keyword glob mention url code language urgency webhook cron".split())
 SCOPES = ("input", "output", "both")
 ACTIVATIONS = ("auto", "gated", "manual")
 PRIORITIES = ("low", "medium", "high", "critical")
@@ -80,8 +69,10 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def about(self) -> str:
-        """What it is about, in a line."""
-        return self.description or first_words(self.body) or self.title or self.name
+        """What it is about, in a line: if nothing else says so, the first that is no heading."""
+        lines = (line.strip() for line in self.body.splitlines())
+        first = next((line for line in lines if line and not line.startswith("#")), "")
+        return self.description or first or self.title or self.name
 
     @property
     def is_filled_in(self) -> bool:
@@ -103,12 +94,6 @@ class BadTopic(msgspec.Struct, frozen=True):
         return f"{whole(self.path)}:{self.line}: {self.problem}"
 
 
-def first_words(body: str) -> str:
-    """The first line that is no heading."""
-    lines = (line.strip() for line in body.splitlines())
-    return next((line for line in lines if line and not line.startswith("#")), "")
-
-
 # -----------------------------------------------------------------------------
 # Files: topics/*.md -> Topics. A file with a mistake is reported with its line and skipped.
 #
@@ -118,10 +103,8 @@ def first_words(body: str) -> str:
 FOLDER = "topics"
 LARGEST = 256 << 10  # bytes of a topic file
 MOST_KB = 1024
-KEYS = (
-    "type description triggers subscriptions activation priority similarity_threshold "
-    "max_context_kb"
-).split()
+KEYS = """type description triggers subscriptions activation priority similarity_threshold
+    max_context_kb""".split()
 TRIGGER_KEYS = "type match scope hint correction_hint source event schedule".split()
 _SEEN = ("pattern", "keyword", "glob", "mention", "language")  # these say what they look for
 
@@ -204,9 +187,7 @@ class _Wrong(Exception):
     """What is wrong, and where in the frontmatter."""
 
     def __init__(self, problem: str, *keys: Key) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.keys = keys
+        self.problem, self.keys = problem, keys
 
 
 def parse(path: str, text: str) -> Topic | BadTopic:
@@ -234,7 +215,6 @@ def _topic(path: str, values: dict[str, Any], body: str) -> Topic:
             raise _Wrong(problem, "subscriptions", number)
     if not rest.strip() and not subscriptions:
         raise _Wrong("it has neither instructions nor subscriptions.")
-    threshold = values.get("similarity_threshold")
     return Topic(
         name=path.removeprefix(f"{FOLDER}/").removesuffix(".md"),
         path=path,
@@ -244,10 +224,10 @@ def _topic(path: str, values: dict[str, Any], body: str) -> Topic:
         subscriptions=subscriptions,
         activation=_one_of(values, "activation", ACTIVATIONS, "gated"),
         priority=_one_of(values, "priority", PRIORITIES, "medium"),
-        threshold=None if threshold is None else _number(values, "similarity_threshold", 0, 1),
-        max_context_kb=_number(values, "max_context_kb", 0.1, MOST_KB)
-        if "max_context_kb" in values
-        else MAX_CONTEXT_KB,
+        threshold=None
+        if values.get("similarity_threshold") is None
+        else _number(values, "similarity_threshold", 0, 1),
+        max_context_kb=_number(values, "max_context_kb", 0.1, MOST_KB, MAX_CONTEXT_KB),
         body=rest.strip(),
     )
 
@@ -296,9 +276,7 @@ def _trigger(value: Any) -> Trigger:
 def _known(values: dict[str, Any], known: list[str]) -> None:
     """Other keys may belong to other programs; one that is nearly ours is a typing mistake."""
     for key in values:
-        if key in known:
-            continue
-        near = get_close_matches(str(key)[:40], known, 1, 0.75)
+        near = () if key in known else get_close_matches(str(key)[:40], known, 1, 0.75)
         if near:
             raise _Wrong(f"unknown key {key!r}; did you mean {near[0]!r}?", key)
 
@@ -312,9 +290,8 @@ def _titled(body: str) -> tuple[str, str]:
 
 def _inside(name: str) -> bool:
     path = PurePosixPath(name)
-    hidden = any(part.startswith(".") for part in path.parts)
-    plain = name.isprintable() and not hidden
-    return path.suffix in (".md", ".txt") and not path.is_absolute() and plain
+    odd = path.is_absolute() or any(part.startswith(".") for part in path.parts)
+    return path.suffix in (".md", ".txt") and name.isprintable() and not odd
 
 
 def _string(values: dict[str, Any], key: str) -> str:
@@ -346,8 +323,10 @@ def _one_of(values: dict[str, Any], key: str, known: tuple[str, ...], default: s
     return value
 
 
-def _number(values: dict[str, Any], key: str, low: float, high: float) -> float:
-    value = values[key]
+def _number(
+    values: dict[str, Any], key: str, low: float, high: float, default: float = 0.0
+) -> float:
+    value = values.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise _Wrong(f"{key} is {_shown(value)}; it is a number from {low:g} to {high:g}.", key)
     return float(value)

@@ -29,7 +29,6 @@ _URL = re.compile(
     r"(?:(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}://|\bwww\.)[^\s<>\"'`|（）「」『』【】。、，]+",
     re.IGNORECASE,
 )
-_TEXT = ("pattern", "mention")  # looked for in the text itself
 MEMORY = 64 << 20  # bytes that a set of expressions may take, at most
 LARGEST = 60_000  # instructions of one expression
 TOGETHER = 20_000  # of those that are looked for in one pass, unless one alone has more
@@ -119,12 +118,16 @@ class Triggers:
             for trigger in topic.triggers
             if trigger.sees(direction)
         ]
-        self._seen = seen
-        self._text = _searched(seen, *_TEXT)
+        self._text = _searched(seen, "pattern", "mention")
         self._paths = _searched(seen, "glob")
         self._addresses = _searched(seen, "url")
+        self._keywords = [
+            (text, number, trigger)
+            for number, trigger in seen
+            if trigger.type == "keyword"
+            for text in trigger.match
+        ]
         self._by_language: dict[str, dict[str, list[Phrase]]] = {}
-        self._parts = _unspaced(seen)
         self._other = [
             (number, trigger)
             for number, trigger in seen
@@ -134,11 +137,8 @@ class Triggers:
 
     def match(self, spoken: Spoken) -> list[Matched]:
         """Every trigger that matches, in the order of the topics."""
-        found: list[tuple[int, Trigger]] = []
-        found += _found(self._text, [spoken.text])
-        if spoken.paths:
-            found += _found(self._paths, spoken.paths)
-        if self._addresses[1] and spoken.addresses:
+        found = [*_found(self._text, [spoken.text]), *_found(self._paths, spoken.paths)]
+        if self._addresses[1]:
             found += _found(self._addresses, spoken.addresses)
         found += self._spoken(spoken)
         found += [(at, trigger) for at, trigger in self._other if _holds(trigger, spoken)]
@@ -147,8 +147,8 @@ class Triggers:
 
     def _spoken(self, spoken: Spoken) -> list[tuple[int, Trigger]]:
         if spoken.language not in self._by_language:
-            self._by_language[spoken.language] = _phrases(self._seen, spoken.language)
-        found = []
+            self._by_language[spoken.language] = self._phrases(spoken.language)
+        found: list[tuple[int, Trigger]] = []
         for first, several in self._by_language[spoken.language].items():
             if first in spoken.places:
                 found += [
@@ -157,8 +157,26 @@ class Triggers:
                     if any(_follows(phrase, at, spoken) for at in spoken.places[first])
                 ]
         folded = spoken.text.casefold()
-        found += [(number, trigger) for part, number, trigger in self._parts if part in folded]
+        found += [
+            (number, trigger)
+            for text, number, trigger in self._keywords  # in scripts without spaces
+            if text.casefold().strip() in folded
+            and any(map(words.is_unspaced, words.in_order(text)))
+        ]
         return found
+
+    def _phrases(self, language: str) -> dict[str, list[Phrase]]:
+        """Keywords as they would stand in a text of this language, by the forms of the first
+        word."""
+        phrases: dict[str, list[Phrase]] = {}
+        for text, number, trigger in self._keywords:
+            tokens = words.in_order(text)
+            if _is_sign(text) or any(map(words.is_unspaced, tokens)):
+                continue
+            phrase = Phrase(number, trigger, tuple(forms(word, language) for word in tokens))
+            for form in phrase.words[0]:
+                phrases.setdefault(form, []).append(phrase)
+        return phrases
 
 
 def _follows(phrase: Phrase, at: int, spoken: Spoken) -> bool:
@@ -166,31 +184,6 @@ def _follows(phrase: Phrase, at: int, spoken: Spoken) -> bool:
     return len(there) == len(phrase.words) and all(
         not wanted.isdisjoint(found) for wanted, found in zip(phrase.words, there, strict=True)
     )
-
-
-def _phrases(seen: Sequence[tuple[int, Trigger]], language: str) -> dict[str, list[Phrase]]:
-    """Keywords as they would stand in a text of this language, by the forms of the first word."""
-    phrases: dict[str, list[Phrase]] = {}
-    for number, trigger in seen:
-        for text in trigger.match if trigger.type == "keyword" else ():
-            tokens = words.in_order(text)
-            if not tokens or _is_sign(text) or any(map(words.is_unspaced, tokens)):
-                continue
-            phrase = Phrase(number, trigger, tuple(forms(word, language) for word in tokens))
-            for form in phrase.words[0]:
-                phrases.setdefault(form, []).append(phrase)
-    return phrases
-
-
-def _unspaced(seen: Sequence[tuple[int, Trigger]]) -> list[tuple[str, int, Trigger]]:
-    """Keywords in scripts that are written without spaces."""
-    return [
-        (text.casefold().strip(), number, trigger)
-        for number, trigger in seen
-        if trigger.type == "keyword"
-        for text in trigger.match
-        if any(map(words.is_unspaced, words.in_order(text)))
-    ]
 
 
 def _is_sign(text: str) -> bool:
@@ -202,21 +195,12 @@ Searched = tuple["Expressions", list[tuple[int, "Trigger"]]]
 
 
 def _searched(seen: Sequence[tuple[int, Trigger]], *kinds: str) -> Searched:
-    owners = [
-        (number, trigger, trigger.type, text)
-        for number, trigger in seen
-        if trigger.type in kinds
-        for text in trigger.match
-    ]
+    texts = [(number, trigger, text) for number, trigger in seen for text in trigger.match]
+    owners = [(*one, one[1].type) for one in texts if one[1].type in kinds]
     if "pattern" in kinds:
-        owners += [
-            (number, trigger, "sign", text)
-            for number, trigger in seen
-            if trigger.type == "keyword"
-            for text in trigger.match
-            if _is_sign(text)
-        ]
-    found = Expressions([expression(kind, text) for _, _, kind, text in owners])
+        signs = (one for one in texts if one[1].type == "keyword" and _is_sign(one[2]))
+        owners += [(*one, "sign") for one in signs]
+    found = Expressions([expression(kind, text) for _, _, text, kind in owners])
     return found, [(number, trigger) for number, trigger, _, _ in owners]
 
 
@@ -240,20 +224,20 @@ def _holds(trigger: Trigger, spoken: Spoken) -> bool:
 
 
 @cache
-def _options(any_case: bool) -> Any:
+def _options() -> Any:
     import re2
 
     options = re2.Options()
-    options.case_sensitive = not any_case
+    options.case_sensitive = False
     options.log_errors = False
     options.max_mem = MEMORY
     return options
 
 
-def compiled(expression: str, any_case: bool = True) -> Any:
+def compiled(expression: str) -> Any:
     import re2
 
-    return re2.compile(expression, _options(any_case))
+    return re2.compile(expression, _options())
 
 
 def bad_schedule(schedule: str) -> str:
@@ -310,11 +294,9 @@ def expression(kind: str, text: str) -> str:
 
 
 def glob(text: str) -> str:
-    """A glob over a path: without a slash over the file's name, else from any folder on.
-
-    `*` and `?` stay within a folder, `**` does not; `[ab]` and `{ts,tsx}` are what they are
-    elsewhere; `src/` is all below it.
-    """
+    """A glob over a path: without a slash over the file's name, else from any folder on. `*` and
+    `?` stay within a folder, `**` does not; `[ab]` and `{ts,tsx}` are what they are elsewhere;
+    `src/` is all below it."""
     text = text.replace("\\", "/").removeprefix("./")
     if text.endswith("/"):
         text += "**"
@@ -351,31 +333,20 @@ class Expressions:
     """Many expressions, looked for in as few passes as their size allows."""
 
     def __init__(self, expressions: Sequence[str]) -> None:
-        self._sets: list[tuple[list[int], Any]] = []
-        numbers: list[int] = []
+        self._sets: list[tuple[int, Any]] = []  # the number of its first one, and a set
         total = 0
         for number, one in enumerate(expressions):
             size = compiled(one).programsize
-            if numbers and total + size > TOGETHER:
-                self._sets.append((numbers, _set(expressions, numbers)))
-                numbers, total = [], 0
-            numbers.append(number)
             total += size
-        if numbers:
-            self._sets.append((numbers, _set(expressions, numbers)))
+            if not number or total > TOGETHER:
+                import re2  # only where there is anything to look for
+
+                self._sets.append((number, re2.Set.SearchSet(_options())))
+                total = size
+            self._sets[-1][1].Add(one)
+        for _, several in self._sets:
+            several.Compile()
 
     def match(self, text: str) -> list[int]:
         """The numbers of those that occur in the text."""
-        return sorted(
-            numbers[at] for numbers, found in self._sets for at in found.Match(text) or ()
-        )
-
-
-def _set(expressions: Sequence[str], numbers: Sequence[int]) -> Any:
-    import re2
-
-    found = re2.Set.SearchSet(_options(True))
-    for number in numbers:
-        found.Add(expressions[number])
-    found.Compile()
-    return found
+        return sorted(first + at for first, found in self._sets for at in found.Match(text) or ())
