@@ -13,7 +13,7 @@ import msgspec
 
 from wakebook.base.config import Hosts, expand
 from wakebook.base.errors import NotFound, TranscriptError
-from wakebook.capture.hosts import HOSTS, host, hosts, jsonl
+from wakebook.capture.hosts import HOSTS, host, jsonl
 from wakebook.capture.state import Session, State
 
 
@@ -81,10 +81,10 @@ def sessions_at(path: Path) -> list[Session]:
         raise TranscriptError(f"{path}: neither a file nor a folder.")
     path = Path(os.path.abspath(path))  # noqa: PTH100 - without following links
     if path.is_dir():
-        found = [_nameable(session) for each in hosts() for session in each.search(path)]
+        found = [_nameable(session) for each in map(host, HOSTS) for session in each.search(path)]
     else:
         head = _head(path)
-        ours = next((one for one in hosts() if one.recognises(path, head)), None)
+        ours = next((one for one in map(host, HOSTS) if one.recognises(path, head)), None)
         found = list(ours.discover(path)) if ours else []
     if not found:
         raise TranscriptError(

@@ -317,9 +317,8 @@ def weekly(history: History, now: datetime) -> str:
     name, repository = f"{WEEKLY}{year}-W{week:02}", history.repository
     if repository is None or repository.resolve(f"refs/tags/{name}"):
         return ""
-    begin, end = (
-        datetime.combine(sunday + timedelta(days=days), time(), now.tzinfo) for days in (-6, 1)
-    )
+    begin = datetime.combine(sunday - timedelta(days=6), time(), now.tzinfo)
+    end = datetime.combine(sunday + timedelta(days=1), time(), now.tzinfo)
     since = f"--since=@{int(begin.timestamp())}"
     return _tag_last(repository, name, end - timedelta(seconds=1), since)
 

@@ -64,17 +64,21 @@ def _problems(name: str, data: bytes | None, before: Content, notes: Notes) -> I
         )
     elif data is not None and not data.startswith(ENCRYPTED):
         text = data.decode("utf-8", "replace")
-        yield from _frontmatter(name, text, needed=conversation)
+        front = markdown.read_front(text)
+        if front.problem:
+            yield Problem(name, f"{front.problem}.", front.line)
+        elif front.values is None and conversation:
+            yield Problem(name, "a conversation begins with frontmatter, and this has none.", 1)
         if name == MEMORY:
             yield from _length(text, notes)
-        if name.startswith("topics/"):
+        if name.startswith("topics/") and not front.problem:
             yield from _topic(name, text)
 
 
 def _topic(path: str, text: str) -> Iterator[Problem]:
     """A topic that cannot be used yet is no reason to lose what was written."""
-    if PurePosixPath(path).name.startswith(("_", ".")) or markdown.read_front(text).problem:
-        return  # it is none, or that was said already
+    if PurePosixPath(path).name.startswith(("_", ".")):
+        return  # it is none
     from wakebook.recall.topics import topic
 
     found = topic.parse(path, text)
@@ -87,14 +91,6 @@ def _is_closed(data: bytes | None) -> bool:
         return False
     front, _ = markdown.split(data.decode("utf-8", "replace"))
     return front.get("closed") is True
-
-
-def _frontmatter(path: str, text: str, needed: bool) -> Iterator[Problem]:
-    front = markdown.read_front(text)
-    if front.problem:
-        yield Problem(path, f"{front.problem}.", front.line)
-    elif front.values is None and needed:
-        yield Problem(path, "a conversation begins with frontmatter, and this has none.", 1)
 
 
 def _length(text: str, notes: Notes) -> Iterator[Problem]:

@@ -15,18 +15,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, time, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from wakebook.base import clock
 from wakebook.base.errors import GitError, InvalidEntry, NotFound
 from wakebook.base.home import Home
+from wakebook.history.history import History
 from wakebook.history.repository import Repository, run
 from wakebook.log.entry import Entry, decode
-
-if TYPE_CHECKING:
-    from wakebook.history.history import History
 
 NOTES = ("knowledge", "topics", "archive")
 READ = ("log.jsonl", "subjects.json", "config.toml", "prices.toml", "prompts", *NOTES)

@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import msgspec
 
@@ -22,6 +21,7 @@ from wakebook.base.errors import GitError
 from wakebook.base.home import Home
 from wakebook.history.repository import POINTERS, Repository, run
 
+FILE = "push.json"
 TIMEOUT = 120.0  # seconds
 TAGS = "refs/tags/memory/*:refs/tags/memory/*"
 LONGEST = 60  # minutes between two attempts
@@ -48,7 +48,7 @@ class Pushed(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def load(home: Home) -> Pushed:
     try:
-        return decode(_file(home).read_bytes(), Pushed)
+        return decode((home.cache / FILE).read_bytes(), Pushed)
     except (OSError, msgspec.MsgspecError):
         return Pushed()
 
@@ -137,7 +137,7 @@ def _note_failure(home: Home, config: Config, error: str, now: datetime) -> Push
 
 
 def _save(home: Home, pushed: Pushed) -> Pushed:
-    home.replace(_file(home), msgspec.json.encode(pushed))
+    home.replace(home.cache / FILE, msgspec.json.encode(pushed))
     return pushed
 
 
@@ -146,7 +146,3 @@ def _mark(config: Config, repository: Repository) -> str:
     tags = ("for-each-ref", "--format=%(refname) %(objectname)", "refs/tags/memory/")
     text = f"{repository.branch()} {repository.head()}\n{repository.attempt(*tags).text}"
     return f"{config.git.push} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
-def _file(home: Home) -> Path:
-    return home.cache / "push.json"

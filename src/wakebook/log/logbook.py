@@ -50,10 +50,7 @@ class Logbook:
         return self.registry().counted(self.chains().current())
 
     def add_subject(self, name: str, type_: str = "project", display: str = "") -> Subject:
-        with self.writing():
-            after = subjects.add(self.registry(), name, type_, display)
-            subjects.save(self.home, after)
-        self.changed()
+        after = self._after(lambda known: subjects.add(known, name, type_, display))
         return after.get(subjects.slug_of(name))
 
     def rename_subject(self, old: str, new: str, *, merge: bool = False) -> Renamed:
@@ -65,11 +62,7 @@ class Logbook:
 
     def retype_subject(self, name: str, type_: str) -> Subject:
         """Say what a subject is: its notes move to where such things stand."""
-        with self.writing():
-            after = subjects.retype(self.registry(), name, type_)
-            subjects.save(self.home, after)
-        self.changed()
-        return after.get(name)
+        return self._after(lambda known: subjects.retype(known, name, type_)).get(name)
 
     def delete_subject(self, name: str) -> Subject:
         with self.writing():
@@ -78,3 +71,10 @@ class Logbook:
             subjects.save(self.home, subjects.delete(registry, name))
         self.changed()
         return gone
+
+    def _after(self, change: Callable[[Registry], Registry]) -> Registry:
+        with self.writing():
+            after = change(self.registry())
+            subjects.save(self.home, after)
+        self.changed()
+        return after

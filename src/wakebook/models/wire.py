@@ -163,9 +163,13 @@ def _ollama_reads(answer: Any) -> Reply:
 # --- texts to embed: model, texts, whether it is a question, dimensions (0: the model's own) ---
 
 
-def _openai_embeds(model: str, texts: Sequence[str], query: bool, dimensions: int) -> Body:
-    body = {"model": model, "input": texts, "encoding_format": "float"}
-    return body | ({"dimensions": dimensions} if dimensions else {})
+def _embeds(form: Body, model: str, texts: Sequence[str], query: bool, dimensions: int) -> Body:
+    chosen = {"dimensions": dimensions} if dimensions else {}
+    return {"model": model, "input": texts, **form, **chosen}
+
+
+_openai_embeds = partial(_embeds, {"encoding_format": "float"})
+_ollama_embeds = partial(_embeds, {"truncate": True})
 
 
 def _openai_rows(answer: Any) -> list[Any]:
@@ -178,11 +182,6 @@ def _gemini_embeds(model: str, texts: Sequence[str], query: bool, dimensions: in
     common: Body = {"model": f"models/{model}", "taskType": purpose}
     common |= {"outputDimensionality": dimensions} if dimensions else {}
     return {"requests": [common | {"content": {"parts": [{"text": one}]}} for one in texts]}
-
-
-def _ollama_embeds(model: str, texts: Sequence[str], query: bool, dimensions: int) -> Body:
-    body = {"model": model, "input": texts, "truncate": True}
-    return body | ({"dimensions": dimensions} if dimensions else {})
 
 
 def _bearer(key: str) -> dict[str, str]:

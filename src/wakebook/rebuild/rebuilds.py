@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,12 +17,14 @@ from wakebook.base.errors import ConfigError, Locked, WakebookError
 from wakebook.base.home import TRACKED, Home
 from wakebook.history.history import History
 from wakebook.history.repository import Repository
+from wakebook.history.timeline import Timeline
 from wakebook.learn.entries import settle
 from wakebook.learn.extract import RULES, Extractor
 from wakebook.learn.select.extractor import Selector
 from wakebook.log import forgotten, log, subjects
 from wakebook.log.chains import resolve
 from wakebook.log.entry import encode
+from wakebook.models.chat import Models
 from wakebook.notes import write as notes
 from wakebook.opened import Opened, quiet
 from wakebook.rebuild import carry, compare, merge
@@ -32,10 +33,6 @@ from wakebook.rebuild.compare import Rebuild
 from wakebook.rebuild.merge import Dropped, Merged
 from wakebook.rebuild.replay import CountedCalls, InOrder, InRounds, Progress, Replay, Stopped
 from wakebook.rebuild.site import FIRST, Done, Journal, Listed, Plan, Site, Standing, names
-
-if TYPE_CHECKING:
-    from wakebook.history.timeline import Timeline
-    from wakebook.models.chat import Models
 
 # what the work tree takes from the home as it is, whether it is committed or not
 SHARED = ("config.toml", "prices.toml", "subjects.json", forgotten.FILE)

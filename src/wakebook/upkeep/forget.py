@@ -137,8 +137,8 @@ def drafts(
                 transcript=window.path,
             )
             left = receipts.without(drawn, words.terms) or drawn.with_(content="", detail="")
-            window = msgspec.structs.replace(window, draft=left.content, draft_detail=left.detail)
-            after = after.with_session(ref, msgspec.structs.replace(progress, window=window))
+            window = window.with_(draft=left.content, draft_detail=left.detail)
+            after = after.with_session(ref, progress.with_(window=window))
         if after != state:
             states.save(home, after)
         return ()  # state.json is not in git

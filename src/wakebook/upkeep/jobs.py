@@ -308,8 +308,7 @@ def _run(home: Home, slot: Slot, body: Body, now: Now) -> Ran:
         origin = {} if foreseen else {"origin": _origin(error)}
         with suppress(OSError):  # a full disk: the others still run
             home.trace("failure", where=f"job {slot.job}", error=said, **origin)
-    seconds = round(clock.monotonic() - begun, 3)
-    at = clock.iso(slot.at)
+    seconds, at = round(clock.monotonic() - begun, 3), clock.iso(slot.at)
     try:
         home.trace("job", job=slot.job, slot=at, seconds=seconds, outcome=outcome, said=said)
         _record(home, slot, started, now(), outcome, said)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,12 +26,10 @@ from wakebook.models.calls import FAILED, Call
 from wakebook.models.chat import Models
 from wakebook.notes import condensed
 from wakebook.notes.check import Knowledge
+from wakebook.opened import Opened
 from wakebook.recall.topics.topic import TopicFiles
 from wakebook.store.index import IndexStatus
 from wakebook.upkeep.jobs import table
-
-if TYPE_CHECKING:
-    from wakebook.opened import Opened
 
 RECENT_DAYS = 7
 TORN = "log.torn holds half-written lines that a crash left; the log itself is whole"

@@ -70,17 +70,11 @@ def rewrites(history: History, most: int = 50) -> list[Rewrite]:
     marked = ("--extended-regexp", f"--grep=^({REWRITE}|{REVERTS}): ", f"--max-count={most * 2}")
     found = commits(history.required(), *marked)
     back = {identity for commit in found for identity in _BACK.findall(commit.body)}
+    named = [(match[1], one) for one in found if (match := _NAME.search(one.body))][:most]
     return [
-        Rewrite(
-            name=named[1],
-            commit=commit.id,
-            at=commit.at,
-            summary=commit.summary,
-            undone=commit.id in back,
-        )
-        for commit in found
-        if (named := _NAME.search(commit.body))
-    ][:most]
+        Rewrite(name=name, commit=one.id, at=one.at, summary=one.summary, undone=one.id in back)
+        for name, one in named
+    ]
 
 
 def undo(history: History, rules: Sequence[Rule]) -> Undone:

@@ -5,7 +5,6 @@ A host is added by its module and its line in `HOSTS`; its folders are a setting
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -25,11 +24,6 @@ HOSTS = {
     "openclaw": "openclaw.OpenClaw",
     "plain": "plain.Plain",
 }
-
-
-def hosts() -> Iterator[Host]:
-    """All of them, each loaded when it is its turn."""
-    return map(host, HOSTS)
 
 
 def format_of(session: Session) -> Host:

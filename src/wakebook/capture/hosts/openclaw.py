@@ -27,9 +27,6 @@ from wakebook.capture.transcript import Event, Ignored, Record
 
 PAGE = 500  # rows a query: a long read never keeps the gateway from a checkpoint
 BUSY_SECONDS = 5
-WINDOW = ("session_key", "session_scope", "chat_type", "channel", "model", "spawned_by",
-          "acp_owned", "hook_external_content_source")  # fmt: skip
-NODE = ("created_via", "spawned_by")
 STORES = ("agents/*/agent/openclaw-agent.sqlite", "agent/openclaw-agent.sqlite", "*.sqlite")
 FILES = ("agents/*/sessions/*.jsonl*", "sessions/*.jsonl*", "*.jsonl*")
 NOT_HUMAN = (
@@ -244,26 +241,23 @@ def _stored(path: Path) -> Iterator[Session]:
             yield _session(database, path, identity, last)
 
 
-def _row(database: sqlite3.Connection, table: str, wanted: tuple[str, ...], where: str,
-         value: str) -> dict[str, Any]:  # fmt: skip
-    """The wanted columns of one row, as far as table, columns and row exist."""
-    existing = _columns(database, table)
-    names = [name for name in wanted if name in existing]
-    if not names or where not in existing:
+def _row(database: sqlite3.Connection, table: str, where: str, value: str) -> dict[str, Any]:
+    """One row, as far as table, column and row exist."""
+    if where not in _columns(database, table):
         return {}
-    query = f"SELECT {', '.join(names)} FROM {table} WHERE {where} = ? LIMIT 1"  # noqa: S608
-    row = database.execute(query, (value,)).fetchone()
-    return dict(zip(names, row, strict=True)) if row else {}
+    found = database.execute(f"SELECT * FROM {table} WHERE {where} = ? LIMIT 1", (value,))  # noqa: S608
+    names = [column[0] for column in found.description]
+    return next((dict(zip(names, row, strict=True)) for row in found), {})
 
 
 def _session(database: sqlite3.Connection, path: Path, identity: str, last: int) -> Session:
-    window = _row(database, "session_windows", WINDOW, "session_id", identity)
+    window = _row(database, "session_windows", "session_id", identity)
     key = window.get("session_key") or ""
     if not key:
-        named = _row(database, "session_nodes", ("session_key",), "current_session_id", identity)
+        named = _row(database, "session_nodes", "current_session_id", identity)
         key = named.get("session_key") or ""
-    entry = _row(database, "session_nodes", NODE, "session_key", key) if key else {}
-    first = _row(database, "transcript_events", ("event_json",), "session_id", identity)
+    entry = _row(database, "session_nodes", "session_key", key) if key else {}
+    first = _row(database, "transcript_events", "session_id", identity)
     opening = header((first.get("event_json") or "").encode())
     return Session(
         host=OpenClaw.name,
