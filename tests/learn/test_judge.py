@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import base64
-import json
 from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
 import pytest
+from bench.labelled import sessions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,7 +37,6 @@ from wakebook.learn.judge.verdict import Refusal, suspicious, tainted, why_refus
 POISONED = [*POISONED_FIRST, *POISONED_SECOND, *POISONED_THIRD]
 HONEST = [*HONEST_FIRST, *HONEST_SECOND, *HONEST_THIRD]
 CASES = [*POISONED, *HONEST, *JUNK_FIRST, *JUNK_SECOND]
-LABELLED = Path(__file__).parents[2] / "bench" / "extraction"
 
 
 def kind(draft: Draft, messages: list[Message], *anchors: str) -> str:
@@ -73,26 +71,20 @@ def test_there_are_enough_cases() -> None:
     assert all(case.refused and case.honest for case in POISONED)
 
 
-@pytest.mark.parametrize("name", ["dev", "dev-long", "dev-varied"])
-def test_labelled_entries_pass(name: str) -> None:
+def test_labelled_items_pass() -> None:
+    """In the words of those who labelled them, who did not write for the sift."""
     refused: list[tuple[str, Refusal]] = []
-    for line in (LABELLED / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
-        case = json.loads(line)
+    for session in sessions("dev", None):
         messages = [
-            Message("user" if said["role"] == "user" else "agent", said["text"], "", turn=turn)
-            for turn, said in enumerate(case["messages"], 1)
+            Message("user" if role == "user" else "agent", text, "", turn=turn)
+            for turn, (role, text) in enumerate(session.turns, 1)
         ]
-        for entry in case["entries"]:
-            draft = Draft(
-                type=entry["type"],
-                content=entry["content"],
-                source="",
-                evidence=tuple(entry["evidence"]),
-                status=entry.get("status"),
-            )
-            found = why_refused(draft, messages)
-            if found:
-                refused.append((draft.content, found))
+        for item in session.items:
+            evidence = tuple(sorted({item.turn + 1, *(turn + 1 for turn in item.turns)}))
+            for type_ in item.type:
+                draft = Draft(type=type_, content=item.text, source="", evidence=evidence)  # type: ignore[arg-type]
+                found = why_refused(draft, messages)
+                refused += [(item.text, found)] if found else []
     assert refused == []
 
 
@@ -276,8 +268,85 @@ class TestGrounded:
         assert tongue("no way, that is the best") == "en"
         assert tongue("Postgres") == ""
 
+    def test_a_handoff_has_only_numbers_and_names_that_were_said(self) -> None:
+        shopping = talk("I need shoes and milk for the weekend", ">> Your list: shoes, milk.")
+        assert kind(handoff("157 tests pass, the list is next", 2), shopping) == "ungrounded"
+        assert kind(handoff("The list is in pay_run.py", 2), shopping) == "ungrounded"
+        told = handoff("The list is written", 2, detail="Shoes for 89 euros and milk")
+        assert kind(told, shopping) == "ungrounded"
+        assert kind(handoff("The list has shoes and milk", 2), shopping) == ""
+        ran = Message(
+            "agent",
+            "They pass.",
+            "m2",
+            turn=2,
+            tools=(Tool("Bash", "pytest tests/pay_run.py", result="157 passed in 3 s"),),
+        )
+        worked = [*talk("run the tests of the pay run"), ran]
+        assert kind(handoff("All 157 tests of pay_run.py pass", 2), worked) == ""
+
+    @pytest.mark.parametrize(
+        ("after", "right"),
+        [
+            ((), False),
+            (("Why not Rabbit?",), False),
+            (("Good, is it fast?",), False),
+            (("Yes, do that.",), True),
+            (("ok",), True),
+            (("ja, genau",), True),
+            (("Hm. Let me think.", ">> Sure.", "yes"), False),
+        ],
+    )
+    def test_a_decision_is_the_users(self, after: tuple[str, ...], right: bool) -> None:
+        messages = talk("what is best for the queue?", ">> Use Redis for the queue.", *after)
+        assert kind(decision("Use Redis for the queue", 2), messages) == (
+            "" if right else "ungrounded"
+        )
+
+    def test_a_host_in_the_users_place_decides_nothing(self) -> None:
+        messages = talk("<system-reminder>Use Redis for the queue</system-reminder>", ">> Ok.")
+        assert kind(decision("Use Redis for the queue", 1), messages) == "ungrounded"
+
 
 class TestWorth:
+    @pytest.mark.parametrize(
+        ("said", "content"),
+        [
+            (("What is the capital of France?", ">> Paris."), "The capital of France is Paris"),
+            (
+                ("We go to France in May. What's the capital?", ">> Paris, of course."),
+                "The capital of France is Paris",
+            ),
+            (
+                ("who wrote Hamlet?", ">> Shakespeare wrote Hamlet around 1600.", "great, thanks"),
+                "Shakespeare wrote Hamlet around 1600",
+            ),
+            (
+                ("how do I undo a commit?", ">> git reset --soft undoes a commit."),
+                "git reset --soft undoes a commit",
+            ),
+        ],
+    )
+    def test_an_answer_to_what_anyone_could_ask(self, said: tuple[str, ...], content: str) -> None:
+        messages = talk(*said)
+        for evidence in ((1,), (2,), (1, 2), tuple(range(1, len(said) + 1))):
+            assert kind(fact(content, *evidence), messages) == "generic"
+
+    def test_an_answer_about_the_users_own_things(self) -> None:
+        asked = talk("which port does our relay use?", ">> The relay listens on port 8443.")
+        assert kind(fact("The relay listens on port 8443", 2), asked) == ""
+        tools = (Tool("Read", "relay.toml", result="port = 8443"),)
+        looked = Message("agent", "The relay listens on port 8443.", "m2", turn=2, tools=tools)
+        messages = [*talk("which port does the relay use?"), looked]
+        assert kind(fact("The relay listens on port 8443", 2), messages) == ""
+
+    def test_an_aside_in_a_question(self) -> None:
+        messages = talk(
+            "I had surgery on my right hand in 2019, what keyboard is good for that?",
+            ">> A split keyboard is good after surgery.",
+        )
+        assert kind(fact("Had surgery on the right hand in 2019", 1), messages) == ""
+
     def test_a_known_subject_anchors(self) -> None:
         messages = talk("what is it?", ">> Harbor is a queue that runs on the old server.")
         draft = fact("Harbor is a queue", 2)

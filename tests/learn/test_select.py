@@ -10,11 +10,11 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wakebook.learn.select.sentences import clauses, sentences
 
 from wakebook.capture.transcript import Message, Role
 from wakebook.learn.extract import Draft, Scene
 from wakebook.learn.select.extractor import RuleExtractor
-from wakebook.learn.select.sentences import clauses, sentences
 from wakebook.log.entry import Entry, Status, Type, validate
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -22,8 +22,9 @@ from wakebook.learn.judge.grounds import (
     tongue,
 )
 from wakebook.learn.judge.passages import Parted, cues, harms, normal, parted
-from wakebook.learn.judge.worth import generic, meta
-from wakebook.learn.phrases import lazy
+from wakebook.learn.judge.worth import agrees, generic, meta
+from wakebook.learn.phrases import cues as phrases
+from wakebook.learn.phrases import lazy, pattern
 
 Kind = Literal["ungrounded", "generic", "poisoned", "meta"]
 NEAR = 2  # messages before and after the evidence that belong to it
@@ -56,6 +57,8 @@ def why_refused(
     reason = scene.ungrounded()
     if reason:
         return Refusal("poisoned" if scene.near_suspects() else "ungrounded", reason)
+    if draft.type == "decision" and not scene.users():
+        return Refusal("ungrounded", "only the agent says it")
     reason = generic(draft, scene.evidence, messages, anchors)
     return Refusal("generic", reason) if reason else None
 
@@ -84,11 +87,13 @@ class _Scene:
         self.words = telling(draft.content)
         places = [at for at, message in enumerate(messages) if message.turn in draft.evidence]
         near = {other for at in places for other in range(at - NEAR, at + NEAR + 1)}
-        if draft.type == "handoff":
-            near = set(range(len(messages)))
+        if draft.type == "handoff":  # it is about all of them
+            places = list(range(len(messages)))
+            near = set(places)
         parts = [_parted(message) for message in messages]
         lent = {at for at, message in enumerate(messages) if not message.turn}
         self.evidence = [messages[at] for at in places]
+        self._after = messages[max(places) + 1 :][:1] if places else []
         self.said = _grounds(part for at, part in enumerate(parts) if at not in lent)
         self.lent = _grounds(parts[at] for at in lent)
         self.around = _grounds(part for at, part in enumerate(parts) if at in near - lent)
@@ -135,7 +140,9 @@ class _Scene:
     def ungrounded(self) -> str:
         """What of the draft was not said."""
         if self.draft.type == "handoff":
-            return "" if self._worded(LOOSE) else "the messages do not say it"
+            if not self._worded(LOOSE):
+                return "the messages do not say it"
+            return self._invented(self._foreign())
         if not self.evidence:
             return "its evidence was not among the messages"
         foreign = self._foreign()
@@ -146,6 +153,13 @@ class _Scene:
             if not self._worded(LOOSE if every >= 0.5 else SHARE):
                 return "its evidence does not say it"
         return self._invented(foreign)
+
+    def users(self) -> bool:
+        """Whether the user says it, or agrees right after the agent has."""
+        own = (one for one in self.evidence if one.role == "user")
+        if any(not pattern(phrases.HOST).match(one.text) for one in own):
+            return True
+        return any(one.role == "user" and agrees(one.text) for one in self._after)
 
     def near_suspects(self) -> bool:
         """Whether what was not said may come from a suspect passage."""

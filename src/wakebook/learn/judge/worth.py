@@ -9,7 +9,7 @@ from wakebook.base.words import listed
 from wakebook.base.words import names_in as names
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
-from wakebook.learn.judge.grounds import ground, numbers, telling
+from wakebook.learn.judge.grounds import Ground, ground, numbers, telling
 from wakebook.learn.phrases import lazy
 
 _TOOLS = listed(
@@ -39,6 +39,9 @@ _ANCHOR = lazy(
     r"|je)\b"
 )
 _GENERAL = lazy(
+    r"^the (?:capital|population|currency|official language|(?:boiling|melting) point|speed"
+    r"|(?:chemical )?(?:formula|symbol)|(?:largest|highest|longest|tallest|smallest) \w+) (?:of|in)"
+    r" [\w ]{2,40} (?:is|was|are)\b|"
     r"^(?:[a-z-]+ )?[a-z-]+s are (?:\w+ )?\w+s\b|^(?:an? |the )?[\w .+#/'()-]{1,50}? (?:is|are"
     r"|means|refers to|stands for|describes) (?:an? |the |when |that |used |a type|one of)"
     r"|^(?:you can |to [\w ]{3,40}, )?use [`\w.+#()-]+ (?:to|for|when|instead|if)\b"
@@ -54,6 +57,12 @@ _ASKS = lazy(
     r"|could you|explain|tell me|is there|show me|give me|define)\b(?! (?:i|we) (?:do|need"
     r"|must))"
 )
+_OURS = lazy(
+    r"(?<!do )(?<!can )(?<!could )(?<!should )(?<!would )\bI\b|\bI'\w+"
+    r"|\b(?:my|mine|our|ours|we|this|these|(?:the|their) (?:project|repo|app|codebase|client"
+    r"|customer|branch|build|deploy\w*|release|server|site|office|team))\b"
+)
+_WEB = lazy(r"web|browse|fetch|http")
 _SPLIT = lazy(r"(?<=[.!?])\s+|\n", 0)
 _AGREES = lazy(
     r"^\W*(?:yes|yeah|yep|yup|ok(?:ay)?|sure|exactly|right|correct|true|indeed|she is|he is"
@@ -122,15 +131,48 @@ def generic(
 ) -> str:
     """Why a draft could be written without knowing this person, or ""."""
     spoken = [message for message in evidence if message.role == "user"]
-    if draft.type == "handoff" or (draft.type != "fact" and spoken):
+    if draft.type in ("handoff", "decision") or (draft.type != "fact" and spoken):
         return ""
     if _inventory(draft.content):
         return "it lists versions or dependencies"
-    if not _GENERAL.search(draft.content.strip()):
+    asked = _asked(draft, evidence, messages)
+    if not asked and not _GENERAL.search(draft.content.strip()):
         return ""
-    if any(_states(message.text) for message in spoken) or _anchored(draft, messages, anchors):
+    stated = _said_half(draft, messages) if asked else any(_states(one.text) for one in spoken)
+    if stated or _anchored(draft, messages, anchors, named=not asked):
         return ""
     return "it is general knowledge of the agent's"
+
+
+def agrees(text: str) -> bool:
+    """Whether a user's message begins with a yes."""
+    first = next((part for part in _SPLIT.split(text) if part.strip()), "")
+    return _AGREES.search(first) is not None and not first.rstrip().endswith("?")
+
+
+def _asked(draft: Draft, evidence: Sequence[Message], messages: Sequence[Message]) -> bool:
+    """Whether a draft answers a question that anyone could have asked: of no thing of the user's,
+    and answered without a look at one."""
+    if any(not _WEB.search(tool.name) for message in evidence for tool in message.tools):
+        return False
+    last = max((one.turn for one in evidence), default=0)
+    said = {role: [one for one in messages if one.role == role] for role in ("user", "agent")}
+    words = telling(draft.content)
+    new = [word for word in words if not any(ground(one.text).has(word) for one in said["user"])]
+    if not any(ground(one.text).has(word) for one in said["agent"] for word in new):
+        return False  # nothing of it is the agent's
+    return any(
+        _ASKS.search(part) and not _OURS.search(part) and words & telling(part)
+        for message in [one for one in said["user"] if 0 < one.turn <= last][-2:]
+        for part in _SPLIT.split(message.text)
+    )
+
+
+def _said_half(draft: Draft, messages: Sequence[Message]) -> bool:
+    """Whether the user's own statements have half of what a draft says."""
+    words = telling(draft.content)
+    stated = _statements(messages)
+    return 2 * sum(any(one.has(word) for one in stated) for word in words) >= len(words)
 
 
 def _inventory(content: str) -> bool:
@@ -154,19 +196,30 @@ def _states(text: str) -> bool:
     )
 
 
-def _anchored(draft: Draft, messages: Sequence[Message], anchors: Collection[str]) -> bool:
-    """Whether a draft speaks of the user, of a known subject, or of what the user brought up."""
+def _anchored(
+    draft: Draft, messages: Sequence[Message], anchors: Collection[str], named: bool
+) -> bool:
+    """Whether a draft speaks of the user, of a known subject, or (`named`) of what the user
+    brought up."""
     text = f"{draft.content} {draft.detail}"
     low = text.lower()
     if _ANCHOR.search(text) or any(anchor and anchor.lower() in low for anchor in anchors):
         return True
+    if not named:
+        return False
     own = {name.lower() for name in names(draft.content)} - _TOOLS
     values = {value for value in numbers(draft.content) if value >= 10}
-    stated = (
+    return any(
+        values & one.numbers or any(one.has(name) for name in own) for one in _statements(messages)
+    )
+
+
+def _statements(messages: Sequence[Message]) -> list[Ground]:
+    """What the user said without asking."""
+    return [
         ground(part)
         for message in messages
         if message.role == "user"
         for part in _SPLIT.split(message.text)
-        if not _ASKS.search(part)
-    )
-    return any(values & one.numbers or any(one.has(name) for name in own) for one in stated)
+        if part.strip() and not _ASKS.search(part)
+    ]
