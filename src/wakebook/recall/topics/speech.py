@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from wakebook.store import words
@@ -73,6 +73,7 @@ def is_language(name: str) -> bool:
     return language_name(name) in {*_tables()["languages"].values(), *STOP_WORDS}
 
 
+@lru_cache(4)  # several triggers look at one message
 def language(text: str) -> str:
     """The natural language of a text, code left out; nothing if it has no words."""
     plain = _INLINE.sub(" ", _FENCE.sub(" ", text))
@@ -91,6 +92,7 @@ def code_name(name: str) -> str:
     return _tables()["code"].get(plain, plain)
 
 
+@lru_cache(4)
 def code(text: str) -> frozenset[str]:
     """The programming languages in a text; "?" for code of which nothing tells."""
     found: set[str] = set()
@@ -107,6 +109,7 @@ def guessed(text: str, least: int) -> set[str]:
     return {name for name, count in counts.items() if count >= least}
 
 
+@lru_cache(4)
 def urgent(text: str) -> bool:
     """Capitals, exclamation marks, and words like "urgent"."""
     prose = _FENCE.sub(" ", text)
