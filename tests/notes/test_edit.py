@@ -247,7 +247,7 @@ def test_what_was_taken_out_holds_no_longer_and_a_task_is_off_the_list() -> None
     [gone] = changes([line("- Tokens live 15 min", ONE)], [])
     fields = draft(gone, "", [ONE])
     assert fields is not None
-    assert fields["retracted"] is True
+    assert fields["extra"] == {"retracted": True}
     assert fields["content"] == "No longer holds: Tokens live 15 min"
     assert fields["replaces"] == (ONE.id,)
     task = entry("Send the form", type="task", status="open")

@@ -17,7 +17,8 @@ from wakebook import Memory
 from wakebook.capture.clean import fence, wrap
 from wakebook.models.tokenizer import count
 from wakebook.recall import messages as history
-from wakebook.recall.messages import LONGEST, TITLE, Remembered, Spoke, Transcripts, of_messages
+from wakebook.recall.messages import LONGEST, TITLE, Spoke, Transcripts, of_messages
+from wakebook.recall.slot import Packed
 from wakebook.recall.texts import Once
 
 TALK: list[Step] = [
@@ -29,7 +30,7 @@ TALK: list[Step] = [
 ]
 
 
-def pack(said: Sequence[Spoke], room: int, told: str = "") -> Remembered:
+def pack(said: Sequence[Spoke], room: int, told: str = "") -> Packed:
     once = Once()
     once.add(told)
     return history.pack(said, room, once)
@@ -186,11 +187,11 @@ def test_a_long_message_is_cut() -> None:
 
 @pytest.mark.parametrize("room", [-9, 0, 3, 8])
 def test_no_room_is_nothing(room: int) -> None:
-    assert pack(spoke("one", "two"), room) == ("", 0, (), 2)
+    assert pack(spoke("one", "two"), room) == ("", 0, (), (), 2)
 
 
 def test_nothing_was_said() -> None:
-    assert pack([], 100) == ("", 0, (), 0)
+    assert pack([], 100) == ("", 0, (), (), 0)
 
 
 TEXTS = st.lists(

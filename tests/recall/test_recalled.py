@@ -28,7 +28,8 @@ from wakebook import Memory
 from wakebook.log.query import Query
 from wakebook.models.tokenizer import count
 from wakebook.recall import recalled
-from wakebook.recall.recalled import MISSED, TITLE, Around, Packed
+from wakebook.recall.recalled import MISSED, TITLE, Around
+from wakebook.recall.slot import Packed
 from wakebook.recall.texts import Once
 from wakebook.store.database import Row
 from wakebook.store.hits import Passage, Passages

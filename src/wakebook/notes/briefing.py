@@ -190,8 +190,6 @@ def _fit(sections: dict[str, list[NoteLine]], limit: int) -> list[NoteLine]:
 
 
 class Brief(msgspec.Struct, frozen=True, kw_only=True):
-    """What writing the briefing did."""
-
     path: Path
     lines: tuple[str, ...]
     changed: bool

@@ -54,8 +54,6 @@ class Refused(WakebookError):
 
 
 class Cap(msgspec.Struct, frozen=True):
-    """How long a block may be."""
-
     lines: int = 0
     words: int = 0
 
@@ -256,8 +254,6 @@ PURPOSES = {
 
 
 class LongBlock(msgspec.Struct, frozen=True):
-    """A block that is to be condensed."""
-
     purpose: str
     key: str  # path#block
     items: tuple[Item, ...]
@@ -306,25 +302,25 @@ def _write(notes: Notes, now: datetime, block: LongBlock, condensed: Condensed) 
 
 
 def journals(notes: Notes, book: Book) -> Iterator[LongBlock]:
-    """The active journals that are too long. One that was condensed may grow again, when what
-    it says is corrected."""
-    cap = Cap(lines=notes.config.notes.journal_lines)
-    folder = notes.home.root / KNOWLEDGE / "journal"
-    for path in sorted(folder.glob("*.md"), reverse=True):
-        page = pages.at(f"journal/{path.name}")
-        if page and _is_long(path, cap.lines):
-            yield from _over(notes, "journal", book.blocks(page), cap)
+    """The active journals that are too long, the newest first. One that was condensed may grow
+    again, when what it says is corrected."""
+    return _long(notes, book, "journal", ("journal",), notes.config.notes.journal_lines)
 
 
 def long_notes(notes: Notes, book: Book) -> Iterator[LongBlock]:
     """Every other note that is too long."""
-    cap = Cap(lines=notes.config.notes.note_lines)
-    for path in notes_below(notes.home, KNOWLEDGE):
+    return _long(notes, book, "condense", SUBJECTS, notes.config.notes.note_lines)
+
+
+def _long(
+    notes: Notes, book: Book, purpose: str, kinds: Sequence[str], lines: int
+) -> Iterator[LongBlock]:
+    for path in sorted(notes_below(notes.home, KNOWLEDGE), reverse=purpose == "journal"):
         name = path.relative_to(notes.home.root / KNOWLEDGE).as_posix()
         page = pages.at(name)
-        if page.partition("/")[0] in SUBJECTS and _is_long(path, cap.lines):
+        if page.partition("/")[0] in kinds and _is_long(path, lines):
             found = [one for one in book.blocks(page) if one.path == name]
-            yield from _over(notes, "condense", found, cap)
+            yield from _over(notes, purpose, found, Cap(lines=lines))
 
 
 def observations(notes: Notes, book: Book) -> Iterator[LongBlock]:

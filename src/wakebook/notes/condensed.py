@@ -37,8 +37,6 @@ class CondensedLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Condensed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a block was last condensed."""
-
     at: datetime
     by: str  # "rules", or a model and its prompt
     lines: tuple[CondensedLine, ...]

@@ -34,6 +34,7 @@ from wakebook.notes import condensed
 from wakebook.notes import page as pages
 from wakebook.notes.book import Book
 from wakebook.notes.page import ARCHIVE, KNOWLEDGE, MERGED, notes_below
+from wakebook.store import changes
 from wakebook.store.catalogue import Catalogue
 
 if TYPE_CHECKING:
@@ -105,18 +106,14 @@ def follow(home: Home, catalogue: Catalogue, registry: Registry, before: Before)
         now = registry.subjects.get(registry.canonical(old.slug))
         if now and not now.deleted:
             _follow(home, old, now, before)
-    changed = {slug for slug in current if current[slug] != known.get(slug)} if stored else set()
-    changed |= {slug for slug, one in current.items() if changed.intersection(one[2])}
-    return [name for slug in sorted(changed) for name in (slug, *current[slug][2])]
+    news = {slug for slug in current if current[slug] != known.get(slug)} if stored else set()
+    news |= {slug for slug, one in current.items() if news.intersection(one[2])}
+    return [name for slug in sorted(news) for name in (slug, *current[slug][2])]
 
 
 def mark(home: Home) -> str:
     """Which subjects.json it is."""
-    try:
-        there = home.subjects.stat()
-    except OSError:
-        return "none"
-    return f"{there.st_mtime_ns} {there.st_size} {there.st_ino}"
+    return str(changes.mark(home.subjects))
 
 
 def remember(catalogue: Catalogue, registry: Registry, seen: str) -> None:
@@ -283,23 +280,20 @@ def scores(notes: Notes, now: datetime) -> list[Candidate]:
             # being there counts as one reference: recency alone decides about what is not cited
             score = math.exp(-settings.decay_per_day * max(days[path], 0.0)) * (1 + references)
             held = file.held or file.page in needed
-            one = Candidate(
-                path=path, days=days[path], references=references, score=score, needed=held
-            )
-            found.append(one)
+            own: dict[str, Any] = {"path": path, "days": days[path], "references": references}
+            found.append(Candidate(**own, score=score, needed=held))
     return found
 
 
 def _read(notes: Notes, now: datetime) -> dict[str, _Read]:
     """Every active note, by its path below knowledge/."""
-    folder = notes.home.root / KNOWLEDGE
     found: dict[str, _Read] = {}
     restored = states.load(notes.home).restored  # wanted back: the age counts from then on
     with notes.book(now) as book:
         for path in notes_below(notes.home, KNOWLEDGE):
             with suppress(OSError, UnicodeDecodeError):
                 text = path.read_text(encoding="utf-8")
-                name = path.relative_to(folder).as_posix()
+                name = path.relative_to(notes.home.root / KNOWLEDGE).as_posix()
                 found[name] = _file(name, text, book, now, restored.get(name))
     return found
 

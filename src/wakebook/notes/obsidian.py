@@ -56,8 +56,6 @@ class VaultLine(msgspec.Struct, frozen=True):
 
 
 class VaultPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page, and what is new on it."""
-
     key: str  # day/2026-02-20, subject/auth-migration
     kind: str  # JOURNAL or TOPIC
     name: str  # of the note, if it is free
@@ -114,7 +112,10 @@ class LogPages:
         lines: dict[str, list[str]] = {section: [] for section in SECTIONS[page.kind]}
         for line in page.lines:
             lines[line.section].append(f"- {self._said(page.kind, line, links)}")
-        return insert(_opening(page) if old is None else old, lines)
+        if old is None:
+            contact = CONTACT if page.front["type"] == "person" else ""
+            old = markdown.join(page.front, contact + "\n".join(f"## {one}\n" for one in lines))
+        return insert(old, lines)
 
     def _subject(self, slug: str) -> Subject:
         return self._registry.subjects.get(slug) or Subject(slug, title(slug))
@@ -144,25 +145,17 @@ class LogPages:
         if (kind, coded) not in self._written:
             if after and _read_again(entry, after):
                 return []
-            section = sections[self._section(entry)]
+            place = {"handoff": 3, "task": 1}.get(entry.type, 2)
+            section = sections[place if place == 3 or self._chains.is_open(entry) else 0]
             found.append(VaultLine(coded, section, entry, self._day(entry)))
-        told = (kind, coded + GONE) in self._written
-        if after and not told and self._elsewhere(entry, after, kind):
-            found.append(VaultLine(coded + GONE, sections[0], entry, self._day(after), after))
+        if after and (kind, coded + GONE) not in self._written:
+            # whether a page that has the old entry does not get the new one
+            elsewhere = kind == TOPIC and self._slug(entry) != self._slug(after)
+            if after.type == "handoff":
+                elsewhere = entry.type != "handoff"
+            if elsewhere:
+                found.append(VaultLine(coded + GONE, sections[0], entry, self._day(after), after))
         return found
-
-    def _elsewhere(self, old: Entry, new: Entry, kind: str) -> bool:
-        """Whether a page that has the old entry does not get the new one."""
-        if new.type == "handoff":
-            return old.type != "handoff"
-        return kind == TOPIC and self._slug(old) != self._slug(new)
-
-    def _section(self, entry: Entry) -> int:
-        if entry.type == "handoff":
-            return 3
-        if not self._chains.is_open(entry):
-            return 0
-        return 1 if entry.type == "task" else 2
 
     # --- in words --------------------------------------------------------------------
 
@@ -197,7 +190,10 @@ class LogPages:
         if entry.detail:
             parts = [entry.content.rstrip(". "), one_line(entry.detail, DETAIL)]
         text = " — ".join(plain(part) for part in parts if part)
-        return _manner(entry, self._chains) + text + self._in_place_of(entry, links)
+        lead = {"task": "To do: ", "question": "Asked: "}.get(entry.type, "")
+        lead = "" if self._chains.is_open(entry) else lead
+        lead = "Done: " if entry.type == "task" and entry.status == "done" else lead
+        return lead + text + self._in_place_of(entry, links)
 
     def _in_place_of(self, entry: Entry, links: Links) -> str:
         """What it corrects, answers or finishes, and when that was said."""
@@ -240,25 +236,10 @@ def _names(subject: Subject) -> tuple[str, str]:
     return (f"{shown} ({name(subject.slug)})" if is_day else shown), shown
 
 
-def _opening(page: VaultPage) -> str:
-    contact = CONTACT if page.front["type"] == "person" else ""
-    sections = "\n".join(f"## {one}\n" for one in SECTIONS[page.kind])
-    return markdown.join(page.front, contact + sections)
-
-
 def _read_again(old: Entry, new: Entry) -> bool:
     """Whether the new entry is another reading of the same conversation."""
-    if new.type == "handoff":
-        return True
-    return bool(old.transcript) and old.transcript == new.transcript and old.by != new.by
-
-
-def _manner(entry: Entry, chains: Chains) -> str:
-    if entry.type == "task" and entry.status == "done":
-        return "Done: "
-    if entry.type in ("task", "question") and not chains.is_open(entry):
-        return "To do: " if entry.type == "task" else "Asked: "
-    return ""
+    same = bool(old.transcript) and old.transcript == new.transcript
+    return new.type == "handoff" or (same and old.by != new.by)
 
 
 def _verb(old: Entry, new: Entry) -> str:
@@ -405,11 +386,8 @@ def _headings(lines: Sequence[str]) -> tuple[dict[int, str], int | None]:
 
 
 def _ends(until: str, bare: str, fence: re.Match[str] | None) -> bool:
-    if until in ("---", "%%"):
-        return bare == until or (until == "%%" and bare.endswith("%%"))
-    if until == "-->":
-        return until in bare
-    return bool(fence and fence[1].startswith(until) and not fence[2].strip())
+    ends = {"---": bare == "---", "%%": bare.endswith("%%"), "-->": "-->" in bare}
+    return ends.get(until, bool(fence and fence[1].startswith(until) and not fence[2].strip()))
 
 
 def _place(lines: Sequence[str], headings: Mapping[int, str], section: str) -> int | None:

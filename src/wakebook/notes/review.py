@@ -1,9 +1,8 @@
 """Review: what people have changed in generated blocks, and what becomes of it.
 
-A block that differs from what Wakebook wrote is a proposal. It stays in the file as it is until
-you accept it, which adds correcting entries to the log, or reject it; then the block is written
-anew. Either way the edited file is committed first, or copied to archive/edits/ where git cannot
-keep it.
+A block that differs from what Wakebook wrote is a proposal. It stays in the file as it is until you
+accept it, which adds correcting entries to the log, or reject it; then the block is written anew.
+Either way the edited file is committed first, or copied to archive/edits/ where git cannot keep it.
 
 A changed line corrects its entry, a ticked task is done, a line that was taken out holds no longer,
 and a new line is a new entry. What a line says besides its entry (dates, marks, links) is
@@ -18,7 +17,7 @@ from contextlib import suppress
 from datetime import UTC
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -87,6 +86,12 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     headings: tuple[str, ...]  # of one's own, which no entry can say
     key: str  # as the notes call it: path below knowledge/, and block
     sum: str  # of what had been written
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """The kind of its page, and the subject or day."""
+        kind, _, slug = pages.at(self.key.partition("#")[0]).partition("/")
+        return kind, slug
 
 
 def proposals(notes: Notes) -> list[Proposal]:
@@ -231,20 +236,10 @@ def _is_over(change: Change, chains: Chains) -> bool:
     return change.kind == DONE and done
 
 
-def _entry(notes: Notes, identity: str, fields: dict[str, object]) -> Entry:
-    retracted = fields.pop("retracted", False)
-    content, detail = str(fields.pop("content")), str(fields.pop("detail"))
-    return validate(
-        Entry(
-            id=identity,
-            timestamp=notes.opened.now().astimezone(UTC),
-            session="manual",
-            content=clean.redact(content)[0],
-            detail=clean.redact(detail)[0],
-            extra={RETRACTED: True} if retracted else {},
-            **fields,  # type: ignore[arg-type]
-        )
-    )
+def _entry(notes: Notes, identity: str, fields: dict[str, Any]) -> Entry:
+    said = {name: clean.redact(fields[name])[0] for name in ("content", "detail")}
+    at = notes.opened.now().astimezone(UTC)
+    return validate(Entry(id=identity, timestamp=at, session="manual", **(fields | said)))
 
 
 def _behind(change: Change, chains: Chains) -> list[Entry]:
@@ -262,7 +257,7 @@ def _behind(change: Change, chains: Chains) -> list[Entry]:
 
 def _subject(proposal: Proposal, change: Change, registry: Registry) -> str:
     """What a line that is added to this note is about: its page, or the heading above it."""
-    kind, _, slug = pages.at(proposal.key.partition("#")[0]).partition("/")
+    kind, slug = proposal.about
     if kind == "journal":
         linked = _HEADING.match(change.section)
         kind, slug = ("project", linked[1]) if linked else ("", "")
@@ -272,7 +267,7 @@ def _subject(proposal: Proposal, change: Change, registry: Registry) -> str:
 
 def _with_person(proposal: Proposal, registry: Registry) -> Registry:
     """A person who was only mentioned becomes a subject when you write about them."""
-    kind, _, slug = pages.at(proposal.key.partition("#")[0]).partition("/")
+    kind, slug = proposal.about
     added = any(change.kind == ADDED for change in proposal.changes)
     if kind != "person" or not added or slug in registry.subjects:
         return registry
@@ -287,11 +282,6 @@ class Words(NamedTuple):
 
     text: str
     box: str = ""  # " " or "x" where it is a task
-
-
-class _New(NamedTuple):
-    text: str
-    section: str
 
 
 def words(line: str) -> Words:
@@ -314,7 +304,7 @@ def changes(before: Sequence[NoteLine], after: Sequence[str]) -> list[Change]:
     """What has become of a block. Headings and empty lines do not count, and neither does order."""
     left = [line for line in before if _counts(line.text)]
     said = {line.text.rstrip() for line in left}
-    new: list[_New] = []
+    new: list[tuple[str, str]] = []  # text and section
     section = ""
     for text in after:
         section = text.lstrip("#").strip() if text.startswith("#") else section
@@ -322,9 +312,9 @@ def changes(before: Sequence[NoteLine], after: Sequence[str]) -> list[Change]:
         if same is not None:
             left.remove(same)  # still there, wherever it stands now
         elif _counts(text) and text.rstrip() not in said:  # or a copy of a line
-            new.append(_New(text, section))
+            new.append((text, section))
     old = [line for line in left if line.ids]  # the others say that there is nothing to say
-    texts = [line.text.rstrip() for line in old], [one.text.rstrip() for one in new]
+    texts = [line.text.rstrip() for line in old], [text.rstrip() for text, _ in new]
     found: list[Change] = []
     for what, i1, i2, j1, j2 in SequenceMatcher(None, *texts, False).get_opcodes():
         if what != "equal":
@@ -338,12 +328,12 @@ def _counts(text: str) -> bool:
     return bool(words(bare).text.strip("-*+ ")) and not bare.startswith(("#", "- … and", "<!--"))
 
 
-def _hunk(old: Sequence[NoteLine], new: Sequence[_New]) -> Iterator[Change]:
+def _hunk(old: Sequence[NoteLine], new: Sequence[tuple[str, str]]) -> Iterator[Change]:
     """Lines that stand for each other, the most alike first; and those that stand alone."""
     pairs = [
-        (SequenceMatcher(None, words(line.text).text, words(one.text).text, False).ratio(), -i, -j)
+        (SequenceMatcher(None, words(line.text).text, words(text).text, False).ratio(), -i, -j)
         for i, line in enumerate(old)
-        for j, one in enumerate(new)
+        for j, (text, _) in enumerate(new)
     ]
     least = 0.0 if len(old) == len(new) == 1 else ALIKE
     taken: dict[int, int] = {}  # new -> old
@@ -373,7 +363,7 @@ def _hunk(old: Sequence[NoteLine], new: Sequence[_New]) -> Iterator[Change]:
 # --- edits as entries ------------------------------------------------------------------
 
 
-def draft(change: Change, subject: str, behind: Sequence[Entry]) -> dict[str, object] | None:
+def draft(change: Change, subject: str, behind: Sequence[Entry]) -> dict[str, Any] | None:
     """The fields of the entry that says what a change says. None where there is nothing to say.
     `behind`: the entries of the old line that still hold."""
     if change.kind == ADDED:
@@ -382,7 +372,7 @@ def draft(change: Change, subject: str, behind: Sequence[Entry]) -> dict[str, ob
         return None
     first = behind[0]
     same = "type kind subject status pinned content detail".split()
-    fields: dict[str, object] = {name: getattr(first, name) for name in same}
+    fields: dict[str, Any] = {name: getattr(first, name) for name in same}
     fields["replaces"] = tuple(entry.id for entry in behind)
     if change.kind == DONE:
         return fields | {"status": "done", "pinned": False} if first.type == "task" else None
@@ -390,12 +380,13 @@ def draft(change: Change, subject: str, behind: Sequence[Entry]) -> dict[str, ob
         return fields | {"status": "done", "detail": "taken off the list", "pinned": False}
     if change.kind == REMOVED:
         gone = {"type": "fact", "kind": None, "status": None, "pinned": False, "detail": ""}
-        return fields | gone | {"content": f"No longer holds: {first.content}", "retracted": True}
-    said = fields | _said(change, first)
-    return None if said == fields else said  # only something around it: a mark, a date
+        said = f"No longer holds: {first.content}"
+        return fields | gone | {"content": said, "extra": {RETRACTED: True}}
+    new = fields | _said(change, first)
+    return None if new == fields else new  # only something around it: a mark, a date
 
 
-def _added(change: Change, subject: str) -> dict[str, object] | None:
+def _added(change: Change, subject: str) -> dict[str, Any] | None:
     text, box = words(change.new)
     if not text:
         return None
@@ -413,9 +404,9 @@ def _added(change: Change, subject: str) -> dict[str, object] | None:
     }
 
 
-def _said(change: Change, first: Entry) -> dict[str, object]:
+def _said(change: Change, first: Entry) -> dict[str, Any]:
     """The new words of a changed line."""
-    found: dict[str, object] = dict(zip(("content", "detail"), _own(change, first), strict=True))
+    found: dict[str, Any] = dict(zip(("content", "detail"), _own(change, first), strict=True))
     if first.type == "task":
         found["status"] = "done" if words(change.new).box == "x" else "open"
         if first.status == "done" and found["status"] == "open":

@@ -42,8 +42,6 @@ HEAD = 4096  # bytes in which a page's frontmatter is looked for
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
-    """What a build did, or would do."""
-
     path: Path
     folders: tuple[str, ...] = ()  # made
     created: tuple[str, ...] = ()  # pages, by their paths in the vault

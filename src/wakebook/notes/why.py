@@ -19,7 +19,7 @@ from wakebook.base.errors import GitError, NotFound, WakebookError
 from wakebook.history.past import blame
 from wakebook.log.entry import Entry
 from wakebook.notes import page as pages
-from wakebook.notes.book import Book, NoteBlock
+from wakebook.notes.book import Book, key
 from wakebook.notes.briefing import briefing
 from wakebook.notes.page import ARCHIVE, KNOWLEDGE, NoteLine, ids_of, shown
 from wakebook.notes.prose import load
@@ -63,8 +63,7 @@ def why(notes: Notes, place: str) -> Why:
         return msgspec.structs.replace(found, commit=commit, note=note)
     with notes.book(notes.opened.now()) as book:
         made = made_lines(notes, book, path, there.name)
-        block = made_block(notes, book, path, there.name)
-        condensed = book.condensed.get(block.key) if block else None
+        condensed = book.condensed.get(key(notes.below(path), there.name))
     line = _same(made, lines, number, there.first - 1)
     by_id = notes.opened.chains().by_id
     entries = tuple(by_id[one] for one in line.ids if one in by_id)
@@ -84,14 +83,10 @@ def made_lines(notes: Notes, book: Book, path: Path, name: str) -> list[NoteLine
         opened, said = notes.opened, load(notes.home)
         settings = notes.config.briefing
         return briefing(opened.chains(), book.registry, opened.now(), settings, said)
-    block = made_block(notes, book, path, name)
-    return list(block.lines) if block else []
-
-
-def made_block(notes: Notes, book: Book, path: Path, name: str) -> NoteBlock | None:
     below = notes.below(path)
     blocks = book.blocks(page) if (page := pages.at(below)) else []
-    return next((one for one in blocks if (one.name, one.path) == (name, below)), None)
+    same = (one.lines for one in blocks if (one.name, one.path) == (name, below))
+    return list(next(same, ()))
 
 
 def _find(notes: Notes, name: str) -> Path:

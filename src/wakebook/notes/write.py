@@ -89,6 +89,7 @@ class _Update:
     ) -> None:
         self._home, self._config, self._now = home, config, now
         self._before, self._catalogue = before, catalogue
+        self._day = now.date().isoformat()  # the overviews fade from one day to the next
         self._waiting: dict[Path, tuple[str, str]] = {}  # file -> old text, new text
         self._pages: dict[Path, str] = {}  # file -> its page
         self._written: list[str] = []
@@ -126,11 +127,6 @@ class _Update:
             problems=self._problems,
             pages=len(wanted),
         )
-
-    @property
-    def _day(self) -> str:
-        """The overviews fade from one day to the next."""
-        return self._now.date().isoformat()
 
     def _wanted(self, book: Book, entries: Sequence[Entry], followed: Sequence[str]) -> set[str]:
         """The pages to look at: with changed entries, subjects or rewrites, and what waits."""
@@ -187,11 +183,14 @@ class _Update:
         return path
 
     def _block(self, path: Path, block: NoteBlock) -> None:
+        known = self._registry.subjects.get(pages.at(block.path).partition("/")[2])
+        # of a subject that was deleted, what is there stays, and nothing new comes
+        deleted = known is not None and known.deleted and not block.path.startswith("journal/")
         if path in self._waiting:
             text = self._waiting[path][1]
         elif path.exists():
             text = path.read_bytes().decode("utf-8")
-        elif (block.items or block.always) and not self._is_deleted(block):
+        elif (block.items or block.always) and not deleted:
             text = f"{markdown.front(block.front)}\n# {plain(block.title, 120)}\n"
         else:
             return
@@ -220,12 +219,6 @@ class _Update:
         if problem:
             name = shown(self._home, path)
             self._problems[name] = f"{problem}. Correct it: the rest of the note is fine"
-
-    def _is_deleted(self, block: NoteBlock) -> bool:
-        """Whether a note is of a subject that was deleted: what is there stays, nothing new."""
-        slug = pages.at(block.path).partition("/")[2]
-        known = self._registry.subjects.get(slug)
-        return known is not None and known.deleted and not block.path.startswith("journal/")
 
     def _fitting(self, text: str, block: NoteBlock) -> list[str]:
         """The lines of the rollup that MEMORY.md has room for."""

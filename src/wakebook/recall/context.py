@@ -31,9 +31,9 @@ from wakebook.models import tokenizer
 from wakebook.recall import messages as history
 from wakebook.recall import playbooks, recalled
 from wakebook.recall import slot as slots
-from wakebook.recall.messages import Remembered, Spoke
+from wakebook.recall.messages import Spoke
 from wakebook.recall.playbooks import Active
-from wakebook.recall.recalled import Around, Packed
+from wakebook.recall.recalled import Around
 from wakebook.recall.slot import CALLED_FOR, FOUND, JOINT, KINDS, PUBLIC, SLOTS, Context, Item, Slot
 from wakebook.recall.texts import Once, Texts, bare, trim
 from wakebook.recall.topics.book import Fired
@@ -54,8 +54,6 @@ FENCES = {  # in the order of the text: what is said about them, and what stands
 
 
 class Sources(NamedTuple):
-    """Where everything comes from."""
-
     opened: Opened
     texts: Texts
     handoffs: Sequence[Handoff]
@@ -71,8 +69,6 @@ class Sources(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What is asked for."""
-
     message: str
     budget: int
     kind: str = "main"
@@ -93,8 +89,6 @@ def check(budget: int) -> None:
 
 
 class Compiler:
-    """Runs once."""
-
     def __init__(self, request: Request, sources: Sources) -> None:
         self.request, self.sources = request, sources
         self.settings = sources.opened.config.context
@@ -104,7 +98,7 @@ class Compiler:
         self.steps: dict[str, float] = {}
         self.texts: dict[str, str] = {}
         self.flat: dict[str, str] = {}  # path -> words of it that are told, or at the host
-        self.fired: tuple[Fired, ...] = ()  # topics that were waiting, and are told
+        self.fired: list[Fired] = []  # topics that were waiting, and are told
         self.left = request.budget
         left_out = request.have | request.skip
         self._wanted = [name for name in KINDS[request.kind] if name not in left_out]
@@ -121,16 +115,13 @@ class Compiler:
             fences = self._fences()
         self._step("assemble")
         self.notes += self.sources.texts.troubles()
+        told = (self.slots[name] for name in SLOTS if name in self.slots)
         return Context(
             text="".join(fences),
             tokens=tokens,
             budget=self.request.budget,
             left=self.request.budget - tokens,
-            slots=tuple(
-                replace(self.slots[name], tokens=min(self.slots[name].tokens, tokens))
-                for name in SLOTS
-                if name in self.slots
-            ),
+            slots=tuple(replace(slot, tokens=min(slot.tokens, tokens)) for slot in told),
             missed=tuple(sorted(self.missed, key=lambda item: -(item.score or 0.0))),
             notes=tuple(self.notes),
             steps=self.steps,
@@ -147,10 +138,9 @@ class Compiler:
     def _allowed(self, name: str) -> bool:
         if name in self._wanted:
             return True
-        why = (
-            "told before" if name in self.request.skip else f"not for {self.request.kind} sessions"
-        )
-        self._skipped(name, "your host loads it" if name in self.request.have else why)
+        kind, have, skip = self.request.kind, self.request.have, self.request.skip
+        why = "told before" if name in skip else f"not for {kind} sessions"
+        self._skipped(name, "your host loads it" if name in have else why)
         return False
 
     # --- P0, P1 --------------------------------------------------------------------------
@@ -196,18 +186,20 @@ class Compiler:
             return
         most = min(self.settings.topics, self.left // 2)
         room = most - _cost(CALLED_FOR) - _cost(FOUND)
-        told = playbooks.pack(self.request.topics, room, self._subscription, self.ruled, self.once)
+        told = playbooks.Told(self.request.topics, room, self._subscription, self.ruled, self.once)
         self.missed += told.missed
         self.fired = told.fired
         if not told.items:
             self._skipped("topics", "no topic is active")
         else:
-            self.texts["topics"], self.texts["subscribed"] = told.instructions, told.reference
-            texts = ((told.instructions, CALLED_FOR), (told.reference, FOUND))
+            ruled, found = map("\n\n".join, (told.instructions, told.reference))
+            self.texts |= {"topics": ruled, "subscribed": found}
+            texts = ((ruled, CALLED_FOR), (found, FOUND))
             tokens = sum(tokenizer.count(text) + _cost(note) for text, note in texts if text)
             self.left -= tokens
+            items = tuple(told.items)
             self.slots["topics"] = Slot(
-                name="topics", priority=2, tokens=tokens, budget=most, items=told.items
+                name="topics", priority=2, tokens=tokens, budget=most, items=items
             )
         self._step("topics")
 
@@ -261,7 +253,7 @@ class Compiler:
             self._slot("recalled", self._observed(room), room, "no message, no observations")
         self._step("recalled")
 
-    def _found(self, room: int) -> Packed:
+    def _found(self, room: int) -> slots.Packed:
         found = recalled.passages(self.sources.opened, self.request.message, self.request.kind)
         self.notes += found.notes
         self._step("search")
@@ -277,15 +269,15 @@ class Compiler:
         self.missed += packed.missed
         return packed
 
-    def _observed(self, room: int) -> Packed:
+    def _observed(self, room: int) -> slots.Packed:
         where = "knowledge/memory/observations.md"
         said = self.sources.texts.read(self.sources.root / where)
         if room < FEW:
-            return Packed()
+            return slots.Packed()
         text, note = trim(self.once.fresh(said), min(room, self.left // 2), where)
         size = tokenizer.count(text)
         item = Item(label=where, tokens=size, reason=note or "no message: what matters lately")
-        return Packed(text, size, (item,))
+        return slots.Packed(text, size, (item,))
 
     def _history(self, spoke: Sequence[Spoke], told: Once) -> None:
         if not self._allowed("history"):
@@ -301,9 +293,7 @@ class Compiler:
         there = any(self.texts.get(name) for name in ("subscribed", "recalled"))
         return 0 if there else _cost(FOUND)
 
-    def _slot(
-        self, name: str, found: Packed | Remembered, room: int, empty: str, note: str = ""
-    ) -> None:
+    def _slot(self, name: str, found: slots.Packed, room: int, empty: str, note: str = "") -> None:
         if not found.text:
             self._skipped(name, note or empty)
             return
@@ -341,10 +331,8 @@ class Compiler:
         )
 
 
-@lru_cache(16)
-def _counted(text: str) -> int:
-    """Tokens of a fence. A token never reaches from the end of one into the next."""
-    return tokenizer.count(text)
+# tokens of a fence: one never reaches from the end of a fence into the next
+_counted = lru_cache(16)(tokenizer.count)
 
 
 @cache

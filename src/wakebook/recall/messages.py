@@ -22,7 +22,7 @@ from wakebook.base.home import Home
 from wakebook.base.text import whole
 from wakebook.capture import archive, clean
 from wakebook.models import tokenizer
-from wakebook.recall.slot import Item, label
+from wakebook.recall.slot import Item, Packed, label
 from wakebook.recall.texts import Once
 
 Message = Any  # as a host has it: most often a dict
@@ -260,13 +260,6 @@ class Spoke(NamedTuple):
     text: str
 
 
-class Remembered(NamedTuple):
-    text: str = ""
-    tokens: int = 0
-    items: tuple[Item, ...] = ()
-    dropped: int = 0
-
-
 class Transcripts:
     """The newest transcript of a session, kept until it changes."""
 
@@ -304,7 +297,7 @@ def of_messages(messages: Sequence[Message]) -> list[Spoke]:
     return [one for one in found if one.text]
 
 
-def pack(said: Sequence[Spoke], room: int, told: Once) -> Remembered:
+def pack(said: Sequence[Spoke], room: int, told: Once) -> Packed:
     """As many of the newest messages as fit, without a gap. `told`: what was said elsewhere."""
     left = room - tokenizer.count(f"{TITLE}\n\n")
     kept: list[str] = []
@@ -316,11 +309,11 @@ def pack(said: Sequence[Spoke], room: int, told: Once) -> Remembered:
         kept.append(line)
         left -= size
     if not kept:
-        return Remembered(dropped=len(said))
+        return Packed(dropped=len(said))
     shown = kept[:SHOWN_MESSAGES]
     items = tuple(Item(label=label(line), tokens=tokenizer.count(line)) for line in shown)
     text = "\n\n".join([TITLE, *reversed(kept)])
-    return Remembered(text, room - left, items, len(said) - len(kept))
+    return Packed(text, room - left, items, dropped=len(said) - len(kept))
 
 
 def _line(one: Spoke, told: Once) -> str:

@@ -35,14 +35,6 @@ class Active(NamedTuple):
         return list(dict.fromkeys(one.hint for one in self.fired if one.hint))
 
 
-class Told(NamedTuple):
-    instructions: str = ""
-    reference: str = ""
-    items: tuple[Item, ...] = ()
-    missed: tuple[Item, ...] = ()
-    fired: tuple[Fired, ...] = ()  # those that were told
-
-
 class Piece(NamedTuple):
     """One text of a topic: what it is, where it stands, and whether it instructs."""
 
@@ -79,31 +71,24 @@ def active(
     return sorted(told.values(), key=lambda one: (-one.topic.rank, -(one.score or 1.0)))
 
 
-def pack(told: Sequence[Active], room: int, read: Read, ruled: Once, once: Once) -> Told:
+class Told:
     """Topic by topic: instructions first, then payloads and subscriptions, within its own limit."""
-    packing = _Packing(room, ruled, once)
-    for one in told:
-        packing.topic(one, read)
-    ruled_text, found_text = map("\n\n".join, (packing.instructions, packing.reference))
-    items, missed, fired = packing.items, packing.missed, packing.fired
-    return Told(ruled_text, found_text, tuple(items), tuple(missed), tuple(fired))
 
-
-class _Packing:
-    def __init__(self, room: int, ruled: Once, once: Once) -> None:
+    def __init__(
+        self, active: Sequence[Active], room: int, read: Read, ruled: Once, once: Once
+    ) -> None:
         self._room, self._ruled, self._once = room, ruled, once
         self.instructions: list[str] = []
         self.reference: list[str] = []
         self.items: list[Item] = []
         self.missed: list[Item] = []
-        self.fired: list[Fired] = []
-
-    def topic(self, one: Active, read: Read) -> None:
-        limit = min(self._room, int(one.topic.max_context_kb * TOKENS_A_KB))
-        payloads = any(each.payload for each in one.fired)
-        for piece in _pieces(one, read):
-            most = limit // 2 if piece.instructs and payloads else limit
-            limit -= self._piece(one, piece, most)
+        self.fired: list[Fired] = []  # those that were told
+        for one in active:
+            limit = min(self._room, int(one.topic.max_context_kb * TOKENS_A_KB))
+            payloads = any(each.payload for each in one.fired)
+            for piece in _pieces(one, read):
+                most = limit // 2 if piece.instructs and payloads else limit
+                limit -= self._piece(one, piece, most)
 
     def _piece(self, one: Active, piece: Piece, limit: int) -> int:
         """The tokens that it takes; 0 if it is not told."""

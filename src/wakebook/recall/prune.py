@@ -27,8 +27,6 @@ _TOTAL = re.compile(r"(\d{1,12}) chars\.\]\Z")
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool result that became smaller."""
-
     index: int  # of the message in the list
     tool: str
     call: str  # the id of the call that it answers
@@ -56,8 +54,6 @@ class Pruned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Utilisation(msgspec.Struct, frozen=True, kw_only=True):
-    """How full a context window is."""
-
     tokens: int
     window: int
     ratio: float

@@ -20,7 +20,7 @@ from wakebook.base import clock
 from wakebook.log.entry import present
 from wakebook.log.query import Query
 from wakebook.models import tokenizer
-from wakebook.recall.slot import PUBLIC, Item, label
+from wakebook.recall.slot import PUBLIC, Item, Packed, label
 from wakebook.recall.texts import Once, bare
 from wakebook.store import words
 from wakebook.store.hits import Passage, Passages
@@ -52,13 +52,6 @@ class Told(NamedTuple):
     tokens: int
     group: str  # its heading
     words: str  # of the passage that it tells, for comparing
-
-
-class Packed(NamedTuple):
-    text: str = ""
-    tokens: int = 0
-    items: tuple[Item, ...] = ()
-    missed: tuple[Item, ...] = ()
 
 
 class Around(NamedTuple):

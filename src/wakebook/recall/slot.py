@@ -74,6 +74,16 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     steps: dict[str, float] = {}  # milliseconds
 
 
+class Packed(NamedTuple):
+    """What fits of a slot that depends on the message."""
+
+    text: str = ""
+    tokens: int = 0
+    items: tuple[Item, ...] = ()
+    missed: tuple[Item, ...] = ()
+    dropped: int = 0  # older messages of the history
+
+
 def label(text: str) -> str:
     """The first words of a text, on one line, for people."""
     shown = printable(text[: 2 * LABEL])
@@ -187,7 +197,6 @@ class Laid(NamedTuple):
     slots: dict[str, Slot]
     ruled: Once  # what was said as an instruction
     once: Once  # all that has been said
-    tokens: int
 
 
 @lru_cache(16)
@@ -217,7 +226,7 @@ def lay(wanted: tuple[Wanted, ...], room: int) -> Laid:
         size, where = tokenizer.count(text) + JOINT, one.part.where
         item = Item(label=where, tokens=size, reason="always told", ref=where)
         slots[one.name] = replace(slot, tokens=size, budget=max(room_left, size), items=(item,))
-    return Laid(texts, slots, ruled, once, sum(slot.tokens for slot in slots.values()))
+    return Laid(texts, slots, ruled, once)
 
 
 def _add(name: str, text: str, ruled: Once, once: Once) -> None:

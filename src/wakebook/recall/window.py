@@ -194,8 +194,6 @@ class Windows:
         """A message list that fits a budget of tokens: its oldest messages drop. With a session, it
         is first caught up on and checked. If it is not safely in the memory, nothing drops, unless
         `anyway`."""
-        from msgspec.structs import replace
-
         from wakebook.learn.flush import Flushed
 
         slid = slide(messages, budget)
@@ -204,11 +202,11 @@ class Windows:
         found = self._found(session)
         done = found if isinstance(found, Flushed) else self._saved(found)
         if done.ok:
-            return replace(slid, saved=True)
+            return msgspec.structs.replace(slid, saved=True)
         if not anyway:
             slid = slide(messages, budget, drop=False)
         why = "; ".join(filter(None, (f"{done.session} is not saved: {done.why}", slid.why)))
-        return replace(slid, saved=False, why=why)
+        return msgspec.structs.replace(slid, saved=False, why=why)
 
     def flush(
         self,
@@ -224,8 +222,6 @@ class Windows:
         `compactions`: how often the host has compacted it; without it, what the session's file
         tells, and where that tells nothing each call is a round. `paths`: where the session is, if
         that is known."""
-        from msgspec.structs import replace
-
         from wakebook.learn.flush import Flushed, flush_due, flushed_at, mark, rounds
 
         self._home.require()
@@ -245,7 +241,7 @@ class Windows:
         done = self._saved(found)
         if done.ok and turn is not None:
             mark(self._home, found, turn)
-        return replace(done, round=turn)
+        return msgspec.structs.replace(done, round=turn)
 
     def _found(self, name: str, paths: Sequence[Path] = ()) -> list[Session] | Flushed:
         """The sources of a session, or what to say if there is none."""

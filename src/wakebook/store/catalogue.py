@@ -8,6 +8,7 @@ until it is worked off: `dirty` for the notes, `waiting` for the search.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -112,8 +113,11 @@ class Catalogue:
         size = mark.get("size", 0)
         now = log_mark(self._home, size)  # what is written after this is for the next time
         if not mark or mark.get("same") != now.get("same") or now["end"] < size:
-            self._clear(db)
-            size = 0
+            size = 0  # the log is another one: all that is known of it is in question
+            db.execute("INSERT OR IGNORE INTO waiting SELECT name FROM chunk WHERE name <> ''")
+            for table in ("entry", "dirty", "replaces", "said"):
+                db.execute(f"DELETE FROM {table}")  # noqa: S608
+            self.set("anew", "yes")
         reading = log.read(self._home, size, SLICE)
         settled: set[str] = set()
         for name in [entry.id for entry in reading.entries if self._insert(db, entry)]:
@@ -123,13 +127,6 @@ class Catalogue:
         end = reading.size if more else max(now["end"], reading.size)
         self._store.set("log", log_mark(self._home, reading.size) | {"end": end})
         return more
-
-    def _clear(self, db: sqlite3.Connection) -> None:
-        """The log is another one: all that is known of it is in question."""
-        db.execute("INSERT OR IGNORE INTO waiting SELECT name FROM chunk WHERE name <> ''")
-        for table in ("entry", "dirty", "replaces", "said"):
-            db.execute(f"DELETE FROM {table}")  # noqa: S608
-        self.set("anew", "yes")
 
     def _insert(self, db: sqlite3.Connection, entry: Entry) -> bool:
         """Add one entry, unless it is there. Whether it replaces or is replaced."""
@@ -160,11 +157,10 @@ class Catalogue:
     def _settle(self, db: sqlite3.Connection, name: str) -> set[str]:
         """Work out what holds in an entry's family. Returns the family."""
         family = _family(db, name)
-        marks = ",".join("?" * len(family))
         rows = db.execute(
-            "SELECT seq, line, replaced_by, status, depth FROM entry "  # noqa: S608
-            f"WHERE id IN ({marks}) ORDER BY seq",
-            list(family),
+            "SELECT seq, line, replaced_by, status, depth FROM entry "
+            "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq",
+            [json.dumps([*family])],
         ).fetchall()
         chains = resolve(decode(line) for _, line, *_ in rows)
         depths: dict[str, int] = {}  # how often each was refined
@@ -256,14 +252,8 @@ class Catalogue:
 
     def depths(self, ids: Iterable[str]) -> dict[str, int]:
         """How often each has been refined."""
-        wanted = list(ids)
-        found: dict[str, int] = {}
-        for first in range(0, len(wanted), 500):
-            some = wanted[first : first + 500]
-            marks = ",".join("?" * len(some))
-            sql = f"SELECT id, depth FROM entry WHERE id IN ({marks})"  # noqa: S608
-            found.update(self._db.execute(sql, some).fetchall())
-        return found
+        sql = "SELECT id, depth FROM entry WHERE id IN (SELECT value FROM json_each(?))"
+        return dict(self._db.execute(sql, [json.dumps([*ids])]).fetchall())
 
     def of_kind(self, kind: str) -> list[Entry]:
         return self._many("kind = ? AND kind != '' AND replaced_by = '' ORDER BY seq", kind)

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from wakebook.store import words
@@ -82,7 +82,7 @@ class Marker:
                 if not at or not lower[at - 1].isalnum() or (not plain and _HUMP.match(folded, at)):
                     starts.setdefault(at, begin)
                 at = lower.find(begin, at + 1)
-        end, rest = 0, _PLAIN_REST if plain else _any_rest()
+        end, rest = 0, _PLAIN_REST if plain else words.compiled(_ANY_REST)
         for at, begin in sorted(starts.items()):
             if at >= end:
                 found = rest.match(lower if plain else folded, at + len(begin))
@@ -98,11 +98,7 @@ def _terms(text: str, language: str) -> frozenset[str]:
 _HUMP = re.compile("(?<=[a-z0-9])[A-Z]")  # where a part of a camelCase name begins
 _PLAIN_REST = re.compile(r"[a-z0-9]*(?:['_./-][a-z0-9]+)*")
 
-
-@cache
-def _any_rest() -> re.Pattern[str]:
-    """How a word goes on: an accent may follow its letter."""
-    return re.compile(r"(?:[^\W_]|[\u0300-\u036f])*(?:['’_./-][^\W_]+)*")
+_ANY_REST = r"(?:[^\W_]|[\u0300-\u036f])*(?:['’_./-][^\W_]+)*"  # an accent may follow its letter
 
 
 class _Fold(dict[int, str]):
@@ -155,8 +151,6 @@ def _window(text: str, spans: Sequence[tuple[int, int]], room: int) -> tuple[int
 
 
 class Options(NamedTuple):
-    """How much is wanted."""
-
     limit: int = 0  # 0: as many as the settings say
     min_score: float | None = None
     sessions: bool = False  # whole conversations instead of places in them
@@ -165,8 +159,6 @@ class Options(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """Something that was found."""
-
     ref: str  # what `get` and `show` take: an entry's id, or path#lines
     score: float  # how well it fits, 0 to 1
     snippet: str
@@ -220,8 +212,6 @@ class Passage(NamedTuple):
 
 
 class Passages(NamedTuple):
-    """What was found, for the compiler of a context."""
-
     found: Sequence[Passage] = ()
     question: Question | None = None
     weights: Sequence[float] = ()  # what each word of the question tells

@@ -21,7 +21,7 @@ from wakebook.base import clock
 from wakebook.base.config import Config, expand
 from wakebook.base.errors import ConfigError, IndexUnavailable
 from wakebook.base.home import Home
-from wakebook.models.embedder import Choice, Embedder, choose
+from wakebook.models.embedder import Choice, Embedder, Kept, choose
 from wakebook.store import changes
 from wakebook.store.database import Store, is_broken, is_gone
 from wakebook.store.hits import Found, Options, Passages
@@ -58,8 +58,6 @@ class Index:
         chosen = self.choice.embedder
         if chosen is None or not chosen.remote:
             return chosen
-        from wakebook.models.embedder import Kept
-
         return Kept(chosen, self._home.cache / "embeddings.db")
 
     def changed(self) -> None:
@@ -277,8 +275,6 @@ class _Broken(IndexUnavailable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexStatus:
-    """How the index is doing."""
-
     path: str
     bytes: int = 0
     chunks: dict[str, int] = field(default_factory=dict)  # by category
@@ -300,23 +296,18 @@ SHARED = ("projects", "people", "procedures", "reference")
 FOLDERS = (*(f"{top}/{name}" for top in ("knowledge", "archive") for name in SHARED), "topics")
 
 
-def homes(home: Home, config: Config) -> list[Path]:
-    """The homes that are mounted and there; a home does not mount itself."""
-    found = [(home.root / expand(name)).resolve() for name in config.mounts.homes]
-    own = home.root.resolve()
-    return [root for root in dict.fromkeys(found) if root != own and root.is_dir()]
-
-
 def notes(home: Home, config: Config) -> list[Path]:
     """The notes of the mounted homes, without those that a link brings in from elsewhere."""
-    found: list[Path] = []
-    for root in homes(home, config):
-        for top in FOLDERS:
-            for path in sorted((root / top).rglob("*.md")):
-                listed = path.name in ("_active.md", "_index.md")  # which say it all again
-                if path.is_file() and not listed and path.resolve().is_relative_to(root):
-                    found.append(path.resolve())
-    return found
+    named = [(home.root / expand(name)).resolve() for name in config.mounts.homes]
+    roots = [root for root in dict.fromkeys(named) if root != home.root.resolve()]
+    return [
+        path.resolve()
+        for root in roots
+        for top in FOLDERS
+        for path in sorted((root / top).rglob("*.md"))
+        if path.is_file() and path.resolve().is_relative_to(root)
+        if path.name not in ("_active.md", "_index.md")  # which say it all again
+    ]
 
 
 def mount_problems(home: Home, config: Config) -> Iterator[str]:

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wakebook.base.text import whole
 from wakebook.store import words
 from wakebook.store.words import Asked
 
@@ -241,12 +242,9 @@ def where(query: Query, aliases: Mapping[str, str]) -> tuple[str, list[Any]]:
     if query.until:
         parts.append("at < ? AND at > 0")
         values.append(int(query.until.timestamp()))
-    return " AND ".join(parts) or "1", [_plain(value) for value in values]
-
-
-def _plain(value: Any) -> Any:
-    """What the database can take: half a character (of an odd argument) matches nothing."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+    # half a character, of an odd argument, matches nothing
+    values = [whole(value) if isinstance(value, str) else value for value in values]
+    return " AND ".join(parts) or "1", values
 
 
 def allowed_rows(store: Store, query: Query, aliases: Mapping[str, str]) -> Allowed | None:

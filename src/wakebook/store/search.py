@@ -266,6 +266,9 @@ class Hits:
     def _passage(self, item: Scored, score: float) -> Passage:
         row, body = item.row, self._body(item)
         path, session, _ = self._store.source(row)
+        sql = "SELECT 1 FROM chunk WHERE name = ? AND type = 'task' AND status = 'done'"
+        by = item.corrected_by
+        done = bool(by) and self._store.db.execute(sql, (by,)).fetchone() is not None
         return Passage(
             id=item.id,
             row=row,
@@ -277,14 +280,10 @@ class Hits:
             path=path,
             session=session,
             replaced_by=item.corrected_by or row.replaced_by,
-            done=self._is_done(item.corrected_by),
+            done=done,
             partly=item.partly,
             why=self._why(item),
         )
-
-    def _is_done(self, name: str) -> bool:
-        sql = "SELECT 1 FROM chunk WHERE name = ? AND type = 'task' AND status = 'done'"
-        return bool(name) and self._store.db.execute(sql, (name,)).fetchone() is not None
 
     def _scored(self, best: Sequence[Scored], floor: float) -> list[tuple[Scored, float]]:
         """Each with a score that says how sure it is, without those below the floor. The best fit

@@ -17,6 +17,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ BATCH = 8000  # chunks in one transaction
 EMBED_BATCH = 256
 
 Progress = Callable[[str, int, int], None]  # what, done, of how many
+Cut = tuple[bytes, list[Chunk], str]  # a file's digest and chunks, or why it has none
 
 
 def quiet(what: str, done: int, total: int) -> None:
@@ -43,8 +45,6 @@ def quiet(what: str, done: int, total: int) -> None:
 
 @dataclass(slots=True)
 class Synced:
-    """What a sync did."""
-
     added: int = 0
     removed: int = 0
     embedded: int = 0
@@ -183,24 +183,21 @@ class Sync:
         self._read_files(sorted(changed), found)
 
     def _read_files(self, paths: Sequence[str], found: dict[str, tuple[int, int]]) -> None:
-        waiting: list[tuple[str, bytes, list[Chunk], str]] = []
+        waiting: dict[str, Cut] = {}
         count = 0
         for number, path in enumerate(paths, start=1):
-            digest, pieces, problem = self._cut(path, found[path])
-            waiting.append((path, digest, pieces, problem))
-            count += len(pieces)
+            waiting[path] = self._cut(path, found[path])
+            count += len(waiting[path][1])
             if count >= BATCH or number == len(paths):
                 with self._writing() as db:
-                    new: list[tuple[Chunk, int, bytes]] = []
-                    for item in waiting:
-                        new += self._changed(db, *item, found[item[0]])
-                    self.writer.put(db, new)
-                self.done.files += [item[0] for item in waiting]
-                waiting, count = [], 0
+                    items = waiting.items()
+                    new = [self._changed(db, one, cut, found[one]) for one, cut in items]
+                    self.writer.put(db, [item for several in new for item in several])
+                self.done.files += waiting
+                waiting, count = {}, 0
                 self.progress("files", number, len(paths))
 
-    def _cut(self, path: str, stat: tuple[int, int]) -> tuple[bytes, list[Chunk], str]:
-        """A file's digest and chunks, or why it has none."""
+    def _cut(self, path: str, stat: tuple[int, int]) -> Cut:
         if path.endswith("/"):
             return b"", [], "the folder cannot be read"
         whole = (self.home.root / path).resolve()
@@ -228,15 +225,10 @@ class Sync:
         return digest, list(chunk.of_note(path, text, stat[0] // 10**9, mounted)), ""
 
     def _changed(
-        self,
-        db: sqlite3.Connection,
-        path: str,
-        digest: bytes,
-        pieces: Sequence[Chunk],
-        problem: str,
-        stat: tuple[int, int],
+        self, db: sqlite3.Connection, path: str, cut: Cut, stat: tuple[int, int]
     ) -> list[tuple[Chunk, int, bytes]]:
         """Note a file as it is now, drop what is no longer in it, return what is new in it."""
+        digest, pieces, problem = cut
         row = db.execute("SELECT id, digest FROM file WHERE path = ?", (path,)).fetchone()
         if row and row[1] == digest and digest:
             sql = "UPDATE file SET modified = ?, size = ? WHERE id = ?"
@@ -254,8 +246,7 @@ class Sync:
         new = []
         for piece in pieces:
             mark = piece.digest()
-            same = old.get(mark)
-            if same:
+            if same := old.get(mark):
                 sql = "UPDATE chunk SET line = ?, last_line = ?, place = ?, at = ? WHERE id = ?"
                 db.execute(sql, (piece.line, piece.last_line, piece.place, piece.at, same.pop()))
             else:
@@ -287,6 +278,9 @@ class Sync:
 
 # --- chunks in and out ------------------------------------------------------------------
 
+SAME = """name place line last_line at category type subject status kind speaker pinned archived
+    replaced_by""".split()  # columns that a chunk has as they are
+COLUMNS = [*SAME, *"id file session digest asks turn dated".split()]
 ROLES = ("", "user", "agent", "system")
 SPEAKERS = 500  # names that are kept, at most
 
@@ -306,6 +300,7 @@ class Writer:
         (top,) = db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence").fetchone()
         ids = range(top + 1, top + 1 + len(items))
         found: dict[str, dict[int, int]] = {}
+        same = attrgetter(*SAME)
         rows, bodies, languages, length = [], [], set(), 0
         for number, (item, file, mark) in zip(ids, items, strict=True):
             uses, size, language = chunk.uses(item)
@@ -313,9 +308,13 @@ class Writer:
             languages.add(language)
             for term, use in postings.pack(uses, size).items():
                 found.setdefault(term, {})[number] = use
-            rows.append(_row(number, item, file, self._session(db, item), mark))
+            asks = item.text.rstrip().endswith(("?", "？"))
+            turn = item.category == "conversation" and item.session != ""
+            own = (number, file, self._session(db, item), mark, asks, turn, item.is_dated)
+            rows.append((*same(item), *own))
             bodies.append((number, item.title, item.text, item.detail, language))
-        db.executemany(_INSERT, rows)
+        names, marks = ",".join(COLUMNS), ",".join("?" * len(COLUMNS))
+        db.executemany(f"INSERT INTO chunk ({names}) VALUES ({marks})", rows)  # noqa: S608
         db.executemany("INSERT INTO body VALUES (?, ?, ?, ?, ?)", bodies)
         postings.add(db, found)
         self._resize(len(items), length)
@@ -387,23 +386,6 @@ class Writer:
                 names.setdefault(word, name)
         if new:
             self._store.set("speakers", names)
-
-
-_INSERT = (
-    "INSERT INTO chunk (id, name, file, place, line, last_line, at, session, category, type, "
-    "subject, status, kind, speaker, pinned, archived, asks, turn, dated, replaced_by, digest) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-
-
-def _row(number: int, item: Chunk, file: int, session: int, mark: bytes) -> tuple[object, ...]:
-    return (
-        number, item.name, file, item.place, item.line, item.last_line, item.at, session,
-        item.category, item.type, item.subject, item.status, item.kind, item.speaker,
-        item.pinned, item.archived, item.text.rstrip().endswith(("?", "？")),
-        item.category == "conversation" and item.session != "", item.is_dated, item.replaced_by,
-        mark,
-    )  # fmt: skip
 
 
 def read(db: sqlite3.Connection, number: int) -> Chunk:

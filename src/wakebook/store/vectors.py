@@ -1,10 +1,9 @@
 """Vectors: which chunks lie near a question.
 
-Every vector is kept twice, in blocks of 128 chunks: its signs as bits, and its numbers as
-int8 with one scale. A search first compares bits over all chunks, where the directions in
-which the question points most count twice and those in which it hardly points not at all;
-then the numbers of the nearest. A chunk stands at the place of its id; the place of a chunk
-that is gone has the scale 0.
+Every vector is kept twice, in blocks of 128 chunks: its signs as bits, and its numbers as int8 with
+one scale. A search first compares bits over all chunks, where the directions in which the question
+points most count twice and those in which it hardly points not at all; then the numbers of the
+nearest. A chunk stands at the place of its id; the place of a chunk that is gone has the scale 0.
 """
 
 from __future__ import annotations

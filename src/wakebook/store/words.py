@@ -45,29 +45,11 @@ _SCRIPTS = (  # beginning and end of a script's letters, and the language of mos
 
 # Compiled when they are first needed: a question in plain English needs none of them, and
 # compiling them takes longer than answering it.
-@cache
-def _any() -> re.Pattern[str]:
-    spaced = rf"(?:(?![{_UNSPACED}])(?:[^\W_]|[{_MARKS}]))+"
-    return re.compile(rf"[{_UNSPACED}]+|{spaced}(?:'{spaced})*")
-
-
-@cache
-def _unspaced() -> re.Pattern[str]:
-    return re.compile(f"[{_UNSPACED}]")
-
-
-@cache
-def _camel() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Names like thisOne, and their parts."""
-    name = re.compile(r"\b[A-Za-z]*[a-z][A-Z][A-Za-z0-9]*\b")
-    return name, re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-
-
-@cache
-def _elision() -> re.Pattern[str]:
-    return re.compile(r"(?:[cdjlmnst]|qu|jusqu|lorsqu|un|all|dall|dell|nell|sull)'(?=.{2})")
-
-
+compiled = cache(re.compile)
+_SPACED = rf"(?:(?![{_UNSPACED}])(?:[^\W_]|[{_MARKS}]))+"
+_ANY = rf"[{_UNSPACED}]+|{_SPACED}(?:'{_SPACED})*"
+_CAMEL, _CAMEL_PART = r"\b[A-Za-z]*[a-z][A-Z][A-Za-z0-9]*\b", r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
+_ELISION = r"(?:[cdjlmnst]|qu|jusqu|lorsqu|un|all|dall|dell|nell|sull)'(?=.{2})"
 _stems: dict[str, dict[str, str]] = {}
 _stemmers: dict[str, Callable[[str], str]] = {}
 
@@ -94,7 +76,7 @@ def in_order(text: str) -> list[str]:
         found: list[str] = _PLAIN.findall(text.lower())
     else:
         folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-        found = _any().findall(folded)
+        found = compiled(_ANY).findall(folded)
     return found
 
 
@@ -105,18 +87,13 @@ def has_camel(text: str) -> bool:
 def _camel_parts(text: str) -> list[str]:
     if not has_camel(text):
         return []
-    names, parts = _camel()
-    return [
-        part.lower()
-        for name in names.findall(text)
-        for part in parts.findall(name)
-        if len(part) > 1
-    ]
+    names, parts = compiled(_CAMEL).findall(text), compiled(_CAMEL_PART)
+    return [part.lower() for name in names for part in parts.findall(name) if len(part) > 1]
 
 
 def is_unspaced(word: str) -> bool:
     """Whether a token is a run of characters that are written without spaces."""
-    return not word.isascii() and _unspaced().match(word) is not None
+    return not word.isascii() and compiled(f"[{_UNSPACED}]").match(word) is not None
 
 
 def language(words: Iterable[str]) -> str:
@@ -159,7 +136,7 @@ def _stem(word: str, name: str, kept: dict[str, str]) -> str:
         stemmer = _stemmers[name] = Stemmer(name, 0).stemWord
     if len(kept) >= KEPT_STEMS:
         kept.clear()
-    stem = stemmer(_elision().sub("", word, count=1) if "'" in word else word)
+    stem = stemmer(compiled(_ELISION).sub("", word, count=1) if "'" in word else word)
     if not stem.isascii():
         plain = unicodedata.normalize("NFKD", stem)
         stem = "".join(char for char in plain if not "\u0300" <= char <= "\u036f")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -32,6 +33,7 @@ MOST = 100  # that wait, at most; the oldest go first
 PAYLOAD = 4000  # characters
 LOCK_SECONDS = 1.0
 CLAIM = timedelta(minutes=1)
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*(?:/[a-z0-9][a-z0-9-]*)*")
 
 
 class Book:
@@ -63,7 +65,8 @@ class Book:
         path = home.root / FOLDER / f"{name}.md"
         last = name.rpartition("/")[2].replace("-", " ")
         said = printable(whole(about)) or f"What {last} is about, and when it helps."
-        text = _TEXT.format(
+        starter = resources.files("wakebook") / "starter" / "topic.md"
+        text = starter.read_text(encoding="utf-8").format(
             about=json.dumps(said, ensure_ascii=False),
             word=json.dumps(last),
             title=last.capitalize(),
@@ -303,25 +306,3 @@ class Waiting(NamedTuple):
             with suppress(OSError):
                 told_again = f"{error} It may be told again."
                 self.home.trace("failure", where=WAITING, error=told_again)
-
-
-# --- a new topic file, with what it may say ------------------------------------------------
-
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]*(?:/[a-z0-9][a-z0-9-]*)*")
-_TEXT = """---
-type: topic
-description: {about}
-triggers:
-  - type: keyword            # pattern, keyword, glob, mention, url, code, language, urgency,
-    match: [{word}]          # webhook (source, event), cron (schedule)
-    scope: input             # input: what is said to the agent; output: what it says; both
-subscriptions: []            # notes that come with it, like knowledge/reference/tools.md
-activation: gated            # auto: at once; gated: a model is asked first; manual: by name
-priority: medium             # low, medium, high, critical
-max_context_kb: 4
----
-
-# {title}
-
-{unfilled}
-"""

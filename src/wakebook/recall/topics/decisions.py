@@ -37,8 +37,6 @@ class Feedback(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """How a topic has done."""
-
     topic: str
     decided: int  # times it was in question
     activated: int

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
+from pathlib import Path
 
 from wakebook.store import words
 from wakebook.store.words import STOP_WORDS
 
-# ISO 639-1 -> as the stop-word lists call it
-_CODES = dict(
-    pair.split(":")
-    for pair in """ar:arabic ca:catalan da:danish de:german el:greek en:english es:spanish
-    fi:finnish fr:french hi:hindi hu:hungarian hy:armenian it:italian ja:japanese ko:korean nl:dutch
-    no:norwegian pt:portuguese ro:romanian ru:russian sv:swedish ta:tamil th:thai tr:turkish
-    zh:chinese""".split()
-)
 _SCRIPTS = (
     ("japanese", re.compile("[\u3041-\u30ff]")),
     ("korean", re.compile("[\uac00-\ud7af]")),
     ("thai", re.compile("[\u0e01-\u0e4f]")),
     ("chinese", re.compile("[\u4e00-\u9fff]")),
-)
-_CODE_NAMES = dict(
-    pair.split(":")
-    for pair in """py:python python3:python js:javascript jsx:javascript mjs:javascript
-    ts:typescript tsx:typescript sh:shell bash:shell zsh:shell console:shell yml:yaml rs:rust
-    rb:ruby golang:go c++:cpp cc:cpp cs:csharp c#:csharp kt:kotlin tf:terraform hcl:terraform
-    postgresql:sql postgres:sql mysql:sql md:markdown""".split()
 )
 _FENCE = re.compile(
     r"^[ \t]*+(?:(`{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+|(~{3,}+)[ \t]*+([\w+#.-]*+)[^\n]*+)\n"
@@ -35,31 +22,6 @@ _FENCE = re.compile(
 )
 _NAME = re.compile(r"^@|://|[a-zA-Z0-9]\.[a-zA-Z0-9]")  # an address, a file, a handle
 _INLINE = re.compile(r"`[^`\n]+`")
-# Lines that hardly occur outside of a language; two of them (or one in a fence) tell it.
-_MARKS = {
-    "python": r"^[ \t]*+(?:def \w+\(.*:|class \w.*:|import \w+|from [\w.]+ import |print[ (]|"
-    r"elif .*:|@\w+(?:\(.*)?$|if __name__|for \w+ in .*:|except\b.*:|with .* as \w+:)",
-    "javascript": r"^[ \t]*+(?:const \w+ =|let \w+ =|var \w+ =|function \w*\(|"
-    r"export (?:default|const|function)|import .* from ['\"]|console\.log\(|"
-    r"module\.exports|.*=> \{)",
-    "typescript": r"^[ \t]*+(?:interface \w+ \{|type \w+ =|(?:const|let) \w+: \w+|"
-    r"export (?:interface|type) )",
-    "java": r"^[ \t]*+(?:public (?:static |final )?(?:class|void|\w+) |private \w+ \w+;|"
-    r"System\.out\.)",
-    "go": r"^[ \t]*+(?:package \w+$|func (?:\(\w+ \*?\w+\) )?\w+\(|\w+ := |import \()",
-    "rust": r"^[ \t]*+(?:fn \w+\(|let mut |impl\b.* \{|use [\w:]+;|pub (?:fn|struct) |#\[derive)",
-    "c": r"^[ \t]*+(?:#include [<\"]|int main\(|printf\(|typedef struct)",
-    "ruby": r"^[ \t]*+(?:def \w+$|require ['\"]|puts |end$|\w+\.each do)",
-    "sql": r"(?i)^[ \t]*+(?:select\s.+\sfrom\s+\w+|insert into |update \w+ set |"
-    r"create (?:table|index) |alter table |delete from )",
-    "shell": r"^[ \t]*+(?:\$ \w+|#!/.*sh$|sudo |export \w+=|apt(?:-get)? install |curl -|"
-    r"git (?:push|commit|clone) |kubectl |docker )",
-    "html": r"^[ \t]*+</?(?:html|div|span|body|head|script|p|a|ul|li|img|button|form|input)[\s>/]",
-    "css": r"^[ \t]*+[.#]?[\w-]+(?:[ ,>:][\w.#: -]+)? \{$",
-    "json": r'^[ \t]*+"[\w-]+":\s',
-    "yaml": r"^(?:apiVersion|kind|metadata|spec|services|version):",
-    "dockerfile": r"^(?:FROM|RUN|COPY|ENTRYPOINT|WORKDIR) \S",
-}
 _SMALL_TALK = frozenset(
     """a again ahead all alright and bye carry cheers continue cool day do evening fine go good
     goodbye got great hello hey hi how is it its it's later lot lovely merci morning much nice night
@@ -87,10 +49,18 @@ _WORD = re.compile(r"\b[^\W\d_]+\b")
 SHOUTED = 0.6  # of the words, in capitals
 
 
+@cache
+def _tables() -> dict[str, dict[str, str]]:
+    """Names of languages, and what gives them away."""
+    import tomllib
+
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
 def language_name(code: str) -> str:
     """Like "german", of "de", "de-AT" or "German"."""
     plain = code.strip().lower()
-    return _CODES.get(plain.replace("_", "-").partition("-")[0], plain)
+    return _tables()["languages"].get(plain.replace("_", "-").partition("-")[0], plain)
 
 
 def is_small_talk(text: str) -> bool:
@@ -100,9 +70,10 @@ def is_small_talk(text: str) -> bool:
 
 
 def is_language(name: str) -> bool:
-    return language_name(name) in {*_CODES.values(), *STOP_WORDS}
+    return language_name(name) in {*_tables()["languages"].values(), *STOP_WORDS}
 
 
+@lru_cache(4)  # several triggers look at one message
 def language(text: str) -> str:
     """The natural language of a text, code left out; nothing if it has no words."""
     plain = _INLINE.sub(" ", _FENCE.sub(" ", text))
@@ -118,9 +89,10 @@ def language(text: str) -> str:
 
 def code_name(name: str) -> str:
     plain = name.strip().lower()
-    return _CODE_NAMES.get(plain, plain)
+    return _tables()["code"].get(plain, plain)
 
 
+@lru_cache(4)
 def code(text: str) -> frozenset[str]:
     """The programming languages in a text; "?" for code of which nothing tells."""
     found: set[str] = set()
@@ -132,10 +104,12 @@ def code(text: str) -> frozenset[str]:
 
 def guessed(text: str, least: int) -> set[str]:
     """By its lines: a language of which so many lines (or one that is enough) are there."""
-    counts = {name: len(re.findall(mark, text, re.MULTILINE)) for name, mark in _MARKS.items()}
+    marks = _tables()["marks"]
+    counts = {name: len(re.findall(mark, text, re.MULTILINE)) for name, mark in marks.items()}
     return {name for name, count in counts.items() if count >= least}
 
 
+@lru_cache(4)
 def urgent(text: str) -> bool:
     """Capitals, exclamation marks, and words like "urgent"."""
     prose = _FENCE.sub(" ", text)

@@ -207,10 +207,14 @@ def _topic(path: str, values: dict[str, Any], body: str) -> Topic:
     if values.get("type") != "topic":
         raise _Wrong(f"type is {_shown(values.get('type'))}; a topic says `type: topic`.", "type")
     _known(values, KEYS)
-    title, rest = _titled(_COMMENTS.sub("", body))
+    rest = _COMMENTS.sub("", body).lstrip()
+    first, _, below = rest.partition("\n")
+    title, rest = (first[2:].strip(), below) if first.startswith("# ") else ("", rest)
     subscriptions = _strings(values, "subscriptions")
     for number, name in enumerate(subscriptions):
-        if not _inside(name):
+        there = PurePosixPath(name)
+        odd = there.is_absolute() or any(part.startswith(".") for part in there.parts)
+        if odd or there.suffix not in (".md", ".txt") or not name.isprintable():
             problem = f"{name!r} is no note below the home, like knowledge/reference/tools.md."
             raise _Wrong(problem, "subscriptions", number)
     if not rest.strip() and not subscriptions:
@@ -279,19 +283,6 @@ def _known(values: dict[str, Any], known: list[str]) -> None:
         near = () if key in known else get_close_matches(str(key)[:40], known, 1, 0.75)
         if near:
             raise _Wrong(f"unknown key {key!r}; did you mean {near[0]!r}?", key)
-
-
-def _titled(body: str) -> tuple[str, str]:
-    """The first heading, and the text without it."""
-    lead = body.lstrip()
-    first, _, rest = lead.partition("\n")
-    return (first[2:].strip(), rest) if first.startswith("# ") else ("", lead)
-
-
-def _inside(name: str) -> bool:
-    path = PurePosixPath(name)
-    odd = path.is_absolute() or any(part.startswith(".") for part in path.parts)
-    return path.suffix in (".md", ".txt") and name.isprintable() and not odd
 
 
 def _string(values: dict[str, Any], key: str) -> str:

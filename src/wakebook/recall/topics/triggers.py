@@ -37,8 +37,6 @@ _SPECIAL = re.compile(r"\*\*/|\*\*|\*|\?|\[[^\]/]+\]|\{[^{}]+\}|[^*?\[{]+|[\[{]"
 
 
 class Remark(NamedTuple):
-    """What topics are matched with."""
-
     text: str
     direction: str = "input"  # input: what the agent is told; output: what it says
     paths: tuple[str, ...] = ()  # of files in its tool calls
@@ -80,18 +78,6 @@ class Spoken:
     @cached_property
     def addresses(self) -> list[str]:
         return [SCHEME.sub("", url).rstrip(_AROUND) for url in _URL.findall(self.text)]
-
-    @cached_property
-    def code(self) -> frozenset[str]:
-        return speech.code(self.text)
-
-    @cached_property
-    def spoken(self) -> str:
-        return speech.language(self.text)
-
-    @cached_property
-    def urgent(self) -> bool:
-        return speech.urgent(self.text)
 
 
 def forms(word: str, *languages: str) -> frozenset[str]:
@@ -211,13 +197,13 @@ def _found(searched: Searched, texts: Sequence[str]) -> list[tuple[int, Trigger]
 
 def _holds(trigger: Trigger, spoken: Spoken) -> bool:
     if trigger.type == "urgency":
-        return spoken.urgent
+        return speech.urgent(spoken.text)
     if trigger.type == "url":
         return bool(spoken.addresses)
     if trigger.type == "language":
-        return spoken.spoken in {speech.language_name(name) for name in trigger.match}
-    wanted = {speech.code_name(name) for name in trigger.match}
-    return bool(spoken.code & wanted if wanted else spoken.code)
+        return speech.language(spoken.text) in map(speech.language_name, trigger.match)
+    wanted, code = {speech.code_name(name) for name in trigger.match}, speech.code(spoken.text)
+    return bool(code & wanted if wanted else code)
 
 
 # --- expressions ---------------------------------------------------------------------------
