@@ -248,7 +248,6 @@ def write(notes: Notes, now: datetime, said: Prose, overwrite: bool = False) -> 
 
 
 # --- contradictions, without a model: same subject, same matter, opposed values -------------------
-#
 # An older statement and a newer one are about the same matter when they share enough telling
 # words, and they oppose each other when their numbers differ, when one negates what the other
 # affirms, or when they name opposites. The newer one is assumed right; the flag asks a human

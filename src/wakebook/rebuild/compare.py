@@ -37,6 +37,7 @@ from wakebook.rebuild.site import Done, Site
 SAMPLES = 5
 FILES = 10
 TOP = 6
+TOLD = ("subject", "type", "content", "detail", "status", "kind", "pinned")
 
 
 class Tally(msgspec.Struct, frozen=True):
@@ -197,10 +198,7 @@ def _sides(main: Chains, new: Chains) -> _Sides:
 
 def _told(entry: Entry) -> tuple[object, ...]:
     """All of an entry that notes tell."""
-    return (
-        *(entry.subject, entry.type, entry.content, entry.detail),
-        *(entry.status, entry.kind, entry.pinned),
-    )
+    return tuple(getattr(entry, name) for name in TOLD)
 
 
 # --- labelled questions ------------------------------------------------------------------
@@ -244,10 +242,9 @@ def _answered(home: Home, config: Config, asked: Sequence[Question], now: dateti
     from wakebook.store.hits import Options
     from wakebook.store.index import Index
 
-    index = Index(home, config)
+    index, options = Index(home, config), Options(limit=TOP, min_score=0.0)
     found: list[bool] = []
     for one in asked:
-        options = Options(limit=TOP, min_score=0.0)
         hits = index.search(Query(text=one.question), now, options).hits
         texts = [f"{hit.title}\n{hit.snippet}" for hit in hits[:TOP]]
         found.append(any(_occurs(answer, text) for answer in one.answers for text in texts))

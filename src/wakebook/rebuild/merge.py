@@ -162,9 +162,8 @@ def _lines(data: bytes) -> tuple[set[str], list[bytes]]:
 
 def _body(done: Done, gained: int) -> str:
     since = f", since {clock.iso(done.plan.since)}" if done.plan.since else ""
-    lines = [f"Extractor: {done.plan.extractor}{since}"]
-    lines += [f"Transcripts: {len(done.plan.transcripts)}", f"Since then: {gained} entries"]
-    return "\n".join(lines)
+    read = f"Extractor: {done.plan.extractor}{since}\nTranscripts: {len(done.plan.transcripts)}"
+    return f"{read}\nSince then: {gained} entries"
 
 
 def drop(home: Home, site: Site) -> Dropped:

@@ -241,9 +241,7 @@ def said(message: Message, tools: Mapping[str, str] = MappingProxyType({})) -> s
     return "\n".join(line for line in lines if line.strip())
 
 
-# -----------------------------------------------------------------------------
 # History: what was said in this session, newest first into the budget, oldest first in the text.
-#
 # It comes from the messages that a caller hands over, or else from the session's transcript. A tool
 # call is one line. What follows the first line of a message is indented, so that no message can
 # pass for another's.

@@ -142,9 +142,7 @@ def filled(text: str) -> str:
     return "\n".join(spaced).strip("\n")
 
 
-# -----------------------------------------------------------------------------
 # Once: no line twice. What has been said in one part of a context is not said again in another.
-#
 # Lines are compared by their words: list marks, links, emphasis, ids and Wakebook's own marks do
 # not count, nor does a check box or a day that only one of them has. Code stays whole. A heading
 # that was there before gets the name of its part.
@@ -250,7 +248,6 @@ def _item(line: Sequence[str]) -> bool:
     return bool(line) and line[0].lstrip().startswith("- ")
 
 
-# -----------------------------------------------------------------------------
 # Trim: a text that is too long, cut at the ends of sections, with a note of what is missing.
 
 _LINK = re.compile(r"\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")

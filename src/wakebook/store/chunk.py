@@ -260,7 +260,6 @@ def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
         start = back
 
 
-# -----------------------------------------------------------------------------
 # Fields: which words of a chunk count how much, and what its meaning is taken from.
 
 FIELDS_VERSION = "1"  # part of the index's fingerprint

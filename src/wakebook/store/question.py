@@ -10,7 +10,6 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wakebook.base.text import whole
 from wakebook.store import words
 from wakebook.store.words import Asked
 
@@ -242,8 +241,8 @@ def where(query: Query, aliases: Mapping[str, str]) -> tuple[str, list[Any]]:
     if query.until:
         parts.append("at < ? AND at > 0")
         values.append(int(query.until.timestamp()))
-    # half a character, of an odd argument, matches nothing
-    values = [whole(value) if isinstance(value, str) else value for value in values]
+    for at, value in enumerate(values):  # half a character, of an odd argument, matches nothing
+        values[at] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
     return " AND ".join(parts) or "1", values
 
 

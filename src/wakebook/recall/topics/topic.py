@@ -94,9 +94,7 @@ class BadTopic(msgspec.Struct, frozen=True):
         return f"{whole(self.path)}:{self.line}: {self.problem}"
 
 
-# -----------------------------------------------------------------------------
 # Files: topics/*.md -> Topics. A file with a mistake is reported with its line and skipped.
-#
 # The folder is looked at for every message, so what was read is kept until a file's size or time
 # changes.
 
