@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 sys.path.insert(1, str(Path(__file__).parents[1]))
 
 from bench.evidence import SPEAKER, Evidence, Text, content
-from bench.extraction import without_git
+from bench.homes import without_git
 from bench.qa import at
 from bench.retrieval import ADVERSARIAL, Home, Question, Session, Store, Turn, told
 

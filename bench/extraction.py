@@ -1,468 +1,493 @@
-"""Measure the extractors on labelled conversations: rules, and beside them a model.
+"""Measure what is learned from labelled conversations: without a model, and beside it with one.
 
-    python bench/extraction.py [FILE...] [--errors] [--json] [--limit N]
+    python bench/extraction.py dev|locked [--data FOLDER] [--lme] [--limit N] [--errors] [--json]
                                [--model PROVIDER/MODEL [--base-url URL] | --home PATH]
 
-The format and the matching rule stand in bench/extraction/README.md. Every conversation is one
-window, with the `known` entries as the log. Rules read it at once and a second time message by
-message, which has to give the same drafts. A model reads as much of it at a time as the product
-lets it, in a temporary home that keeps the record of its calls.
+All conversations of a set are read into a temporary home, as `wakebook catch-up` does it, and every
+entry of its log is judged by the labels (bench/labels/README.md). `--data` names the folder with
+longmemeval/ and locomo/; without it, only conversations that were written for this project are
+read. Tune on `dev`; `locked` is for reporting a change that is finished.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+sys.path.insert(1, str(Path(__file__).parents[1]))
 
+from bench.homes import add_model_options, configured, dollars, temporary
+from bench.judged import (
+    Judged,
+    Places,
+    Result,
+    Told,
+    is_copy,
+    is_kept,
+    judge,
+    pairs,
+    read,
+    replaced,
+    replacements,
+)
+from bench.labelled import NUMBERS, SMALL, Item, Session, content, has, stem, words
+
+from bench import labelled
 from wakebook import Memory
-from wakebook.base import config as configs
 from wakebook.base.config import Config
-from wakebook.base.errors import ModelError, WakebookError
-from wakebook.base.home import Home
-from wakebook.capture.transcript import Message
-from wakebook.learn.extract import Draft, Extractor, Scene, after
-from wakebook.learn.select.extractor import RuleExtractor
-from wakebook.log.entry import Entry
-from wakebook.models import model as makes
-from wakebook.models.wire import PROVIDERS
+from wakebook.learn.judge.grounds import tongue
 from wakebook.upkeep.status import Sum
 
-DEFAULT = Path(__file__).parent / "extraction" / "dev.jsonl"
-START = datetime(2026, 3, 2, 9, tzinfo=UTC)
-TYPES = ("task", "fact", "decision", "question")
-DEFINITION = """\
-A draft matches a gold entry when the type is the same, one of its turns is within one message
-of the gold's, and all `must` substrings occur in its content + detail (lower case). Every
-draft and every gold entry matches at most once; a task's status has to be the same. Handoffs
-are not labelled and not counted.
-P = matched / drafts, R = matched / gold, F1 = their harmonic mean; overall is micro-averaged.
-replaces = of the matched gold entries that replace something, the share with the right target."""
 OF_MODEL = """\
-A conversation that the model could not read has no drafts, and is listed. It is told to write only
-the outcome where somebody changes their mind within what it reads at once, so a gold target in
-the same conversation (m<N>) is out of its reach there. rejected = lines of answers that broke the
-rules even after they were asked for again; refused = drafts, handoffs included, that the sift did
-not let through. Calls, tokens and dollars are those of the call records, repairs and failed calls
-included. Figures from a scripted server mean nothing."""
-FAILURES = 20  # in a row, before the model is left alone
+A conversation that the model could not read has no entries, and is listed. rejected: lines of
+answers that broke the rules even after they were asked for again; refused: drafts, handoffs
+included, that the sift did not let through. Calls, tokens and dollars are those of the call
+records, repairs and failed calls included. Figures from a scripted server mean nothing."""
+TYPES = ("fact", "decision", "task", "question")
+WORST = 20
+SEVERITY = (  # of a bad entry; the rest of the verdicts are the mildest
+    "no evidence",
+    "agent's turn",
+    "not worth keeping",
+    "too long, or a request",
+)
+GROUP = 20  # questions of LongMemEval whose conversations share a home
+UNITS = frozenset(
+    map(stem, "am day days dollars hour hours miles minute minutes month months pm pounds times "
+    "week weeks year years".split())
+)  # fmt: skip
 
 
-class Score(NamedTuple):
-    matched: int
-    drafts: int
-    gold: int
+class Figure(NamedTuple):
+    name: str
+    part: float
+    whole: float
+    meaning: str
+    is_share: bool = True
 
-    def figures(self) -> dict[str, float]:
-        p = self.matched / self.drafts if self.drafts else 0.0
-        r = self.matched / self.gold if self.gold else 0.0
-        return {"p": p, "r": r, "f1": 2 * p * r / (p + r) if p + r else 0.0}
+    @property
+    def value(self) -> float:
+        return self.part / self.whole if self.whole else 0.0
 
-
-class Case(NamedTuple):
-    id: str
-    messages: list[Message]
-    known: list[Entry]
-    gold: list[dict[str, Any]]
-    drafts: list[Draft]
-    stepwise: bool  # reading message by message gave the same
-    pairs: list[tuple[int, int]]  # gold, draft
+    def __str__(self) -> str:
+        if not self.whole:
+            return "none"
+        exact = f"{self.value:.3f}" if self.is_share else f"{self.value:.2f}"
+        return f"{exact} ({self.part:,.0f}/{self.whole:,.0f})"
 
 
-def _lines(path: Path) -> list[str]:
-    return [line for line in path.read_text("utf-8").splitlines() if line]
-
-
-def _case(raw: dict[str, Any]) -> Case:
-    messages = [
-        Message(one["role"], one["text"], f"{raw['id']}-{n}", START + timedelta(minutes=n), turn=n)
-        for n, one in enumerate(raw["messages"], 1)
-    ]
-    known = [_known(one) for one in raw.get("known", ())]
-    drafts = run(messages, known, len(messages))
-    same = drafts == run(messages, known, 1)
-    return Case(
-        raw["id"], messages, known, raw["entries"], drafts, same, _pairs(raw["entries"], drafts)
+def figures(result: Result) -> Iterator[Figure]:
+    ours, sessions = result.counted, [one for one in result.sessions if not one.has_nothing]
+    blank = len(result.sessions) - len(sessions)
+    labels = [(item.weight, told) for _, item, told in result.labels()]
+    yield _share(
+        "precision",
+        (one.is_good for one in ours),
+        "good entries: one has the words of a label of its turn, or its turn is fine and it says "
+        "something; bad: over 40 words, or a question mark in what is no question",
+    )
+    for type_ in TYPES:
+        these = [one.is_good for one in ours if one.entry.type == type_]
+        yield _share(f"precision, {type_}s", these, f"the same among its {type_}s")
+    yield Figure(
+        "recall, weighted",
+        sum(weight for weight, told in labels if told),
+        sum(weight for weight, _ in labels),
+        "labels that a good entry tells, by weight: 2 important, 1 nice to have",
+    )
+    for weight in (2, 1):
+        these = [told for one, told in labels if one == weight]
+        yield _share(f"recall, weight {weight}", these, f"the same among labels of weight {weight}")
+    yield _share(
+        "wrong entries",
+        (one.is_wrong for one in ours),
+        "what nobody said: words in it that do not stand, three or more in a row, in the turns it "
+        "points to or the entry it replaces (a model's own words count here, too)",
+    )
+    yield _share(
+        "verbatim entries",
+        (one.is_verbatim for one in ours),
+        "80 % of the words stand in one run in the turns it points to",
+    )
+    yield Figure(
+        "entries a conversation",
+        len(ours),
+        len(sessions),
+        "entries, without handoffs and reports that a task is done, by conversation",
+        is_share=False,
+    )
+    yield Figure(
+        "entries where nothing is",
+        len(result.needless),
+        blank,
+        "entries in conversations without labels and fine turns, by conversation",
+        is_share=False,
+    )
+    changed = pairs(result)
+    yield _share(
+        "changes followed",
+        (one.is_right for one in changed),
+        "of labels that replace an older one: the new value is current, the old one replaced",
+    )
+    yield _share(
+        "changes followed, both kept",
+        (one.is_right for one in changed if "missing" not in (one.new, one.old)),
+        "the same where both values became entries",
+    )
+    yield _share(
+        "replacements right",
+        (one.is_right for one in replacements(result)),
+        "of all that were made: both have labels of the same changing value, or they come from the "
+        "same conversation or pair and have two words or a label in common",
     )
 
 
-def _known(raw: dict[str, Any]) -> Entry:
-    return Entry(
-        id=raw["id"],
-        timestamp=START,
-        type=raw["type"],
-        content=raw["content"],
-        session="earlier",
-        status=raw.get("status"),
-    )
+def _share(name: str, hits: Iterable[bool], meaning: str) -> Figure:
+    found = list(hits)
+    return Figure(name, sum(found), len(found), meaning)
 
 
-def run(messages: Sequence[Message], known: Sequence[Entry], step: int) -> list[Draft]:
-    """What catch_up does: deltas of `step` messages, drafts logged at once, then closing."""
-    rules = RuleExtractor()
-    current = list(known)
-    found: list[Draft] = []
-    for start in range(0, len(messages), max(step, 1)):
-        scene = Scene(earlier=messages[:start], current=current)
-        for draft in rules.extract(messages[start : start + step], scene):
-            current = [one for one in current if one.id not in draft.replaces]
-            current.append(draft.entry("now", START))
-            found.append(draft)
-    return found + rules.close(messages, Scene(current=current))
-
-
-# --- the model -----------------------------------------------------------------------------
+# --- having it read ------------------------------------------------------------------------
 
 
 class Reading(NamedTuple):
-    """The same conversations as a model has read them, and what that took."""
+    """A set as one reader has read it, and what that took."""
 
-    name: str
-    prompts: list[str]  # with their versions
-    cases: list[Case]
-    failed: dict[str, str]  # conversation -> why
+    result: Result
     seconds: float
-    calls: Sum
-    rejected: Counter[str]  # by reason
-    refused: Counter[str]  # by kind
+    failed: dict[str, str]  # conversation -> why
+    name: str = "selector"
+    prompts: tuple[str, ...] = ()  # with their versions
+    calls: Sum | None = None
+    rejected: Mapping[str, int] = MappingProxyType({})  # by reason
+    refused: Mapping[str, int] = MappingProxyType({})  # by kind
 
 
-def add_model_options(options: argparse.ArgumentParser) -> None:
-    add = options.add_argument
-    add("--model", default="", metavar="PROVIDER/MODEL", help="the model to ask")
-    add("--base-url", default="", metavar="URL", help="where it is, if not at the usual address")
-    add("--home", type=Path, help="take model, prompts and prices from this home")
-
-
-def configured(model: str, base_url: str, home: Path | None) -> Config | None:
-    """Settings that name the chosen model; None if none was chosen. Exits if there is none."""
-    try:
-        if home:
-            Home(home).require()
-        config = configs.load(home / "config.toml") if home else Config()
-        name = model or config.models.main or config.models.cheap
-        if not name:
-            if home or base_url:
-                raise SystemExit("No model: give --model, or a home whose [models] names one.")
-            return None
-        config = _at(config, name, base_url) if base_url else config
-        makes.make(name, config, os.environ, None)  # is it one?
-    except WakebookError as error:
-        raise SystemExit(str(error)) from None
-    chosen = config.models.with_(
-        main=name, cheap="", off=(), failures=max(FAILURES, config.models.failures)
-    )
-    return config.with_(models=chosen)
-
-
-def _at(config: Config, name: str, base_url: str) -> Config:
-    """The model's provider at another address."""
-    provider = name.partition("/")[0]
-    if provider not in PROVIDERS:
-        raise SystemExit(f"{name!r} has no address: write provider/model.")
-    return config.with_(**{provider: getattr(config, provider).with_(base_url=base_url)})
-
-
-@contextmanager
-def temporary(config: Config, like: Path | None) -> Iterator[Memory]:
-    """A home for a while, with the prices and the prompts of another one."""
-    with tempfile.TemporaryDirectory() as folder:
-        without_git(Path(folder))
-        memory = Memory(folder, config=config)
-        memory.init()
-        equip(Path(folder), like)
-        yield memory
-
-
-def without_git(folder: Path) -> None:
-    """Spare a home that is made next its repository."""
-    (folder / "config.toml").write_text("[git]\nenabled = false\n", encoding="utf-8")
-
-
-def equip(folder: Path, like: Path | None) -> None:
-    """Give a home the prices and the prompts of another one."""
-    if like and (like / "prices.toml").is_file():
-        shutil.copy(like / "prices.toml", folder)
-    if like and (like / "prompts").is_dir():
-        shutil.copytree(like / "prompts", folder / "prompts", dirs_exist_ok=True)
-
-
-def by_model(cases: Sequence[Case], config: Config, like: Path | None) -> Reading:
-    """Every conversation read by the model, several at a time."""
-    failed: dict[str, str] = {}
-
-    def one(case: Case) -> Case:
-        try:
-            drafts = read_whole(case, memory.opened.extractor)
-        except ModelError as error:
-            failed[case.id] = str(error)
-            drafts = []
-        return case._replace(drafts=drafts, pairs=_pairs(case.gold, drafts))
-
-    with temporary(config, like) as memory, ThreadPoolExecutor(config.models.concurrency) as pool:
-        name = memory.opened.extractor.name
+def reading(sessions: Sequence[Session], config: Config | None, like: Path | None) -> Reading:
+    given = [Told(one.id, one.date, one.turns) for one in sessions]
+    with temporary(config or Config(), like) as memory, tempfile.TemporaryDirectory() as folder:
         start = perf_counter()
-        found = list(pool.map(one, cases))
-        return Reading(
-            name=name,
-            prompts=sorted({call.prompt for call in memory.models.calls.all()}),
-            cases=found,
-            failed={case.id: failed[case.id] for case in cases if case.id in failed},
-            seconds=perf_counter() - start,
+        sweep = read(memory, Path(folder), given)
+        seconds = perf_counter() - start
+        failed = {ref.partition("/")[2]: why for ref, why in (sweep.failed | sweep.held).items()}
+        done = Reading(judge(memory, sessions), seconds, failed)
+        if not config:
+            return done
+        return done._replace(
+            name=memory.opened.extractor.name,
+            prompts=tuple(sorted({call.prompt for call in memory.models.calls.all()})),
             calls=memory.costs().total,
-            rejected=_traced(memory.home, "rejected", "reason"),
-            refused=_traced(memory.home, "refused", "kind"),
+            rejected=_traced(memory, "rejected", "reason"),
+            refused=_traced(memory, "refused", "kind"),
         )
 
 
-def read_whole(case: Case, extractor: Extractor) -> list[Draft]:
-    """Ask about what is left until all is read. The drafts of a part are known to the next."""
-    current, drafts, first = list(case.known), list[Draft](), 0
-    while first < len(case.messages):
-        scene = Scene(earlier=case.messages[:first], current=current, ends=True)
-        found = extractor.read(case.messages[first:], scene)
-        drafts += found.drafts
-        current = after(current, [draft.entry("now", _said(draft)) for draft in found.drafts])
-        first += max(found.taken, 1)
-    return drafts
+def _traced(memory: Memory, event: str, by: str) -> Counter[str]:
+    return Counter(str(trace.get(by)) for trace in memory.home.traces(event, sys.maxsize))
 
 
-def _said(draft: Draft) -> datetime:
-    return START + timedelta(minutes=max(draft.evidence, default=0))
+# --- parts of a set ------------------------------------------------------------------------
 
 
-def _traced(home: Home, event: str, by: str) -> Counter[str]:
-    return Counter(str(trace.get(by)) for trace in home.traces(event, sys.maxsize))
+def parts(result: Result) -> Iterator[tuple[str, Result]]:
+    """By where the conversations come from, and by language where it is not English."""
+    yield from _by(result, lambda one: one.source)
+    yield from ((name, part) for name, part in _by(result, _language) if name != "en")
 
 
-# --- matching ------------------------------------------------------------------------------
+def _by(result: Result, key: Callable[[Session], str]) -> Iterator[tuple[str, Result]]:
+    for name in sorted({key(one) for one in result.sessions}):
+        yield name, result.of(one for one in result.sessions if key(one) == name)
 
 
-def _pairs(gold: Sequence[dict[str, Any]], drafts: Sequence[Draft]) -> list[tuple[int, int]]:
-    """Pair gold entries and drafts: nearest evidence first, each at most once."""
-    fits = sorted(
-        (_distance(one, draft), g, d)
-        for g, one in enumerate(gold)
-        for d, draft in enumerate(drafts)
-        if _fits(one, draft)
+def _language(session: Session) -> str:
+    return tongue(" ".join(text for role, text in session.turns if role == "user")) or "en"
+
+
+# --- agreement of the labels ---------------------------------------------------------------
+
+
+def agreement() -> list[Figure]:
+    """How far independent passes over the same conversations agree."""
+    passes: dict[int, dict[str, tuple[Item, ...]]] = {}
+    for raw in labelled.lines("passes"):
+        passes.setdefault(raw["pass"], {})[raw["id"]] = labelled.items(raw)
+    matched: list[tuple[Item, Item]] = []
+    all_ = 0
+    for one, other in combinations(passes.values(), 2):
+        for session in one:
+            all_ += len(one[session]) + len(other[session])
+            matched += _matched(one[session], other[session])
+    f1 = Figure(
+        "F1 of two passes",
+        2 * len(matched),
+        all_,
+        f"{len(passes)} passes over {len(passes[1])} conversations, each two of them: labels of "
+        "the same turn of which one has the other's words, each matched once",
     )
-    pairs: dict[int, int] = {}
-    for _, g, d in fits:
-        if g not in pairs and d not in pairs.values():
-            pairs[g] = d
-    return sorted(pairs.items())
+    same = (one.weight == other.weight for one, other in matched)
+    return [f1, _share("the same weight", same, "among matched labels")]
 
 
-def _fits(gold: dict[str, Any], draft: Draft) -> bool:
-    text = f"{draft.content} {draft.detail}".lower()
-    return (
-        gold["type"] == draft.type
-        and gold.get("status") == draft.status
-        and _distance(gold, draft) <= 1
-        and all(must in text for must in gold["must"])
-    )
+def _matched(first: Iterable[Item], second: Iterable[Item]) -> Iterator[tuple[Item, Item]]:
+    left = list(second)
+    for one in first:
+        fits = [two for two in left if one.turns & two.turns and _same(one, two)]
+        if fits:
+            best = max(fits, key=lambda two: len(content(one.text) & content(two.text)))
+            left.remove(best)
+            yield one, best
 
 
-def _distance(gold: dict[str, Any], draft: Draft) -> int:
-    return min(
-        (abs(one - other) for one in gold["evidence"] for other in draft.evidence), default=99
-    )
+def _same(one: Item, two: Item) -> bool:
+    return has(one.text, two.must) or has(two.text, one.must)
 
 
-def scores(cases: Sequence[Case]) -> dict[str, Score]:
-    found = {name: _score(cases, (name,)) for name in TYPES}
-    return found | {"overall": _score(cases, TYPES)}
+# --- the free labels of LongMemEval --------------------------------------------------------
 
 
-def _score(cases: Iterable[Case], types: tuple[str, ...]) -> Score:
-    matched = drafts = gold = 0
-    for case in cases:
-        matched += sum(case.gold[g]["type"] in types for g, _ in case.pairs)
-        drafts += sum(draft.type in types for draft in case.drafts)
-        gold += sum(one["type"] in types for one in case.gold)
-    return Score(matched, drafts, gold)
+def free(data: Path, limit: int | None) -> list[Figure]:
+    """LongMemEval marks the turns that hold an answer, and its answers can change."""
+    sessions = labelled.longmemeval(data).sessions
+    asked = [
+        one
+        for one in labelled.longmemeval(data).questions
+        if not one.id.endswith("_abs") and one.kind != "single-session-assistant"
+    ][:limit]
+    covered: list[bool] = []
+    answered: dict[str, list[bool]] = {"knowledge-update": [], "single-session-user": []}
+    for start in range(0, len(asked), GROUP):
+        group = asked[start : start + GROUP]
+        dates = {name: date for one in group for name, date in one.sessions.items()}
+        said = {name: _said(sessions[name]) for name in dates}
+        with temporary(Config()) as memory, tempfile.TemporaryDirectory() as folder:
+            read(memory, Path(folder), [Told(name, dates[name], said[name]) for name in dates])
+            log, places = list(memory.log.chains().entries), Places(memory)
+            kept = [one for one in log if is_kept(one) and one.session in said]
+            seen = {
+                (one.session, turn) for one in kept for turn in places.of(one, said[one.session])
+            }
+        gone = replaced(log)
+        current = [one for one in kept if one.id not in gone and not is_copy(one)]
+        for one in group:
+            covered += [
+                (name, place) in seen
+                for name in one.sessions
+                for place, turn in enumerate(sessions[name])
+                if turn.get("has_answer") and turn["role"] == "user"
+            ]
+            if one.kind in answered and 0 < len(words(one.answer)) <= 5:
+                told = (entry.content for entry in current if entry.session in one.sessions)
+                answered[one.kind].append(any(_answers(one, text) for text in told))
+    return [
+        _share(
+            "turns with an answer",
+            covered,
+            f"user turns that hold the answer of one of {len(asked)} questions and are evidence of "
+            "an entry",
+        ),
+        _share(
+            "changed answers current",
+            answered["knowledge-update"],
+            "knowledge-update questions whose answer (up to five words) an entry that was not "
+            "replaced has",
+        ),
+        _share(
+            "plain answers current",
+            answered["single-session-user"],
+            "the same for single-session-user questions",
+        ),
+    ]
 
 
-def replaced(cases: Sequence[Case]) -> tuple[int, int, int]:
-    """Right targets, matched gold entries that have one, and targets nobody asked for."""
-    right = asked = wrong = 0
-    for case in cases:
-        for g, d in case.pairs:
-            target = case.gold[g].get("replaces")
-            asked += target is not None
-            right += target is not None and _aims(case, case.drafts[d], target)
-            wrong += target is None and bool(case.drafts[d].replaces)
-    return right, asked, wrong
+def _said(turns: Iterable[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [("user" if one["role"] == "user" else "agent", one["content"]) for one in turns]
 
 
-def _aims(case: Case, draft: Draft, target: str) -> bool:
-    if not target.startswith("m"):
-        return target in draft.replaces
-    message = case.messages[int(target[1:]) - 1]
-    return any(one.id in draft.replaces and one.source == message.id for one in case.drafts)
+def _answers(question: labelled.Question, text: str) -> bool:
+    wanted = {stem(word) for word in words(question.answer) if word not in SMALL or word in NUMBERS}
+    parts = {stem(part) for word in words(text) for part in _cut(word)}
+    if not wanted or not wanted <= parts | {stem(word) for word in words(text)}:
+        return False
+    says_little = all(word.isdigit() or word in UNITS for word in wanted)
+    return not says_little or bool(content(question.text) & content(text))
 
 
-def errors(cases: Sequence[Case]) -> Iterable[str]:
-    for case in cases:
-        hit = {g for g, _ in case.pairs}
-        used = {d for _, d in case.pairs}
-        for g, one in enumerate(case.gold):
-            if g not in hit:
-                said = " / ".join(case.messages[turn - 1].text for turn in one["evidence"])
-                yield f"MISS  {case.id} {one['type']:8} {one['content']}"
-                yield f"      said: {said[:300]!r}"
-        for d, draft in enumerate(case.drafts):
-            if d not in used and draft.type != "handoff":
-                yield f"FALSE {case.id} {draft.type:8} {draft.content} [{draft.detail}]"
-        for g, d in case.pairs:
-            target = case.gold[g].get("replaces")
-            if (target and not _aims(case, case.drafts[d], target)) or (
-                not target and case.drafts[d].replaces
-            ):
-                aim = case.drafts[d].replaces
-                yield f"AIM   {case.id} {case.drafts[d].content} -> {aim}, gold {target}"
+def _cut(word: str) -> list[str]:
+    return "".join(one if one.isalnum() else " " for one in word).split()
 
 
 # --- report --------------------------------------------------------------------------------
 
 
-def as_dict(cases: Sequence[Case]) -> dict[str, Any]:
-    right, asked, unasked = replaced(cases)
+def worst(result: Result) -> list[Judged]:
+    """Bad entries, the worst first."""
+
+    def rank(one: Judged) -> tuple[int, int, int]:
+        severity = SEVERITY.index(one.verdict) if one.verdict in SEVERITY else len(SEVERITY)
+        return (not one.is_wrong, severity, len(content(one.entry.content)))
+
+    bad = [one for one in result.counted + result.needless if one.is_wrong or not one.is_good]
+    return sorted(bad, key=rank)
+
+
+def errors(result: Result, most: int | None) -> Iterator[str]:
+    """Wrong replacements and bad entries; without a limit, missed labels as well."""
+    made = [one for one in replacements(result) if not one.is_right]
+    for one in made[:most]:
+        yield f"REPLACED  {one.old.session.id}: {one.old.entry.content!r}"
+        yield f"      by  {one.new.session.id}: {one.new.entry.content!r}"
+    for bad in worst(result)[: most - len(made[:most]) if most else None]:
+        why = "wrong" if bad.is_wrong else bad.verdict
+        turns = ", ".join(map(str, sorted(bad.turns)))
+        where = f"{bad.session.id} [{turns}]"
+        yield f"BAD  {where} {bad.entry.type}, {why}: {bad.entry.content!r}"
+    if most:
+        return
+    for pair in pairs(result):
+        if not pair.is_right:
+            yield f"CHANGE  {pair.session.id} new {pair.new}, old {pair.old}: {pair.item.text}"
+    missed = [(session, item) for session, item, told in result.labels() if not told]
+    for session, item in sorted(missed, key=lambda one: -one[1].weight):
+        yield f"MISSED {item.weight}  {session.id} [{item.turn}] {item.text}"
+
+
+def as_dict(one: Reading) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "name": one.name,
+        "figures": _values(figures(one.result)),
+        "bad": dict(_verdicts(one.result)),
+        "parts": {name: _values(figures(part)) for name, part in parts(one.result)},
+        "seconds": round(one.seconds, 2),
+        "failed": one.failed,
+    }
+    if one.calls:
+        found |= {
+            "prompts": one.prompts,
+            "calls": one.calls.calls,
+            "failed_calls": one.calls.failed,
+            "tokens_in": one.calls.tokens_in,
+            "tokens_out": one.calls.tokens_out,
+            "cached": one.calls.cached,
+            "dollars": one.calls.cost,
+            "unpriced_calls": one.calls.unpriced,
+            "rejected": dict(one.rejected),
+            "refused": dict(one.refused),
+        }
+    return found
+
+
+def _values(given: Iterable[Figure]) -> dict[str, dict[str, float]]:
     return {
-        "types": {name: one._asdict() | one.figures() for name, one in scores(cases).items()},
-        "replaces": {"right": right, "asked": asked, "unasked": unasked},
-        "conversations": len(cases),
+        one.name: {"value": round(one.value, 4), "part": one.part, "whole": one.whole}
+        for one in given
     }
 
 
-def model_as_dict(reading: Reading) -> dict[str, Any]:
-    calls = reading.calls
-    return as_dict(reading.cases) | {
-        "model": reading.name,
-        "prompts": reading.prompts,
-        "calls": calls.calls,
-        "failed_calls": calls.failed,
-        "tokens_in": calls.tokens_in,
-        "tokens_out": calls.tokens_out,
-        "cached": calls.cached,
-        "dollars": calls.cost,
-        "unpriced_calls": calls.unpriced,
-        "seconds": round(reading.seconds, 2),
-        "rejected": dict(reading.rejected),
-        "refused": dict(reading.refused),
-        "failed": reading.failed,
-    }
+def _verdicts(result: Result) -> list[tuple[str, int]]:
+    return Counter(one.verdict for one in result.counted if not one.is_good).most_common()
 
 
-def table(cases: Sequence[Case]) -> Iterator[str]:
-    yield f"{'type':10}{'P':>7}{'R':>7}{'F1':>7}{'matched':>9}{'drafts':>8}{'gold':>6}"
-    for name, one in scores(cases).items():
-        yield f"{name:10}{_row(one)}{one.gold:6}"
+def table(readings: Sequence[Reading]) -> Iterator[str]:
+    """Every figure with its definition; the readers side by side."""
+    if len(readings) > 1:
+        yield f"{'':28}" + f"{'selector':22}model"
+    for row in zip(*(figures(one.result) for one in readings), strict=True):
+        yield from lines(*row)
 
 
-def both(rules: Sequence[Case], model: Sequence[Case]) -> Iterator[str]:
-    """Rules and model side by side."""
-    head = f"{'P':>7}{'R':>7}{'F1':>7}{'matched':>9}{'drafts':>8}"
-    yield f"{'':10}{'rules':>7}{'':31}   {'model':>7}"
-    yield f"{'type':10}{head}   {head}{'gold':>8}"
-    for (name, one), other in zip(scores(rules).items(), scores(model).values(), strict=True):
-        yield f"{name:10}{_row(one)}   {_row(other)}{one.gold:8}"
+def lines(*row: Figure) -> Iterator[str]:
+    yield f"{row[0].name:28}" + "".join(f"{one!s:22}" for one in row).rstrip()
+    yield f"    {row[0].meaning}"
 
 
-def _row(one: Score) -> str:
-    f = one.figures()
-    return f"{f['p']:7.2f}{f['r']:7.2f}{f['f1']:7.2f}{one.matched:9}{one.drafts:8}"
+def split(one: Reading) -> Iterator[str]:
+    shown = ("precision", "recall, weighted", "wrong entries", "entries a conversation")
+    yield f"{one.name + ', by part':28}{'conversations':22}" + "".join(f"{it:22}" for it in shown)
+    for name, part in parts(one.result):
+        found = {figure.name: figure for figure in figures(part)}
+        row = "".join(f"{found[it]!s:22}" for it in shown)
+        yield f"{name:28}{len(part.sessions):<22}{row}".rstrip()
 
 
-def targets(cases: Sequence[Case]) -> str:
-    right, asked, unasked = replaced(cases)
-    return f"{right} of {asked} right, {unasked} set where gold has none"
-
-
-def what_it_took(reading: Reading) -> Iterator[str]:
-    calls = reading.calls
-    yield f"model: {reading.name}, prompt {', '.join(reading.prompts) or 'none'}"
+def what_it_took(one: Reading) -> Iterator[str]:
+    calls = one.calls
+    assert calls is not None
+    yield f"model: {one.name}, prompt {', '.join(one.prompts) or 'none'}"
     yield (
         f"calls: {calls.calls} ({calls.failed} failed), {calls.tokens_in:,} tokens in "
         f"({calls.cached:,} cached), {calls.tokens_out:,} out, {dollars(calls)}, "
-        f"{reading.seconds:.1f} s"
+        f"{one.seconds:.1f} s"
     )
-    for name, found in (("rejected", reading.rejected), ("refused", reading.refused)):
-        reasons = "; ".join(f"{count} {reason}" for reason, count in found.most_common(5))
-        yield f"{name}: {found.total()}" + (f" ({reasons})" if reasons else "")
-    yield f"not read by the model: {len(reading.failed)} of {len(reading.cases)} conversations"
-    for identity, error in reading.failed.items():
-        yield f"  {identity}: {error}"
+    for name, found in (("rejected", one.rejected), ("refused", one.refused)):
+        most = Counter(found).most_common(5)
+        reasons = "; ".join(f"{count} {reason}" for reason, count in most)
+        yield f"{name}: {sum(found.values())}" + (f" ({reasons})" if reasons else "")
 
 
-def dollars(calls: Sum) -> str:
-    unknown = f" ({calls.unpriced} calls without a known price)" if calls.unpriced else ""
-    return f"${calls.cost:,.4f}{unknown}"
-
-
-def _listed(cases: Sequence[Case]) -> Iterator[str]:
-    for case in cases:
-        for draft in case.drafts:
-            said = (draft.content, "|", draft.detail, draft.kind or "")
-            yield " ".join((case.id, draft.type, "|", *said))
+def report(readings: Sequence[Reading], name: str, every: bool) -> Iterator[str]:
+    sessions = readings[0].result.sessions
+    blank = sum(one.has_nothing for one in sessions)
+    yield (
+        f"{name}: {len(sessions)} conversations, {blank} of them with nothing to keep; "
+        f"{sum(len(one.items) for one in sessions)} labels"
+    )
+    yield from ("", *table(readings))
+    for one in readings:
+        bad = "; ".join(f"{count} {verdict}" for verdict, count in _verdicts(one.result))
+        yield from ("", *split(one), f"bad entries: {bad or 'none'}")
+        yield f"read in {one.seconds:.1f} s; not read: {len(one.failed)} of {len(sessions)}"
+        yield from (f"  {session}: {why}" for session, why in one.failed.items())
+        if one.calls:
+            yield from ("", OF_MODEL, *what_it_took(one))
+        yield f"\n{one.name}, {'all errors' if every else f'the {WORST} worst errors'}:"
+        yield from errors(one.result, None if every else WORST)
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("files", nargs="*", type=Path, default=[DEFAULT])
-    options.add_argument("--errors", action="store_true", help="list misses and false alarms")
-    options.add_argument("--drafts", action="store_true", help="list all drafts")
-    options.add_argument("--json", action="store_true", help="print the figures as JSON")
-    options.add_argument("--limit", type=int, metavar="N", help="the first N conversations only")
+    add = options.add_argument
+    add("set", choices=("dev", "locked"))
+    add("--data", type=Path, metavar="FOLDER", help="where longmemeval/ and locomo/ are")
+    add("--lme", action="store_true", help="also the free labels of LongMemEval (without a model)")
+    add("--limit", type=int, metavar="N", help="the first N conversations (and questions) only")
+    add("--errors", action="store_true", help="list all errors, with the labels that were missed")
+    add("--json", action="store_true", help="print the figures as JSON")
     add_model_options(options)
     return options.parse_args(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     asked = _options(argv)
+    if asked.lme and not asked.data:
+        raise SystemExit("--lme needs --data: the folder with longmemeval/.")
     config = configured(asked.model, asked.base_url, asked.home)
-    lines = [line for path in asked.files for line in _lines(path)][: asked.limit]
-    start = perf_counter()
-    cases = [_case(json.loads(line)) for line in lines]
-    seconds = perf_counter() - start
-    same = sum(case.stepwise for case in cases)
-    reading = by_model(cases, config, asked.home) if config else None
+    sessions = labelled.sessions(asked.set, asked.data)[: asked.limit]
+    readings = [reading(sessions, one, asked.home) for one in (None, config)[: 2 if config else 1]]
+    agreed = agreement()
+    wide = free(asked.data, asked.limit) if asked.lme else []
     if asked.json:
-        found = as_dict(cases) | {"same_stepwise": same}
-        print(json.dumps(found | ({"model": model_as_dict(reading)} if reading else {})))
+        found = {"set": asked.set, "conversations": len(sessions)}
+        found |= dict(zip(("selector", "model"), map(as_dict, readings), strict=False))
+        found |= {"agreement": _values(agreed)} | ({"longmemeval": _values(wide)} if wide else {})
+        print(json.dumps(found))
         return
-    print(DEFINITION, end="\n\n")
-    if reading:
-        print(OF_MODEL, end="\n\n")
-    print(*(both(cases, reading.cases) if reading else table(cases)), sep="\n")
-    print(f"\nreplaces: {targets(cases)}")
-    if reading:
-        print(f"replaces by the model: {targets(reading.cases)}")
-    print(f"message by message gives the same drafts: {same} of {len(cases)} conversations")
-    print(f"{len(cases)} conversations read twice in {seconds:.2f} s")
-    if reading:
-        print("", *what_it_took(reading), sep="\n")
-    for name, found_by in (("rules", cases), ("model", reading.cases if reading else [])):
-        heading = [f"\n{name}:"] if reading and (asked.errors or asked.drafts) else []
-        listed = errors(found_by) if asked.errors else ()
-        drafts = _listed(found_by) if asked.drafts else ()
-        for line in (*heading, *listed, *drafts):
-            print(line)
+    print(*report(readings, asked.set, asked.errors), sep="\n")
+    for title, rows in (("LongMemEval", wide), ("the labels", agreed)):
+        if rows:
+            print(f"\n{title}:", *(line for row in rows for line in lines(row)), sep="\n")
 
 
 if __name__ == "__main__":

@@ -67,8 +67,8 @@ def _cases(number: int, session: labelled.Session, turn: int, text: str) -> list
             part = [sum(labelled.has(one.text, [must]) for must in item.must) for one in said]
             if hits:
                 wanted.add(next((n for n in hits if not said[n].asked), hits[0]))
-            elif part and max(part):
-                wanted.add(part.index(max(part)))
+            elif any(part):
+                wanted.add(max(range(len(part)), key=part.__getitem__))
     other = 2 if turn in session.fine else 0
     return [
         Case(number, turn, one, worth.features(one, said), 1 if n in wanted else other)

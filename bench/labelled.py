@@ -2,7 +2,7 @@
 
 Conversations that were written for this project stand in the files; for those of LongMemEval and
 LoCoMo only the labels do, and `--data` names the folder with longmemeval/*.json(.xz) and
-locomo/*.json.
+locomo/*.json. bench/labels/README.md says more.
 """
 
 from __future__ import annotations
@@ -10,10 +10,15 @@ from __future__ import annotations
 import json
 import lzma
 import re
+import sys
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+
+from wakebook.store.words import STOP_WORDS
 
 LABELS = Path(__file__).parent / "labels"
 NUMBERS = dict(
@@ -22,6 +27,12 @@ NUMBERS = dict(
         map(str, range(13)),
         strict=True,
     )
+)
+_WORD = re.compile(r"[^\W_]+(?:['.,/&+-][^\W_]+)*")
+_ENDING = re.compile(r"(?<=\w{4})(?:ing|ed|es|s)$")
+SMALL = STOP_WORDS["english"] | set(
+    "actually currently going lately like one plan planning really recently speaking think "
+    "thinking time user user's way whether".split()
 )
 
 
@@ -39,27 +50,44 @@ class Item(NamedTuple):
 class Session(NamedTuple):
     id: str
     source: str
-    date: str
+    date: str  # 2023/04/03 (Mon) 14:18
     group: str
-    pair: int
+    pair: int  # of conversations of one person, the later of which changes something; 0: none
     turns: tuple[tuple[str, str], ...]  # role, text
     items: tuple[Item, ...]
     fine: frozenset[int]
+
+    @property
+    def has_nothing(self) -> bool:
+        """Whether nothing of it is worth keeping, nor would be fine."""
+        return not (self.items or self.fine)
 
 
 def sessions(name: str, data: Path | None) -> list[Session]:
     """The set `dev` or `locked`; without `data`, only what was written for this project."""
     found = []
-    for line in (LABELS / f"{name}.jsonl").read_text("utf-8").splitlines():
-        raw = json.loads(line)
+    for raw in lines(name):
         turns = raw.get("turns") or (_turns(raw, data) if data else None)
         if turns:
             found.append(_session(raw, turns))
     return found
 
 
+def lines(name: str) -> list[dict[str, Any]]:
+    text = (LABELS / f"{name}.jsonl").read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
 def _session(raw: dict[str, Any], turns: Iterable[Any]) -> Session:
-    items = tuple(
+    said = tuple(("user" if turn["role"] == "user" else "agent", turn["content"]) for turn in turns)
+    fine, pair = frozenset(raw["fine"]), raw.get("pair", 0)
+    return Session(
+        raw["id"], raw["source"], raw["date"], raw["group"], pair, said, items(raw), fine
+    )
+
+
+def items(raw: dict[str, Any]) -> tuple[Item, ...]:
+    return tuple(
         Item(
             one["turn"],
             one["text"],
@@ -72,16 +100,11 @@ def _session(raw: dict[str, Any], turns: Iterable[Any]) -> Session:
         )
         for one in raw["items"]
     )
-    said = tuple(("user" if turn["role"] == "user" else "agent", turn["content"]) for turn in turns)
-    fine = frozenset(raw["fine"])
-    return Session(
-        raw["id"], raw["source"], raw["date"], raw["group"], raw.get("pair", 0), said, items, fine
-    )
 
 
 def _turns(raw: dict[str, Any], data: Path) -> list[dict[str, str]]:
     if raw["source"] == "longmemeval":
-        turns: list[dict[str, str]] = longmemeval(data)["sessions"][raw["id"]]
+        turns: list[dict[str, str]] = longmemeval(data).sessions[raw["id"]]
         return turns
     _, conversation, number = raw["id"].split("-")
     talk = _locomo(data)[int(conversation)]["conversation"]
@@ -94,13 +117,42 @@ def _turns(raw: dict[str, Any], data: Path) -> list[dict[str, str]]:
     ]
 
 
+class Question(NamedTuple):
+    """A question of LongMemEval, with the dates of the conversations that hold its answer."""
+
+    id: str
+    kind: str
+    text: str
+    answer: str
+    sessions: dict[str, str]
+
+
+class LongMemEval(NamedTuple):
+    questions: list[Question]
+    sessions: dict[str, list[dict[str, Any]]]
+
+
 @cache
-def longmemeval(data: Path) -> Any:
+def longmemeval(data: Path) -> LongMemEval:
+    """As it is published (a list of questions with their conversations), or each of them once."""
     path = next(iter(sorted((data / "longmemeval").glob("*.json*"))), None)
     if path is None:
         raise SystemExit(f"{data}: has no longmemeval/*.json or *.json.xz. Give another --data.")
-    data_ = path.read_bytes()
-    return json.loads(lzma.decompress(data_) if path.suffix == ".xz" else data_)
+    stored = path.read_bytes()
+    raw = json.loads(lzma.decompress(stored) if path.suffix == ".xz" else stored)
+    shared = raw["sessions"] if isinstance(raw, dict) else {}
+    found = LongMemEval([], shared)
+    for one in raw["questions"] if isinstance(raw, dict) else raw:
+        if isinstance(raw, dict):
+            dates = {part["session"]: part["date"] for part in one["haystack"]}
+        else:
+            ids = one["haystack_session_ids"]
+            dates = dict(zip(ids, one["haystack_dates"], strict=True))
+            shared.update(zip(ids, one["haystack_sessions"], strict=True))
+        answers = {name: date for name, date in dates.items() if name in one["answer_session_ids"]}
+        about = (one["question_id"], one["question_type"], one["question"], str(one["answer"]))
+        found.questions.append(Question(*about, answers))
+    return found
 
 
 @cache
@@ -115,8 +167,23 @@ def _locomo(data: Path) -> Any:
 
 
 def normal(text: str) -> str:
-    text = text.lower().translate(str.maketrans("’‘“”–—", "''\"\"--"))
+    text = text.lower().translate(str.maketrans("’‘“”–", "''\"\"-")).replace("—", " - ")
     return " ".join(text.split())
+
+
+def words(text: str) -> list[str]:
+    return _WORD.findall(normal(text))
+
+
+def stem(word: str) -> str:
+    """A word without its ending; a number in digits."""
+    return _ENDING.sub("", NUMBERS.get(word, word))
+
+
+def content(text: str) -> set[str]:
+    """The stems of the words that say something."""
+    said = (word for word in words(text) if len(word) > 2 or word.isdigit())
+    return {stem(word) for word in said if word not in SMALL}
 
 
 def has(text: str, must: Iterable[str]) -> bool:

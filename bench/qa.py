@@ -33,7 +33,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 sys.path.insert(1, str(Path(__file__).parents[1]))
 
-from bench.extraction import add_model_options, configured, equip, temporary, without_git
+from bench.homes import add_model_options, configured, equip, temporary, without_git
 from bench.retrieval import Question, Store
 
 from bench import retrieval
