@@ -11,7 +11,6 @@ import json
 from typing import Any
 
 from wakebook.base import errors
-from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
 from wakebook.log.query import Query
 from wakebook.memory import Memory
@@ -42,6 +41,7 @@ class Served(Memory):
         """The answer of the service; None if it does not answer, or cannot do this."""
         import msgspec
 
+        from wakebook.base.decode import decode
         from wakebook.verbs import VERBS, plain
 
         verb = VERBS[name]
