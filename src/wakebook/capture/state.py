@@ -187,6 +187,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     committed_at: datetime | None = None
     restored: dict[str, datetime] = {}  # note -> when you brought it back from the archive
     jobs: dict[str, JobRun] = {}
+    reread: tuple[str, ...] = ()  # transcripts that a model has read again
 
     def with_session(self, ref: str, progress: Progress, **changes: Any) -> State:
         return msgspec.structs.replace(self, sessions=self.sessions | {ref: progress}, **changes)

@@ -266,7 +266,8 @@ def _kept(
         whole = window.extracted >= len(before.source.turns)
         ends = before.scene.ends and whole and not grew
         if ends:
-            _close(work.home, window, before.body)
+            by_rules = work.extractor.name == RULES or window.covered
+            _close(work.home, window, before.body, RULES if by_rules else work.extractor.name)
         else:
             window = _drawn(window, _sketch(work.home, before, entries))
         after = progress.with_(
@@ -292,10 +293,11 @@ def _marked(drafts: Sequence[Draft]) -> list[Draft]:
     ]
 
 
-def _close(home: Home, window: Window, body: str) -> None:
+def _close(home: Home, window: Window, body: str, read_by: str) -> None:
     """The transcript's last writing: from now on it does not change."""
     front = archive.read(home, window.path).front | {
         "closed": True,
+        "read_by": read_by,
         "topic": window.title,
         "tags": list(window.subjects),
     }

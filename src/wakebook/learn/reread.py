@@ -2,10 +2,10 @@
 
 A closed transcript is read anew as a whole, with the log as it is now but for what came out of
 this transcript. The new entries take the place of the old ones: each of those that say the same,
-in its own chain; the others are replaced by the new handoff. Nothing is there twice, and nothing
-is lost: the old entries stay in the log, replaced. What later entries have replaced already stays
-replaced, and is not brought back; what only this transcript's old entries had replaced, and the
-new ones do not, holds again.
+in its own chain; the others are replaced by the new handoff, or taken back where there is none.
+Nothing is there twice, and nothing is lost: the old entries stay in the log, replaced. What later
+entries have replaced already stays replaced, and is not brought back; what only this transcript's
+old entries had replaced, and the new ones do not, holds again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import msgspec
 
 from wakebook.base import clock
 from wakebook.base.errors import ConfigError, ModelError, NotFound, TranscriptError
+from wakebook.base.home import Home
 from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.capture.archive import Transcript
@@ -36,23 +37,37 @@ from wakebook.learn.extract import (
 from wakebook.learn.reading import Report, Work
 from wakebook.log import subjects
 from wakebook.log.chains import Chains, resolve
-from wakebook.log.entry import Entry, derived_id
+from wakebook.log.entry import RETRACTED, Entry, derived_id
 
 AGAIN = "upgrade"  # `by` of what holds again
 PATIENCE = 3  # failures in a row
 
 
-def candidates(chains: Chains, state: State, session: str = "") -> list[str]:
+def candidates(home: Home, chains: Chains, state: State, session: str = "") -> list[str]:
     """The closed transcripts that rules have read, in whole or in part, oldest first."""
-    still_open = {item.window.path for item in state.sessions.values() if item.window}
+    done = {*state.open_transcripts(), *state.reread}
     found: dict[str, datetime] = {}
     for entry in chains.current():
         path = entry.transcript
-        by_rules = entry.by in ("", RULES) or entry.by.endswith(PARTLY)
-        by_rules = by_rules and entry.session.startswith(session)
-        if path and by_rules and path not in still_open:
+        if path and _read_by_rules(entry) and entry.session.startswith(session):
             found.setdefault(path, entry.timestamp)
-    return sorted(found, key=lambda path: (found[path], path))
+    known = {entry.transcript for entry in chains.entries}
+    for file in home.conversations.glob("*/*/*/*.md"):
+        path = home.relative(file)
+        front = {} if path in known or path in done else archive.read(home, path).front
+        if front.get("read_by") == RULES and str(front.get("session_id")).startswith(session):
+            found[path] = clock.parse(front.get("ended")) or clock.now()
+    return sorted(found.keys() - done, key=lambda path: (found[path], path))
+
+
+def _read_by_rules(entry: Entry) -> bool:
+    return entry.by in ("", RULES) or entry.by.endswith(PARTLY)
+
+
+def _waits(path: str, chains: Chains, state: State) -> bool:
+    """Whether no model has read it yet."""
+    ours = [entry for entry in chains.current() if entry.transcript == path]
+    return path not in state.reread and (not ours or any(map(_read_by_rules, ours)))
 
 
 def reread(work: Work, path: str, whatever: bool = False) -> Report:
@@ -66,15 +81,13 @@ def reread(work: Work, path: str, whatever: bool = False) -> Report:
         if not alone:
             return Report(ref=ref, busy=True)
         chains = work.ledger.chains()
-        if not whatever and path not in candidates(chains, states.load(work.home)):
+        if not whatever and not _waits(path, chains, states.load(work.home)):
             return Report(ref=ref, busy=True)  # another process has read it meanwhile
         old = [entry for entry in chains.entries if entry.transcript == path]
         try:
             drafts = _read(work, source, transcript.front, chains, old)
         except ModelError as error:
             return Report(ref=ref, held=str(error))
-        if all(draft.by.endswith(RULES) for draft in drafts):
-            return Report(ref=ref, held=f"{work.extractor.name} found nothing, not even a handoff.")
         return _replace(work, source, drafts, {entry.id for entry in old})
 
 
@@ -101,6 +114,7 @@ def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[
         registry = subjects.load(work.home)
         new = _chained(drafts, old, chains)
         entries = admitted(work.home, new, source, chains, registry, work.now)
+        entries += _taken_back(source, drafts, entries, old, chains)
         entries += _revived(chains, source.path, entries)
         known = next(
             (ref for ref, item in state.sessions.items() if item.id == source.session), source.ref
@@ -109,8 +123,37 @@ def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[
         if progress:
             ours = sum(entry.session == source.session for entry in entries)
             progress = progress.with_(entries=progress.entries + ours)
+        read = tuple(sorted({*state.reread, source.path}))
+        state = msgspec.structs.replace(state, reread=read)
         append(work.home, state, known, progress, entries)
     return Report(ref=source.ref, entries=len(entries))
+
+
+def _taken_back(
+    source: Source,
+    drafts: Sequence[Draft],
+    new: Sequence[Entry],
+    old: Sequence[Entry],
+    chains: Chains,
+) -> list[Entry]:
+    """What rules kept and the model did not, where no new handoff takes its place."""
+    replaced = {one for entry in new for one in entry.replaces}
+    stale = [one.id for one in old if one.id not in replaced and _by_rules(chains, one.id)]
+    if not stale or any(one.type == "handoff" for one in new):
+        return []
+    by = drafts[0].by if drafts else AGAIN
+    gone = Entry(
+        id=derived_id(source.path, AGAIN, by),
+        timestamp=source.last_at,
+        type="fact",
+        content="Read again by a model, which did not keep these sentences.",
+        session=source.session,
+        transcript=source.path,
+        replaces=tuple(stale),
+        by=by,
+        extra={RETRACTED: True},
+    )
+    return [] if gone.id in chains.by_id else [gone]
 
 
 def _chained(drafts: Sequence[Draft], old: Sequence[Entry], chains: Chains) -> list[Draft]:
@@ -200,7 +243,7 @@ def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None])
     chains = work.ledger.chains()
     if session and not any(entry.session.startswith(session) for entry in chains.entries):
         raise NotFound(f"No session {session!r} is in the log. `wakebook log` shows what is.")
-    waiting = candidates(chains, states.load(work.home), session)
+    waiting = candidates(work.home, chains, states.load(work.home), session)
     failed: dict[str, str] = {}
     entries = done = streak = 0
     for number, path in enumerate(waiting, 1):

@@ -90,7 +90,7 @@ def status(
         problems += history.problems()
     except GitError as error:
         problems.append(str(error))
-    by_rules = candidates(chains, state) if models.has("extract") else []
+    by_rules = candidates(home, chains, state) if models.has("extract") else []
     since = clock.iso(now - timedelta(days=RECENT_DAYS))
     over = _over(home, models, state, now) | history.over()
     notable = NOTABLE if by_rules else {k: v for k, v in NOTABLE.items() if k != "covered"}
