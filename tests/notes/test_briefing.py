@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from wakebook import Memory, WakebookError
 from wakebook.base import markdown
 from wakebook.base.config import Briefing
+from wakebook.base.errors import NotFound
 from wakebook.log.chains import resolve
 from wakebook.log.entry import Entry, new_id
 from wakebook.log.subjects import Registry
-from wakebook.notes.briefing import briefing, contradictions
+from wakebook.notes.briefing import briefing
+from wakebook.notes.contradictions import contradictions
 
 NOW = datetime(2026, 11, 9, 8, 0, tzinfo=UTC)
 
@@ -39,15 +41,15 @@ def section(text: list[str], name: str) -> list[str]:
     return rest[: rest.index("")] if "" in rest else rest
 
 
-def test_the_six_sections() -> None:
-    question = said(40, "Is the retry strategy enough?", "question")
+def test_the_sections() -> None:
+    question = said(12, "Is the retry strategy enough?", "question")
     text = lines(
         said(1, "Queue-based retries work in staging", subject="auth-migration"),
         said(3, "Backfill is not started", subject="auth-migration"),
         said(20, "An old matter", subject="old-matter"),
         said(2, "Queue-based retries for webhooks", "decision", detail="they cascade"),
         said(9, "Too old a decision", "decision"),
-        said(100, "Backfill the 47 failed jobs", "task"),
+        said(20, "Backfill the 47 failed jobs", "task"),
         said(100, "Already finished", "task", status="done"),
         question,
         said(60, "Whisper runs on the old box", subject="whisper-stt"),
@@ -66,12 +68,40 @@ def test_the_six_sections() -> None:
     assert section(text, "Pending") == ["- Backfill the 47 failed jobs"]
     assert section(text, "Open Questions") == ["- Is the retry strategy enough?"]
     assert section(text, "Stale") == [
-        "- whisper-stt — last entry 2026-09-10, referenced in recent session"
+        "- whisper-stt — before, on 2026-09-10: Whisper runs on the old box"
     ]
     assert section(text, "Contradictions") == [
         '- auth-migration: "Max two retries for webhooks" (2026-09-20) may conflict with '
         '"Five retries for webhooks" (2026-11-08)'
     ]
+
+
+def test_tasks_and_questions_age_unless_mentioned_or_pinned() -> None:
+    entries = (
+        said(30, "Renew the passport before the trip", "task"),
+        said(22, "Is the retry strategy enough?", "question"),
+        said(30, "Order the oak shelves for the study", "task"),
+        said(2, "The oak shelves for the study come in two widths"),
+        said(90, "Back up the photo archive", "task", pinned=True),
+        said(90, "Pay the deposit", "task", pinned=True, status="done"),
+        said(3, "Call the plumber on Wednesday", "task"),
+    )
+    text = lines(*entries)
+    assert section(text, "Pending") == [
+        "- Back up the photo archive",
+        "- 2026-11-06: Call the plumber on Wednesday",
+        "- Order the oak shelves for the study",
+    ]
+    assert "## Open Questions" not in text
+    assert "- Renew the passport before the trip" in lines(*entries, open_days=60)
+
+
+def test_a_task_that_is_done_does_not_read_as_one_to_do() -> None:
+    task = said(3, "I need to rotate the keys", "task", subject="auth")
+    done = said(1, task.content, "task", status="done", replaces=(task.id,), subject="auth")
+    text = lines(task, done)
+    assert section(text, "Active") == ["- auth — Done: I need to rotate the keys"]
+    assert "## Pending" not in text
 
 
 def test_replaced_entries_do_not_appear() -> None:
@@ -156,6 +186,35 @@ def test_contradictions(old: str, new: str, found: bool) -> None:
     assert bool(contradictions(pair, NOW - timedelta(days=14))) is found
     pair[1] = pair[1].with_(subject="y")
     assert not contradictions(pair, NOW - timedelta(days=14))
+
+
+def test_two_halves_of_a_correction_are_no_contradiction() -> None:
+    old = said(9, "The first issue goes out on 4 January", subject="paper")
+    for new in (
+        said(1, "It goes out on 11 January", detail=f"Was: {old.content}", subject="paper"),
+        said(1, f"{old.content} No, on the 11th.", subject="paper"),
+        said(1, "The first issue goes out on 11 January, not 4 January", subject="paper"),
+    ):
+        assert contradictions([old, new], NOW - timedelta(days=14)) == []
+
+
+def test_a_dismissed_contradiction_stays_dismissed(memory: Memory) -> None:
+    memory.remember("The launch is on 21 November", subject="shop")
+    memory.remember("The launch is on 28 November", subject="shop")
+    memory.remember("The shop closes at 6", subject="shop")
+    memory.remember("The shop closes at 8", subject="shop")
+    assert "may conflict" in memory.wake() and len(memory.notes.conflicts()) == 2
+    with pytest.raises(NotFound, match="No contradiction '3'"):
+        memory.notes.dismiss("3")
+    [(old, new)] = memory.notes.dismiss("1")
+    assert (old, new) not in memory.notes.conflicts()
+    assert len(memory.notes.conflicts()) == 1
+    memory.notes.dismiss()
+    assert memory.notes.conflicts() == []
+    assert "may conflict" not in memory.wake()
+    assert "may conflict" not in memory.home.memory.read_text()
+    memory.remember("The launch is on 30 November", subject="shop")
+    assert memory.notes.conflicts()  # another pair
 
 
 def test_at_most_three_contradictions() -> None:

@@ -28,8 +28,8 @@ def test_the_handoff_comes_with_the_decisions_and_tasks_of_its_window(
     text = memory.wake()
     handoff = text[text.index("## Last Session Handoff") : text.index("## Active")]
     assert f"Session: {claude.session} (2026-11-08T10:06:00Z)" in handoff
-    assert "Decided in it:\n- Go with Postgres" in handoff
-    assert "Its tasks:\n- [open] Send the insurance form" in handoff
+    assert "Decided in it:\n- Let's go with Postgres" in handoff
+    assert "Its tasks:\n- [open] And remind me to send the insurance form" in handoff
     assert "## Pending" in text
 
 

@@ -12,7 +12,7 @@ from wakebook.version import __version__
 
 FOLDER = ".cache"
 PROSE = f"{FOLDER}/briefing.json"
-SOURCES = ("log.jsonl", "subjects.json", "state.json", "config.toml", PROSE)
+SOURCES = ("log.jsonl", "subjects.json", "state.json", "config.toml", "condensed.json", PROSE)
 
 
 def key(root: str) -> str:

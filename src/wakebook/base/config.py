@@ -80,6 +80,7 @@ class Briefing(Section):
     active_days: int = 14
     decision_days: int = 7
     stale_days: int = 30
+    open_days: int = 21
     max_lines: int = 80
     max_contradictions: int = 3
 

@@ -206,14 +206,21 @@ def brief(memory: Memory, out: Out, dry_run: bool) -> bool:
 
 @group(notes, alone=True)
 def review(memory: Memory, out: Out) -> None:
-    """Your edits in generated text, as proposals."""
+    """Your edits in generated text, as proposals, and contradictions."""
     found = memory.notes.proposals()
     out.json(found)
     for number, proposal in enumerate(found, 1):
         _proposal(out, number, proposal)
     hint = "  wakebook notes review accept | reject [NUMBER or PATH]"
     told = f"[green]●[/green] {many(len(found), 'edited block')} to review{hint}"
-    out.say(told if found else "Nothing to review.")
+    out.say(told, when=found)
+    conflicts = memory.notes.conflicts()
+    for number, (old, new) in enumerate(conflicts, 1):
+        out.say(f"[bold]contradiction {number}.[/bold] {esc(old.content)} [dim]({old.id})[/dim]")
+        out.say(f"  {esc(new.content)} [dim]({new.id})[/dim]")
+    ways = "wakebook notes review dismiss [NUMBER], or remember --replaces ID what holds"
+    out.say(f"[green]●[/green] {many(len(conflicts), 'contradiction')}  {ways}", when=conflicts)
+    out.say("Nothing to review.", when=not found and not conflicts)
 
 
 def _proposal(out: Out, number: int, proposal: Proposal) -> None:
@@ -254,6 +261,15 @@ def reject(memory: Memory, out: Out, names: tuple[str, ...]) -> None:
     found = memory.notes.reject(*names)
     out.json({"rejected": found})
     out.ok(f"{many(len(found), 'block')} written anew")
+
+
+@command(review)
+@click.argument("numbers", nargs=-1, metavar="[NUMBER]...")
+def dismiss(memory: Memory, out: Out, numbers: tuple[str, ...]) -> None:
+    """Say that entries do not contradict each other. Without a number: all that are shown."""
+    found = memory.notes.dismiss(*numbers)
+    out.json({"dismissed": [[old.id, new.id] for old, new in found]})
+    out.ok(f"{many(len(found), 'contradiction')} dismissed")
 
 
 @group()

@@ -306,7 +306,9 @@ def read(
     said = source.messages()
     stop = len(said) if last is None else last
     drafts: list[Draft] = []
-    while first < stop or (first == stop == len(said) and scene.ends and not drafts):
+    closes = first == stop == len(said) and scene.ends  # all is read, the handoff is left
+    while first < stop or closes:
+        closes = False
         known = [draft.entry(source.session, source.last_at) for draft in drafts]
         current = after(scene.current, known) if known else scene.current
         ends = scene.ends and stop == len(said)

@@ -20,7 +20,18 @@ from wakebook.log.entry import RETRACTED, Entry
 from wakebook.log.subjects import Registry, Subject, title
 from wakebook.notes import page as pages
 from wakebook.notes.condensed import Condensed, applied
-from wakebook.notes.page import Item, NoteLine, day, ids_of, item_of, plain, role, told, visible
+from wakebook.notes.page import (
+    Item,
+    NoteLine,
+    day,
+    ids_of,
+    item_of,
+    plain,
+    role,
+    stated,
+    told,
+    visible,
+)
 from wakebook.store.catalogue import Catalogue
 
 NOTHING = "Nothing at the moment."
@@ -418,7 +429,7 @@ ROLLUP = {
 
 
 def _linked(subject: Subject, entry: Entry, section: str) -> Item:
-    text = f"**{pages.link(subject)}** — {plain(entry.content, LINE)}"
+    text = f"**{pages.link(subject)}** — {plain(stated(entry), LINE)}"
     return item_of(entry, section, text, held=False, weight=1, tells=False)
 
 

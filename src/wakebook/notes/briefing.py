@@ -1,9 +1,10 @@
 """The briefing: the state of the world, derived from the log, on at most 80 lines of MEMORY.md.
 
 A pure function of entries, subjects, the date, the settings, and what a model has said about
-them (`prose`), if anything. Six sections, each a window on the log: what is active, what was
-decided, what is to be done, what is unsettled, what went quiet and came back, and what seems to
-contradict itself. Long sections give up their oldest lines first, and say how many.
+them (`prose`), if anything. First what is true of the user (`about`), then windows on the log: what
+is active, what was decided, what is to be done, what is unsettled, what went quiet and came back,
+and what seems to contradict itself. Tasks and questions that were not mentioned for some weeks are
+left to the search. Long sections give up their oldest lines first, and say how many.
 
 It is written between its markers; every byte outside of them stays.
 """
@@ -12,16 +13,16 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from wakebook.base import markdown
+from wakebook.base import markdown, words
 from wakebook.base.config import Briefing
 from wakebook.base.errors import WakebookError
 from wakebook.base.text import EMPTY
@@ -29,8 +30,11 @@ from wakebook.capture.transcript import one_line
 from wakebook.log.chains import Chains
 from wakebook.log.entry import RETRACTED, Entry, present
 from wakebook.log.subjects import Registry
+from wakebook.notes import condensed
 from wakebook.notes import prose as proses
-from wakebook.notes.page import MEMORY, NoteLine, harmless, ids_of, lines_json
+from wakebook.notes.about import about
+from wakebook.notes.contradictions import CONFLICT, contradictions, dismissed, is_correction
+from wakebook.notes.page import MEMORY, NoteLine, harmless, ids_of, lines_json, stated
 from wakebook.notes.prose import Prose
 
 if TYPE_CHECKING:
@@ -39,13 +43,45 @@ if TYPE_CHECKING:
 WIDTH = 180
 RULES = Prose()
 QUIET = "Nothing recent, and nothing open."
+FIRST = 12  # lines about the user that every session is told
+MORE = "More About You"  # and what MEMORY.md says besides, at the end
+LEAST = 20  # lines of a briefing, however much else MEMORY.md says
+MARKERS = 8  # lines around two blocks
+MENTIONED = 0.6  # of its words in something newer
+# what only means something with its day
+_RELATIVE = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|now|recently|lately|ago|(?:this|next|last) \w+"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|heute|morgen|gestern|hoy|mañana|demain)\b",
+    re.IGNORECASE,
+)
 
 
 def briefing(
-    chains: Chains, registry: Registry, now: datetime, settings: Briefing, prose: Prose = RULES
+    chains: Chains,
+    registry: Registry,
+    now: datetime,
+    settings: Briefing,
+    prose: Prose = RULES,
+    dismissed: Collection[frozenset[str]] = (),
 ) -> list[NoteLine]:
     """The lines between the markers, each with the entries behind it."""
-    return _Sections(chains, registry, now, settings, prose).lines()
+    return _Sections(chains, registry, now, settings, prose, dismissed).lines()
+
+
+def made(notes: Notes, now: datetime, prose: Prose) -> list[NoteLine]:
+    """The briefing of a home, no longer than MEMORY.md has room for."""
+    opened, settings = notes.opened, notes.config.briefing
+    settings = settings.with_(max_lines=min(settings.max_lines, _room(notes)))
+    gone = dismissed(condensed.load(notes.home))
+    return briefing(opened.chains(), opened.registry(), now, settings, prose, gone)
+
+
+def conflicts(notes: Notes, now: datetime, prose: Prose) -> list[tuple[Entry, Entry]]:
+    """The contradictions that it tells, (older, newer)."""
+    opened, gone = notes.opened, dismissed(condensed.load(notes.home))
+    settings = notes.config.briefing
+    made = _Sections(opened.chains(), opened.registry(), now, settings, prose, gone)
+    return made.conflicts()
 
 
 def active(
@@ -64,28 +100,48 @@ def active(
 
 class _Sections:
     def __init__(
-        self, chains: Chains, registry: Registry, now: datetime, settings: Briefing, prose: Prose
+        self,
+        chains: Chains,
+        registry: Registry,
+        now: datetime,
+        settings: Briefing,
+        prose: Prose,
+        dismissed: Collection[frozenset[str]],
     ) -> None:
-        self._chains, self._aliases = chains, registry.aliases()
+        self._chains, self._registry, self._aliases = chains, registry, registry.aliases()
         self._now, self._settings, self._prose = now, settings, prose
+        self._dismissed = dismissed
         self._all = [entry for entry in chains.current() if not entry.extra.get(RETRACTED)]
         self._current = [entry for entry in self._all if entry.type != "handoff"]
         self._since = now - timedelta(days=settings.active_days)
         self._lately = now - timedelta(days=settings.decision_days)
+        self._alive = now - timedelta(days=settings.open_days)
 
     def lines(self) -> list[NoteLine]:
+        told = [_line(self._dated(entry), entry) for entry in self._about]
         sections = {
+            "About You": told[:FIRST],
             "Active": self._active(),
             "Recent Decisions": self._decisions(),
             "Pending": self._open("task"),
             "Open Questions": self._open("question"),
             "Stale": self._stale(),
             "Contradictions": self._contradictions(),
+            MORE: told[FIRST:],
         }
         filled = {name: lines for name, lines in sections.items() if lines}
         if not filled:
             return [NoteLine(QUIET if self._chains.by_id else EMPTY)]
         return _fit(filled, self._settings.max_lines - 1)  # one is for the sum
+
+    @cached_property
+    def _about(self) -> list[Entry]:
+        return about((one for one in self._current if one.timestamp <= self._now), self._registry)
+
+    def _dated(self, entry: Entry) -> str:
+        """Its words, with the day where they speak of "today" or "next week"."""
+        text = one_line(entry.content, WIDTH)
+        return f"{self._day(entry)}: {text}" if _RELATIVE.search(text) else text
 
     def _active(self) -> list[NoteLine]:
         """A line for each active subject: the model's, or else its most recent entry. A handoff
@@ -93,19 +149,20 @@ class _Sections:
         subject is preferred when nothing was learned after it. What is pinned stays in view
         whatever its age; what was noted by hand without a subject, for as long as a subject would
         be active."""
-        pinned = [one for one in self._current if one.pinned and one.type in ("fact", "decision")]
+        others = [one for one in self._current if one not in self._about]
+        pinned = [one for one in others if one.pinned and one.type in ("fact", "decision")]
         noted = [
             one
-            for one in self._current[::-1]
+            for one in others[::-1]
             if one.session == "manual" and one.type == "fact" and not one.subject
             if self._since <= one.timestamp <= self._now and not one.pinned
         ]
         lines = [_line(f"pinned — {one_line(entry.content, WIDTH)}", entry) for entry in pinned]
         handoffs = (entry for entry in self._all if entry.type == "handoff")
-        busy = active((*self._current, *handoffs), self._aliases, self._now, self._settings)
+        busy = active((*others, *handoffs), self._aliases, self._now, self._settings)
         for subject, found in busy.items():
             said = self._prose.line(subject, found[-1])
-            text = f"{subject} — {one_line(said or found[-1].content, WIDTH)}"
+            text = f"{subject} — {one_line(said or stated(found[-1]), WIDTH)}"
             lines.append(_line(text, *(found if said else found[-1:]), tells=False))
         return lines + [_line(f"noted — {one_line(one.content, WIDTH)}", one) for one in noted]
 
@@ -124,11 +181,25 @@ class _Sections:
     def _open(self, type_: str) -> list[NoteLine]:
         """What is to be done or answered; pinned tasks first, then the newest."""
         found = [one for one in self._current if one.type == type_ and self._chains.is_open(one)]
+        found = [one for one in found if one.pinned or self._is_mentioned(one)]
         found.sort(key=lambda one: (type_ == "task" and one.pinned, one.timestamp), reverse=True)
         return [
-            _line(one_line(one.content, WIDTH) + (f" ({one.subject})" if one.subject else ""), one)
+            _line(self._dated(one) + (f" ({one.subject})" if one.subject else ""), one)
             for one in found
         ]
+
+    def _is_mentioned(self, entry: Entry) -> bool:
+        """Whether an open task or question, or most of its words, came up in the last weeks."""
+        if entry.timestamp >= self._alive:
+            return True
+        terms = words.terms(entry.content)
+        least = max(2, MENTIONED * len(terms))
+        return any(len(terms & said) >= least for said in self._lately_said)
+
+    @cached_property
+    def _lately_said(self) -> list[frozenset[str]]:
+        recent = (one for one in self._chains.entries if one.timestamp >= self._alive)
+        return [words.terms(f"{one.content} {one.detail}") for one in recent]
 
     def _stale(self) -> list[NoteLine]:
         """Subjects that were silent for long and came up again lately. "Came up" is an entry of the
@@ -144,27 +215,30 @@ class _Sections:
                 after.add(subject)
             elif subject not in before or entry.timestamp > before[subject].timestamp:
                 before[subject] = entry
-        told = "referenced in recent session"
         return [
-            _line(f"{slug} — last entry {self._day(last)}, {told}", last, tells=False)
+            _line(f"{slug} — before, on {self._day(last)}: {stated(last)}", last, tells=False)
             for slug, last in sorted(before.items())
             if slug in after and self._now - last.timestamp > gap
         ]
 
     def _contradictions(self) -> list[NoteLine]:
+        lines = []
+        for old, new in self.conflicts():
+            one, other = (f'"{one_line(x.content, 90)}" ({self._day(x)})' for x in (old, new))
+            lines.append(_line(f"{new.subject}: {one}{CONFLICT}{other}", old, new, tells=False))
+        return lines
+
+    def conflicts(self) -> list[tuple[Entry, Entry]]:
         by_id = {entry.id: entry for entry in self._current}
         known = [pair for pair in self._prose.pairs if by_id.keys() >= set(pair)]
         pairs = [(by_id[old], by_id[new]) for old, new in known]
         pairs = [(old, new) for old, new in pairs if new.timestamp >= self._since]
+        pairs = [(old, new) for old, new in pairs if not is_correction(old, new)]
         for old, new in contradictions(self._current, self._since):
             if not self._prose.compared(old.id, new.id):  # no model has looked at it yet
                 pairs.append((old, new))
-        lines = []
-        for old, new in pairs[: self._settings.max_contradictions]:
-            one, other = (f'"{one_line(x.content, 90)}" ({self._day(x)})' for x in (old, new))
-            text = f"{new.subject}: {one} may conflict with {other}"
-            lines.append(_line(text, old, new, tells=False))
-        return lines
+        left = [pair for pair in pairs if {one.id for one in pair} not in self._dismissed]
+        return left[: self._settings.max_contradictions]
 
 
 def _line(text: str, *entries: Entry, tells: bool = True) -> NoteLine:
@@ -216,9 +290,9 @@ def write(notes: Notes, now: datetime, said: Prose, overwrite: bool = False) -> 
 
     from wakebook.store.catalogue import Catalogue
 
-    opened, path = notes.opened, notes.memory
-    made = briefing(opened.chains(), opened.registry(), now, notes.config.briefing, said)
-    lines = [line.text for line in made]
+    path = notes.memory
+    fresh = made(notes, now, said)
+    lines = [line.text for line in fresh]
     try:
         # bytes, not text: line ends belong to their author
         old = path.read_bytes().decode("utf-8") if path.exists() else ""
@@ -242,89 +316,16 @@ def write(notes: Notes, now: datetime, said: Prose, overwrite: bool = False) -> 
             raise WakebookError(f"{path} was written by another program meanwhile: try again.")
         notes.home.replace(path, new, mode)
         with suppress(sqlite3.Error), closing(Catalogue(notes.home)) as catalogue:
-            catalogue.note_block(f"{MEMORY}#{markdown.BRIEFING}", lines_json(made))
+            catalogue.note_block(f"{MEMORY}#{markdown.BRIEFING}", lines_json(fresh))
     total = len(new.splitlines())
     return Brief(path=path, lines=tuple(lines), changed=new != old, total=total, edited=edited)
 
 
-# --- contradictions, without a model: same subject, same matter, opposed values -------------------
-# An older statement and a newer one are about the same matter when they share enough telling
-# words, and they oppose each other when their numbers differ, when one negates what the other
-# affirms, or when they name opposites. The newer one is assumed right; the flag asks a human
-# to replace or dismiss the older one, so few and good ones count: recall is not the aim.
-
-SHARE = 0.34  # of the shorter statement's telling words
-REACH = 400  # older statements of a subject that a new one is compared with
-_TOKEN = re.compile(r"[^\W_]+(?:[.,:]\d+)*")
-_STOP = frozenset(
-    "a an and any are as at be been but by can could did do does for from had has have he her his "
-    "i if in into is it its just me my no not now of on or our out she so some than that the their "
-    "them then there they this to up us use used uses using user was we were what when which who "
-    "will with would you your max min most least only per each all day days".split()
-)
-_NEGATION = frozenset("no not never without don doesn isn aren won cannot stop stopped".split())
-_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()
-_OPPOSITES = [
-    frozenset(pair.split("/"))
-    for pair in """synchronous/queue synchronous/asynchronous sync/async enable/disable
-    enabled/disabled public/private manual/automatic monthly/weekly weekly/daily morning/evening
-    mornings/evenings always/never accept/reject allow/forbid light/dark tabs/spaces""".split()
-]
-
-
-def contradictions(current: Sequence[Entry], since: datetime) -> list[tuple[Entry, Entry]]:
-    """(older, newer) pairs, the newest first. `newer` is not older than `since`."""
-    by_subject: dict[str, list[Entry]] = {}
-    for entry in current:
-        if entry.subject and entry.type in ("decision", "fact"):
-            by_subject.setdefault(entry.subject, []).append(entry)
-    found: list[tuple[float, Entry, Entry]] = []
-    for entries in by_subject.values():
-        entries = sorted(entries, key=lambda entry: entry.timestamp)[-REACH:]
-        for index, new in enumerate(entries):
-            for old in entries[:index] if new.timestamp >= since else ():
-                if strength := _opposed(_terms(old.content), _terms(new.content)):
-                    found.append((strength, old, new))
-    found.sort(key=lambda pair: (pair[0], pair[2].timestamp), reverse=True)
-    return [(old, new) for _, old, new in found]
-
-
-class _Terms:
-    """A statement as a set of telling words, its numbers, and whether it negates."""
-
-    def __init__(self, text: str) -> None:
-        tokens = [token.lower() for token in _TOKEN.findall(text.replace("n't", " not"))]
-        tokens = [str(_NUMBERS.index(one)) if one in _NUMBERS else one for one in tokens]
-        self.numbers = {token for token in tokens if token[0].isdigit()}
-        self.negated = any(token in _NEGATION for token in tokens)
-        said = (one for one in tokens if not one[0].isdigit() and len(one) > 2)
-        self.words = {_stem(token) for token in said if token not in _STOP}
-        self.raw = set(tokens)
-
-
-# a briefing, a wake and the next briefing compare the same statements
-_terms = lru_cache(maxsize=8192)(_Terms)
-
-
-def _stem(word: str) -> str:
-    for ending in ("ies", "ing", "ed", "es", "s", "y"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
-
-
-def _opposed(old: _Terms, new: _Terms) -> float:
-    """How strongly two statements oppose each other; 0 if they do not."""
-    shared = old.words & new.words
-    smaller = min(len(old.words), len(new.words))
-    if not shared or not smaller or (old.words == new.words and old.numbers == new.numbers):
-        return 0.0 if old.negated == new.negated or not shared else 1.0
-    share = len(shared) / smaller
-    counted = old.numbers and new.numbers and not old.numbers & new.numbers
-    opposites = any(
-        len(pair & old.raw) == 1 and len(pair & new.raw) == 1 and pair & old.raw != pair & new.raw
-        for pair in _OPPOSITES
-    )
-    negation = old.negated != new.negated and share >= 0.6 and len(shared) >= 2
-    opposed = (counted and share >= SHARE) or opposites or negation
-    return share + 0.5 * opposites if opposed else 0.0
+def _room(notes: Notes) -> int:
+    """Lines that the cap of MEMORY.md leaves: what a person wrote in it comes first."""
+    try:
+        text = notes.memory.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return notes.config.notes.memory_cap
+    own = len(text.splitlines()) - len(markdown.generated(text.split("\n")))
+    return max(notes.config.notes.memory_cap - own - MARKERS, LEAST)

@@ -20,9 +20,20 @@ if TYPE_CHECKING:
     from wakebook.base.config import Config
     from wakebook.history.history import History
     from wakebook.history.timeline import Timeline
+    from wakebook.log.entry import Entry
     from wakebook.notes import book as books
     from wakebook.notes import briefing as briefings
-    from wakebook.notes import check, condense, condensed, moves, page, review, vault, write
+    from wakebook.notes import (
+        check,
+        condense,
+        condensed,
+        contradictions,
+        moves,
+        page,
+        review,
+        vault,
+        write,
+    )
     from wakebook.notes import prose as proses
     from wakebook.notes import why as whys
     from wakebook.store.sync import Progress
@@ -40,6 +51,7 @@ else:
     books, briefings, proses, whys = map(Later, ("book", "briefing", "prose", "why"))
     check, condense, condensed, moves = map(Later, ("check", "condense", "condensed", "moves"))
     page, review, vault, write = map(Later, ("page", "review", "vault", "write"))
+    contradictions = Later("contradictions")
 
 
 class Notes:
@@ -182,12 +194,25 @@ class Notes:
         return done
 
     def briefing(self, now: datetime, *, prose: bool = True) -> list[str]:
-        """The lines of the briefing. Without `prose`, nothing that a model has written."""
-        opened, said = self.opened, proses.load(self.home) if prose else briefings.RULES
-        made = briefings.briefing(
-            opened.chains(), opened.registry(), now, self.config.briefing, said
-        )
-        return [line.text for line in made]
+        """What a session is told of the briefing when it starts. Without `prose`, nothing that a
+        model has written."""
+        said = proses.load(self.home) if prose else briefings.RULES
+        lines = [line.text for line in briefings.made(self, now, said)]
+        more = f"## {briefings.MORE}"
+        return lines[: lines.index(more)] if more in lines else lines
+
+    def conflicts(self) -> list[tuple[Entry, Entry]]:
+        """Entries that seem to contradict each other, (older, newer)."""
+        return briefings.conflicts(self, self.opened.now(), proses.load(self.home))
+
+    def dismiss(self, *numbers: str) -> list[tuple[Entry, Entry]]:
+        """Say of contradictions that they are none: by their numbers, or all of them."""
+        with self.opened.writing():
+            found = contradictions.picked(self.conflicts(), numbers)
+            pairs = [(old.id, new.id) for old, new in found]
+            contradictions.dismiss(self.home, pairs, self.opened.now())
+        self.opened.quietly("brief", lambda: self.brief(ask=False))
+        return found
 
     # --- keeping it small --------------------------------------------------------------------
 

@@ -296,6 +296,11 @@ def linked(text: str) -> str:
     return re.sub(r"\[ \[(\d{4}-\d\d-\d\d)\] \]", r"[[\1]]", plain(text))
 
 
+def stated(entry: Entry) -> str:
+    """The words of an entry; of a task that is done they would read as one to do."""
+    return f"Done: {entry.content}" if role(entry) == "done" else entry.content
+
+
 def told(entry: Entry) -> str:
     """Content and detail of an entry."""
     content = plain(entry.content)

@@ -37,6 +37,7 @@ from wakebook.notes import page as pages
 from wakebook.notes.book import CONTEXT, NOTES, PERSON, PROGRESS, Book
 from wakebook.notes.book import key as block_key
 from wakebook.notes.check import edited_blocks, note_files
+from wakebook.notes.contradictions import CONFLICT, dismiss
 from wakebook.notes.page import ARCHIVE, DETAIL, EDITS, NoteLine, harmless, plain, shown, told
 from wakebook.notes.why import made_lines
 
@@ -207,6 +208,9 @@ def accept(notes: Notes, accepted: Sequence[Proposal]) -> Accepted:
     for proposal in accepted:
         registry = _with_person(proposal, registry)
         for number, change in enumerate(proposal.changes):
+            if change.kind == REMOVED and CONFLICT in change.old and len(change.ids) == 2:
+                dismiss(notes.home, [(change.ids[0], change.ids[1])], notes.opened.now())
+                continue
             # the same edit gives the same entry, however often it is accepted
             seed = f"review/{proposal.key}/{proposal.sum}/{number}/{change.old}/{change.new}"
             identity = derived_id(seed, change.kind, ",".join(change.ids))

@@ -20,7 +20,7 @@ from wakebook.history.past import blame
 from wakebook.log.entry import Entry
 from wakebook.notes import page as pages
 from wakebook.notes.book import Book, key
-from wakebook.notes.briefing import briefing
+from wakebook.notes.briefing import made as made_briefing
 from wakebook.notes.page import ARCHIVE, KNOWLEDGE, NoteLine, ids_of, shown
 from wakebook.notes.prose import load
 
@@ -80,9 +80,7 @@ def why(notes: Notes, place: str) -> Why:
 def made_lines(notes: Notes, book: Book, path: Path, name: str) -> list[NoteLine]:
     """What a block of a file would say now; nothing if Wakebook knows of no such block."""
     if name == markdown.BRIEFING:
-        opened, said = notes.opened, load(notes.home)
-        settings = notes.config.briefing
-        return briefing(opened.chains(), book.registry, opened.now(), settings, said)
+        return made_briefing(notes, notes.opened.now(), load(notes.home))
     below = notes.below(path)
     blocks = book.blocks(page) if (page := pages.at(below)) else []
     same = (one.lines for one in blocks if (one.name, one.path) == (name, below))

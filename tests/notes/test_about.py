@@ -1,0 +1,113 @@
+"""What is true of the user, told at the top of MEMORY.md and at every start."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from wakebook import Memory
+from wakebook.log.entry import Entry, derived_id
+from wakebook.log.subjects import Registry, Subject
+from wakebook.notes.about import ENOUGH, MOST, about, points
+
+NOW = datetime(2026, 11, 9, tzinfo=UTC)
+
+
+def said(content: str, days_ago: int = 0, **fields: object) -> Entry:
+    base = {"type": "fact", "session": "s", "timestamp": NOW - timedelta(days=days_ago)}
+    return Entry(id=derived_id("t", "", content), content=content, **(base | fields))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My name is Tove and I go by Tov.",
+        "I'm a nurse at the children's hospital in Malmö.",
+        "I work from home on Fridays.",
+        "My sister Marta lives in Porto.",
+        "We have two kids and a dog.",
+        "I need a bed for my dog Bruno.",
+        "I've been learning the cello for three years now, and I played in public once.",
+        "I'm allergic to peanuts.",
+        "I prefer short answers.",
+        "My current goal is to run a half marathon in under two hours.",
+        "I started a new job in March.",
+        "I take the bus at 8:00 on Wednesdays.",
+        "Ich wohne in Leipzig.",
+        "Vivo en Sevilla con mi esposa.",
+        "J'habite à Lyon.",
+    ],
+)
+def test_what_lasts(text: str) -> None:
+    assert points(said(text), Registry()) >= ENOUGH
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm thinking of getting a new keyboard.",
+        "I think I'll try the lentil soup this weekend.",
+        "I just bought a winter coat at the sale last week.",
+        "I was wondering if you could recommend a book.",
+        "I'm looking for a camera backpack.",
+        "We deploy on Tuesdays.",
+        "The sensor sends its data to the server.",
+        "Wow, I had no idea there were so many!",
+        "I like the idea of sorting my expenses.",
+        "can I use the other port instead",
+        "I'm a bit concerned about the cost.",
+    ],
+)
+def test_what_passes(text: str) -> None:
+    assert points(said(text), Registry()) < ENOUGH
+
+
+def test_a_standing_instruction_is_told_and_a_projects_own_is_not() -> None:
+    everywhere = said("Always answer in British English.", kind="preference", subject="heron")
+    here = said("Never deploy the repo on a Friday.", kind="preference", subject="heron")
+    work = said("I run the tests with make.", subject="heron")
+    assert about([everywhere, here, work], Registry()) == [everywhere]
+
+
+def test_people_and_what_is_known_of_them() -> None:
+    registry = Registry().with_(Subject("marta", "Marta", "person"))
+    one = said("Marta works as a vet.", subject="marta", kind="relationship")
+    assert about([one], registry) == []
+    both = said("Marta is my sister and works as a vet.", subject="marta")
+    assert about([both], registry) == [both]
+
+
+def test_the_most_lasting_first_the_newest_of_two_alike_and_few_of_one_talk() -> None:
+    old = said("I live with my sister Marta, in Porto.", 40)
+    again = said("I live in Porto, with my sister Marta.", 3)
+    things = ("band saw in the cellar", "pillar drill from Zug", "oak bench", "new lathe and vice")
+    tools = [said(f"I've got a {name}.", transcript="t") for name in things]
+    found = about([old, *tools, again], Registry())
+    assert found[0] == again and old not in found
+    assert len(found) == 4  # three of one conversation
+    many = [said(f"I own a {n} with {n * 7} strings in room {n * 11}.", n) for n in range(60)]
+    assert len(about(many, Registry())) <= MOST
+
+
+def test_it_is_told_at_once_at_the_top_and_the_replaced_value_never(memory: Memory) -> None:
+    old = memory.remember("I live in Porto.")
+    memory.remember("I live in Braga.", replaces=[old.id])
+    memory.notes.brief(ask=False)
+    text = memory.home.memory.read_text()
+    assert "BRIEFING -->\n## About You\n- I live in Braga.\n" in text
+    assert "Porto" not in text and "noted — I live" not in text
+    assert "## About You\n- I live in Braga." in memory.wake()
+
+
+def test_a_start_is_told_twelve_lines_and_memory_md_more(memory: Memory) -> None:
+    things = (
+        "harp lute oboe tuba viola drum flute organ banjo cello horn bugle kazoo zither lyre fife"
+    )
+    for name in things.split():
+        memory.remember(f"I play the {name}.")
+    memory.notes.brief(ask=False)
+    text, wake = memory.home.memory.read_text(), memory.wake()
+    assert text.count("- I play the") == len(things.split())
+    assert text.index("## About You") < text.index("## More About You")
+    assert wake.count("- I play the") == 12 and "More About You" not in wake
