@@ -88,6 +88,8 @@ def reread(work: Work, path: str, whatever: bool = False) -> Report:
             drafts = _read(work, source, transcript.front, chains, old)
         except ModelError as error:
             return Report(ref=ref, held=str(error))
+        if old and all(draft.by.endswith(RULES) for draft in drafts):
+            return Report(ref=ref, held=f"{work.extractor.name} found nothing to keep in it.")
         return _replace(work, source, drafts, {entry.id for entry in old})
 
 
@@ -241,9 +243,10 @@ def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None])
             "and leave extract out of off."
         )
     chains = work.ledger.chains()
-    if session and not any(entry.session.startswith(session) for entry in chains.entries):
-        raise NotFound(f"No session {session!r} is in the log. `wakebook log` shows what is.")
     waiting = candidates(work.home, chains, states.load(work.home), session)
+    known = any(entry.session.startswith(session) for entry in chains.entries)
+    if session and not waiting and not known:
+        raise NotFound(f"No session {session!r} is in the log. `wakebook log` shows what is.")
     failed: dict[str, str] = {}
     entries = done = streak = 0
     for number, path in enumerate(waiting, 1):
