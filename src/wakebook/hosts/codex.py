@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
+import tomlkit
 
 from wakebook.base import clock
 from wakebook.base.decode import convert
@@ -216,8 +217,6 @@ def _dump(data: dict[str, Any], before: bytes | None) -> bytes:
 
 def with_server(path: Path, before: bytes | None, command: Sequence[str], home: Path) -> bytes:
     """The file with our server at its end, once; everything else as it was."""
-    import tomlkit
-
     text = (before or b"").decode("utf-8", "replace")
     if SERVER in _servers(_values(path, before)):
         if MARK not in text:

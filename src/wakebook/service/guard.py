@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hmac
 import os
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +48,6 @@ class Token:
         self._seen: tuple[int, int, int] | None = None
         self._token = b""
         if not self._read():  # a home that was made before there were tokens
-            import secrets
-
             home.replace(self.path, secrets.token_urlsafe(32) + "\n")
 
     def fits(self, given: str) -> bool:
