@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import msgspec
 import tomlkit
@@ -38,11 +38,9 @@ from wakebook.hosts.plan import (
     sessions_in,
     version,
 )
+from wakebook.memory import Memory
 from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
-
-if TYPE_CHECKING:
-    from wakebook.memory import Memory
 
 NAME = "codex"
 MEASURED = (0, 166, 0)  # the version that this was built and is tested with

@@ -7,17 +7,15 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from wakebook.base import config
 from wakebook.base.errors import WakebookError
 from wakebook.learn.account import UNACCOUNTED
+from wakebook.memory import Memory
 from wakebook.upkeep.doctor import Check, State
-
-if TYPE_CHECKING:
-    from wakebook.memory import Memory
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,12 +14,10 @@ import hmac
 import os
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wakebook.base.errors import WakebookError
-
-if TYPE_CHECKING:
-    from wakebook.base.home import Home
+from wakebook.base.home import Home
 
 LARGEST = 8 << 20  # bytes of a body
 NAMES = ("127.0.0.1", "localhost", "[::1]")
