@@ -13,6 +13,7 @@ lives in the object alone: another one with the same id, in another process, goe
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -20,10 +21,13 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from wakebook.base import clock
 from wakebook.base.errors import WakebookError
+from wakebook.capture.archive import file_part
+from wakebook.capture.hosts import plain_file
+from wakebook.capture.hosts.plain_file import Line
+from wakebook.log.entry import new_id
 from wakebook.opened import SESSIONS
 
 if TYPE_CHECKING:
-    from wakebook.capture.hosts.plain_file import Line
     from wakebook.learn.catch_up import Sweep
     from wakebook.opened import Opened
     from wakebook.recall.slot import Context
@@ -60,8 +64,6 @@ class Conversation:
         model: str = "",
         cwd: str = "",
     ) -> None:
-        from wakebook.capture.hosts.plain_file import PlainFile
-
         opened = memory.opened
         opened.home.require()
         self.id = _checked(id) if id != "" else f"{clock.now():%Y-%m-%d}-{os.urandom(4).hex()}"
@@ -73,7 +75,7 @@ class Conversation:
             "cwd": _text(cwd, "The folder"),
         }
         self.path = opened.home.root / SESSIONS / f"{_file_name(self.id)}.jsonl"
-        self._file = PlainFile(opened.home, self.path, about)
+        self._file = plain_file.PlainFile(opened.home, self.path, about)
         self._memory, self._opened = memory, opened
 
     def __repr__(self) -> str:
@@ -93,11 +95,9 @@ class Conversation:
         self, name: str, arguments: object, result: object, *, error: bool = False, id: str = ""
     ) -> str:
         """A tool that the agent has called, and what it gave back (text, or anything for JSON)."""
-        from wakebook.capture.hosts import plain_file as plain_line
-
-        named = _text(id, "An id") or _new_id()
-        called = plain_line.call(f"call-{named}", _text(name, "A tool's name"), arguments)
-        gave = plain_line.result(f"call-{named}", plain_line.text_of(result), error)
+        named = _text(id, "An id") or new_id()
+        called = plain_file.call(f"call-{named}", _text(name, "A tool's name"), arguments)
+        gave = plain_file.result(f"call-{named}", plain_file.text_of(result), error)
         return self._write([called, gave], named, again=bool(id))
 
     def add(self, message: object, *, id: str = "") -> str:
@@ -106,12 +106,10 @@ class Conversation:
         Its own id counts if no other is given, and its `timestamp`. System prompts, reasoning
         and empty messages are passed over.
         """
-        from wakebook.capture.hosts import plain_file as plain_line
-
-        given = plain_line.as_dict(message)
-        named = _text(id, "An id") or plain_line.identity(given)
-        lines = plain_line.lines(given)
-        return self._write(lines, named or _new_id(), bool(named), given.get("timestamp"))
+        given = plain_file.as_dict(message)
+        named = _text(id, "An id") or plain_file.identity(given)
+        lines = plain_file.lines(given)
+        return self._write(lines, named or new_id(), bool(named), given.get("timestamp"))
 
     def messages(self) -> list[dict[str, Any]]:
         """What was said since the last `end`, as OpenAI's chat models are sent it."""
@@ -137,7 +135,7 @@ class Conversation:
         What is said later under the same id gets a handoff of its own.
         """
         at = clock.iso(clock.now())
-        self._file.reset({"id": _new_id(), "type": "reset", "reason": "end", "timestamp": at})
+        self._file.reset({"id": new_id(), "type": "reset", "reason": "end", "timestamp": at})
         return self._catch_up(closing=True)
 
     def __enter__(self) -> Self:
@@ -186,20 +184,12 @@ class Conversation:
         return id
 
     def _check(self, lines: Sequence[Line]) -> None:
-        from wakebook.capture.hosts.plain_file import encode
-
-        largest = max((len(encode(line)) for line in lines), default=0)
+        largest = max((len(plain_file.encode(line)) for line in lines), default=0)
         if largest > self._limit:
             raise WakebookError(
                 f"A message of {largest >> 20} MB in {self.id}: [capture] max_record_megabytes is "
                 f"{self._limit >> 20}. Nothing was written. Keep what matters of it, or raise that."
             )
-
-
-def _new_id() -> str:
-    from wakebook.log.entry import new_id
-
-    return new_id()
 
 
 def _text(value: object, what: str) -> str:
@@ -221,10 +211,6 @@ def _checked(id: str) -> str:
 
 def _file_name(id: str) -> str:
     """As the id, if every file system can tell it from others; else with a digest."""
-    import hashlib
-
-    from wakebook.capture.archive import file_part
-
     part = file_part(id)
     if part != id or id == id.lower():
         return part

@@ -11,16 +11,14 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import asdict
 
 from wakebook.base import decode as decoding
-
-if TYPE_CHECKING:
-    from wakebook.log.query import Query
+from wakebook.log.query import Query
 
 Count = Annotated[int, Meta(ge=0)]
 Some = Annotated[int, Meta(ge=1)]
@@ -58,8 +56,6 @@ class Verb(NamedTuple):
 
 
 def query_of(ask: Any) -> Query:
-    from wakebook.log.query import Query
-
     given = asdict(ask)
     return Query(**{name: given[name] for name in Query.__slots__ if name in given})
 

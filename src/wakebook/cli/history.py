@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wakebook.cli.shared import ANY_ID, Out, command, dry_run, entries_json, esc, group, limit, many
+from wakebook.log.query import Query
 
 if TYPE_CHECKING:
     from wakebook.history.past import Commit, Moment
@@ -99,7 +100,6 @@ def diff(memory: Memory, out: Out, since: str, until: str, stat: bool, with_log:
 def at(memory: Memory, out: Out, when: str, what: str, words: tuple[str, ...], limit: int) -> bool:
     """The memory as it was WHEN: on a day (at its end), at a moment, or at a tag."""
     from wakebook.cli.look import report, show_ref
-    from wakebook.log.query import Query
     from wakebook.upkeep.undo import show_at, wake_at
 
     text = " ".join(words)

@@ -21,11 +21,11 @@ from wakebook.cli.shared import (
     limit,
     since,
 )
+from wakebook.log.query import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wakebook.log.query import Query
     from wakebook.memory import Memory
     from wakebook.recall.show import Shown
     from wakebook.store.hits import Found, Hit
@@ -56,8 +56,6 @@ def filters(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _query(text: str, asked: dict[str, Any]) -> Query:
-    from wakebook.log.query import Query
-
     return Query(text=text, **asked | {"status": asked["status"] or ""})
 
 

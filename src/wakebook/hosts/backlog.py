@@ -104,11 +104,23 @@ class Backlog:
             return work
 
 
+def payload_of(data: bytes) -> dict[str, object]:
+    """What a host has sent. Raises WakebookError if it is no JSON object."""
+    try:
+        payload = json.loads(data or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise WakebookError(f"What the host has sent is not JSON: {error}.") from error
+    if not isinstance(payload, dict):
+        raise WakebookError("What the host has sent is no JSON object.")
+    return payload
+
+
 class Hooks(Backlog):
     """The events of hosts, as a service answers them; what follows is done in a thread."""
 
     act = staticmethod(act_of)
     undelivered = staticmethod(undelivered)
+    payload = staticmethod(payload_of)
 
     def __init__(
         self,
@@ -121,9 +133,6 @@ class Hooks(Backlog):
         self._memory = memory
         self._done = done
         super().__init__(home.cache, self._work)
-
-    def payload(self, body: bytes) -> dict[str, Any]:
-        return payload_of(body)
 
     def answer(
         self, memory: Memory, host: str, event: str, payload: Mapping[str, Any]
@@ -171,14 +180,3 @@ def begun(root: str, host: str, event: str, data: bytes) -> tuple[bytes, Now]:
     found = answer(memory, host, event, payload_of(data), behind)
     body = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace") if found else b""
     return body, behind
-
-
-def payload_of(data: bytes) -> dict[str, object]:
-    """What a host has sent. Raises WakebookError if it is no JSON object."""
-    try:
-        payload = json.loads(data or b"{}")
-    except (ValueError, RecursionError) as error:
-        raise WakebookError(f"What the host has sent is not JSON: {error}.") from error
-    if not isinstance(payload, dict):
-        raise WakebookError("What the host has sent is no JSON object.")
-    return payload

@@ -19,15 +19,13 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wakebook.base.errors import WakebookError
 from wakebook.hosts.plan import Plan, Where, behind, check, sessions_in, shipped
+from wakebook.memory import Memory
 from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
-
-if TYPE_CHECKING:
-    from wakebook.memory import Memory
 
 NAME = "claude-code"
 PLUGIN = "wakebook@wakebook"

@@ -18,9 +18,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import msgspec
+import tomlkit
 
 from wakebook.base import clock
 from wakebook.base.decode import convert
@@ -37,11 +38,9 @@ from wakebook.hosts.plan import (
     sessions_in,
     version,
 )
+from wakebook.memory import Memory
 from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
-
-if TYPE_CHECKING:
-    from wakebook.memory import Memory
 
 NAME = "codex"
 MEASURED = (0, 166, 0)  # the version that this was built and is tested with
@@ -216,8 +215,6 @@ def _dump(data: dict[str, Any], before: bytes | None) -> bytes:
 
 def with_server(path: Path, before: bytes | None, command: Sequence[str], home: Path) -> bytes:
     """The file with our server at its end, once; everything else as it was."""
-    import tomlkit
-
     text = (before or b"").decode("utf-8", "replace")
     if SERVER in _servers(_values(path, before)):
         if MARK not in text:

@@ -18,16 +18,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wakebook.base import markdown
 from wakebook.base.errors import WakebookError
 from wakebook.hosts import json5
 from wakebook.hosts.plan import Change, Plan, Where, behind, check, read, shipped
+from wakebook.memory import Memory
 from wakebook.upkeep.doctor import Check
-
-if TYPE_CHECKING:
-    from wakebook.memory import Memory
 
 NAME = "openclaw"
 FILES = Path(__file__).parent / "openclaw_files"

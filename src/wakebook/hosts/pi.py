@@ -6,15 +6,13 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wakebook.base.errors import WakebookError
 from wakebook.hosts.plan import Change, Plan, Where, behind, check, read, sessions_in, version
+from wakebook.memory import Memory
 from wakebook.service import tools
 from wakebook.upkeep.doctor import Check
-
-if TYPE_CHECKING:
-    from wakebook.memory import Memory
 
 NAME = "pi"
 MEASURED = (0, 87, 1)  # the version that this is tested with

@@ -7,16 +7,15 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from wakebook.base import config
 from wakebook.base.errors import WakebookError
+from wakebook.learn.account import UNACCOUNTED
+from wakebook.memory import Memory
 from wakebook.upkeep.doctor import Check, State
-
-if TYPE_CHECKING:
-    from wakebook.memory import Memory
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,8 +134,6 @@ def version(where: Where, program: str, measured: tuple[int, ...]) -> Check:
 
 def behind(memory: Memory, name: str) -> Check:
     """Whether all sessions of a host are read: the last of what `doctor` looks at."""
-    from wakebook.learn.account import UNACCOUNTED
-
     accounts = [one for one in memory.audit() if one.ref.startswith(f"{name}/")]
     left = [one for one in accounts if one.status in UNACCOUNTED]
     if not left:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import tomlkit
+from tomlkit.container import Container
+from tomlkit.items import Comment, Null, Table, Whitespace
 
 from wakebook.base.errors import WakebookError
 from wakebook.base.text import line_end
-
-if TYPE_CHECKING:
-    from tomlkit.container import Container
-    from tomlkit.items import Table
 
 
 def put(text: str, name: str, value: Any) -> tuple[str, str | None]:
@@ -24,8 +24,6 @@ def put(text: str, name: str, value: Any) -> tuple[str, str | None]:
 
     Raises WakebookError if that cannot be done without harm.
     """
-    import tomlkit
-
     section, _, key = name.partition(".")
     line = tomlkit.dumps({key: value}).rstrip("\n")
     try:
@@ -45,8 +43,6 @@ def put(text: str, name: str, value: Any) -> tuple[str, str | None]:
 
 def set_line(text: str, name: str, line: str | None) -> tuple[str, str | None]:
     """The text with this line for a setting (None: without it), and the line that it had."""
-    import tomlkit
-
     section, _, key = name.partition(".")
     end = line_end(text)
     document = tomlkit.parse(text if text.endswith("\n") else text + end)
@@ -71,8 +67,6 @@ def without_tables(text: str, mark: str, goes: Callable[[tuple[str, ...]], bool]
 
     Other comments in them stay: the last one in a table is a remark about what comes next.
     """
-    import tomlkit
-
     document = tomlkit.parse(text)
     _blank(document, (), mark, goes)
     left = document.as_string()
@@ -83,8 +77,6 @@ def without_tables(text: str, mark: str, goes: Callable[[tuple[str, ...]], bool]
 def _blank(
     inside: Container, path: tuple[str, ...], mark: str, goes: Callable[[tuple[str, ...]], bool]
 ) -> None:
-    from tomlkit.items import Comment, Null, Table, Whitespace
-
     for at, (key, item) in enumerate(inside.body):
         if isinstance(item, Comment) and item.trivia.comment == mark:
             inside.body[at] = (None, Null())
@@ -98,8 +90,6 @@ def _blank(
 
 def _remarks(table: Table, mark: str) -> str:
     """The comments of a table, each with the empty lines that follow it."""
-    from tomlkit.items import Comment, Table, Whitespace
-
     found = ""
     for _, item in table.value.body:
         if isinstance(item, Table):

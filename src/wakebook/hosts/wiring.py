@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -273,8 +274,6 @@ def _backup(place: Where, one: Kept) -> bytes | None:
 
 def _same(left: bytes, right: bytes) -> bool:
     """Whether two texts mean the same, as JSON or as TOML."""
-    import tomllib
-
     for parse in (json.loads, tomllib.loads):
         with suppress(ValueError):
             return bool(parse(left.decode()) == parse(right.decode()))

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -35,10 +34,8 @@ from wakebook.imports import chatgpt, claude, markdown, mem0
 from wakebook.imports.export import Bad, Conversation, Export, Passed, Piece, members
 from wakebook.imports.extractor import ImportExtractor
 from wakebook.learn.catch_up import Sweep
+from wakebook.models.chat import Planned
 from wakebook.opened import IMPORTS, Opened
-
-if TYPE_CHECKING:
-    from wakebook.models.chat import Planned
 
 Progress = Callable[[str, int, int], None]
 LONGEST = 200_000  # characters of one message

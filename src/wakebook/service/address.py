@@ -18,6 +18,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Literal
 
@@ -226,8 +227,6 @@ def _locked(home: Home) -> bool:
 
 def reachable(port: int, seconds: float = SECONDS) -> str:
     """Why the service cannot be reached on its port; nothing if it can."""
-    from http.client import HTTPConnection, HTTPException
-
     link = HTTPConnection("127.0.0.1", port, timeout=seconds)
     try:
         link.request("GET", HEALTH)

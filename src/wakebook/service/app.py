@@ -12,21 +12,19 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from wakebook.base import clock, errors
 from wakebook.base.errors import WakebookError
+from wakebook.memory import Memory
 from wakebook.service import mcp, tools
 from wakebook.service.guard import Guard, TurnedAway, body_of, headers_of
+from wakebook.service.metrics import Metrics
+from wakebook.service.pool import Pool
 from wakebook.verbs import ALL, ToolCall, Verb, decode, encode
 from wakebook.version import __version__
-
-if TYPE_CHECKING:
-    from wakebook.memory import Memory
-    from wakebook.service.metrics import Metrics
-    from wakebook.service.pool import Pool
 
 STATUS: dict[type[Exception], int] = {  # of the nearest class; all others: 400
     errors.NotInitialised: 404,

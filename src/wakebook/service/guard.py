@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import hmac
 import os
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wakebook.base.errors import WakebookError
-
-if TYPE_CHECKING:
-    from wakebook.base.home import Home
+from wakebook.base.home import Home
 
 LARGEST = 8 << 20  # bytes of a body
 NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -47,8 +46,6 @@ class Token:
         self._seen: tuple[int, int, int] | None = None
         self._token = b""
         if not self._read():  # a home that was made before there were tokens
-            import secrets
-
             home.replace(self.path, secrets.token_urlsafe(32) + "\n")
 
     def fits(self, given: str) -> bool:

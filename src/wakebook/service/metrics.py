@@ -11,12 +11,9 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wakebook.base import clock
-
-if TYPE_CHECKING:
-    from wakebook.memory import Memory
+from wakebook.memory import Memory
 
 BUCKETS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)  # seconds
 LOOK_SECONDS = 15.0

@@ -14,13 +14,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import LOCK_SECONDS, Home
-
-if TYPE_CHECKING:
-    from wakebook.memory import Memory
+from wakebook.memory import Memory
 
 THREADS = 4
 LONG = 2  # of them, at most, for verbs that take long
@@ -38,8 +36,6 @@ class Memories:
         self._own = threading.local()
 
     def __call__(self) -> Memory:
-        from wakebook.memory import Memory
-
         now = self.mark()
         if getattr(self._own, "mark", self) != now:
             self._own.memory, self._own.mark = Memory(self.home.root), now

@@ -18,20 +18,18 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import uvicorn
 
 from wakebook.base.errors import WakebookError
+from wakebook.base.home import Home
+from wakebook.memory import Memory
 from wakebook.service.address import Address
 from wakebook.service.app import App, Hooks
 from wakebook.service.guard import Guard, Token
 from wakebook.service.metrics import Metrics
 from wakebook.service.pool import Memories, Pool
-
-if TYPE_CHECKING:
-    from wakebook.base.home import Home
-    from wakebook.memory import Memory
 
 REST_SECONDS = 60.0  # after the watcher has failed, or until config.toml has changed
 LOOK_SECONDS = 2.0  # whether config.toml has changed
@@ -40,7 +38,7 @@ GRACE_SECONDS = 30  # for requests that run when we are told to stop
 
 Told = Callable[[str, Any], None]
 Done = Callable[[str, str, Exception | None], None]  # an act, of whom, and what went wrong
-MakeHooks = Callable[["Home", Callable[[], "Memory"], Done], Hooks]
+MakeHooks = Callable[[Home, Callable[[], Memory], Done], Hooks]
 
 
 class Server(uvicorn.Server):

@@ -15,15 +15,12 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from wakebook.base.config import Config
 from wakebook.base.errors import WakebookError
-
-if TYPE_CHECKING:
-    from wakebook.base.config import Config
-    from wakebook.base.home import Home
+from wakebook.base.home import Home
 
 MARK = "Installed by Wakebook"
 ABOUT = f"{MARK}: `wakebook serve install` writes it anew, `... uninstall` removes it."
