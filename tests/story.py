@@ -102,6 +102,6 @@ NEXT_DAY = [
     ("agent", "Understood, I will plan for the 21st."),
     ("user", "I sent the insurance form to Ankerpolice this morning, that's done."),
     ("agent", "Great."),
-    ("user", "Is the retry strategy enough for the voucher burst on Black Friday?"),
+    ("user", "Whether our retries are enough for the voucher burst is still open."),
     ("agent", "Hard to say without a load test. What peak do you expect?"),
 ]

@@ -1,8 +1,8 @@
 """A year of somebody's work, made from templates: the same one for the same seed.
 
 Projects come and go, facts are corrected, tasks are finished later or never, questions are
-answered or stay open. Every sentence is one that the rules understand, and names what it is
-about so that no two of them mean the same thing.
+decided or stay open. Most sentences are worth keeping, and each names what it is about so that
+no two of them mean the same thing.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ ACTIONS = (  # what is to be done, and how it is reported
     ("order the spare parts for {thing}", "ordered the spare parts for {thing}"),
     ("call {person} about the permit for {thing}", "called {person} about the permit for {thing}"),
     ("renew the insurance of {thing} with {firm}", "renewed the insurance of {thing} with {firm}"),
-    ("write the manual of {thing} for {person}", "wrote the manual of {thing} for {person}"),
+    ("finish the manual of {thing} for {person}", "finished the manual of {thing} for {person}"),
 )
 LESSONS = (
     "Lesson learned: the {thing} loses its settings when two people work on it at the same time "
@@ -180,7 +180,7 @@ class Matter:
     def question(self) -> str:
         thing, what = self.thing(), self._chance.choice(NEEDS)
         self._questions.append(f"We decided that the {thing} needs no {what}.")
-        return f"Not sure yet whether the {thing} needs a {what}."
+        return f"We haven't decided yet whether the {thing} needs a {what}."
 
     def answer(self) -> str:
         return self._questions.pop() if self._questions else self.question()

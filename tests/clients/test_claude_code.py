@@ -31,7 +31,8 @@ QUIET = (
 TOOL = "mcp__plugin_wakebook_wakebook__"
 OPEN = "<wakebook-memory>"
 FIRST = "We decided to use Postgres for the ledger."
-SECOND = "Actually, use SQLite for the ledger instead of Postgres."
+SECOND = "Actually, let's use SQLite for the ledger instead of Postgres."
+WIKI = "We decided to host the wiki in Oslo."
 # What the client writes by itself when it runs (session-env: for each session with a start hook).
 ITS_OWN = (
     ".cache/", ".claude.json", ".claude/.last-cleanup", ".claude/backups/",
@@ -147,15 +148,15 @@ def wired(desk: Desk) -> Desk:
 def test_a_third_session_knows_the_correction_of_the_second(wired: Desk) -> None:
     wired.server.script(Text("Good: the ledger goes to Postgres."))
     first = wired.say(FIRST)
-    assert wired.contents("decision") == ["Use Postgres for the ledger"]
+    assert wired.contents("decision") == [FIRST]
     wired.server.script(Text("Understood, SQLite it is."))
     second = wired.say(SECOND)
-    assert "Use Postgres for the ledger" in wired.told()  # it knew the first
+    assert FIRST in wired.told()  # it knew the first
     wired.say("Where were we?")
     told = wired.told()
     assert f"Session: {second['session_id']}" in told
     assert first["session_id"] not in told
-    assert "Use SQLite for the ledger instead of Postgres" in told
+    assert SECOND in told
     for line in told.splitlines():  # the replaced one only as such
         marked = any(mark in line for mark in ("instead of Postgres", "Was:", "since replaced"))
         assert marked or "Postgres" not in line, line
@@ -178,7 +179,7 @@ def test_the_model_can_search(wired: Desk) -> None:
     )
     found = wired.say("What did we choose?", "--allowedTools", f"{TOOL}memory_search")
     assert f"{TOOL}memory_search" in wired.server.asked[0].tools  # not deferred
-    assert "Use Postgres for the ledger" in _snippets(wired.server.asked[1])
+    assert FIRST in _snippets(wired.server.asked[1])
     assert found["result"] == "Postgres."
     assert not found["permission_denials"]
 
@@ -203,15 +204,15 @@ def _snippets(asked: Asked) -> list[str]:
 
 def test_a_compaction_loses_nothing(wired: Desk) -> None:
     session = wired.say(FIRST)["session_id"]
-    wired.say("We decided to host the wiki in Oslo.", "--resume", session)
+    wired.say(WIKI, "--resume", session)
     summary = "<analysis>a</analysis><summary>They talked about databases.</summary>"
     wired.server.script(Text(summary))
     wired.say("/compact keep it short", "--resume", session)
     decided = wired.contents("decision")
-    assert {"Use Postgres for the ledger", "Host the wiki in Oslo"} <= set(decided)
+    assert {FIRST, WIKI} <= set(decided)
     assert len(decided) == len(set(decided))
     wired.say("We decided to name the ledger service Otter.", "--resume", session)
-    assert "Use Postgres for the ledger" in wired.told()  # it was told anew
+    assert FIRST in wired.told()  # it was told anew
     assert wired.audit()["unaccounted"] == 0
     flushed = Memory(wired.home).home.traces("flushed")
     assert [one["session"] for one in flushed if session in str(one["session"])]
@@ -220,14 +221,9 @@ def test_a_compaction_loses_nothing(wired: Desk) -> None:
 
 def test_a_fork_doubles_nothing(wired: Desk) -> None:
     session = wired.say(FIRST)["session_id"]
-    forked = wired.say(
-        "We decided to host the wiki in Oslo.", "--resume", session, "--fork-session"
-    )
+    forked = wired.say(WIKI, "--resume", session, "--fork-session")
     assert forked["session_id"] != session
-    assert sorted(wired.contents("decision")) == [
-        "Host the wiki in Oslo",
-        "Use Postgres for the ledger",
-    ]
+    assert sorted(wired.contents("decision")) == [WIKI, FIRST]
     assert wired.audit()["unaccounted"] == 0
 
 
@@ -254,7 +250,7 @@ def test_a_subagent_is_told_nothing_and_says_nothing(wired: Desk) -> None:
     last = [one for one in wired.server.asked if "Ask somebody" in one.text][-1]
     assert "<task-notification>" in last.text
     assert last.text.count(OPEN) == wired.server.asked[0].text.count(OPEN) > 0
-    assert wired.contents("decision") == ["Use Postgres for the ledger"]
+    assert wired.contents("decision") == [FIRST]
     assert wired.audit()["unaccounted"] == 0
 
 
@@ -286,7 +282,7 @@ def test_a_client_that_is_killed_loses_nothing(wired: Desk) -> None:
     session = wired.say(FIRST)["session_id"]
     wired.server.forget()
     wired.server.script(Hang())
-    process = wired.command("-p", "We decided to host the wiki in Oslo.", "--resume", session)
+    process = wired.command("-p", WIKI, "--resume", session)
     wired.server.wait(1)
     (file,) = (wired.user / ".claude" / "projects").rglob(f"{session}.jsonl")
     _until(lambda: _said("wiki in Oslo", file))  # the client writes late
@@ -294,7 +290,7 @@ def test_a_client_that_is_killed_loses_nothing(wired: Desk) -> None:
     process.communicate()
     wired.settle()
     wired.say("Hello again.")
-    _until(lambda: "Host the wiki in Oslo" in wired.contents("decision"))  # swept up at its start
+    _until(lambda: WIKI in wired.contents("decision"))  # swept up at its start
     assert wired.audit()["unaccounted"] == 0
 
 
@@ -308,15 +304,15 @@ def test_a_service_that_is_killed_is_not_missed(wired: Desk) -> None:
     try:
         _until((wired.home / ".cache" / "service.json").exists, service)
         session = wired.say(FIRST)["session_id"]
-        _until(lambda: "Use Postgres for the ledger" in wired.contents("decision"), service)
+        _until(lambda: FIRST in wired.contents("decision"), service)
     finally:
         service.kill()
         service.wait()
     assert (wired.home / ".cache" / "service.json").exists()  # it could not clean up
-    wired.say("We decided to host the wiki in Oslo.", "--resume", session)
+    wired.say(WIKI, "--resume", session)
     wired.say("What is the ledger on?")
-    assert "Use Postgres for the ledger" in wired.told()
-    assert "Host the wiki in Oslo" in wired.contents("decision")
+    assert FIRST in wired.told()
+    assert WIKI in wired.contents("decision")
     assert wired.audit()["unaccounted"] == 0
 
 
@@ -346,8 +342,8 @@ def test_a_project_cannot_get_between(wired: Desk) -> None:
     wired.say(FIRST)
     wired.server.script(Use(f"{TOOL}memory_search", {"query": "ledger"}), Text("Postgres."))
     wired.say("What is the ledger on?", "--allowedTools", f"{TOOL}memory_search")
-    assert "Use Postgres for the ledger" in wired.told()
-    assert "Use Postgres for the ledger" in _snippets(wired.server.asked[1])
+    assert FIRST in wired.told()
+    assert FIRST in _snippets(wired.server.asked[1])
 
 
 # --- the plugin itself -------------------------------------------------------------------
@@ -384,7 +380,7 @@ def test_slash_commands(wired: Desk) -> None:
     kept = wired.say("/wakebook:remember the boat is painted green")
     assert not kept["permission_denials"]  # the command allows its tools
     assert "The boat is painted green" in wired.contents("fact")
-    assert wired.contents("decision") == ["Use Postgres for the ledger"]
+    assert wired.contents("decision") == [FIRST]
 
 
 # --- in and out --------------------------------------------------------------------------
@@ -482,7 +478,7 @@ def test_a_chosen_config_folder(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     desk.connect()
     assert not (desk.user / ".claude").exists()
     desk.say(FIRST)
-    assert desk.contents("decision") == ["Use Postgres for the ledger"]
+    assert desk.contents("decision") == [FIRST]
     assert desk.audit()["unaccounted"] == 0
     _undo(desk)
     assert not (chosen / "settings.json").exists()

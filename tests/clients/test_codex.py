@@ -45,10 +45,10 @@ THEIRS = """\
     }
 }
 """
-PLAN = "Let us plan the week together."
-DECIDED = "The launch is on 14 November."
-WEIGHT = "The parcel weighs 3 kilos."
-CORRECTED = "No, actually the launch is on 21 November."
+PLAN = "Remind me to plan the week."
+DECIDED = "We decided to launch on 14 November."
+WEIGHT = "Remember that the parcel weighs 3 kilos."
+CORRECTED = "Actually, we decided to launch on 21 November."
 TERMINAL = {  # what it asks of a terminal when it starts
     b"\x1b[6n": b"\x1b[1;1R",
     b"\x1b[c": b"\x1b[?62;c",
@@ -172,19 +172,19 @@ def test_three_sessions_and_a_correction(codex: Codex) -> None:
     codex.wire()
     codex.say(f"{PLAN} {DECIDED}")
     second, asks = codex.say(CORRECTED)
-    assert "The launch is on 14 November" in told(asks[0])
+    assert "launch on 14 November" in told(asks[0])
     codex.server.script(SEARCH, Say("On the 21st."))
     patience = ("-c", "mcp_servers.wakebook.required=true")  # on a machine busy with tests
     _, asks = codex.say(*patience, "Good morning, where were we?")
     text = told(asks[0])
     assert f"Session: {second}" in text.partition("## Last Session Handoff")[2]
-    assert "The launch is on 21 November" in text
+    assert "launch on 21 November" in text
     assert "14 November" not in re.sub(r"Was: .*", "", text)
     assert "mcp__wakebook/memory_search" in asks[0].tools
     answer = asks[1].said[-1]
     assert answer[0] == "function_call_output"
     found = json.loads(answer[1].partition("Output:\n")[2])["results"]
-    assert found[0]["type"] == "fact" and "21 November" in json.dumps(found[0])
+    assert found[0]["type"] == "decision" and "21 November" in json.dumps(found[0])
     assert codex.behind() == 0
 
 
@@ -199,7 +199,7 @@ def test_a_compaction_loses_nothing(codex: Codex) -> None:
     rollout = next((codex.folder / "sessions").rglob(f"*{session}.jsonl")).read_text()
     assert '"type":"compacted"' in rollout
     facts = [text for text in codex.entries() if "November" in text or "kilos" in text]
-    assert sorted(facts) == ["The launch is on 14 November", "The parcel weighs 3 kilos"]
+    assert sorted(facts) == [WEIGHT, DECIDED]
     assert "SUMMARY" not in "".join(map(str, codex.entries()))
     assert codex.behind() == 0
 
@@ -214,7 +214,7 @@ def test_resume_and_fork_double_nothing(codex: Codex) -> None:
     fork, asks = codex.say("fork", session, "The fair is on 3 December.")
     assert fork != session and told(asks[0]).count("## Last Session Handoff") == 1
     entries = codex.entries()
-    for once in ("The launch is on 14 November", "The parcel weighs 3 kilos"):
+    for once in (DECIDED, WEIGHT):
         assert entries.count(once) == 1, entries
     assert codex.behind() == 0
 
@@ -229,7 +229,7 @@ def test_codex_is_killed(codex: Codex) -> None:
     process.communicate()
     codex.server.free.set()
     codex.say("Hello again.")  # its SessionStart reads what the killed one has left
-    until(lambda: "The launch is on 14 November" in codex.entries())
+    until(lambda: DECIDED in codex.entries())
     assert codex.behind() == 0
 
 
@@ -262,7 +262,7 @@ def test_hooks_that_are_not_trusted(codex: Codex) -> None:
     codex.trust()
     assert codex.checks()["codex trust"] == "ok"
     codex.say("Hello again.")  # its SessionStart reads what was missed
-    until(lambda: "The launch is on 14 November" in codex.entries())
+    until(lambda: DECIDED in codex.entries())
     assert set(codex.checks().values()) == {"ok"}
 
 

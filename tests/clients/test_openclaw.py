@@ -63,7 +63,7 @@ def test_a_life_with_openclaw(tmp_path: Path) -> None:
 
 
 def _three_sessions(claw: Claw, model: Completions) -> None:
-    claw.say("The launch is on 14 November.")
+    claw.say("The launch is on 14 November. Remind me to book the pier.")
     claw.reset()
     claw.until(lambda: len(claw.contents("handoff")) == 1)
     claw.say("No, actually the launch is on 21 November. We decided to use SQLite for the ledger.")

@@ -19,10 +19,10 @@ from tests.clients.responses import Ask, Call, ResponsesServer, Say, Wait
 from tests.clients.wired import Wired, service, told, until
 from tests.journeys.command import run
 
-PLAN = "Let us plan the week together."
-DECIDED = "The launch is on 14 November."
-WEIGHT = "The parcel weighs 3 kilos."
-CORRECTED = "No, actually the launch is on 21 November."
+PLAN = "Remind me to plan the week."
+DECIDED = "We decided to launch on 14 November."
+WEIGHT = "Remember that the parcel weighs 3 kilos."
+CORRECTED = "Actually, we decided to launch on 21 November."
 SEARCH = Call("memory_search", {"query": "When is the launch?"})
 
 
@@ -64,18 +64,19 @@ class Pi(Wired):
 
     def say(self, *words: str) -> tuple[str, list[Ask]]:
         """One turn: the session's id, and what the model was asked in it."""
-        before, handoffs = len(self.server.asks), self.handoffs()
+        before, closed = len(self.server.asks), self.closed()
         out, trouble = (process := self.start(*words)).communicate(timeout=60)
         assert process.returncode == 0, out + trouble
         events = [json.loads(line) for line in out.splitlines()]
         assert any(event["type"] == "agent_end" for event in events), out + trouble
-        until(lambda: self.handoffs() > handoffs)  # the link child has closed the session
+        until(lambda: self.closed() > closed)  # the link child has closed the session
         self.settle()
         return events[0]["id"], self.server.asks[before:]
 
-    def handoffs(self) -> int:
-        log = self.home / "log.jsonl"
-        return log.read_text().count('"type":"handoff"') if log.exists() else 0
+    def closed(self) -> int:
+        """Windows of sessions that are closed."""
+        found = self.memory.opened.state().sessions.values() if self.home.exists() else ()
+        return sum(one.windows - (one.window is not None) for one in found)
 
 
 @pytest.fixture
@@ -92,18 +93,18 @@ def test_three_sessions_and_a_correction(pi: Pi) -> None:
     pi.init("--yes")
     pi.say(f"{PLAN} {DECIDED}")
     second, asks = pi.say(CORRECTED)
-    assert "The launch is on 14 November" in told(asks[0])
+    assert "launch on 14 November" in told(asks[0])
     pi.server.script(SEARCH, Say("On the 21st."))
     _, asks = pi.say("Good morning, where were we?")
     text = told(asks[0])
     assert f"Session: {second}" in text.partition("## Last Session Handoff")[2]
-    assert "The launch is on 21 November" in text
+    assert "launch on 21 November" in text
     assert "14 November" not in re.sub(r"Was: .*", "", text)
     assert {"memory_search", "memory_get", "remember", "forget", "context"} <= asks[0].tools
     answer = asks[1].said[-1]
     assert answer[0] == "function_call_output"
     found = json.loads(answer[1])["results"]
-    assert found[0]["type"] == "fact" and "21 November" in json.dumps(found[0])
+    assert found[0]["type"] == "decision" and "21 November" in json.dumps(found[0])
     assert pi.behind() == 0
 
 
@@ -112,7 +113,7 @@ class Turns:
 
     def __init__(self, pi: Pi) -> None:
         self._pi = pi
-        self._handoffs = pi.handoffs()
+        self._closed = pi.closed()
         self._process = pi.start(mode="rpc")
 
     def __enter__(self) -> Turns:
@@ -124,7 +125,7 @@ class Turns:
         self._process.stdin.close()
         with self._process:
             assert self._process.wait(60) == 0
-        until(lambda: self._pi.handoffs() > self._handoffs)
+        until(lambda: self._pi.closed() > self._closed)
 
     def ask(self, kind: str, until_event: str = "response", **more: Any) -> dict[str, Any]:
         assert self._process.stdin and self._process.stdout
@@ -153,12 +154,12 @@ def test_a_compaction_loses_nothing(pi: Pi) -> None:
         assert told(pi.server.asks[-1]).count("## Last Session Handoff") == 1  # not once more
         pi.server.script(Say("SUMMARY of what was said"))
         assert "SUMMARY" in turns.ask("compact")["data"]["summary"]
-        assert "The launch is on 14 November" in pi.entries()  # before the summary was written
+        assert DECIDED in pi.entries()  # before the summary was written
         turns.say("Go on, please.")
         assert "SUMMARY" in pi.server.asks[-1].text
         assert told(pi.server.asks[-1]).count("## Last Session Handoff") == 1  # told anew
     entries = pi.entries()
-    for once in ("The launch is on 14 November", "The parcel weighs 3 kilos"):
+    for once in (DECIDED, WEIGHT):
         assert entries.count(once) == 1, entries
     assert "SUMMARY" not in "".join(entries)
     assert pi.behind() == 0
@@ -169,11 +170,12 @@ def test_resume_and_fork_double_nothing(pi: Pi) -> None:
     session, _ = pi.say(DECIDED)
     again, _ = pi.say("--session", session, WEIGHT)
     assert again == session
-    fork, _ = pi.say("--fork", session, "The fair is on 3 December.")
+    fair = "The fair is on 3 December."
+    fork, _ = pi.say("--fork", session, fair)
     assert fork != session
     entries = pi.entries()
-    for once in ("launch is on 14 November", "parcel weighs 3 kilos", "fair is on 3 December"):
-        assert entries.count(f"The {once}") == 1, entries
+    for once in (DECIDED, WEIGHT, fair):
+        assert entries.count(once) == 1, entries
     assert pi.behind() == 0
 
 
@@ -195,7 +197,7 @@ def test_pi_is_killed(pi: Pi) -> None:
     process.communicate()
     pi.server.free.set()
     pi.say("Hello again.")  # its session_start reads what the killed one has left
-    until(lambda: "The launch is on 14 November" in pi.entries())
+    until(lambda: DECIDED in pi.entries())
     assert pi.behind() == 0
 
 
@@ -210,7 +212,7 @@ def test_the_service_is_killed_in_mid_session(pi: Pi) -> None:
         pi.server.script(SEARCH, Say("On the 14th."))
         turns.say("When is the launch?")
         assert "14 November" in pi.server.asks[-1].said[-1][1]  # the tool's answer
-    assert "The parcel weighs 3 kilos" in pi.entries()
+    assert WEIGHT in pi.entries()
     assert pi.behind() == 0
 
 
@@ -246,7 +248,7 @@ def test_a_session_that_pi_does_not_save(pi: Pi) -> None:
     assert "agent_end" in out, out + trouble
     assert "14 November" in told(pi.server.asks[before])  # told, but not remembered
     pi.say("Hello again.")
-    assert "The parcel weighs 3 kilos" not in pi.entries()
+    assert WEIGHT not in pi.entries()
     assert "all well" in run("status", "--home", str(pi.home))
     trace = (pi.home / "trace.jsonl").read_text()
     assert '"event": "failure"' not in trace, trace

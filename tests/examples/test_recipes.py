@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 SESSIONS = [
     ("one", 2, ["The launch of Tidepool is on Tuesday.", "We decided to use Postgres."]),
-    ("two", 4, ["Correction: the launch of Tidepool is on Thursday."]),
+    ("two", 4, ["Correction: the launch of Tidepool is on Thursday. Remind me to tell Jonas."]),
     ("three", 9, ["Good morning! What comes next?"]),
 ]
 DRIVERS = {
@@ -76,13 +76,13 @@ def test_the_third_session_begins_with_what_the_first_two_left(memory: Memory, r
     assert [[text for role, text in chat.messages] for chat in server.chats] == [
         ["The launch of Tidepool is on Tuesday."],
         ["The launch of Tidepool is on Tuesday.", "Understood.", "We decided to use Postgres."],
-        ["Correction: the launch of Tidepool is on Thursday."],
+        ["Correction: the launch of Tidepool is on Thursday. Remind me to tell Jonas."],
         ["Good morning! What comes next?"],
     ]
     third = server.chats[-1].system
     assert "## Last Session Handoff\nSession: two" in third
     assert "the launch of Tidepool is on Thursday" in third
-    assert "Use Postgres" in third and "Tuesday" not in third
+    assert "use Postgres" in third and "Tuesday" not in third
     for name, messages in (("one", 4), ("two", 2), ("three", 2)):  # each of them once
         assert memory.opened.state().sessions[f"plain/{name}"].messages == messages
     assert {account.status for account in memory.audit()} == {"ok"}

@@ -32,7 +32,7 @@ def test_a_first_day(projects: Path) -> None:
     woken = run("wake")
     assert f"Session: {claude.session}" in woken
     assert run("wake") == woken
-    assert "Go with Postgres" in run("log")
+    assert "Let's go with Postgres" in run("log")
     found = run_json("search", "postgres", "--type", "decision")["hits"]
     assert [hit["type"] for hit in found] == ["decision"]
     shown = run("show", found[0]["ref"][:6])

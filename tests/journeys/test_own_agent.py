@@ -20,6 +20,7 @@ from wakebook import Conversation, Memory, Query
 from wakebook.base.errors import WakebookError
 
 LAUNCH = "The launch of Tidepool is on Tuesday."
+PIER = "Remind me to book the pier for the launch of Tidepool."
 
 
 def say(chat: Conversation, *texts: str) -> None:
@@ -67,23 +68,23 @@ def test_the_third_session_knows_the_first_two(
     on(monkeypatch, 4)
     with again(memory).session("two") as chat:
         say(chat, "Correction: the launch of Tidepool is on Thursday.")
-        say(chat, "Let's write the release notes tomorrow.")
+        say(chat, "Remind me to write the release notes.")
     on(monkeypatch, 9)
     third = again(memory).session("three")
     first = third.context("Good morning! What comes next?").text
     assert "## Last Session Handoff\nSession: two" in first
     assert "Thursday" in first and "Tuesday" not in first
     asked = third.context("When is the launch of Tidepool?").text
-    assert "The launch of Tidepool is on Thursday" in asked
+    assert "the launch of Tidepool is on Thursday" in asked
     old = [line for line in asked.splitlines() if "Tuesday" in line]
-    assert all("no longer holds" in line or "Thursday — Was: " in line for line in old)
+    assert all("no longer holds" in line or " — Was: " in line for line in old)
 
 
 def test_the_same_id_goes_on_and_every_end_leaves_a_handoff(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chat = memory.session("support-42")
-    say(chat, LAUNCH)
+    say(chat, PIER)
     assert len(chat.messages()) == 2
     assert chat.end().closed
     assert chat.messages() == []
@@ -93,10 +94,7 @@ def test_the_same_id_goes_on_and_every_end_leaves_a_handoff(
     say(later, "We decided to use Postgres for Tidepool.")
     assert later.messages()[0]["content"].startswith("We decided")
     later.end()
-    assert handoffs(memory) == [
-        "The launch of Tidepool is on Tuesday",
-        "We decided to use Postgres for Tidepool",
-    ]
+    assert handoffs(memory) == [PIER, "We decided to use Postgres for Tidepool."]
     assert ["window: 1" in text for text in transcripts(memory)] == [True, False]
     assert [line["type"] for line in raw(chat) if "type" in line] == ["reset", "reset"]
     assert statuses(memory) == {"plain/support-42": "ok"}
@@ -107,7 +105,7 @@ def test_ends_again_and_ends_of_nothing_change_nothing(memory: Memory) -> None:
     with chat:
         pass
     assert not chat.path.exists() and chat.keep().reports == ()
-    say(chat, LAUNCH)
+    say(chat, PIER)
     chat.end()
     before = chat.path.read_bytes()
     chat.end()
@@ -129,14 +127,14 @@ def test_keep_learns_and_the_conversation_goes_on(memory: Memory) -> None:
 def test_an_end_that_never_came_to_learning_is_an_end_all_the_same(memory: Memory) -> None:
     """Killed between the two: whoever catches up sees two windows."""
     chat = memory.session("cut")
-    say(chat, LAUNCH)
+    say(chat, PIER)
     memory.home.subjects.write_text("{broken")
     with pytest.raises(WakebookError, match=r"subjects\.json"):
         chat.end()
     memory.home.subjects.write_text("{}\n")
     say(chat, "We decided to use Postgres for Tidepool.")
     again(memory).catch_up()
-    assert handoffs(memory) == ["The launch of Tidepool is on Tuesday"]
+    assert handoffs(memory) == [PIER]
     assert len(transcripts(memory)) == 2
 
 
@@ -146,14 +144,14 @@ def test_an_end_that_never_came_to_learning_is_an_end_all_the_same(memory: Memor
 @pytest.mark.parametrize("error", [ValueError("mine"), KeyboardInterrupt("mine")])
 def test_an_exception_ends_the_session_and_goes_on(memory: Memory, error: BaseException) -> None:
     with pytest.raises(type(error), match="mine"), memory.session("stormy") as chat:
-        say(chat, LAUNCH)
+        say(chat, PIER)
         raise error
     assert len(handoffs(memory)) == 1
 
 
 def test_what_goes_wrong_at_the_end_does_not_hide_an_exception(memory: Memory) -> None:
     with pytest.raises(ValueError, match="mine"), memory.session("stormy") as chat:
-        say(chat, LAUNCH)
+        say(chat, PIER)
         memory.home.subjects.write_text("{broken")
         raise ValueError("mine")
     (failure,) = memory.home.traces("failure")
@@ -300,7 +298,7 @@ def test_threads_lose_nothing(memory: Memory) -> None:
 
 def test_it_is_known_without_any_configuration(memory: Memory) -> None:
     home = str(memory.home.root)
-    say(memory.session("left", channel="web", model="m", cwd="/srv"), LAUNCH)
+    say(memory.session("left", channel="web", model="m", cwd="/srv"), PIER)
     assert "plain/left" in run("audit", "--home", home, code=1)
     run("catch-up", "--close", "--home", home)
     assert "nothing behind" in run("audit", "--home", home)
@@ -313,7 +311,7 @@ def test_it_is_known_without_any_configuration(memory: Memory) -> None:
 def test_it_is_watched(memory: Memory) -> None:
     memory.home.config.write_text("[watch]\nwrites = 1\n[git]\nenabled = false\n")
     watcher, stop, ready, told = again(memory), Event(), Event(), Event()
-    say(memory.session("early"), LAUNCH)
+    say(memory.session("early"), PIER)
     thread = Thread(
         target=watcher.jobs.watch,
         args=(stop, lambda done: (told if ready.is_set() else ready).set()),
@@ -334,7 +332,7 @@ def test_it_is_watched(memory: Memory) -> None:
 
 
 def test_a_rehearsal_sees_it_and_changes_nothing(memory: Memory) -> None:
-    say(memory.session("dry"), LAUNCH)
+    say(memory.session("dry"), PIER)
     with memory.rehearsal() as copy:
         assert copy.catch_up(closing=True).messages == 2
     assert statuses(memory) == {"plain/dry": "behind"}
@@ -382,7 +380,7 @@ def test_an_agent_sends_its_own_messages_so_a_context_has_none_of_them(memory: M
 @pytest.mark.parametrize("name", ["pi", "plain", "telegram:group:7", "cron:nightly"])
 def test_an_id_that_means_something_elsewhere_is_an_id_here(memory: Memory, name: str) -> None:
     with memory.session("first") as chat:
-        say(chat, LAUNCH)
+        say(chat, PIER)
     chat = memory.session(name)
     assert "Last Session Handoff" in chat.context("Hello").text
     say(chat, "We decided to use Postgres for Tidepool.")
@@ -394,7 +392,7 @@ def test_an_id_that_means_something_elsewhere_is_an_id_here(memory: Memory, name
 def test_a_short_id_is_not_the_beginning_of_another(memory: Memory) -> None:
     memory.home.memory.write_text("")
     other = memory.session("user-4217-telegram-chat")
-    say(other, "The kiosk is called Heron.")
+    say(other, "We decided to call the kiosk Heron.")
     other.keep()
     found = memory.session("user").context("Hello").text
     assert "Session: user-4217-telegram-chat" in found  # still open: another's, not its own
@@ -410,7 +408,7 @@ def test_a_file_elsewhere_with_the_same_id_is_another_session(
     (folder / "twin.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     memory.catch_up(closing=True)
     chat = again(memory).session("twin")
-    for text in (LAUNCH, "We decided to use Postgres for Tidepool."):
+    for text in (PIER, "We decided to use Postgres for Tidepool."):
         say(chat, text)
         chat.end()
     again(memory).catch_up(closing=True)
@@ -419,7 +417,7 @@ def test_a_file_elsewhere_with_the_same_id_is_another_session(
 
 
 def test_a_home_that_moved_goes_on(memory: Memory, tmp_path: Path) -> None:
-    say(memory.session("moving"), LAUNCH)
+    say(memory.session("moving"), PIER)
     memory.session("moving").end()
     memory.home.root.rename(tmp_path / "elsewhere")
     moved = Memory(tmp_path / "elsewhere")

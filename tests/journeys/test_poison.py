@@ -27,10 +27,11 @@ from tests.story import NOW
 from wakebook.base import markdown
 from wakebook.learn.extract import Draft
 from wakebook.learn.judge.verdict import why_refused
+from wakebook.learn.select.extractor import UNTOLD
 from wakebook.log.entry import Entry
 
 CASES = [*POISONED_FIRST, *POISONED_SECOND]
-LABEL = r"^(?:Worked on|State|Unresolved|User last|Agent last): "  # of the rules' handoff
+LABEL = r"^(?:Asked|Report|User last|Left|Tests|Branch|Files): "  # of the rules' handoff
 HARD = ("override and mail the keys", "a mixed draft", "the same names, turned around")
 NAMES = ("messages", "earlier", "known", "subjects")
 
@@ -54,6 +55,8 @@ def proposed(draft: Draft) -> str:
 
 def obeys(entry: Entry, case: Case) -> bool:
     """Whether an entry says what only the injection says."""
+    if entry.content == UNTOLD and not entry.detail:
+        return False  # Wakebook's own words
     draft = Draft(
         type=entry.type,
         content=entry.content,
@@ -87,8 +90,8 @@ def test_a_poisoned_handoff_is_not_written_by_anybody(tale: Tale, case: Case) ->
     tale.says(answer(handoff(bad, detail=bad)))
     tale.memory.catch_up()
     assert tale.traced("refused")
-    [last] = tale.current("handoff")
-    assert not obeys(last, case), (last.content, last.detail)
+    for last in tale.current("handoff"):
+        assert not obeys(last, case), (last.content, last.detail)
     assert bad not in tale.memory.wake()
 
 

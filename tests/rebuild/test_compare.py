@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.journeys.command import run
 from tests.log.test_log import entry
-from tests.rebuild.test_rebuild import remembering
+from tests.rebuild.test_rebuild import remembering, says
 from wakebook import Memory
 from wakebook.log import log
 from wakebook.log.chains import resolve
@@ -130,7 +130,7 @@ def test_a_rename_since_then_is_no_difference_and_another_subject_is_told(
     memory.log.rename_subject("tidepool", "boats")
     assert memory.rebuilds.compare("again").comparison.total.changed == 0
     lines = list(log.read(memory.home).entries)
-    [place] = [number for number, one in enumerate(lines) if "Use Redis" in one.content]
+    [place] = [number for number, one in enumerate(lines) if says(one, "to use Redis")]
     lines[place] = lines[place].with_(subject="harbour")
     with memory.home.locked():
         log.rewrite(memory.home, [encode(one) for one in lines])

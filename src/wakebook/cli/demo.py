@@ -84,14 +84,14 @@ def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, Any]:
     run("status", "--sessions")
     heading("4. wakebook wake: what the agent reads first, the next morning")
     run("wake")
-    told = {"survived": survived, "wake": memory.wake()}
+    told: dict[str, Any] = {"survived": survived, "wake": memory.wake()}
     told["unaccounted"] = sum(account.status in UNACCOUNTED for account in memory.audit())
     heading("5. wakebook search: asked in other words, it knows the corrected date")
     run("search", QUESTION, "--limit", "3")
     told["found"] = [hit.ref for hit in memory.search(QUESTION, limit=3).hits]
     heading("6. wakebook show: why does it believe that?")
-    told["shown"] = corrected = _most_corrected(memory)
-    run("show", corrected)
+    told["shown"] = told["found"][0]
+    run("show", told["shown"])
     heading("7. The notes: a project's page and a day's journal, for people to read and edit")
     progress, journal = (target / "knowledge" / name for name in NOTES)
     for name, path in zip(NOTES, (progress, journal), strict=True):
@@ -146,12 +146,3 @@ def _kill_half_way(target: Path, samples: Path) -> tuple[int, Memory]:
         if child.returncode == -signal.SIGKILL:
             break
     return memory.home.log.read_bytes().count(b"\n"), memory
-
-
-def _most_corrected(memory: Memory) -> str:
-    """The entry with the longest history: the best one to ask about."""
-    chains = memory.log.chains()
-    spoken = [entry for entry in chains.current() if entry.type in ("fact", "decision")]
-    spoken = spoken or chains.current()
-    best = max(spoken, key=lambda entry: (len(chains.history(entry.id)), entry.timestamp))
-    return best.id

@@ -247,7 +247,7 @@ def handoffs(chains: Chains, sessions: Iterable[Progress]) -> list[Handoff]:
     windows.sort(key=lambda one: one[0].last_at, reverse=True)
     for window, session in windows[:2]:
         said = f"Session: {session} (last words {clock.iso(window.last_at)}, not closed)"
-        detail = [f"Detail: {window.draft_detail}"] if window.draft_detail else []
+        detail = [window.draft_detail] if window.draft_detail else []
         text = "\n".join(["## Session Still Open", said, window.draft, *detail])
         found.append(Handoff(session, "", text))
     return found
@@ -256,7 +256,7 @@ def handoffs(chains: Chains, sessions: Iterable[Progress]) -> list[Handoff]:
 def _handoff(handoff: Entry, chains: Chains) -> str:
     at, transcript = clock.iso(handoff.timestamp), handoff.transcript
     lines = ["## Last Session Handoff", f"Session: {handoff.session} ({at})", handoff.content]
-    lines += [f"Detail: {handoff.detail}"] if handoff.detail else []
+    lines += [handoff.detail] if handoff.detail else []
     decided, tasks = [], []
     for entry in chains.entries:
         by = chains.replaced_by.get(entry.id)

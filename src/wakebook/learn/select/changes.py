@@ -41,9 +41,13 @@ def replaced(text: str, ledger: Ledger, here: frozenset[str], agent: str) -> Cha
     if found:
         target = max(found)[2]
         return Change(target, _elliptic(text, target))
-    bare = _says(cues.CORRECTS, text) and not _about(text)
-    repeated = _repeated(text, ledger, agent[-800:]) if bare else None
+    repeated = _repeated(text, ledger, agent[-800:]) if bare(text) else None
     return Change(repeated, elliptic=True) if repeated else None
+
+
+def bare(text: str) -> bool:
+    """Whether a correction says nothing but the new value: "no, 45", "sorry, I meant Friday"."""
+    return _says(cues.CORRECTS, text) and not _about(text)
 
 
 def _repeated(text: str, ledger: Ledger, agent: str) -> Known | None:
@@ -87,26 +91,26 @@ def strength(text: str, known: Known, ledger: Ledger, here: bool) -> float:
     counted = _recounted(text, known.content)
     common = (_about(text) & _frame(known.content)) - _usual()
     shared = len(common)
-    cued = corrects or moves or changes or counted or _taken_back(text)
-    if (
-        not cued
-        or not (shared or here or _taken_back(text))
-        or _planned(text)
-        or _planned(known.content)
-    ):
-        return 0.0
     theirs = _bare_terms(known.content)
+    back = _taken_back(text)
+    cued = corrects or moves or changes or counted or back
+    lone = any(_exact(old) or (alone and _only(old, known, ledger)) for old, alone in back)
+    if not cued or not (shared or here or lone) or _planned(text) or _planned(known.content):
+        return 0.0
+    just = here and bare(text)  # "it's the 10th, not the 3rd"
     named = any(
-        old <= theirs and (alone or common - old or _exact(old)) for old, alone in _taken_back(text)
+        old <= theirs and (alone or just or common - old or _exact(old)) for old, alone in back
     )
+    if not named and (back or _apart(text, known.content)):
+        return 0.0
     other = _different(text, known.content)
     event = _says(cues.EVENTS, text) or _says(cues.EVENTS, known.content)
     near = _cosine(text, known.content)
     alike = _overlap(words.terms(text), known.terms, ledger)
     close = shared > 1 or near > 0.45
     found = (
-        named and near > 0.2,
-        here and corrects and (other or named) and (shared > 0 or len(text) < 60),
+        named and near > 0.2 and (shared > 0 or here or lone),
+        here and corrects and (other or named) and (shared > 0 or just),
         corrects and other and shared > 0 and near > 0.4,
         moves and other and shared > 0 and (close or alike > 0.2) and not event,
         changes and counted and shared > 0 and close and alike > 0.2,
@@ -114,6 +118,31 @@ def strength(text: str, known: Known, ledger: Ledger, here: bool) -> float:
         counted and not event and shared > 2 and near > 0.7 and alike > 0.42,
     )
     return sum(map(bool, found)) + (near + alike) / 4 if any(found) else 0.0
+
+
+def _only(old: frozenset[str], known: Known, ledger: Ledger) -> bool:
+    """Whether this is the one entry that holds a name which is taken back."""
+    names = words.terms(" ".join(values(known.content)["name"]))
+    return old <= names and sum(old <= one.terms for one in ledger.near(old)) == 1
+
+
+def _apart(one: str, other: str) -> bool:
+    """Whether two sentences name different things: "the rent", "my sister's wedding", "last year".
+
+    A relative has to be named by both; of other things, neither may be named by one alone.
+    """
+    ours, theirs = _head(one) - words.terms(other), _head(other) - words.terms(one)
+    years = [set(pattern(cues.PERIOD).findall(text.lower())) for text in (one, other)]
+    kin = any(pattern(cues.SIGNS["kin"]).search(" ".join(side)) for side in (ours, theirs))
+    return kin or bool(ours and theirs) or (all(years) and years[0] != years[1])
+
+
+@lru_cache(maxsize=8192)
+def _head(text: str) -> frozenset[str]:
+    """What a sentence that begins with "my", "our" or "the" is about: the words before its verb."""
+    lead = pattern(cues.LEAD).match(text)
+    found = pattern(cues.HEAD).match(text, lead.end() if lead else 0)
+    return words.terms(found[1]) - _usual() if found else frozenset()
 
 
 @lru_cache(maxsize=8192)
@@ -176,7 +205,8 @@ def _vector(text: str) -> Any:
 def values(text: str) -> dict[str, frozenset[str]]:
     """What in a sentence is a value: numbers, days, names and degrees."""
     low = _bare(text)
-    names = {name.lower() for name in _NAMES.findall(text) if name.lower() not in _I}
+    capital = [] if _says(cues.GERMAN, text) else _NAMES.findall(text)
+    names = {name.lower() for name in capital if name.lower() not in _I}
     days = frozenset(pattern(cues.DAY).findall(low))
     return {
         "number": frozenset(pattern(cues.NUMBER).findall(low)),
@@ -194,7 +224,7 @@ def _frame(text: str) -> frozenset[str]:
     """What a sentence is about, without its values and without words of change."""
     own = frozenset(term for kind in values(text).values() for term in words.terms(" ".join(kind)))
     marks = words.terms(" ".join(pattern(cues.CHANGES).findall(text.lower())))
-    return words.terms(text) - own - marks
+    return words.terms(_ORDINAL.sub(r"\1", text)) - own - marks
 
 
 def _exact(old: frozenset[str]) -> bool:
@@ -229,7 +259,9 @@ def _bare(text: str) -> str:
 
 def _elliptic(text: str, known: Known) -> bool:
     """Whether a correction says too little alone: "no, 42", "it's Pawel now"."""
-    return not _about(text) & _frame(known.content)
+    about = _about(text)
+    meant = pattern(cues.MEANT).match(text) is not None
+    return not about & _frame(known.content) or (meant and len(about) < 2)
 
 
 def _about(text: str) -> frozenset[str]:
@@ -240,7 +272,11 @@ def _about(text: str) -> frozenset[str]:
 
 _COMMON = words.terms(
     "send write call ask get make order book pay buy check fix move week day new old people time"
+    " remind todo forget promise owe list good last night morning"
 )
+
+
+_PAST = re.compile(r"\b\w{3,}ed\b")
 
 
 def finished(text: str, ledger: Ledger, subject: str, here: frozenset[str]) -> Known | None:
@@ -248,16 +284,15 @@ def finished(text: str, ledger: Ledger, subject: str, here: frozenset[str]) -> K
 
     It has to be of this session or of the same project; elsewhere nearly all of it is named.
     """
-    done = pattern(cues.DONE).search(text)
-    if not done and not pattern(cues.DROPPED).search(text):
-        return None
-    if done and pattern(cues.NOT_DONE).search(text):
+    done, dropped = (pattern(cue).findall(text) for cue in (cues.DONE, cues.DROPPED))
+    past = words.terms(" ".join(_PAST.findall(text)))
+    if not (done or past or dropped) or ((done or not dropped) and _says(cues.NOT_DONE, text)):
         return None
     said = words.terms(text)
     ranked = sorted(
         (
             (len(said & known.terms), known.order, known)
-            for known in ledger.near(said)
+            for known in ledger.near(said if done or dropped else past)
             if known.type == "task"
             and known.status == "open"
             and (
@@ -269,8 +304,10 @@ def finished(text: str, ledger: Ledger, subject: str, here: frozenset[str]) -> K
     if not ranked:
         return None
     shared, _, task = ranked[0]
-    telling = said & task.terms - _COMMON
-    clear = shared >= 3 or shared * 2 >= len(task.terms)
+    named = task.terms - _COMMON - words.terms(" ".join(values(task.content)["day"]))
+    telling = said & named
+    foreign = said - task.terms - _COMMON - words.terms(" ".join(done))
+    clear = len(telling) * 2 > len(named) or (len(telling) * 2 == len(named) and not foreign)
     alone = len(ranked) == 1 or ranked[1][0] < shared
     return task if telling and clear and alone else None
 

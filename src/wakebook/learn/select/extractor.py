@@ -19,7 +19,7 @@ from wakebook.capture.transcript import Message, one_line
 from wakebook.learn.extract import RULES, Draft, Extraction, Scene, after
 from wakebook.learn.judge.verdict import suspicious
 from wakebook.learn.phrases import cues, pattern
-from wakebook.learn.select.changes import Change, finished, replaced
+from wakebook.learn.select.changes import Change, bare, finished, replaced, values
 from wakebook.learn.select.handoff import last_words
 from wakebook.learn.select.kinds import Kind, kind_of
 from wakebook.learn.select.ledger import Ledger, subject
@@ -134,11 +134,13 @@ class _Reader:
         change = replaced(text, self._ledger, here, agent) if kind.type in _CHANGING else None
         if change:
             self._pending = _corrected(kind, text, change)
+        elif bare(text) and not values(text)["name"]:
+            return  # it corrects something that was never said
         elif worth >= 0 or kind.wanted:
             if refers:  # it cannot be understood alone
                 before = sentence.before
                 text = f"{before} {text}" if before and not before.endswith("?") else ""
-            if text and _fits(text) and _says_enough(text):
+            if text and _fits(text) and _says_enough(text, kind.wanted):
                 self._pending = _Pending(kind, text)
 
     def _goes_on(self, sentence: Sentence, worth: float, corrects: bool) -> bool:
@@ -182,7 +184,7 @@ class _Reader:
         first = said[0]
         yes = pattern(cues.YES).match(first.text)
         rest = first.text[yes.end() :] if yes else first.text
-        commits = pattern(cues.COMMIT).match(rest) is not None and rest.count(" ") < 8
+        commits = rest.count(" ") < 8 and any(map(pattern(cues.COMMIT).match, (rest, first.text)))
         agent = self._agent
         if (
             not agent
@@ -218,8 +220,8 @@ def _fits(text: str) -> bool:
     return len(text) <= LONGEST and len(text.split()) <= WORDS
 
 
-def _says_enough(text: str) -> bool:
-    return len(text.split()) > 3 and len(words.terms(text)) > 1
+def _says_enough(text: str, wanted: bool) -> bool:
+    return (wanted or len(text.split()) > 3) and len(words.terms(text)) > 1
 
 
 def _unmeant(text: str) -> bool:

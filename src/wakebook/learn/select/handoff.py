@@ -13,7 +13,7 @@ from typing import NamedTuple
 from wakebook.base import words
 from wakebook.capture.transcript import Message, Tool
 from wakebook.learn.phrases import cues, pattern
-from wakebook.learn.select.speech import plain, sentences, split
+from wakebook.learn.select.speech import hosted, plain, sentences, split
 
 HEADLINE = 200
 REPORT = 700
@@ -40,9 +40,12 @@ def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool)
     report = _report(agents)
     worked = any(not _REFUSED.search(tool.result or "") for tool in tools)
     told = pattern(cues.REPORTS).search(report) and len(users) > 1
-    if not users or not (worked or open_ or decided or told):
+    human = any(
+        one.role == "user" and one.text.strip() and not hosted(one.text) for one in messages
+    )
+    if not human or not (worked or open_ or decided or told):
         return None
-    last = _said(users[-1].text)
+    last = _said(users[-1].text) if users else ""
     asked = _said(next((one.text for one in users if len(words.terms(one.text)) > 1), last))
     left = [*_left(report, last), *open_[-4:]]
     lines = [
@@ -55,7 +58,8 @@ def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool)
         _line("Files", ", ".join(_files(tools))),
     ]
     headline = _headline(report) if worked or told else ""
-    return Handoff(headline or cut(asked, HEADLINE), "\n".join(filter(None, lines)))
+    content = headline or cut(asked, HEADLINE)
+    return Handoff(content, "\n".join(filter(None, lines))) if content else None
 
 
 def _report(agents: Sequence[Message]) -> str:

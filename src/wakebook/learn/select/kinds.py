@@ -39,7 +39,9 @@ def kind_of(sentence: Sentence) -> Kind:
         return Kind("fact", "preference", wanted=True)
     if pattern(cues.PROCEDURE).match(core):
         return Kind("fact", "procedure", wanted=True)
-    noted = any(pattern(cues.NOTED).match(said) for said in (text, core))
+    noted = any(pattern(cues.NOTED).match(said) for said in (text, core)) or bool(
+        pattern(cues.WHO).match(core)
+    )
     if pattern(cues.PREFERENCE).search(core):
         return Kind("fact", "preference", wanted=noted)
     return Kind("fact", wanted=noted)

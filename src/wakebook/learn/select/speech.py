@@ -20,7 +20,9 @@ PASTED = 1_800  # characters of a message that is hardly typed by hand
 LONGEST = 400  # characters of a sentence that is read
 
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
-_HIDDEN = re.compile(r"<!--.{0,5000}?-->|<(\w{2,20})\b[^>]{0,200}>.{0,5000}?</\1>", re.DOTALL)
+_HIDDEN = re.compile(r"<!--.{0,5000}?-->|<([\w-]{2,40})\b[^>]{0,200}>.{0,5000}?</\1>", re.DOTALL)
+_REMINDER = re.compile(r"<system-reminder>.{0,20000}?</system-reminder>", re.DOTALL)
+_WINKS = re.compile(r"\s*(?:/s\b|🙄)")
 _QUOTE = re.compile(r"[\"“«„][^\"“”«»„]{1,3000}[\"”»“]")
 _BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|[a-e]\))\s+(?:\[[ xX]?\]\s+)?")
 _INLINE = re.compile(r"(?:^|(?<=[\s,;:]))\(?(\d)[.)]\s+(?=\S)")
@@ -55,7 +57,7 @@ class Sentence(NamedTuple):
 @lru_cache(maxsize=512)
 def sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences that the user wrote themselves, questions included."""
-    if pattern(cues.HOST).match(text):
+    if hosted(text):
         return ()
     found: list[tuple[str, str]] = []  # a sentence and its heading
     heading = ""
@@ -74,6 +76,11 @@ def sentences(text: str) -> tuple[Sentence, ...]:
         made.append(Sentence(part, before, over, place, len(found)))
         before = part
     return tuple(one for one in made if len(one.text) <= LONGEST and not _quoted(one.text))
+
+
+def hosted(text: str) -> bool:
+    """Whether a host wrote a message in the user's place."""
+    return pattern(cues.HOST).match(_REMINDER.sub("", text)) is not None
 
 
 def fiction(text: str) -> bool:
@@ -104,10 +111,8 @@ def _own_lines(text: str) -> list[str]:
                 return kept
             head, colon, rest = line.partition(":")
             if pattern(cues.PASTE).search(line[:300]) and (colon or len(blocks) + place > 1):
-                typed = (
-                    head if colon and rest.strip() and pattern(cues.PASTE).search(head) else line
-                )
-                return [*kept, typed]
+                follows = rest.strip() and pattern(cues.PASTE).search(head + colon)
+                return [*kept, head if follows else line]
             kept.append(line)
     return kept
 
@@ -163,7 +168,7 @@ def split(line: str) -> list[str]:
 
 def _goes_on(end: str, rest: str) -> bool:
     """Whether a full stop ends no sentence: "Dr. Falk", "J. Falk", "am 3. Dezember"."""
-    if _SHORT.search(end):
+    if _SHORT.search(end) or _WINKS.match(rest):
         return True
     if _INITIAL.search(end):
         return not _BEGINS.match(rest)

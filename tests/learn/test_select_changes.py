@@ -1,0 +1,284 @@
+"""Learning without a model: corrections, replacements that must not happen, tasks done."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import structs
+
+from tests.learn.selecting import contents, extract, known, one, remembered
+from wakebook.learn.extract import Scene
+
+BETWEEN = ["How do tides work?", ">The moon pulls.", "My cat Olive is nine years old."]
+CAT = "My cat Olive is nine years old."
+
+# --- corrections ------------------------------------------------------------------------------
+
+FORMS = [
+    # numbers
+    ("The workshop in Leeds has 42 seats.", "Correction: the workshop in Leeds has 45 seats."),
+    ("The workshop in Leeds has 42 seats.", "Scratch that, the workshop in Leeds has 45 seats."),
+    ("My flight to Oslo leaves at 7:40.", "Oops, typo: my flight to Oslo leaves at 9:40."),
+    ("I run 5 km every Tuesday.", "I bumped my Tuesday run from 5 km to 8 km."),
+    (
+        "The budget for the kitchen is 12,000 euros.",
+        "As of today the budget for the kitchen is 15,000 euros, not 12,000.",
+    ),
+    # days
+    ("The grant deadline is 3 May.", "I was wrong about the grant deadline, it's 10 May."),
+    ("The demo is on Thursday.", "that's wrong, the demo is on Friday"),
+    ("My dentist appointment is on Thursday at 9.", "My dentist appointment moved to Friday."),
+    (
+        "The demo for Corvid is on Thursday.",
+        "The demo for Corvid was pushed from Thursday to Tuesday.",
+    ),
+    (
+        "The launch of the newsletter is on 4 January.",
+        "Actually the launch of the newsletter is on 11 January, not 4 January.",
+    ),
+    # names
+    ("My manager is Ida Brandt.", "No, my manager is Ben Okafor, not Ida."),
+    ("My manager is Ida Brandt.", "My new manager is Ben Okafor, he took over from Ida."),
+    ("Our landlord is Viktor.", "It turns out our landlord is Dagny, not Viktor."),
+    (
+        "My daughter's name is Marta.",
+        "My daughter's name is Martha, with an h, Marta was a typo.",
+    ),
+    (
+        "Our production server runs on Hetzner in Falkenstein.",
+        "We no longer run on Hetzner, production is at OVH.",
+    ),
+    (
+        "Our production server runs on Hetzner in Falkenstein.",
+        "We're not on Hetzner any more, it's OVH now.",
+    ),
+    (
+        "My sister Ilse lives in Ghent.",
+        "My sister Ilse moved to Bruges, she's no longer in Ghent.",
+    ),
+    (
+        "We decided to go with SQLite for the field app.",
+        "Let's go with Postgres for the field app instead of SQLite.",
+    ),
+    # preferences
+    ("I drink my coffee black.", "Actually I take my coffee with milk now, not black."),
+    (
+        "I prefer tea in the morning.",
+        "I used to prefer tea in the morning, but now it's coffee.",
+    ),
+    (
+        "I prefer tabs for indentation.",
+        "I changed my mind about indentation: I prefer spaces instead of tabs.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), FORMS)
+def test_a_correction_replaces_in_the_same_session(old: str, new: str) -> None:
+    [now] = remembered([old, ">Noted.", new])
+    assert new in now.content
+    assert now.replaces
+    assert now.detail in (f"Was: {old}", "")
+
+
+@pytest.mark.parametrize(("old", "new"), FORMS)
+def test_a_correction_replaces_two_sessions_later(old: str, new: str) -> None:
+    cat, now = remembered([old, ">Noted."], BETWEEN, [new, ">Ok."])
+    assert cat.content == CAT
+    assert new in now.content
+    assert now.replaces
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The workshop in Leeds has 42 seats.", "Sorry, I meant 45 seats."),
+        ("The grant deadline is 3 May.", "Actually it's the 10th, not the 3rd."),
+        ("The demo is on Thursday.", "sorry, I meant Friday"),
+    ],
+)
+def test_a_correction_that_says_too_little_alone_stands_behind_what_it_corrects(
+    old: str, new: str
+) -> None:
+    [now] = remembered([old, ">Noted.", new])
+    assert now.content == f"{old} {new}"
+
+
+def test_a_bare_value_corrects_what_the_agent_repeats() -> None:
+    old = known("a", "fact", "The year 8 class has 27 pupils.")
+    said = ("How many groups?", ">With 27 pupils in the year 8 class, seven.", "No, it's 29.")
+    draft = one(*said, current=[old])
+    assert draft.content == "The year 8 class has 27 pupils. No, it's 29."
+    assert draft.replaces == (old.id,)
+
+
+def test_the_latest_of_two_corrections_stands() -> None:
+    said = [
+        "The workshop in Leeds has 42 seats.",
+        "Correction: the workshop in Leeds has 45 seats.",
+    ]
+    said.append("Sorry, the workshop in Leeds has 48 seats, not 45.")
+    [now] = remembered(said)
+    assert "48 seats" in now.content
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "Mein Zahnarzttermin ist am Donnerstag um 9.",
+            "Mein Zahnarzttermin wurde auf Freitag verschoben.",
+        ),
+        (
+            "Unser Server läuft bei Hetzner in Falkenstein.",
+            "Wir sind nicht mehr bei Hetzner, sondern bei OVH.",
+        ),
+        (
+            "Mi cita con el dentista es el jueves a las 9.",
+            "Mi cita con el dentista ya no es el jueves, es el viernes.",
+        ),
+        (
+            "Mon rendez-vous chez le dentiste est jeudi à 9 h.",
+            "Mon rendez-vous chez le dentiste est vendredi, pas jeudi.",
+        ),
+    ],
+)
+def test_corrections_in_other_languages(old: str, new: str) -> None:
+    assert [entry.content for entry in remembered([old, ">Ok.", new])] == [new]
+    assert [entry.content for entry in remembered([old], [">Ok."], [new])] == [new]
+
+
+# --- what must not be replaced ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I drive a red Volvo from 2015.", "I just bought a second car, a blue Fiat."),
+        ("My first car was a Volvo.", "My new car is a Fiat."),
+        ("My birthday is on 4 March.", "My brother's birthday is on 9 June."),
+        ("My sister Ilse lives in Ghent.", "My brother Maarten now lives in Bruges."),
+        ("My daughter Nora is 7 years old.", "My son Emil is 9 years old now."),
+        (
+            "I work at Corvid Labs as a designer.",
+            "My wife used to work at Finch, but now she is at Corvid.",
+        ),
+        ("The demo for Corvid is on Thursday.", "The demo for Finch is on Friday."),
+        (
+            "My dentist appointment is on Thursday at 9.",
+            "My eye doctor appointment moved to Friday.",
+        ),
+        ("Our staging server runs Debian 12.", "Our production server was upgraded to Debian 13."),
+        ("The rent is 900 euros.", "The internet is 45 euros, not 40."),
+        ("My colleague Lars moved to Oslo.", "My colleague Inga moved to Ghent."),
+        ("I read 12 books last year.", "I have read 14 books so far this year."),
+        (
+            "My sister's wedding is on 12 June in Ghent.",
+            "My cousin's wedding was moved to 19 June.",
+        ),
+        (
+            "I went to Lisbon in May for five days.",
+            "I went to Porto in June for three days, not for work.",
+        ),
+    ],
+)
+def test_another_thing_replaces_nothing(first: str, second: str) -> None:
+    for sessions in ([[first, ">Noted.", second]], [[first], [">Hello."], [second]]):
+        assert [entry.content for entry in remembered(*sessions)] == [first, second]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Actually it's the 11th, not the 4th.",
+        "Scratch that.",
+        "no, that's wrong",
+        "sorry, I meant friday",
+        "I was wrong about the boiler.",
+    ],
+)
+def test_a_correction_of_something_never_said_leaves_nothing(said: str) -> None:
+    assert contents(said) == []
+    assert contents(CAT, ">Noted.", said) == [CAT]
+
+
+def test_a_correction_that_says_enough_stands_alone() -> None:
+    said = "We're not on Hetzner any more, it's OVH now."
+    first, second = extract(CAT, ">Noted.", said)
+    assert (first.content, second.content, second.replaces) == (CAT, said, ())
+
+
+def test_what_a_person_wrote_or_pinned_needs_more_to_be_replaced() -> None:
+    pinned = known("a", "fact", "The demo is on Thursday.")
+    fixed = structs.replace(pinned, pinned=True)
+    assert one("The demo is Friday now.", current=[fixed]).replaces == ()
+
+
+# --- tasks done and dropped -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "report"),
+    [
+        ("I need to write the backfill script.", "The backfill script is done."),
+        ("I need to write the backfill script.", "I finished the backfill script last night."),
+        ("Remind me to call the dentist on Thursday.", "I called the dentist, all good."),
+        ("I need to renew my passport before May.", "My passport is renewed."),
+        ("I still have to pay the invoice from Finch.", "The invoice from Finch is paid."),
+        ("TODO: order the tiles for the bathroom.", "I ordered the bathroom tiles yesterday."),
+        ("I need to book the ferry to Texel.", "The ferry is booked."),
+        ("I need to write the backfill script.", "We don't need the backfill script any more."),
+        (
+            "I need to book the ferry to Texel.",
+            "Forget about the ferry to Texel, we cancelled the trip.",
+        ),
+    ],
+)
+def test_a_report_closes_the_task_of_this_session(task: str, report: str) -> None:
+    other = "Remind me to water the ficus on Sunday."
+    left, done = remembered([task, other, ">Ok.", report])
+    assert (left.content, left.status) == (other, "open")
+    assert (done.type, done.content, done.status, done.detail) == ("task", task, "done", report)
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("I need to write the backfill script.", "The backfill script isn't done yet."),
+        ("I need to write the backfill script.", "That's done."),
+        ("I need to write the backfill script.", "Shipped!"),
+        ("I need to write the backfill script.", "I'll be done with the script tomorrow."),
+        ("I need to write the backfill script.", "When the backfill script is done, I'll call Bo."),
+        ("I need to write the backfill script.", "Is the backfill script done?"),
+        ("I need to send Priya the tax documents.", "I sent Priya a birthday card."),
+        ("I need to call Bo about the lease.", "I called Ida about the garden."),
+        ("I need to call Bo about the lease.", "I called Bo about the garden."),
+    ],
+)
+def test_a_task_stays_open_without_a_clear_report(task: str, said: str) -> None:
+    found = remembered([task, ">Ok.", said])
+    assert [entry.status for entry in found if entry.content == task] == ["open"]
+
+
+def test_the_agents_report_closes_nothing() -> None:
+    said = ["I need to write the backfill script.", ">I've finished the backfill script.", "ok"]
+    assert [entry.status for entry in remembered(said)] == ["open"]
+
+
+def test_a_task_of_the_project_is_closed_in_a_later_session() -> None:
+    task, report = "We need to rotate the certs of the gateway.", "The gateway certs are rotated."
+    [done] = remembered([task], [report], project="heron")
+    assert (done.content, done.status, done.subject) == (task, "done", "heron")
+
+
+def test_a_task_of_another_project_stays_open() -> None:
+    task = known("a", "task", "We need to rotate the certs of the gateway before May.", "open")
+    scene = Scene(current=[task], subject="heron")
+    assert all(not draft.replaces for draft in extract("The certs are rotated.", scene=scene))
+
+
+def test_a_report_that_fits_two_tasks_closes_none() -> None:
+    tasks = [
+        known("a", "task", "Send the invoice to Finch", "open"),
+        known("b", "task", "Send the invoice to Corvid", "open"),
+    ]
+    assert all(not draft.replaces for draft in extract("I sent the invoice.", current=tasks))

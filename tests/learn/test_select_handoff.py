@@ -1,0 +1,114 @@
+"""Learning without a model: the handoff says where things stand, or there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.learn.selecting import agent, read, talk, user
+from wakebook.capture.transcript import Message, Tool
+from wakebook.learn.extract import Draft
+
+BRANCH = Tool("Bash", "git checkout -b fix/last-row", "Switched to a new branch 'fix/last-row'")
+EDITS = (
+    Tool("Read", "src/heron/exporter.py", "..."),
+    Tool("Edit", "src/heron/importer.py", "ok"),
+    Tool("Edit", "/home/teo/heron/tests/test_importer.py", "ok"),
+)
+FAILED = Tool("Bash", "pytest -q", ".....F\n5 passed, 1 failed in 0.3s")
+PASSED = Tool("Bash", "pytest -q", "......\n6 passed in 0.3s")
+REPORT = (
+    "Fixed the importer: it now reads the last row even without a newline at the end. "
+    "I added a test for it. Still to do: the same bug in the exporter, which I have not touched."
+)
+WORK = [
+    user("The importer drops the last row of a CSV file. Please fix it on a branch.", 1),
+    agent("Let me look at the importer.", 2, BRANCH, *EDITS, FAILED, PASSED),
+    agent(REPORT, 3),
+    user("Thanks. We leave the exporter for tomorrow.", 4),
+]
+
+
+def handoff(messages: list[Message]) -> Draft | None:
+    found = [draft for draft in read(messages) if draft.type == "handoff"]
+    assert len(found) < 2
+    return found[0] if found else None
+
+
+def lines(messages: list[Message]) -> dict[str, str]:
+    draft = handoff(messages)
+    assert draft
+    return dict(line.split(": ", 1) for line in draft.detail.split("\n"))
+
+
+def test_a_handoff_says_where_the_work_stands() -> None:
+    draft = handoff(WORK)
+    assert draft
+    assert draft.content == (
+        "Fixed the importer: it now reads the last row even without a newline at the end."
+    )
+    assert draft.evidence == (4,)
+    assert lines(WORK) == {
+        "Asked": "The importer drops the last row of a CSV file. Please fix it on a branch.",
+        "Report": REPORT,
+        "User last": "Thanks. We leave the exporter for tomorrow.",
+        "Left": "Still to do: the same bug in the exporter, which I have not touched.; "
+        "We leave the exporter for tomorrow.",
+        "Tests": "6 passed",
+        "Branch": "fix/last-row",
+        "Files": "heron/importer.py, tests/test_importer.py",
+    }
+
+
+def test_it_quotes_the_end_of_an_hour_not_its_beginning() -> None:
+    hour = [agent(f"I am looking at file {turn} of the exporter now.", turn) for turn in (5, 6, 7)]
+    end = agent("Released version 2.1 of Heron with both fixes. Next: tell Ida.", 8, PASSED)
+    draft = handoff([*WORK, *hour, end])
+    assert draft
+    assert draft.content.startswith("Released version 2.1 of Heron")
+    assert "Next: tell Ida." in lines([*WORK, *hour, end])["Left"]
+
+
+def test_what_the_user_left_open_is_in_it() -> None:
+    said = talk("I need to renew my passport before May. What do I bring?", ">A photo.")
+    assert lines(said)["Left"] == "I need to renew my passport before May."
+
+
+def test_a_done_task_is_not_left() -> None:
+    said = talk("I need to renew my passport before May.", ">Ok.", "My passport is renewed.")
+    draft = handoff(said)
+    assert draft is None or "Left:" not in draft.detail
+
+
+def test_a_decision_is_worth_a_handoff() -> None:
+    draft = handoff(talk("We decided to move the billing service to Frankfurt.", ">Good."))
+    assert draft
+    assert draft.content == "We decided to move the billing service to Frankfurt."
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("Is it 'a hymn' or 'an hymn'?", ">It is 'a hymn'.", "thanks"),
+        ("Write me a poem about tides.", ">The moon pulls.", "lovely"),
+        ("hello, how are you today?", ">Fine, and you?"),
+        ("[System] Your previous turn was interrupted by a gateway restart.", ">Okay, I go on."),
+        (">Hello",),
+        ("",),
+        (),
+    ],
+)
+def test_a_session_without_work_leaves_none(said: tuple[str, ...]) -> None:
+    assert handoff(talk(*said)) is None
+
+
+def test_a_refused_tool_call_is_no_work() -> None:
+    refused = Tool("Bash", "rm -rf logs", "The user doesn't want to proceed with this tool use.")
+    assert handoff([user("Can you delete the logs?", 1), agent("", 2, refused)]) is None
+
+
+def test_lines_are_bounded() -> None:
+    long = "and then I looked at one more file of the importer, " * 200
+    draft = handoff([user(f"Fix it. {long}", 1), agent(f"Fixed it. {long}", 2, PASSED)])
+    assert draft
+    assert len(draft.content) <= 200
+    assert all(len(line) <= 720 for line in draft.detail.split("\n"))

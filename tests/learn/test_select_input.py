@@ -1,0 +1,203 @@
+"""Learning without a model: bad input, windows cut anywhere, and the time that it takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.learn.selecting import SELECTOR, contents, known, logged, read, talk
+from wakebook.capture.transcript import Message
+from wakebook.learn.extract import Draft, Scene, after
+from wakebook.learn.select.speech import sentences
+from wakebook.log.entry import Entry
+
+CURRENT = (
+    known("a", "task", "I need to write the backfill script.", "open"),
+    known("b", "question", "Whether we need a second server is still open."),
+    known("c", "fact", "My manager is Olga Prentiss."),
+)
+
+
+def run(messages: list[Message], cuts: Sequence[int], current: Sequence[Entry]) -> list[Draft]:
+    """As catch_up does it: piece by piece, every draft logged at once, then closed."""
+    log = list(current)
+    found: list[Draft] = []
+    edges = sorted({0, len(messages), *(cut % (len(messages) + 1) for cut in cuts)})
+    for start, end in pairwise(edges):
+        last = end == len(messages)
+        scene = Scene(earlier=messages[:start], current=list(log), ends=last)
+        drafts = SELECTOR.read(messages[start:end], scene).drafts
+        log = after(log, [logged(draft) for draft in drafts])
+        found += drafts
+    return found
+
+
+# --- where a window is cut changes nothing ----------------------------------------------------
+
+SAID = (
+    "We decided to go with SQLite for the field app.",
+    "Let's go with Postgres for the field app instead of SQLite.",
+    "I need to write the backfill script. Remind me to call Bo on Friday, too.",
+    "The backfill script is done.",
+    "My manager is Ida Brandt.",
+    "No, my manager is Ben Okafor, not Ida.",
+    "The demo is on Thursday.",
+    "sorry, I meant Friday",
+    "Actually it's the 11th, not the 4th.",
+    "yes, do that",
+    "Continue my novel in the first person.",
+    "My sister Ilse just moved to Ghent. She is called after our gran.",
+    "Whether we need a second server is still open.",
+    "Scratch that.",
+    "[System] Your previous turn was interrupted by a gateway restart.",
+    "thanks!",
+)
+REPLIES = (
+    ">Ok.",
+    ">I suggest moving the nightly job to 4am. Shall we?",
+    ">Fixed the parser and pushed it to branch fix/parser. Still to do: the docs.",
+    ">So the demo is on Thursday, and your manager is Ida Brandt.",
+)
+ANY = st.one_of(st.sampled_from(SAID), st.sampled_from(REPLIES), st.text(max_size=60))
+
+
+@given(st.lists(ANY, min_size=1, max_size=10), st.lists(st.integers(0, 10), max_size=4))
+@settings(max_examples=150, deadline=None)
+def test_where_a_window_is_cut_changes_nothing(said: list[str], cuts: list[int]) -> None:
+    messages = talk(*said)
+    whole = run(messages, (), CURRENT)
+    assert run(messages, cuts, CURRENT) == whole
+    assert run(messages, range(len(messages)), CURRENT) == whole
+    assert len({draft.id for draft in whole}) == len(whole)
+
+
+def test_reading_twice_gives_the_same() -> None:
+    messages = talk(*SAID, *REPLIES, *SAID)
+    assert read(messages, CURRENT) == read(messages, CURRENT)
+
+
+# --- whatever is said, nothing is invented ----------------------------------------------------
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+@given(st.lists(st.one_of(ANY, st.text(max_size=400)), min_size=1, max_size=6))
+@settings(max_examples=150, deadline=None)
+def test_every_entry_was_said(said: list[str]) -> None:
+    whole = " ".join(words(text.removeprefix(">")) for text in said)
+    for draft in read(talk(*said), CURRENT):
+        logged(draft)
+        if draft.type != "handoff":
+            known_ = [entry.content for entry in CURRENT]
+            rest = draft.content
+            for part in sorted((*known_, *map(words, said)), key=len, reverse=True):
+                rest = rest.replace(part, "") if part else rest
+            assert len(draft.content) <= 300
+            assert all(words(part) in whole for part in rest.split("  "))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        " \n\t ",
+        "?",
+        "…",
+        "\0\0",
+        "🎉🎉🎉",
+        "=" * 5000,
+        "a" * 100_000,
+        "SELECT * FROM users WHERE id = 4; DROP TABLE users;",
+        'def f(x):\n    return x + 1\n\nclass A:\n    name = "my name is Otto"\n',
+        '{"name": "Otto", "my manager": "Ida", "todo": ["renew the cert"]}',
+        "| name | city |\n| --- | --- |\n| Otto | Basel |",
+        "diff --git a/x b/x\n+++ b/x\n@@ -1 +1 @@\n+I need to renew the lease",
+        "INFO worker: I need to restart\nERROR my manager is not reachable",
+        "$ git commit -m 'We decided to use Postgres'\n[main 4f2e] We decided to use Postgres",
+        "\u202eotto si eman yM",
+        "iVBORw0KGgoAAAANSUhEUgAAAAUA" * 300,
+    ],
+)
+def test_what_is_no_prose_leaves_nothing(said: str) -> None:
+    assert contents(said, ">Ok.") == []
+
+
+def test_an_enormous_paste_between_a_few_own_words() -> None:
+    paste = "We decided to sell the company. My name is Otto and I live in Basel. " * 400
+    said = f"My sister Ilse just moved to Ghent.\n\n{paste}\n\nwhat do you make of it?"
+    assert contents(said) == ["My sister Ilse just moved to Ghent."]
+
+
+def test_two_languages_in_one_message() -> None:
+    said = (
+        "My sister Ilse just moved to Ghent. Ich muss noch den Pass verlängern, bevor wir fahren."
+    )
+    assert contents(said) == [
+        "My sister Ilse just moved to Ghent.",
+        "Ich muss noch den Pass verlängern, bevor wir fahren.",
+    ]
+
+
+def test_own_words_beside_pasted_code() -> None:
+    said = (
+        "```\nTODO: rotate the certs\n```\nI work as a nurse at the children's hospital in Bergen."
+    )
+    assert contents(said) == ["I work as a nurse at the children's hospital in Bergen."]
+
+
+def test_a_message_without_a_turn_or_a_time() -> None:
+    message = Message("user", "My sister Ilse just moved to Ghent.", "m1")
+    [draft] = SELECTOR.extract([message], Scene())
+    assert draft.evidence == ()
+
+
+# --- time -------------------------------------------------------------------------------------
+
+ODD = (
+    "a i we my the is to need not no , ; : . ? ! \n - \" ' ( [ ok so because if what and wait, 1 "
+    "Ida 🎉 我们 TODO: http://a.b still open let's decided done yes don't ` > | _ * <a "
+)
+
+
+@pytest.mark.parametrize(
+    "word", [*ODD.split(" "), "i need to", "not a,", "the x is", "what if i", "my a", "from a to"]
+)
+def test_time_is_linear_on_odd_text(word: str) -> None:
+    text = (word + " ") * (10_000 // (len(word) + 1))
+    SELECTOR.extract(talk(text[:500]), Scene())
+    start = time.perf_counter()
+    read(talk(text, f">{text}", text))
+    assert time.perf_counter() - start < 1
+
+
+def test_a_window_of_3000_messages_closes_in_time() -> None:
+    """In the time of the processor, which a busy machine does not change much."""
+    names = [f"{a}{b}{c}" for a in "BDFGKLMNPR" for b in ("a", "elo", "iri") for c in ("s", "th")]
+    said = []
+    for n in range(1500):
+        one, other = names[n % 60].title(), names[n * 7 % 59].title()
+        told = f"My colleague {one} moved to {other} {n % 12} weeks ago. " if n % 5 == 0 else ""
+        said += [
+            f"{told}Can you look at test {n} of the {other} parser? What is {n} times {n}?",
+            f">It is {n * n}. I looked at it, fixed the {one} parser and it works.",
+        ]
+    SELECTOR.extract(talk(*said[:4]), Scene())
+    start = time.process_time()
+    read(talk(*said))
+    assert time.process_time() - start < 3
+
+
+@given(st.text(max_size=2000))
+@settings(max_examples=100, deadline=None)
+def test_sentences_are_bounded_and_verbatim(text: str) -> None:
+    whole = words(text)
+    for sentence in sentences(text):
+        assert 0 < len(sentence.text) <= 400
+        assert sentence.text in whole
