@@ -339,7 +339,7 @@ def test_until_then_the_note_keeps_to_its_cap_and_to_what_is_pinned(memory: Memo
     memory.notes.update()
     assert length(memory) <= 200
     assert pin.content in "\n".join(rollup(memory))
-    more = place(memory, "memory/MEMORY.md", "wakebook tick prune")
+    more = place(memory, "memory/MEMORY.md", " more, in the log")
     assert memory.notes.why(more).entries, "even that line stands for entries"
 
 
@@ -367,6 +367,41 @@ def test_human_text_alone_over_the_cap_is_not_touched_and_told(memory: Memory) -
     memory.notes.update()
     assert memory.home.memory.read_text().count(own) == 1
     assert problems(memory, "MEMORY.md has 2") and problems(memory, "shorten what is yours")
+
+
+def test_a_long_memory_that_is_generated_needs_no_advice(memory: Memory) -> None:
+    for number in range(14):
+        week(memory, number, NOW)
+    known(memory, *[entry(6.9, one, "decision", pinned=True) for _, one in _many(150)])
+    memory.notes.weekly(memory.opened.now())
+    own_words(memory, "memory/MEMORY.md", "".join(f"- Mira's line {n}\n" for n in range(90)))
+    known(memory, *[entry(1, f"{one} soon", "task", subject=f"p{n % 9}") for n, one in _many(90)])
+    memory.notes.brief(ask=False)
+    memory.notes.update()
+    assert 180 < length(memory) <= 200  # whatever is pinned
+    assert not problems(memory, "MEMORY.md has")
+
+
+def test_the_briefing_makes_room_for_what_a_person_wrote(memory: Memory) -> None:
+    known(memory, *[entry(1, one, "task", subject=f"p{n % 9}") for n, one in _many(90)])
+    own_words(memory, "memory/MEMORY.md", "".join(f"- Mira's line {n}\n" for n in range(160)))
+    assert memory.notes.brief(ask=False).total <= 200
+
+
+def test_a_briefing_that_an_edit_has_frozen_is_told_with_the_way_out(memory: Memory) -> None:
+    known(memory, entry(1, "Caulk the dinghy", "task"))
+    memory.notes.brief(ask=False)
+    text = memory.home.memory.read_text()
+    memory.home.memory.write_text(text.replace("Caulk the dinghy", "Caulk the old dinghy"))
+    assert not problems(memory, "not updated any more")  # there is no news yet
+    known(memory, entry(0, "Order the sails", "task"))
+    assert memory.notes.brief(ask=False).edited
+    assert problems(memory, "the briefing was edited by hand and is not updated any more")
+    assert len(memory.notes.proposals()) == 1
+    memory.notes.accept()
+    text = memory.home.memory.read_text()
+    assert "Caulk the old dinghy" in text and "Order the sails" in text
+    assert not problems(memory, "not updated any more")
 
 
 def test_a_memory_that_fits_is_not_pruned(memory: Memory) -> None:

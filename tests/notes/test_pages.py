@@ -339,6 +339,33 @@ def test_nobody_is_made_of_other_words(shelf: Shelf, said: str) -> None:
     assert not [page for page in shelf.book.all_pages() if page.startswith("person/")]
 
 
+@pytest.mark.parametrize(
+    ("said", "slug"),
+    [
+        ("My sister Marta lives in Porto.", "marta"),
+        ("I'm off to a reading of my old college friend Rachel Osei's novel.", "rachel-osei"),
+        ("Ida is my new boss.", "ida"),
+        ("Marek, my brother, repairs organs.", "marek"),
+        ("User's sister Marta lives in Porto", "marta"),
+        ("Meine Schwester Svenja wohnt in Bremen.", "svenja"),
+    ],
+)
+def test_someone_introduced_in_the_first_person_has_a_note(
+    shelf: Shelf, said: str, slug: str
+) -> None:
+    shelf.say(said)
+    assert f"person/{slug}" in shelf.book.all_pages()
+    assert below(shelf.lines(f"person/{slug}"), "Context") == [f"- {said} ([[2026-11-09]])"]
+
+
+@pytest.mark.parametrize(
+    "said", ["My dog Max is old.", "My friends Monday and I met.", "My client Borealis pays late."]
+)
+def test_pets_days_and_companies_are_nobody(shelf: Shelf, said: str) -> None:
+    shelf.say(said)
+    assert not [page for page in shelf.book.all_pages() if page.startswith("person/")]
+
+
 def test_a_plain_fact_introduces_nobody(shelf: Shelf) -> None:
     shelf.say("Ylva is the photographer")
     assert "person/ylva" not in shelf.book.all_pages()

@@ -476,6 +476,25 @@ def test_somebody_who_becomes_a_subject_is_found_in_what_was_said_before(plain: 
     assert "The photographer is Ylva" in note(plain, "people/ylva.md").read_text()
 
 
+def test_someone_who_was_introduced_is_known_in_what_is_said_later(plain: Memory) -> None:
+    tell(plain, "My sister Marta lives in Porto.", subject="")
+    plain.notes.update()
+    tell(plain, "Marta has started at the zoo.", "We need a March date.", subject="")
+    plain.notes.update()
+    text = note(plain, "people/marta.md").read_text()
+    assert "lives in Porto" in text and "at the zoo" in text and "March" not in text
+    assert "people/marta|Marta" in note(plain, "people/_index.md").read_text()
+    assert plain.notes.update(full=True).written == ()
+
+
+def test_lessons_and_procedures_reach_their_notes(plain: Memory) -> None:
+    tell(plain, "Lesson learned: always test the restore.", kind="lesson", subject="")
+    tell(plain, "To deploy Heron, first run make tag.", kind="procedure", subject="heron")
+    plain.notes.update()
+    assert "always test the restore" in note(plain, "reference/_lessons.md").read_text()
+    assert "first run make tag" in note(plain, "procedures/heron.md").read_text()
+
+
 def test_the_first_subject_of_all_is_followed(plain: Memory) -> None:
     tell(plain, "The photographer is Ylva", kind="relationship", subject="")
     plain.notes.update()

@@ -99,11 +99,13 @@ def _length(text: str, notes: Notes) -> Iterator[Problem]:
         yield Problem(
             MEMORY,
             f"{lines} lines, and {notes.memory_refuse} are the most that is committed. Shorten "
-            "your own part of it, or run `wakebook jobs run prune`.",
+            "your own part of it, or run `wakebook notes brief`, which fits the rest in.",
         )
     elif lines > notes.memory_warn:
         yield Problem(
-            MEMORY, f"{lines} lines (cap: {notes.memory_cap}). Shorten it soon.", refused=False
+            MEMORY,
+            f"{lines} lines, and from {notes.memory_refuse} on it is refused.",
+            refused=False,
         )
 
 

@@ -6,6 +6,7 @@ nothing. The same log, subjects, rewrites and day give the same lines, whatever 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta, tzinfo
@@ -35,6 +36,8 @@ from wakebook.notes.page import (
 from wakebook.store.catalogue import Catalogue
 
 NOTHING = "Nothing at the moment."
+FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+FACTS = 20_000  # entries that are looked through for people
 
 
 class NoteBlock(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,13 +161,13 @@ class Book:
 
     @cached_property
     def _people_known(self) -> pages.People:
-        return pages.People(self.registry)
+        return pages.People(self.registry, json.loads(self.catalogue.get("people", "[]")))
 
     @cached_property
     def _mentioned(self) -> dict[str, tuple[Subject, list[Entry]]]:
         """Everybody whom a fact tells about, with those facts."""
         found: dict[str, tuple[Subject, list[Entry]]] = {}
-        for entry in visible(self.catalogue.of_kind("relationship")):
+        for entry in visible(self.catalogue.recent(FIRST, FACTS)):
             for person in self._people_known.told(entry):
                 found.setdefault(person.slug, (person, []))[1].append(entry)
         return found

@@ -45,7 +45,7 @@ RULES = Prose()
 QUIET = "Nothing recent, and nothing open."
 FIRST = 12  # lines about the user that every session is told
 MORE = "More About You"  # and what MEMORY.md says besides, at the end
-LEAST = 20  # lines of a briefing, however much else MEMORY.md says
+LEAST = 8  # lines of a briefing, however much else MEMORY.md says
 MARKERS = 8  # lines around two blocks
 MENTIONED = 0.6  # of its words in something newer
 # what only means something with its day

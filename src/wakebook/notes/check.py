@@ -13,8 +13,9 @@ from wakebook.base import markdown
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.log import forgotten
-from wakebook.notes import condensed
+from wakebook.notes import condensed, prose
 from wakebook.notes import page as pages
+from wakebook.notes.briefing import LEAST, MARKERS, made
 from wakebook.notes.page import ARCHIVE, KNOWLEDGE, DeadLink, is_utf8, notes_below, shown
 from wakebook.store.index import mount_problems
 
@@ -66,7 +67,9 @@ def knowledge(notes: Notes) -> Knowledge:
     except OSError:
         lines = 0
     problems += _of_home(home)
-    problems += _size(notes, lines)
+    frozen = _frozen(notes)
+    problems += [frozen] if frozen else []
+    problems += _size(notes, lines, bool(edited))
     problems += mount_problems(home, notes.config)
     counts = [sum(1 for _ in (home.root / top).rglob("*.md")) for top in (KNOWLEDGE, ARCHIVE)]
     return Knowledge(
@@ -117,18 +120,38 @@ def _of_home(home: Home) -> Iterator[str]:
             yield f"{shown(home, path)} is a folder: a note should stand there. Rename it."
 
 
-def _size(notes: Notes, lines: int) -> Iterator[str]:
-    """Whether MEMORY.md has become too long."""
+def _size(notes: Notes, lines: int, frozen: bool) -> Iterator[str]:
+    """Whether MEMORY.md has become too long. Its generated parts take what your own lines leave."""
     settings, memory = notes.config.notes, notes.memory
-    if lines <= settings.memory_warn:
-        return
-    text = memory.read_text(encoding="utf-8", errors="replace")
+    text = memory.read_text(encoding="utf-8", errors="replace") if lines else ""
     own = lines - len(markdown.generated(text.split("\n")))
+    most = settings.memory_cap - LEAST - MARKERS  # of yours; the rest is made to fit
+    if lines <= settings.memory_warn or (lines <= settings.memory_cap and own <= most):
+        return
     said = f"{shown(notes.home, memory)} has {lines} lines, {own} of them yours"
     limit = f"at most {settings.memory_cap}; above {settings.memory_refuse} it is not committed"
-    yours = own > settings.memory_cap / 2
-    advice = "shorten what is yours" if yours else "run `wakebook jobs run prune`"
+    advice = "shorten what is yours" if own > most else "run `wakebook notes brief`"
+    if frozen and own <= most:
+        advice = "an edited block is not shortened until `wakebook notes review`"
     yield f"{said} ({limit}): {advice}."
+
+
+def _frozen(notes: Notes) -> str:
+    """What to say of a briefing that a person has edited and that is out of date by now."""
+    try:
+        there = markdown.block(notes.memory.read_bytes().decode("utf-8"), markdown.BRIEFING)
+    except (OSError, UnicodeDecodeError, markdown.BrokenBlock):
+        return ""
+    if there is None or not there.edited:
+        return ""
+    fresh = [line.text for line in made(notes, notes.opened.now(), prose.load(notes.home))]
+    if markdown.sum_of(fresh) == there.sum:
+        return ""
+    return (
+        f"{shown(notes.home, notes.memory)}:{there.first}: the briefing was edited by hand and is "
+        "not updated any more: `wakebook notes review` shows the edit, `accept` keeps it in the "
+        "log, `reject` drops it."
+    )
 
 
 def _hints(home: Home, edited: list[str]) -> Iterator[str]:

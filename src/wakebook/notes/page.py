@@ -29,8 +29,10 @@ from wakebook.base import words
 from wakebook.base.config import Config, expand
 from wakebook.base.home import Home
 from wakebook.capture.transcript import one_line
+from wakebook.learn.phrases import pattern
 from wakebook.log.entry import RETRACTED, Entry, slugify
 from wakebook.log.subjects import Registry, Subject
+from wakebook.notes.about import forms
 
 KNOWLEDGE, ARCHIVE = "knowledge", "archive"
 MERGED, EDITS = "merged", "edits"  # below archive/: of merged subjects, and what git could not keep
@@ -145,14 +147,15 @@ _TITLES = re.compile(r"(?:(?:Herr|Frau|Mr|Mrs|Ms|Dr|Prof)\.? )*")
 
 
 class People:
-    """Whom a fact tells about, so that they have a note even if they are no subject. A fact that an
-    extractor took for a relationship ("Ylva is the photographer") introduces whom its sentence
-    begins with: a name in the middle may be anything. Subjects of type person are found wherever
-    such a fact names them."""
+    """Whom a fact tells about, so that they have a note even if they are no subject: whom someone
+    has introduced ("my sister Marta"), wherever a fact names them. A fact that an extractor took
+    for a relationship ("Ylva is the photographer") introduces whom its sentence begins with, and
+    tells about every subject of type person that it names."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, introduced: Iterable[str] = ()) -> None:
         self._registry, self._aliases = registry, registry.aliases()
         self._names: dict[str, list[tuple[str, Subject]]] = {}  # by the first word of the name
+        self._introduced = {name: found for name in introduced if (found := self._person(name))}
         for person in registry.known():
             if person.type == "person":
                 for name in (person.display, person.slug.replace("-", " "), *person.aliases):
@@ -161,34 +164,40 @@ class People:
                         self._names.setdefault(parts[0], []).append((" ".join(parts), person))
 
     def told(self, entry: Entry) -> list[Subject]:
-        """The people that an entry tells about: whom it introduces, and subjects that it names."""
-        if entry.kind != "relationship":
+        """The people that an entry tells about: whom it introduces, and whom it names."""
+        if entry.type != "fact":
             return []
-        words = re.findall(r"\w+", entry.content.lower())
-        text = f" {' '.join(words)} "
-        found = {
-            person.slug: person
-            for first in dict.fromkeys(words)
-            for name, person in self._names.get(first, ())
-            if f" {name} " in text
-        }
-        name, subjects = _introduced(entry), self._registry.subjects
-        if slug := slugify(name):
-            there = subjects.get(slug) or subjects.get(self._aliases.get(slug, ""))
-            if there is None or (there.type == "person" and not there.deleted):
-                person = there or Subject(slug, name, "person")
+        found: dict[str, Subject] = {}
+        if entry.kind == "relationship":
+            words = re.findall(r"\w+", entry.content.lower())
+            text = f" {' '.join(words)} "
+            known = (one for first in dict.fromkeys(words) for one in self._names.get(first, ()))
+            found = {person.slug: person for name, person in known if f" {name} " in text}
+        for name, person in self._introduced.items():
+            if name in entry.content and re.search(rf"\b{re.escape(name)}\b", entry.content):
                 found.setdefault(person.slug, person)
-        return list(found.values())
+        new = self._person(introduced(entry))
+        return list((found | {new.slug: new} if new else found).values())
+
+    def _person(self, name: str) -> Subject | None:
+        """Who has this name, unless it is a subject of another type or was deleted."""
+        slug, subjects = slugify(name), self._registry.subjects
+        there = subjects.get(slug) or subjects.get(self._aliases.get(slug, ""))
+        if not slug or (there and (there.type != "person" or there.deleted)):
+            return None
+        return there or Subject(slug, name, "person")
 
 
-def _introduced(entry: Entry) -> str:
+def introduced(entry: Entry) -> str:
     """The name of the person that a fact introduces, or nothing."""
-    match = _WHO.match(entry.content) if entry.type == "fact" else None
-    if match is None:
+    if entry.type != "fact":
         return ""
-    name = match["name"].replace("’", "'")
+    first = _WHO.match(entry.content) if entry.kind == "relationship" else None
+    found = pattern(forms.INTRODUCES).search(entry.content)
+    name = next(filter(None, found.groups()), "") if found else first["name"] if first else ""
+    name = name.replace("’", "'")
     bare = _TITLES.sub("", name, count=1)
-    return name if words.leads(bare) and not name.endswith("'s") else ""
+    return name if name and words.leads(bare) and not name.endswith("'s") else ""
 
 
 # --- wikilinks ---------------------------------------------------------------------------------

@@ -109,6 +109,11 @@ class _Update:
         followed = moves.follow(home, catalogue, self._registry, self._before)
         book = Book(catalogue, self._registry, condensed.load(home), self._config, self._now)
         numbers, entries = catalogue.dirty()
+        people: set[str] = (
+            set() if catalogue.anew else set(json.loads(catalogue.get("people", "[]")))
+        )
+        people |= {pages.introduced(entry) for entry in entries} - {""}
+        catalogue.set("people", json.dumps(sorted(people)))
         wanted = self._wanted(book, entries, followed)
         for number, page in enumerate(sorted(wanted), 1):
             self._page(page, book.blocks(page))
@@ -226,15 +231,16 @@ class _Update:
         others = text.count("\n") - (len(there.lines) if there else -3)
         room = max(self._config.notes.memory_cap - others - 1, 0)
         items = list(block.items)
-        for last in reversed(block.items):
+        order = sorted(items, key=lambda item: not item.held)  # what is pinned goes last
+        for last in order[::-1]:
             if len(note_lines(items)) + 1 <= room or len(block.lines) <= room:
                 break
-            if not last.held:  # what is pinned stays, whatever the cap
-                items.remove(last)
+            items.remove(last)
         if len(items) == len(block.items):
             return block.text
         lines = [line.text for line in note_lines(items)]
-        return [*lines, "- … and more: `wakebook tick prune`"] if len(lines) < room else lines
+        more = f"- … and {len(block.items) - len(items)} more, in the log"
+        return [*lines, more] if len(lines) < room else lines
 
     def _flush(self) -> None:
         """Write the files; those that a person has written to since we did are kept first."""

@@ -92,6 +92,8 @@ def _fire(rooms: Rooms, slot: Slot) -> str:
 
 def _brief(rooms: Rooms, slot: Slot) -> str:
     done = rooms.notes.brief()
+    if done.edited:
+        return f"{done.path.name} was edited by hand, and waits for `wakebook notes review`"
     lines = "1 line" if len(done.lines) == 1 else f"{len(done.lines)} lines"
     return f"{lines} {'written to' if done.changed else 'unchanged in'} {done.path.name}"
 
