@@ -24,6 +24,17 @@ OFF = ("briefing", "contradictions", "commit")  # only extraction asks, unless a
 RECENT = datetime.fromisoformat("2026-11-09T07:00:00+00:00")  # nothing closes by itself
 
 
+class Busy(Claude):
+    """An agent that does something each time it speaks: what it did is worth a handoff."""
+
+    def agent(self, text: str) -> Claude:
+        super().agent(text)
+        at, call = self.at, f"call-{self.count}"
+        self.call("Read", call, file_path="notes.md").result(call, "ok")
+        self.at = at
+        return self
+
+
 class Tale:
     """A home whose conversations a scripted model reads."""
 
@@ -50,7 +61,7 @@ class Tale:
 
     def session(self, number: int = 1, at: datetime | None = None) -> Claude:
         """Session n is of its own day, long ago; unless told otherwise."""
-        claude = Claude(self.projects, f"5e55{number:04}-0000-4000-8000-{number:012}")
+        claude = Busy(self.projects, f"5e55{number:04}-0000-4000-8000-{number:012}")
         claude.at = at or datetime.fromisoformat(START) - timedelta(days=10 - number)
         return claude
 

@@ -11,6 +11,7 @@ from tests.learn.telling import (
     RECENT,
     Tale,
     answer,
+    block,
     decision,
     fact,
     handoff,
@@ -20,6 +21,7 @@ from tests.learn.telling import (
     task,
 )
 from tests.server import Chat, Say
+from tests.story import Claude, chat
 from wakebook.log.entry import derived_id
 
 PORT = "Which port should the relay listen on?"
@@ -178,7 +180,7 @@ def test_an_answer_has_no_say_in_who_when_and_where(tale: Tale) -> None:
     [kept, last] = tale.log()
     for entry in (kept, last):
         assert entry.session == claude.session
-        assert entry.by == f"{MODEL} extract/1"
+        assert entry.by == f"{MODEL} extract/2"
         assert not entry.pinned and entry.kind is None and not entry.extra
         assert entry.transcript.endswith(".md") and "other" not in entry.transcript
     source = f"{claude.session}/1/3"
@@ -194,8 +196,7 @@ BROKEN = [
     (line("fact", "The port is 8443", evidence="all"), '"evidence" must be a list'),
     (line("fact", "The port is 8443", evidence=[True]), '"evidence" must be a list'),
     (line("rumour", "The port is 8443", 1), "type must be one of task, fact"),
-    (line("task", "Change the port", 1), 'a task needs "status"'),
-    (task("Change the port", 1, status="later"), 'a task needs "status"'),
+    (task("Change the port", 1, status="later"), 'the "status" of a task is "open" or'),
     (fact("The port is 8443. " * 50, 1), "characters; at most 600"),
     (fact("The port is 8443", 1, detail="Why? " * 500), "characters; at most 2000"),
     (fact("The port is 8443", 1, subject="港"), "is no slug in lower-case-kebab-case"),
@@ -276,6 +277,8 @@ SHAPES = {
     "one line": f"{LUND} {handoff()}",
     "a trailing comma": f"{LUND},\n{handoff()},",
     "evidence as a number": answer(LUND.replace("[1]", "1"), handoff()),
+    "evidence as texts": answer(LUND.replace("[1]", '["1"]'), handoff()),
+    "evidence as a text": answer(LUND.replace("[1]", '"[1]"'), handoff()),
     "two handoffs": answer(handoff("Nothing yet"), LUND, handoff()),
     "the same twice": answer(LUND, LUND, handoff()),
     "with nothing": answer(LUND, '{"type":"nothing"}', handoff()),
@@ -284,7 +287,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_lines_are_found_in_whatever_stands_around_them(tale: Tale, shape: str) -> None:
-    tale.talk("We meet in Lund.")
+    tale.talk("We meet in Lund.", "Noted.")
     tale.says(SHAPES[shape])
     tale.memory.catch_up()
     assert tale.contents() == ["The meeting is in Lund", "This is where we are"]
@@ -292,13 +295,123 @@ def test_the_lines_are_found_in_whatever_stands_around_them(tale: Tale, shape: s
 
 
 def test_nothing_worth_keeping_is_a_handoff_alone(tale: Tale) -> None:
-    tale.talk("Good morning!", "Good morning! What are we going to do?", "Nothing, thanks.")
+    tale.talk("Good morning! Look at the notes.", "They are fine.", "Good, thanks.")
     tale.says('{"type":"nothing"}', handoff())
     tale.memory.catch_up()
     assert [entry.type for entry in tale.log()] == ["handoff"]
     assert "there is no handoff" in tale.repairs[0]
     tale.memory.catch_up()
     assert len(tale.server.chats) == 2
+
+
+# --- the same rules as without a model -------------------------------------------------------
+
+
+def chatting(tale: Tale, *texts: str) -> None:
+    """A session in which the agent does nothing but talk."""
+    chat(
+        Claude(tale.projects), [("agent" if n % 2 else "user", one) for n, one in enumerate(texts)]
+    )
+
+
+def test_talk_leaves_no_handoff_whatever_the_model_says(tale: Tale) -> None:
+    chatting(tale, "Is it 'a hymn' or 'an hymn'?", "It is 'a hymn'.", "I see.")
+    tale.says(answer(handoff("The hymn is settled", title="Hymns")))
+    tale.memory.catch_up()
+    assert not tale.log() and len(tale.server.chats) == 1
+    assert "if it was only talk, write none" in tale.asked[0].messages[0][1]
+    [front] = tale.fronts()
+    assert front["closed"] is True and front["topic"] != "Hymns"
+
+
+@pytest.mark.parametrize("last", [handoff("Redis it is for the queue"), ""])
+def test_talk_in_which_something_was_decided_leaves_one(tale: Tale, last: str) -> None:
+    chatting(tale, "Let's use Redis for the queue.", "Fine.", "I have to call Ida about it.")
+    made = decision("Use Redis for the queue", 1)
+    tale.says(answer(made, task("Call Ida about the queue", 3), last), "{}")
+    tale.memory.catch_up()
+    [kept] = tale.current("handoff")
+    assert kept.by.endswith(", rules") == (not last)
+    assert kept.subject == "tidepool"
+
+
+def test_a_handoff_with_numbers_that_nobody_named_gives_way(tale: Tale) -> None:
+    tale.talk("Put shoes and milk on the list.", "Both are on the list.", "Thanks.")
+    tale.says(answer(handoff("All 157 tests of the list pass")))
+    tale.memory.catch_up()
+    [kept] = tale.current("handoff")
+    assert "157" not in kept.content and kept.by.endswith(", rules")
+    assert any("157 was not said" in one for one in tale.traced("refused"))
+
+
+def test_what_only_the_agent_decided_is_refused(tale: Tale) -> None:
+    tale.talk("What would you take for the queue?", "Take Redis for the queue.", "Hm.", "Ok.")
+    tale.says(answer(decision("Take Redis for the queue", 2), handoff()))
+    tale.memory.catch_up()
+    assert not tale.learned()
+    assert any("only the agent says it" in one for one in tale.traced("refused"))
+
+
+def test_the_project_is_not_the_subject_of_the_users_own_life(tale: Tale) -> None:
+    tale.talk(
+        "My dentist appointment is on Friday. The voucher import runs at night.", "Noted.", "Ok."
+    )
+    tale.says(
+        answer(
+            fact("The user's dentist appointment is on Friday", 1, subject="tidepool"),
+            fact("The voucher import runs at night", 1, subject="tidepool"),
+            handoff(),
+        )
+    )
+    tale.memory.catch_up()
+    assert [(one.content[:12], one.subject) for one in tale.log()] == [
+        ("The user's d", ""),
+        ("The voucher ", "tidepool"),
+        ("This is wher", "tidepool"),
+    ]
+
+
+def test_a_new_subject_comes_with_its_type(tale: Tale) -> None:
+    tale.memory.log.add_subject("relay", type_="tool")
+    tale.talk("Halina runs the relay of the harbour app.", "Noted.")
+    tale.says(
+        answer(
+            fact("Halina runs the relay", 1, subject="halina", subject_type="Person"),
+            fact("Halina has the relay of the harbour", 1, subject="relay", subject_type="person"),
+            fact("The harbour app has a relay", 1, subject="harbour", subject_type="gospel"),
+            handoff(),
+        )
+    )
+    tale.memory.catch_up()
+    found = {one.slug: one.type for one in tale.memory.log.registry().known()}
+    assert found == {
+        "relay": "tool",
+        "halina": "person",
+        "harbour": "project",
+        "tidepool": "project",
+    }
+
+
+def test_a_task_without_a_status_is_open(tale: Tale) -> None:
+    tale.talk("I have to renew the certificate.", "Noted.")
+    tale.says(answer(line("task", "Renew the certificate", 1), handoff()))
+    tale.memory.catch_up()
+    assert [one.status for one in tale.current("task")] == ["open"] and not tale.repairs
+
+
+def test_tool_calls_are_shown_in_a_line_each(tale: Tale) -> None:
+    claude = Claude(tale.projects).user("Run the tests.")
+    for n in range(300):
+        claude.call("Bash", f"c{n}", command=f"pytest -k part{n}").result(f"c{n}", f"{n} passed")
+    claude.agent("They pass.").user("Thanks.")
+    tale.says(answer(handoff("299 passed in the last part")))
+    tale.memory.catch_up()
+    lines = block(tale.asked[0], "messages").splitlines()
+    calls = [one for one in lines if one.startswith("    > Bash: ")]
+    assert "part299" in calls[-1] and calls[-1].endswith("→ 299 passed")
+    assert 20 < len(calls) < 300
+    assert f"    > [... {300 - len(calls)} tool calls before left out ...]" in lines
+    assert [one.content for one in tale.log()] == ["299 passed in the last part"]
 
 
 def test_without_a_handoff_even_when_asked_again_rules_write_it(tale: Tale) -> None:
@@ -320,7 +433,7 @@ def test_a_handoff_while_the_conversation_goes_on_is_ignored(tale: Tale) -> None
 
 
 def test_the_title_becomes_the_topic_of_the_transcript(tale: Tale) -> None:
-    tale.talk("We meet in Lund.")
+    tale.talk("We meet in Lund.", "Noted.")
     tale.says(answer(LUND, handoff(title='Lund: "where" we meet')))
     tale.memory.catch_up()
     [front] = tale.fronts()
@@ -333,20 +446,20 @@ def test_the_title_becomes_the_topic_of_the_transcript(tale: Tale) -> None:
     ids=["refusal", "prose", "empty", "html"],
 )
 def test_an_answer_without_lines_is_no_answer(tale: Tale, said: Say) -> None:
-    tale.talk("We meet in Lund.")
+    tale.talk("We meet in Lund.", "Noted.")
     tale.server.script(said, said)
     [error] = tale.memory.catch_up().held.values()
-    assert MODEL in error and "extract/1" in error
+    assert MODEL in error and "extract/2" in error
     assert not tale.log()
     assert any(error in one for one in tale.memory.status().problems)
 
 
 def test_ten_thousand_entries_are_no_answer(tale: Tale) -> None:
-    tale.talk("We meet in Lund.")
+    tale.talk("We meet in Lund.", "Noted.")
     many = answer(*(fact(f"The meeting {n} is in Lund", 1) for n in range(10_000)))
     tale.says(many, many)
     [error] = tale.memory.catch_up().held.values()
-    assert "more than 62 objects" in error and "more than 62 objects" in tale.repairs[0]
+    assert "more than 64 objects" in error and "more than 64 objects" in tale.repairs[0]
     assert not tale.log()
 
 
@@ -356,7 +469,7 @@ def test_half_characters_and_controls_do_not_get_into_the_home(
     tale: Tale, spoilt: str, where: str
 ) -> None:
     tale.settings(git=True)
-    tale.talk("We meet in Lund today.")
+    tale.talk("We meet in Lund today.", "Noted.")
     given = fact("The meeting is in Lund today", 1, **({} if where == "title" else {where: "X"}))
     last = handoff(**({"title": "X"} if where == "title" else {}))
     tale.says(answer(given, last).replace('"X"', f'"{spoilt}"'))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.learn.telling import Busy
 from tests.lend import MODEL, answers, asked, entry, equipped, goes_on, known, listened
 from tests.server import Chat, ModelServer, Say
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
@@ -29,8 +30,8 @@ def server() -> Iterator[ModelServer]:
 @pytest.fixture
 def spoken(memory: Memory, projects: Path) -> Memory:
     """Two conversations that nobody has read."""
-    chat(Claude(projects), WORKDAY)
-    chat(Claude(projects, "5e551011-0000-4000-8000-000000000002").pause(hours=12), NEXT_DAY)
+    chat(Busy(projects), WORKDAY)
+    chat(Busy(projects, "5e551011-0000-4000-8000-000000000002").pause(hours=12), NEXT_DAY)
     return memory
 
 
@@ -226,7 +227,7 @@ def test_a_lent_model_reads_without_any_settings(spoken: Memory) -> None:
 
     memory = Memory(spoken.home.root, lend=lend)
     assert memory.catch_up().entries
-    assert {one.by for one in memory.log.chains().current()} == {"host extract/1"}
+    assert {one.by for one in memory.log.chains().current()} == {"host extract/2"}
     assert memory.status().models == {"main": "host", "cheap": "host"}
     assert all(most > 1000 for _, _, most in questions[:2])
     assert memory.costs("model").groups[0].name == "host"

@@ -10,20 +10,22 @@ question.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from wakebook.base import text, words
+from wakebook.base import clock, text, words
 from wakebook.base.errors import BadModelOutput, NotAsked, TooLong
 from wakebook.base.home import Home
-from wakebook.capture.transcript import Message, one_line
-from wakebook.learn.extract import Draft, Extraction, Scene, entry_line
+from wakebook.capture.transcript import Message, Tool, one_line
+from wakebook.learn.extract import Draft, Extraction, Scene, after, entry_line
 from wakebook.learn.judge.verdict import tainted, why_refused
 from wakebook.learn.select.extractor import UNTOLD, Selector, handoff_of
-from wakebook.learn.select.ledger import Ledger
+from wakebook.learn.select.ledger import Ledger, subject
+from wakebook.log import subjects
 from wakebook.log.entry import KINDS, SLUG, STATUSES, TYPES, Entry, slugify
 from wakebook.models.chat import Models
 
@@ -35,9 +37,14 @@ KNOWN_TOKENS = 3000
 KNOWN = 80  # entries
 SUBJECTS = 200
 HEADING = 12  # tokens
+TOOL_TOKENS = 2000  # of the tool calls of a message
 AGENT = 0.3  # what an agent's words count for, against a user's
 LEAST = 400  # tokens: a question that is too long even so cannot be asked
 ENDS = "The conversation ends with these messages: write exactly one handoff, as the last line."
+TALK = (
+    "The conversation ends with these messages. If something was done or decided in it, or is left "
+    "to do, write exactly one handoff, as the last line; if it was only talk, write none."
+)
 GOES_ON = "The conversation goes on after these messages: write no handoff."
 MERGED = 4  # entries that one line may replace
 # what may take the place of what
@@ -63,7 +70,7 @@ class ModelExtractor:
         return self._models.name("main")
 
     def read(self, fresh: Sequence[Message], scene: Scene) -> Extraction:
-        live = [one for one in fresh if not one.branch and one.text.strip()]
+        live = [one for one in fresh if not one.branch and (one.text.strip() or one.tools)]
         human = any(one.role == "user" and not one.branch for one in (*scene.earlier, *fresh))
         if not human or not (live or scene.ends):
             return Extraction(drafts=[], taken=len(fresh))  # nothing that could be remembered
@@ -87,6 +94,7 @@ class ModelExtractor:
         earlier = context(scene.earlier)
         known = related(taken, earlier, scene)
         answer = _Answer(taken, earlier, known, scene, ends)
+        ending = (ENDS if answer.due([]) else TALK) if ends else GOES_ON
         try:
             lines = self._models.lines(
                 "extract",
@@ -97,7 +105,7 @@ class ModelExtractor:
                 known=shown_entries(known),
                 earlier=shown_messages(earlier, CONTEXT_TOKENS // 3),
                 messages=shown_messages(taken, limit),
-                ending=ENDS if ends else GOES_ON,
+                ending=ending,
             )
         except NotAsked:
             if not self._models.dry:
@@ -118,7 +126,7 @@ class ModelExtractor:
             return Extraction(drafts=kept, taken=len(taken))
         said = [*scene.earlier, *taken]
         handoff = next((one for one in reversed(drafts) if one.type == "handoff"), None)
-        last = self._handoff(handoff, said, scene, lines.by)
+        last = self._handoff(handoff, answer.due(kept), said, scene, lines.by)
         title = answer.titles.get(last[0].content, "") if last else ""
         title = "" if tainted(title, said) else title
         return Extraction(drafts=[*kept, *last], taken=len(taken), title=title)
@@ -131,7 +139,7 @@ class ModelExtractor:
         by_id = {entry.id: entry for entry in scene.current}
         kept: list[Draft] = []
         for draft in drafts:
-            draft = _linked(_named(draft, shown, scene), by_id, ledger)
+            draft = _linked(_about(draft, shown, scene), by_id, ledger)
             # what it replaces may lend it words: "on the 21st, no longer on the 14th"
             before = [_remark(by_id[old]) for old in draft.replaces if old in by_id]
             if not self._refused(draft, [*before, *shown], scene) and not ledger.holds(draft):
@@ -147,15 +155,24 @@ class ModelExtractor:
         return refusal is not None
 
     def _handoff(
-        self, draft: Draft | None, said: Sequence[Message], scene: Scene, by: str
+        self,
+        draft: Draft | None,
+        ours: Draft | None,
+        said: Sequence[Message],
+        scene: Scene,
+        by: str,
     ) -> list[Draft]:
-        """The model's handoff; the rules' one if there is none, or the judge refuses it."""
+        """The model's handoff, or ours if there is none or the judge refuses it. None where nothing
+        was done, whatever the model says."""
+        if ours is None:
+            return []
         if draft and not self._refused(draft, said, scene):
-            return [_named(draft, said, scene)]
-        ours = handoff_of(said, scene)
-        if ours and why_refused(ours, said, tuple(scene.subjects)):  # it quotes what is harmful
+            draft = _about(draft, said, scene)
+            return [draft.with_(subject=draft.subject or ours.subject)]
+        refusal = why_refused(ours, said, tuple(scene.subjects))
+        if refusal and refusal.kind == "poisoned":  # it quotes what is harmful
             ours = ours.with_(content=UNTOLD, detail="")
-        return [ours.with_(by=f"{by}, rules")] if ours else []
+        return [ours.with_(by=f"{by}, rules")]
 
 
 class _Answer:
@@ -173,13 +190,23 @@ class _Answer:
         self._context = {message.turn for message in earlier if not message.branch}
         self._known = known
         self._scene = scene
-        self._last = (*scene.earlier, *taken)[-1] if ends else None
+        self._said = (*scene.earlier, *taken)
+        self._last = self._said[-1] if ends else None
         self.titles: dict[str, str] = {}  # of a conversation, by its handoff
 
     def missing(self, kept: list[_Line]) -> str:
-        if self._last and not any(line and line.type == "handoff" for line in kept):
-            return 'there is no handoff: {"type":"handoff","content":"...","detail":"..."}'
-        return ""
+        lines = [line for line in kept if line]
+        if any(line.type == "handoff" for line in lines) or not self.due(lines):
+            return ""
+        return 'there is no handoff: {"type":"handoff","content":"...","detail":"..."}'
+
+    def due(self, drafts: Sequence[Draft]) -> Draft | None:
+        """The handoff by rules, with what was found: none if it goes on, or nothing was done."""
+        if self._last is None:
+            return None
+        new = [draft.entry("", clock.now()) for draft in drafts if draft.type != "handoff"]
+        scene = msgspec.structs.replace(self._scene, current=after(self._scene.current, new))
+        return handoff_of(self._said, scene)
 
     def line(self, raw: dict[str, Any]) -> _Line:
         kind = raw.get("type")
@@ -191,7 +218,9 @@ class _Answer:
         if not content:
             raise ValueError("content is empty")
         detail = _text(raw, "detail", DETAIL)
-        subject = self._subject(raw)
+        about = self._subject(raw)
+        what = _text(raw, "subject_type", 40, cut=True).lower()
+        subject_type = what if about and what in subjects.TYPES else ""
         if kind == "handoff":
             if self._last is None:
                 return None
@@ -199,16 +228,17 @@ class _Answer:
             said = Draft(
                 type=kind, content=content, source=self._last.id, evidence=(self._last.turn,)
             )
-            return said.with_(detail=detail, subject=subject)
+            return said.with_(detail=detail, subject=about, subject_type=subject_type)
         evidence = self._evidence(raw)
-        status = raw.get("status") if kind == "task" else None
+        status: Any = (raw.get("status") or "open") if kind == "task" else None
         if kind == "task" and status not in STATUSES:
-            raise ValueError('a task needs "status": "open" or "done"')
+            raise ValueError('the "status" of a task is "open" or "done"')
         return Draft(
             type=kind,
             content=content,
             detail=detail,
-            subject=subject,
+            subject=about,
+            subject_type=subject_type,
             source=self._by_turn[[turn for turn in evidence if turn in self._by_turn][-1]].id,
             evidence=evidence,
             status=status,
@@ -218,15 +248,15 @@ class _Answer:
 
     def _evidence(self, raw: dict[str, Any]) -> tuple[int, ...]:
         given = raw.get("evidence")
-        numbers = given if isinstance(given, list) else [given]
-        if not numbers or not all(type(number) is int for number in numbers):
+        numbers = [_number(one) for one in (given if isinstance(given, list) else [given])]
+        if not numbers or None in numbers:
             raise ValueError('"evidence" must be a list of message numbers')
         for number in numbers:
             if number not in self._by_turn and number not in self._context:
                 raise ValueError(f"there is no message {number}")
         if not any(number in self._by_turn for number in numbers):
             raise ValueError('"evidence" must name at least one of the new messages')
-        return tuple(sorted(set(numbers)))
+        return tuple(sorted({number for number in numbers if number is not None}))
 
     def _subject(self, raw: dict[str, Any]) -> str:
         name = _text(raw, "subject", 200, cut=True)
@@ -245,6 +275,13 @@ class _Answer:
         return tuple(dict.fromkeys(found))
 
 
+def _number(given: object) -> int | None:
+    """3, also where a model writes "3" or "[3]"."""
+    if isinstance(given, str) and given.strip(" []#").isdecimal():
+        return int(given.strip(" []#"))
+    return given if type(given) is int else None
+
+
 def _text(raw: dict[str, Any], name: str, most: int, cut: bool = False) -> str:
     value = raw.get(name)
     if value is None:
@@ -261,10 +298,20 @@ def _remark(entry: Entry) -> Message:
     return Message("system", f"{entry.content}\n{entry.detail}", entry.id, entry.timestamp)
 
 
-def _named(draft: Draft, shown: Sequence[Message], scene: Scene) -> Draft:
-    """Without a new subject that only a suspect passage names."""
-    new = draft.subject and draft.subject not in scene.subjects.values()
-    return draft.with_(subject="") if new and tainted(draft.subject, shown) else draft
+_USER = re.compile(r"^(?:the )?user(?:'s)?\b", re.IGNORECASE)
+
+
+def _about(draft: Draft, shown: Sequence[Message], scene: Scene) -> Draft:
+    """Without a new subject that only a suspect passage names, and without the session's project
+    where it is about the user and not about the project."""
+    if not draft.subject:
+        return draft
+    if draft.subject == scene.subject:
+        wrong = not subject(draft.type, _USER.sub("my", draft.content), scene)
+    else:
+        known = draft.subject in scene.subjects.values()
+        wrong = not known and bool(tainted(draft.subject, shown))
+    return draft.with_(subject="", subject_type="") if wrong else draft
 
 
 def _linked(draft: Draft, known: Mapping[str, Entry], ledger: Ledger) -> Draft:
@@ -309,7 +356,12 @@ def _shared(draft: Draft, old: Entry) -> float:
 
 def size(messages: Sequence[Message]) -> int:
     """Tokens, about."""
-    return sum(HEADING + text.tokens(message.text) for message in messages)
+    return sum(
+        HEADING
+        + text.tokens(message.text)
+        + sum(map(text.tokens, shown_tools(message.tools, TOOL_TOKENS)))
+        for message in messages
+    )
 
 
 def fitting(messages: Sequence[Message], limit: int) -> int:
@@ -340,9 +392,25 @@ def shown_messages(shown: Sequence[Message], limit: int) -> str:
         if message.branch:
             continue
         when = f", {message.at:%Y-%m-%d %H:%M}" if message.at else ""
-        said = "\n    ".join(shortened(message.text, limit).splitlines())
+        lines = shortened(message.text, limit).splitlines()
+        lines += shown_tools(message.tools, min(limit // 3, TOOL_TOKENS))
+        said = "\n    ".join(lines)
         blocks.append(f"[{message.turn}] {message.role}{when}\n    {said}")
     return "\n".join(blocks) or "(none)"
+
+
+def shown_tools(tools: Sequence[Tool], limit: int) -> list[str]:
+    """A line for each call, the last ones if there are too many."""
+    lines: list[str] = []
+    for tool in reversed(tools):
+        outcome = f" → {tool.result}" if tool.result else ""
+        line = one_line(f"> {tool.name}: {tool.summary}{outcome}", 320)
+        limit -= text.tokens(line)
+        if limit < 0:
+            lines.append(f"> [... {len(tools) - len(lines):,} tool calls before left out ...]")
+            break
+        lines.append(line)
+    return lines[::-1]
 
 
 def shortened(said: str, limit: int) -> str:

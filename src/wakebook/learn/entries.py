@@ -8,7 +8,7 @@ rejected and left out.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -190,10 +190,20 @@ def settle(home: Home) -> State:
 
 
 def append(
-    home: Home, state: State, ref: str, after: Progress | None, entries: Sequence[Entry]
+    home: Home,
+    state: State,
+    ref: str,
+    after: Progress | None,
+    entries: Sequence[Entry],
+    types: Mapping[str, str] | None = None,
 ) -> None:
-    """Put entries into the log and a session's progress into the state. Under the lock."""
+    """Put entries into the log and a session's progress into the state. Under the lock.
+
+    `types`: what new subjects are, by slug. They come first: a subject alone does no harm.
+    """
     if entries:
+        known = types or {}
+        _ensure_subjects(home, [one.subject for one in entries if one.subject in known], known)
         log.set_torn_aside(home)
         size = home.log.stat().st_size if home.log.exists() else 0
         pending = Pending(ref, size, [as_dict(entry) for entry in entries], after)
@@ -209,9 +219,11 @@ def _after(state: State, ref: str, progress: Progress | None) -> State:
     return state.with_session(ref, progress, pending=None)
 
 
-def _ensure_subjects(home: Home, names: Sequence[str]) -> None:
+def _ensure_subjects(
+    home: Home, names: Sequence[str], types: Mapping[str, str] | None = None
+) -> None:
     registry = subjects.load(home)
-    grown = registry.ensure(names)
+    grown = registry.ensure(names, types)
     if grown != registry:
         subjects.save(home, grown)
 

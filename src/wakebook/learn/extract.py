@@ -32,6 +32,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[int, ...]
     detail: str = ""
     subject: str = ""
+    subject_type: str = ""  # what a new subject is: a person, a project ...
     status: Status | None = None
     kind: EntryKind | None = None
     replaces: tuple[str, ...] = ()
@@ -47,7 +48,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     def entry(self, session: str, timestamp: datetime) -> Entry:
         """The draft as an entry of the log, as far as it says itself."""
         said = msgspec.structs.asdict(self)
-        del said["source"]
+        del said["source"], said["subject_type"]
         said["replaces"] = tuple(old for old in self.replaces if old != self.id)
         return Entry(id=self.id, timestamp=timestamp, session=session, **said)
 
@@ -75,10 +76,15 @@ class Extractor(Protocol):
     def read(self, fresh: Sequence[Message], scene: Scene) -> Extraction:
         """Drafts from the new messages: tasks, facts, decisions, questions.
 
-        When the window ends and all messages were taken, the last draft is the handoff;
-        there is exactly one unless the window has no human words in it.
+        When the window ends and all messages were taken, the last draft is the handoff, if
+        anything was done in the window.
         """
         ...
+
+
+def subject_types(drafts: Iterable[Draft]) -> dict[str, str]:
+    """What new subjects are, by slug, as far as their drafts say."""
+    return {one.subject: one.subject_type for one in drafts if one.subject_type}
 
 
 def after(current: Iterable[Entry], new: Sequence[Entry]) -> list[Entry]:

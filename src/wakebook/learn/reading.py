@@ -26,7 +26,16 @@ from wakebook.capture import window as windows
 from wakebook.capture.state import Failure, Window, holds_memories
 from wakebook.capture.transcript import Message
 from wakebook.learn.entries import Source, admitted, append, complete, project, related, settle
-from wakebook.learn.extract import PARTLY, RULES, Draft, Extraction, Extractor, Scene, after
+from wakebook.learn.extract import (
+    PARTLY,
+    RULES,
+    Draft,
+    Extraction,
+    Extractor,
+    Scene,
+    after,
+    subject_types,
+)
 from wakebook.learn.select.extractor import Selector, handoff_of
 from wakebook.log import forgotten, subjects
 from wakebook.log.chains import Chains
@@ -276,7 +285,7 @@ def _kept(
             failure=None,
             touched_at=work.now,
         )
-        append(work.home, state, ref, after, entries)
+        append(work.home, state, ref, after, entries, subject_types(drafts))
     closed = (window.path,) if ends else ()
     report = Report(ref=ref, entries=len(entries), closed=closed, covered=covered)
     left = complete(before.source.turns) > window.extracted

@@ -33,6 +33,7 @@ from wakebook.learn.extract import (
     after,
     likeness,
     matches,
+    subject_types,
 )
 from wakebook.learn.reading import Report, Work
 from wakebook.log import subjects
@@ -127,7 +128,7 @@ def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[
             progress = progress.with_(entries=progress.entries + ours)
         read = tuple(sorted({*state.reread, source.path}))
         state = msgspec.structs.replace(state, reread=read)
-        append(work.home, state, known, progress, entries)
+        append(work.home, state, known, progress, entries, subject_types(drafts))
     return Report(ref=source.ref, entries=len(entries))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -84,9 +84,12 @@ class Registry(msgspec.Struct, frozen=True):
         known = self.subjects.get(slug)
         return "" if known and known.deleted else slug
 
-    def ensure(self, slugs: Iterable[str]) -> Registry:
-        """With every slug that is not known yet added by itself."""
-        new = {slug: Subject(slug, title(slug)) for slug in slugs if slug}
+    def ensure(self, slugs: Iterable[str], types: Mapping[str, str] | None = None) -> Registry:
+        """With every slug that is not known yet added by itself. `types`: what they are."""
+        known = types or {}
+        new = {
+            slug: Subject(slug, title(slug), known.get(slug, "project")) for slug in slugs if slug
+        }
         missing = [new[slug] for slug in new if self.canonical(slug) not in self.subjects]
         return self.with_(*missing) if missing else self
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
@@ -25,7 +25,7 @@ from wakebook.capture import state as states
 from wakebook.capture.archive import Turn
 from wakebook.learn import reread
 from wakebook.learn.entries import Source, admitted, complete, related
-from wakebook.learn.extract import Draft, Extractor, Scene
+from wakebook.learn.extract import Draft, Extractor, Scene, subject_types
 from wakebook.learn.select.ledger import Ledger
 from wakebook.log import subjects
 from wakebook.log.chains import Chains, extend, resolve
@@ -94,15 +94,17 @@ class Replay(ABC):
         self.carried = journal.carried()
         self._found: dict[str, list[Entry]] = {}  # transcript -> what was found in it
         self._fresh: list[Entry] = []  # since the last write
+        self._step = Step()  # since the last write
+        types = {slug: one for step in journal.steps for slug, one in step.types.items()}
         for entry in journal.entries():
-            self._take([entry])
+            self._take([entry], types)
             if entry.id not in self.carried:
                 self._found.setdefault(entry.transcript, []).append(entry)
         self._fresh = []
         self._done = journal.read()
         last = journal.steps[-1] if journal.steps else Step()
         self._turns = dict(last.turns)  # of those read in part
-        self._step = Step()  # since the last write
+        self._step = Step()
 
     @abstractmethod
     def run(self, items: Sequence[Listed], progress: Progress) -> Stopped:
@@ -145,7 +147,7 @@ class Replay(ABC):
     def _admit(self, source: Source, drafts: Sequence[Draft]) -> None:
         entries = admitted(self._scratch, drafts, source, self.chains, self.registry, self._now)
         self._found.setdefault(source.path, []).extend(entries)
-        self._take(entries)
+        self._take(entries, subject_types(drafts))
 
     def _ended(self, path: str) -> None:
         self._turns.pop(path, None)
@@ -167,9 +169,10 @@ class Replay(ABC):
         self._step.carried += new
         self._take(entries)
 
-    def _take(self, entries: Sequence[Entry]) -> None:
+    def _take(self, entries: Sequence[Entry], types: Mapping[str, str] | None = None) -> None:
         self.chains = extend(self.chains, entries)
-        self.registry = self.registry.ensure(one.subject for one in entries)
+        self.registry = self.registry.ensure((one.subject for one in entries), types)
+        self._step.types |= types or {}
         self._fresh += entries
 
     def _write(self) -> None:

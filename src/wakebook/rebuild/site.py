@@ -139,6 +139,7 @@ class Step(msgspec.Struct, kw_only=True, omit_defaults=True):
     turns: dict[str, int] = {}  # transcript -> turns read so far, of those that are not done
     carried: list[str] = []  # ids of those that are not from this reading
     kept: list[str] = []  # transcripts that stay as they were read before
+    types: dict[str, str] = {}  # of new subjects
     failed: dict[str, str] = {}  # transcript -> why, this time
     calls: int = 0
     cost: float = 0.0

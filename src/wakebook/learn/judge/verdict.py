@@ -87,6 +87,7 @@ class _Scene:
         self.words = telling(draft.content)
         places = [at for at, message in enumerate(messages) if message.turn in draft.evidence]
         near = {other for at in places for other in range(at - NEAR, at + NEAR + 1)}
+        mixed = set(places)
         if draft.type == "handoff":  # it is about all of them
             places = list(range(len(messages)))
             near = set(places)
@@ -105,7 +106,7 @@ class _Scene:
             if message.role == "user"
             for block in part.trusted
         ]
-        self.mixed = any(parts[at].suspect for at in places)
+        self.mixed = any(parts[at].suspect for at in mixed)
 
     @property
     def all(self) -> list[Ground]:

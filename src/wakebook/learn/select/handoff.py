@@ -34,7 +34,11 @@ class Handoff(NamedTuple):
 
 def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool) -> Handoff | None:
     """None if nothing was done. `open_`: the tasks and questions that the window left open."""
-    users = [one for one in messages if one.role == "user" and sentences(one.text)]
+    users = [
+        one
+        for one in messages
+        if one.role == "user" and one.text.strip() and not pattern(cues.HOST).match(one.text)
+    ]
     agents = [one for one in messages if one.role == "agent"]
     tools = [tool for one in agents for tool in one.tools]
     report = _report(agents)
