@@ -20,6 +20,7 @@ from wakebook.log.subjects import Registry
 ENOUGH = 3  # points
 MOST = 25
 EACH = 3  # lines out of one conversation
+PASSING = -3  # points of a clause that casts doubt on the others
 LONG = 30  # words: said in passing
 ALIKE, NEAR = 0.5, 0.4  # of all terms; of the shorter one's, in one conversation
 
@@ -57,9 +58,11 @@ def points(entry: Entry, registry: Registry) -> int:
     own = _has(forms.FIRST, text) or (_has(forms.OURS, text) and _has(_kin(), text))
     if not own and not person and kind not in ("preference", "relationship"):
         return 0
-    best = max(map(_form, pattern(forms.CLAUSE).split(text)))
+    clauses = [_form(clause) for clause in pattern(forms.CLAUSE).split(text)]
+    best = max(clauses) - (min(clauses) <= PASSING)
     known = 2 * (person or kind == "relationship")
-    return best + known + (kind == "preference") + 4 * instructs - (len(text.split()) > LONG)
+    aside = (len(text.split()) > LONG) + _has(forms.GOES_ON, text, at_start=True)
+    return best + known + 4 * instructs - aside
 
 
 def _has(text: str, said: str, at_start: bool = False) -> bool:

@@ -27,12 +27,14 @@ from wakebook.base.config import Briefing
 from wakebook.base.errors import WakebookError
 from wakebook.base.text import EMPTY
 from wakebook.capture.transcript import one_line
+from wakebook.learn.extract import RULES as EXTRACTED
+from wakebook.learn.phrases import pattern
 from wakebook.log.chains import Chains
 from wakebook.log.entry import RETRACTED, Entry, present
 from wakebook.log.subjects import Registry
 from wakebook.notes import condensed
 from wakebook.notes import prose as proses
-from wakebook.notes.about import about
+from wakebook.notes.about import about, forms
 from wakebook.notes.contradictions import CONFLICT, contradictions, dismissed, is_correction
 from wakebook.notes.page import MEMORY, NoteLine, harmless, ids_of, lines_json, stated
 from wakebook.notes.prose import Prose
@@ -47,6 +49,7 @@ FIRST = 12  # lines about the user that every session is told
 MORE = "More About You"  # and what MEMORY.md says besides, at the end
 LEAST = 8  # lines of a briefing, however much else MEMORY.md says
 MARKERS = 8  # lines around two blocks
+DAY = timedelta(days=2)
 MENTIONED = 0.6  # of its words in something newer
 # what only means something with its day
 _RELATIVE = re.compile(
@@ -181,15 +184,21 @@ class _Sections:
     def _open(self, type_: str) -> list[NoteLine]:
         """What is to be done or answered; pinned tasks first, then the newest."""
         found = [one for one in self._current if one.type == type_ and self._chains.is_open(one)]
-        found = [one for one in found if one.pinned or self._is_mentioned(one)]
+        found = [one for one in found if one.pinned or self._is_due(one)]
         found.sort(key=lambda one: (type_ == "task" and one.pinned, one.timestamp), reverse=True)
         return [
             _line(self._dated(one) + (f" ({one.subject})" if one.subject else ""), one)
             for one in found
         ]
 
-    def _is_mentioned(self, entry: Entry) -> bool:
-        """Whether an open task or question, or most of its words, came up in the last weeks."""
+    def _is_due(self, entry: Entry) -> bool:
+        """Whether an open task or question, or most of its words, came up in the last weeks. What
+        was for that day is over, and what was said by the way was no promise."""
+        by_rules = entry.by == EXTRACTED and entry.type == "task"
+        if by_rules and pattern(forms.HEDGED).search(entry.content):
+            return False
+        if entry.timestamp < self._now - DAY and pattern(forms.EXPIRED).search(entry.content):
+            return False
         if entry.timestamp >= self._alive:
             return True
         terms = words.terms(entry.content)
