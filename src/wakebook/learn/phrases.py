@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -19,21 +19,6 @@ import msgspec
 @cache
 def pattern(text: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
     return re.compile(text, flags)
-
-
-class _Uncompiled:
-    def __init__(self, text: str, flags: int) -> None:
-        self._made_of = (text, flags)
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(re.compile(*self._made_of), name)
-        setattr(self, name, value)
-        return value
-
-
-def lazy(text: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-    """A pattern that is compiled when it is first used."""
-    return cast("re.Pattern[str]", _Uncompiled(text, flags))
 
 
 class Phrases:
@@ -67,4 +52,13 @@ class Phrases:
         return tuple(one for one in map(self.text, value) if one)
 
 
+class Signs(Phrases):
+    """Phrases whose patterns come compiled."""
+
+    def _read(self, value: Any) -> Any:
+        found = super()._read(value)
+        return pattern(found) if isinstance(found, str) else found
+
+
 cues = Phrases(Path(__file__).with_name("select") / "cues.json")
+signs = Signs(Path(__file__).with_name("judge") / "signs.json")

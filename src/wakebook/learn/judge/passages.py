@@ -15,10 +15,9 @@ import unicodedata
 from bisect import bisect_right
 from functools import cache, lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
-from wakebook.learn.phrases import Phrases, lazy
+from wakebook.learn.phrases import pattern, signs
 
 # --- cues: the signs of an injection, as data in signs.json ---------------------------------
 # A cue has points, and two points close together are enough. An address to a machine is worth two
@@ -26,15 +25,18 @@ from wakebook.learn.phrases import Phrases, lazy
 # cue that forges a role or an end of the data also spoils what follows it.
 
 _FLAGS = re.IGNORECASE | re.MULTILINE
-_signs = Phrases(Path(__file__).with_name("signs.json"))
 
 
 class Cue(NamedTuple):
     name: str
     hints: tuple[str, ...]  # one of them is in every text that the pattern fits, in lower case
-    found: re.Pattern[str]
+    text: str
     points: tuple[int, int, int]  # in what the speaker says, seems to paste, and quotes
     spreads: bool = False
+
+    @property
+    def found(self) -> re.Pattern[str]:
+        return pattern(self.text, _FLAGS)
 
 
 class Harm(NamedTuple):
@@ -48,23 +50,25 @@ def cues() -> tuple[Cue, ...]:
     return tuple(
         Cue(
             one["name"],
-            tuple(_signs.text([one["hints"]]).split("|")),
+            tuple(signs.text([one["hints"]]).split("|")),
             _any(one["texts"]),
             one["points"],
             one.get("spreads", False),
         )
-        for one in (*_signs.raw["ENGLISH"], *_signs.raw["ABROAD"])
+        for one in (*signs.raw["ENGLISH"], *signs.raw["ABROAD"])
     )
 
 
 @cache
 def harms() -> tuple[Harm, ...]:
-    found = _signs.raw["HARMS"]
-    return tuple(Harm(one["reason"], _any(one["texts"]), one["always"]) for one in found)
+    return tuple(
+        Harm(one["reason"], pattern(_any(one["texts"]), _FLAGS), one["always"])
+        for one in signs.raw["HARMS"]
+    )
 
 
-def _any(texts: list[list[str]]) -> re.Pattern[str]:
-    return lazy("|".join(map(_signs.text, texts)), _FLAGS)
+def _any(texts: list[list[str]]) -> str:
+    return "|".join(map(signs.text, texts))
 
 
 REACH = 400  # characters within which cues add up
@@ -74,39 +78,9 @@ LIMIT = 200_000  # characters of a message that are read
 MOST = 50  # marks of one cue in a block
 MENTION = 7  # words of a quote that a user may mention without being suspect
 
-_HIDDEN = lazy(
-    r"<!--.*?(?:-->|\Z)|<(\w+)\b[^<>]{0,300}?(?:display:\s*none|visibility:\s*hidden"
-    r"|font-size:\s*0(?![.\d])|opacity:\s*0(?![.\d])|\shidden\b)[^<>]{0,300}>.*?(?:</\1>|\Z)",
-    re.DOTALL | re.IGNORECASE,
-)
-_SENTENCE = lazy(r"(?<=[.!?])\s+|(?<=[。！？])|\n", 0)
-_QUOTED = lazy(
-    r"\"[^\"\n]{12,}\"|“[^”\n]{12,}”|„[^“”\n]{12,}[“”]|«[^»\n]{12,}»|`[^`\n]{12,}`"
-    r"|(?<!\w)'[^'\n]{12,}'(?!\w)",
-    0,
-)
-_CITED = lazy(
-    r"\b(?:says?|wrote|writes|reads|contains?|states|ends with|this|following|last|also has"
-    r"|comment|text)\b[^\n]{0,40}:\s*$"
-)
-_INTRO = lazy(
-    r"\b(?:summari[sz]e|summary|translate|proofread|tl;?dr|explain|here(?:'s| is)|says|wrote"
-    r"|writes|replied|reads|came|got this|forwarded|paste[ds]?|copied|found|contains|e?-?mail"
-    r"|page|article|post|review|readme|faq|ticket|doc|document|pdf|description|changelog|blog"
-    r"|thread|log|output|html|site|file|letter|message|text|paragraph)\b"
-)
-_MENTION = lazy(
-    r"\b(?:detect|flag|block|filter|catch|prevent|classif|inject|jailbreak|attack|payload|phrase"
-    r"|string|pattern|test|prompts? like|such as|e\.g|scan|look for|screen|match|regex"
-    r"|saniti[sz])"
-)
-_MINE = lazy(r"\b(?:my|our)\b|\b(?:I|we) (?:gave|give|said|told|wrote|made|set|agreed|had|have)\b")
-_FIRST = lazy(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine|we|we're|our|us)\b")
-_ACTOR = lazy(
-    r"\b(?:we|I|they|it|app|server|backend|service|form|page|client|api)\s+(?:also |always "
-    r"|then |just )?(?:must|should|need to|have to|has to|can|will|do|could)?\s*$"
-)
-_THIRD = lazy(r"\b(?:the|this) (?:user|human|person|customer)\b")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
+_FIRST = pattern(r"\b(?:I|I'm|I've|I'd|I'll|my|me|mine|we|we're|our|us)\b")
+_THIRD = pattern(r"\b(?:the|this) (?:user|human|person|customer)\b")
 
 
 class Parted(NamedTuple):
@@ -162,7 +136,7 @@ def parted(text: str, by_user: bool) -> Parted:
 def _blocks(text: str, by_user: bool) -> list[_Block]:
     found: list[_Block] = []
     last = 0
-    for match in _HIDDEN.finditer(text):
+    for match in signs.HIDDEN.finditer(text):
         found += _paragraphs(text[last : match.start()])
         found.append(_Block(match.group(), 2, set_off=True, hidden=1 + bool(match.group(1))))
         last = match.end()
@@ -176,9 +150,9 @@ def _blocks(text: str, by_user: bool) -> list[_Block]:
 def _introduced(text: str, by_user: bool) -> int:
     """How surely the blocks after this one are somebody else's."""
     if not by_user:
-        return 2 if _CITED.search(text) else 0
+        return 2 if signs.CITED.search(text) else 0
     line = text.split("\n")[0]
-    return 2 if _INTRO.search(line) else 1 if line.rstrip().endswith(("?", ":")) else 0
+    return 2 if signs.INTRO.search(line) else 1 if line.rstrip().endswith(("?", ":")) else 0
 
 
 def _paragraphs(text: str) -> list[_Block]:
@@ -216,7 +190,9 @@ def _suspicion(block: _Block, by_user: bool, first: bool) -> tuple[int | None, b
     if block.hidden == 2:
         return 0, False
     own = by_user and not block.set_off
-    text = _QUOTED.sub(lambda match: " " * len(match.group()), block.text) if own else block.text
+    text = block.text
+    if own:
+        text = signs.QUOTED.sub(lambda match: " " * len(match.group()), text)
     found = _marks(text, block.level, by_user)
     starts = [0, *(match.end() for match in _SENTENCE.finditer(text))] if found else []
     if own:
@@ -274,10 +250,10 @@ def _owned(mark: _Mark, text: str, starts: list[int], first: bool) -> _Mark:
 def _own_words(mark: _Mark, before: str, inside: str, sentence: str) -> bool:
     """Whether what looks like a cue is the user's own business."""
     if mark.name == "override":
-        return bool(_MENTION.search(before) or _MINE.search(unmasked(inside)))
+        return bool(signs.MENTION.search(before) or signs.MINE.search(unmasked(inside)))
     if mark.name not in ("memory", "record", "remember", "forever"):
         return False
-    if _ACTOR.search(before) or _ACTOR.search(inside[:30].rsplit(None, 1)[0] + " "):
+    if signs.ACTOR.search(before) or signs.ACTOR.search(inside[:30].rsplit(None, 1)[0] + " "):
         return True
     return bool(_FIRST.search(sentence)) and not _THIRD.search(sentence)
 
@@ -293,7 +269,7 @@ def _without_quotes(text: str, by_user: bool) -> tuple[str, list[str]]:
         bad.append(quote)
         return " "
 
-    return _QUOTED.sub(judge, text), bad
+    return signs.QUOTED.sub(judge, text), bad
 
 
 # --- disguises taken off: invisible characters, lookalikes, digits for letters, base64 ------
@@ -301,15 +277,12 @@ def _without_quotes(text: str, by_user: bool) -> tuple[str, list[str]]:
 _INVISIBLE = dict.fromkeys(
     [0x00AD, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF]
 )
-_TAGS = lazy("[\U000e0020-\U000e007e]+", 0)
+_TAGS = re.compile("[\U000e0020-\U000e007e]+")
 _LOOKALIKE = str.maketrans("аеорсухіѕјԁһοανικ’‘", "aeopcyxisjdhoavik''")
-_ABROAD = lazy(r"\b[а-яё]{4,}\b|\b[α-ω]{4,}\b", 0)
+_ABROAD = re.compile(r"\b[а-яё]{4,}\b|\b[α-ω]{4,}\b")
 _LEET = str.maketrans("013457@$", "oieastas")
-_LEET_WORD = lazy(
-    r"(?<![\w@$])(?=[\w@$]*[a-z])(?=[\w@$]*[013457@$])[a-z013457@$]{3,20}(?![\w@$])", 0
-)
-_SPACED = lazy(r"(?<!\w)(?:\w[ .*_-]){5,}\w(?!\w)", 0)
-_BLOB = lazy(r"(?<![\w+/=])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w+/=])", 0)
+_SPACED = re.compile(r"(?<!\w)(?:\w[ .*_-]){5,}\w(?!\w)")
+_BLOB = re.compile(r"(?<![\w+/=])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w+/=])")
 
 
 def normal(text: str) -> str:
@@ -350,7 +323,7 @@ def unmasked(text: str) -> str:
         lower = text
     if not lower.isascii() and not _ABROAD.search(lower):
         lower = lower.translate(_LOOKALIKE)
-    return _LEET_WORD.sub(lambda match: match.group().translate(_LEET), lower)
+    return str(signs.LEET.sub(lambda match: match.group().translate(_LEET), lower))
 
 
 def joined(text: str) -> str:
@@ -360,27 +333,11 @@ def joined(text: str) -> str:
 
 # --- forged data: entries that wait to be copied, and marks that feign an end of the data ---
 
-_TYPES = "task|fact|decision|question|handoff"
-_READY = lazy(
-    rf"\{{(?=[^{{}}]*[\"']type[\"']\s*:\s*[\"'](?:{_TYPES})[\"'])(?=[^{{}}]*[\"'](?:content"
-    rf"|detail|replaces)[\"']\s*:)[^{{}}]*\}}?|^[ \t>-]*type\s*[:=]\s*[\"']?(?:{_TYPES})\b[^\n]*"
-    r"(?:\n[ \t>]*(?:content|detail|status|subject|replaces)\s*[:=][^\n]*)+"
-    rf"|^[ \t>-]*content\s*[:=][^\n]*\n[ \t>]*type\s*[:=]\s*[\"']?(?:{_TYPES})\b[^\n]*|<(?:entry"
-    rf"|memory)\s[^>]*type\s*=\s*[\"'](?:{_TYPES})[\"'][^>]*>[^<]*",
-    re.IGNORECASE | re.MULTILINE,
-)
-_NAMES = (
-    "transcript|data|messages?|conversation|chat|context|input|user[_-]input|user|assistant|human"
-    "|document|system|prompt|material|untrusted|instructions|tool_result|function_results|earlier"
-    "|known|subjects|entries"
-)
-_MARK = lazy(rf"</?({_NAMES})(?:\s[^>\n]{{0,200}})?>")
-
 
 def without_ready(text: str) -> tuple[str, list[str]]:
     """Text without entries in JSON, YAML or XML that could be copied as they are, and those."""
-    ready = [match.group() for match in _READY.finditer(text)]
-    return (_READY.sub(" ", text), ready) if ready else (text, [])
+    ready = [match.group() for match in signs.READY.finditer(text)]
+    return (signs.READY.sub(" ", text), ready) if ready else (text, [])
 
 
 def closed(text: str, opened: set[str]) -> int | None:
@@ -388,10 +345,10 @@ def closed(text: str, opened: set[str]) -> int | None:
 
     `opened` holds the marks that are open, and is kept up to date.
     """
-    for match in _MARK.finditer(text):
+    for match in signs.MARK.finditer(text):
         name = match.group(1).lower()
         if not match.group().startswith("</"):
             opened.add(name)
         elif name not in opened:
-            return match.start()
+            return int(match.start())
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -10,7 +11,6 @@ from wakebook.base.words import names_in as names
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
 from wakebook.learn.judge.grounds import (
-    PERSON,
     Ground,
     days,
     ground,
@@ -24,7 +24,7 @@ from wakebook.learn.judge.grounds import (
 from wakebook.learn.judge.passages import Parted, cues, harms, normal, parted
 from wakebook.learn.judge.worth import agrees, generic, meta
 from wakebook.learn.phrases import cues as phrases
-from wakebook.learn.phrases import lazy, pattern
+from wakebook.learn.phrases import pattern, signs
 
 Kind = Literal["ungrounded", "generic", "poisoned", "meta"]
 NEAR = 2  # messages before and after the evidence that belong to it
@@ -176,7 +176,7 @@ class _Scene:
                 return f"only a suspect passage has {max(value):g}"
         for name in names(text[1:]):
             word = name.lower()
-            if word not in PERSON and not _has(self.said, word) and _has(self.suspects, word):
+            if word not in signs.PERSON and not _has(self.said, word) and _has(self.suspects, word):
                 return f"only a suspect passage names {name}"
         return ""
 
@@ -275,11 +275,7 @@ def _counts(grounds: Sequence[Ground], values: frozenset[float]) -> bool:
 # the users of a product, or all invoices sent to an address.
 
 OVERRIDES = "it overrides instructions"
-_QUOTED = lazy(r"[\"“„«'`‘][^\"”“»'`’]{3,80}[\"”“»'`’]", 0)
-_TALKED = lazy(
-    r"\b(?:detect|flag|block|filter|catch|prevent|classif|inject|jailbreak|attack|phrase|string"
-    r"|pattern|scan|screen|such as|refus|reject|resist)"
-)
+_QUOTED = re.compile(r"[\"“„«'`‘][^\"”“»'`’]{3,80}[\"”“»'`’]")
 
 
 def harm(text: str) -> tuple[str, bool]:
@@ -290,6 +286,6 @@ def harm(text: str) -> tuple[str, bool]:
             return one.reason, one.always
     plain = _QUOTED.sub(" ", text)
     overrides = (cue.found for cue in cues() if cue.name == "override")
-    if not _TALKED.search(plain) and any(found.search(plain) for found in overrides):
+    if not signs.TALKED.search(plain) and any(found.search(plain) for found in overrides):
         return OVERRIDES, True
     return "", False
