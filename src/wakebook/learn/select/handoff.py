@@ -35,21 +35,16 @@ class Handoff(NamedTuple):
 def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool) -> Handoff | None:
     """None if nothing was done. `open_`: the tasks and questions that the window left open."""
     users = [
-        one
-        for one in messages
-        if one.role == "user" and one.text.strip() and not pattern(cues.HOST).match(one.text)
+        one for one in messages if one.role == "user" and one.text.strip() and not hosted(one.text)
     ]
     agents = [one for one in messages if one.role == "agent"]
     tools = [tool for one in agents for tool in one.tools]
     report = _report(agents)
     worked = any(not _REFUSED.search(tool.result or "") for tool in tools)
     told = pattern(cues.REPORTS).search(report) and len(users) > 1
-    human = any(
-        one.role == "user" and one.text.strip() and not hosted(one.text) for one in messages
-    )
-    if not human or not (worked or open_ or decided or told):
+    if not users or not (worked or open_ or decided or told):
         return None
-    last = _said(users[-1].text) if users else ""
+    last = _said(users[-1].text)
     asked = _said(next((one.text for one in users if len(words.terms(one.text)) > 1), last))
     left = [*_left(report, last), *open_[-4:]]
     lines = [
