@@ -230,6 +230,14 @@ def test_the_same_words_as_an_entry_and_as_a_turn_are_told_once(home: Memory) ->
     assert pack(home, "zebra").text.count("The zebra eats grass") == 1
 
 
+def test_a_turn_is_told_without_the_sentence_that_an_entry_is(home: Memory) -> None:
+    talk(home, "s1", "The zebra eats grass. Its neighbour is another zebra of the north.")
+    append(home, entry(1, "The zebra eats grass."))
+    told = lines(pack(home, "zebra eats grass"))
+    assert len(told) == 2 and "The zebra eats grass." in told[0]
+    assert told[1] == "- user: Its neighbour is another zebra of the north."
+
+
 def test_what_happened_twice_is_told_twice(home: Memory) -> None:
     append(home, entry(1, "2026-11-05: the zebra fled"), entry(2, "2026-11-06: the zebra fled"))
     assert len(lines(pack(home, "zebra"))) == 2

@@ -59,7 +59,9 @@ def points(entry: Entry, registry: Registry) -> int:
     if not own and not person and kind not in ("preference", "relationship"):
         return 0
     clauses = [_form(clause) for clause in pattern(forms.CLAUSE).split(text)]
-    best = max(clauses) - (min(clauses) <= PASSING)
+    first = next((one for one in clauses if one), 0)
+    doubted = first if not _has(forms.DOUBTS, text) else min(clauses)
+    best = max(clauses) - (doubted <= PASSING)
     known = 2 * (person or kind == "relationship")
     aside = (len(text.split()) > LONG) + _has(forms.GOES_ON, text, at_start=True)
     return best + known + 4 * instructs - aside

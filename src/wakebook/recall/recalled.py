@@ -191,6 +191,10 @@ class _Choice:
         if "\n" in text and not passage.row.turn:
             lines = {bare(line): line for line in text.split("\n") if not self._seen.has(line)}
             text = "\n".join(lines.values())
+        elif passage.row.turn:  # without the sentences that were told as entries
+            parts = _END.split(text.removeprefix(f"{passage.row.speaker}: "))
+            fresh = [part for part in parts if not self._seen.has(part)]
+            text = text if len(fresh) == len(parts) else " ".join(fresh)
         text = excerpt(text, passage.language, self._asked, EXCERPT)
         words = text.removeprefix(f"{passage.row.speaker}: ")
         if not bare(words) or self._seen.has(words):

@@ -9,13 +9,10 @@ fault: "next Friday" may have become 2026-03-13.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from datetime import timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
 from wakebook.base.words import listed, terms
-from wakebook.capture.transcript import Message
 from wakebook.learn.judge.passages import normal
 from wakebook.learn.phrases import pattern, signs
 
@@ -24,6 +21,7 @@ _OTHER = re.compile(r"[\u0370-\u1fff]{2,}")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _CLOCK = pattern(r"\b(\d{1,2})[:h.](\d{2})(?!\d)(?=\s?(?:[ap]\.?m|uhr|h\b|o'clock)|\b)")
 _NUMBER = pattern(r"(?<![\w.])(\d[\d.,'’]*)\s?(k|m|mio|million|bn|thousand|万|千|百)?(?![\d])")
+_TIMES = pattern(r"\s?(k|m|mio|million|bn|thousand|万|千|百)")
 _DIGITS = re.compile(r"\d[\d.,'’]*")
 _HAN_NUMBER = re.compile("[零〇一二两三四五六七八九十百千万]+")
 
@@ -80,15 +78,9 @@ def numbers(text: str) -> frozenset[float]:
     for match in _DIGITS.finditer(text):
         values = _values(match.group())
         found |= values
-        times = re.match(
-            r"\s?(k|m|mio|million|bn|thousand|万|千|百)", text[match.end() :][:10], re.I
-        )
-        if times:
+        if times := _TIMES.match(text[match.end() :][:10]):
             found |= {value * signs.raw["TIMES"][times.group(1).lower()] for value in values}
-    found |= _spelled(text.lower())
-    for run in _HAN_NUMBER.findall(text):
-        found.add(_han(run))
-    return frozenset(found)
+    return frozenset(found | _spelled(text.lower()) | set(map(_han, _HAN_NUMBER.findall(text))))
 
 
 def specifics(text: str) -> tuple[list[str], list[frozenset[float]]]:
@@ -188,22 +180,6 @@ def tongue(text: str) -> str:
     return best if counts[best] > (best != "en") else ""
 
 
-# --- days: a date that a model names has to be one that somebody named, or could mean -------
-# A model is told to write "on 13 March" for "next Friday", so a date may be new. But then somebody
-# must have spoken of time at all, or it is the day of the message itself.
-
-
 def days(text: str) -> list[int]:
     """The days of the month that a text names in full dates."""
     return [int(next(filter(None, found))) for found in signs.DAY.findall(text)]
-
-
-def spoken_of(texts: Iterable[str]) -> bool:
-    """Whether a day can be meant that was not named: "next Friday"."""
-    return any(signs.RELATIVE.search(text) for text in texts)
-
-
-def spoken_on(day: int, messages: Iterable[Message]) -> bool:
-    """Whether it is the day on which one of the messages was said, or the one beside it."""
-    said = [message.at for message in messages if message.at]
-    return any(day == (at + timedelta(days=off)).day for at in said for off in (-1, 0, 1))

@@ -39,12 +39,6 @@ class Cue(NamedTuple):
         return pattern(self.text, _FLAGS)
 
 
-class Harm(NamedTuple):
-    reason: str
-    found: re.Pattern[str]
-    always: bool  # or only if the user did not say it
-
-
 @cache
 def cues() -> tuple[Cue, ...]:
     return tuple(
@@ -60,11 +54,10 @@ def cues() -> tuple[Cue, ...]:
 
 
 @cache
-def harms() -> tuple[Harm, ...]:
-    return tuple(
-        Harm(one["reason"], pattern(_any(one["texts"]), _FLAGS), one["always"])
-        for one in signs.raw["HARMS"]
-    )
+def harms() -> list[tuple[str, re.Pattern[str], bool]]:
+    """Reasons and patterns of harm, and whether it counts even if the user said it."""
+    every = signs.raw["HARMS"]
+    return [(one["reason"], pattern(_any(one["texts"]), _FLAGS), one["always"]) for one in every]
 
 
 def _any(texts: list[list[str]]) -> str:

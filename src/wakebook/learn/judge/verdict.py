@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from datetime import timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from wakebook.base.words import names_in as names
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
-from wakebook.learn.judge.grounds import (
-    Ground,
-    days,
-    ground,
-    specifics,
-    spoken_of,
-    spoken_on,
-    squeeze,
-    telling,
-    tongue,
-)
+from wakebook.learn.judge.grounds import Ground, days, ground, specifics, squeeze, telling, tongue
 from wakebook.learn.judge.passages import Parted, cues, harms, normal, parted
 from wakebook.learn.judge.worth import agrees, generic, meta
 from wakebook.learn.phrases import cues as phrases
@@ -98,6 +89,8 @@ class _Scene:
         self.said = _grounds(part for at, part in enumerate(parts) if at not in lent)
         self.lent = _grounds(parts[at] for at in lent)
         self.around = _grounds(part for at, part in enumerate(parts) if at in near - lent)
+        self.all = self.said + self.lent
+        self.near = self.around + self.lent
         self.suspects = [ground(block) for part in parts for block in part.suspect]
         self.told = [block for at in places for block in parts[at].trusted]
         self.own = [
@@ -107,14 +100,6 @@ class _Scene:
             for block in part.trusted
         ]
         self.mixed = any(parts[at].suspect for at in mixed)
-
-    @property
-    def all(self) -> list[Ground]:
-        return self.said + self.lent
-
-    @property
-    def near(self) -> list[Ground]:
-        return self.around + self.lent
 
     def harmful(self) -> str:
         """What harm the draft would do, unless the user may and does ask for it."""
@@ -213,13 +198,19 @@ class _Scene:
         return ""
 
     def _undated(self) -> bool:
-        """Whether it names a day out of nowhere. Known for English only."""
+        """Whether it names a day out of nowhere. Known for English only.
+
+        A model is told to write "on 13 March" for "next Friday", so a date may be new. But then the
+        messages must speak of time at all, or it is the day of one of them or the one beside it.
+        """
         named = [day for day in days(self.draft.content) if not _counts(self.all, frozenset({day}))]
         if not named or tongue(" ".join(self.told)) not in ("", "en"):
             return False
-        if spoken_of(self.told) or spoken_of(one.text for one in self.evidence):
+        if any(map(signs.RELATIVE.search, [*self.told, *(one.text for one in self.evidence)])):
             return False
-        return any(not spoken_on(day, self.evidence) for day in named)
+        said = [one.at for one in self.evidence if one.at]
+        beside = {(at + timedelta(days=off)).day for at in said for off in (-1, 0, 1)}
+        return not beside.issuperset(named)
 
     def _said_by_user(self, text: str) -> bool:
         grounds = [ground(block) for block in self.own]
@@ -269,7 +260,6 @@ def _counts(grounds: Sequence[Ground], values: frozenset[float]) -> bool:
     return len(digits) > 3 and _holds(grounds, digits)
 
 
-# --- harm ----------------------------------------------------------------------------------
 # An entry is read by agents later on, and may be obeyed. Some must not be kept no matter who said
 # them. Others are harmful unless the user said them: a user may well want raw errors hidden from
 # the users of a product, or all invoices sent to an address.
@@ -281,11 +271,11 @@ _QUOTED = re.compile(r"[\"“„«'`‘][^\"”“»'`’]{3,80}[\"”“»'`’
 def harm(text: str) -> tuple[str, bool]:
     """What harm a draft would do, or "", and whether it does so even if the user said it."""
     text = normal(text)
-    for one in harms():
-        if one.found.search(text):
-            return one.reason, one.always
+    for reason, found, always in harms():
+        if found.search(text):
+            return reason, always
     plain = _QUOTED.sub(" ", text)
     overrides = (cue.found for cue in cues() if cue.name == "override")
-    if not signs.TALKED.search(plain) and any(found.search(plain) for found in overrides):
+    if not signs.TALKED.search(plain) and any(one.search(plain) for one in overrides):
         return OVERRIDES, True
     return "", False
