@@ -83,7 +83,8 @@ def strength(text: str, known: Known, ledger: Ledger, here: bool) -> float:
     - it corrects what was just said here, with another value of the same kind;
     - it corrects or moves something in the same frame, with another value;
     - it says how things are by now: the same thing, counted anew;
-    - nearly the same sentence, with another number for the same thing.
+    - nearly the same sentence, with another number for the same thing;
+    - another name or number for what a person has one of: where I live, "our port is".
     """
     corrects, moves, changes = (
         _says(cue, text) for cue in (cues.CORRECTS, cues.MOVES, cues.CHANGES)
@@ -93,9 +94,15 @@ def strength(text: str, known: Known, ledger: Ledger, here: bool) -> float:
     shared = len(common)
     theirs = _bare_terms(known.content)
     back = _taken_back(text)
-    cued = corrects or moves or changes or counted or back
+    slot = _same_slot(text, known.content)
+    cued = corrects or moves or changes or counted or back or slot
     lone = any(_exact(old) or (alone and _only(old, known, ledger)) for old, alone in back)
-    if not cued or not (shared or here or lone) or _planned(text) or _planned(known.content):
+    if (
+        not cued
+        or not (shared or here or lone or slot)
+        or _planned(text)
+        or _planned(known.content)
+    ):
         return 0.0
     just = here and bare(text)  # "it's the 10th, not the 3rd"
     named = any(
@@ -116,8 +123,20 @@ def strength(text: str, known: Known, ledger: Ledger, here: bool) -> float:
         changes and counted and shared > 0 and close and alike > 0.2,
         changes and "day" in other and shared > 1 and near > 0.5,
         counted and not event and shared > 2 and near > 0.7 and alike > 0.42,
+        slot and bool(other & {"name", "number"}) and near > 0.35 and not event,
     )
     return sum(map(bool, found)) + (near + alike) / 4 if any(found) else 0.0
+
+
+@lru_cache(maxsize=8192)
+def _same_slot(one: str, other: str) -> bool:
+    """Whether both give the value of one thing: where I live, my favourite sauce, "our port is"."""
+    if any(_says(cue, one) and _says(cue, other) for cue in cues.SLOTS):
+        return True
+    shared = (_frame(one) & _frame(other)) - _usual()
+    if shared and _says(cues.FAVOURITE, one) and _says(cues.FAVOURITE, other):
+        return True
+    return bool(_head(one)) and _head(one) == _head(other)
 
 
 def _only(old: frozenset[str], known: Known, ledger: Ledger) -> bool:
