@@ -202,6 +202,8 @@ def introduced(entry: Entry) -> str:
     name = next(filter(None, found.groups()), "") if found else first["name"] if first else ""
     name = name.replace("’", "'")
     bare = _TITLES.sub("", name, count=1)
+    if found:  # Emily and Sally are names, and not adverbs, after "my friend"
+        bare = re.sub(r"ly\b", "l", bare)
     return name if name and words.leads(bare) and not name.endswith("'s") else ""
 
 
