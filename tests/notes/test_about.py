@@ -9,7 +9,7 @@ import pytest
 from wakebook import Memory
 from wakebook.log.entry import Entry, derived_id
 from wakebook.log.subjects import Registry, Subject
-from wakebook.notes.about import ENOUGH, MOST, about, points
+from wakebook.notes.about import ENOUGH, KEPT, MOST, about, points
 
 NOW = datetime(2026, 11, 9, tzinfo=UTC)
 
@@ -111,3 +111,16 @@ def test_a_start_is_told_twelve_lines_and_memory_md_more(memory: Memory) -> None
     assert text.count("- I play the") == len(things.split())
     assert text.index("## About You") < text.index("## More About You")
     assert wake.count("- I play the") == 12 and "More About You" not in wake
+
+
+def test_what_sentences_weigh_is_kept_and_made_anew_without_the_cache(memory: Memory) -> None:
+    memory.remember("My sister Marta lives in Porto.")
+    memory.notes.brief(ask=False)
+    kept = memory.home.root / KEPT
+    first = kept.read_bytes()
+    kept.write_bytes(b"{")
+    memory.remember("I'm a nurse at the harbour clinic.")
+    memory.notes.brief(ask=False)
+    assert "harbour clinic" in memory.home.memory.read_text()
+    assert "Marta lives in Porto" in memory.home.memory.read_text()
+    assert kept.read_bytes() not in (first, b"{")

@@ -345,6 +345,7 @@ def test_nobody_is_made_of_other_words(shelf: Shelf, said: str) -> None:
         ("My sister Marta lives in Porto.", "marta"),
         ("I'm off to a reading of my old college friend Rachel Osei's novel.", "rachel-osei"),
         ("Ida is my new boss.", "ida"),
+        ("I'm reading it with my friend Emily, and it's fun.", "emily"),
         ("Marek, my brother, repairs organs.", "marek"),
         ("User's sister Marta lives in Porto", "marta"),
         ("Meine Schwester Svenja wohnt in Bremen.", "svenja"),

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from tests.journeys.command import run
 from tests.log.test_log import entry
-from tests.rebuild.test_rebuild import remembering, says
+from tests.rebuild.test_rebuild import misread, remembering, says
 from wakebook import Memory
+from wakebook.base.config import Config
+from wakebook.base.home import Home
 from wakebook.log import log
 from wakebook.log.chains import resolve
 from wakebook.log.entry import Entry, encode
 from wakebook.rebuild import carry
+from wakebook.rebuild.answers import Answers, measure
 from wakebook.rebuild.compare import Tally, compare
 
+NOW = datetime.fromisoformat("2026-11-09T08:00:00Z")
 PATH = "raw/conversations/2026/11/02/0900-a-b.md"
 
 
@@ -137,3 +143,59 @@ def test_a_rename_since_then_is_no_difference_and_another_subject_is_told(
     said = run("--home", str(memory.home.root), "rebuild", "--show", "again")
     assert "1 changed (1 only in what they are about)" in said
     assert "now: about boats" in said
+
+
+# --- better and worse ------------------------------------------------------------------------
+
+
+def rebuilt(memory: Memory, keep: Callable[[Entry], bool]) -> Answers:
+    """The comparison with a rebuild that has lost what is not kept."""
+    memory.rebuilds.build(branch="again")
+    there = Home(memory.home.cache / "rebuild" / "again")
+    with there.locked():
+        log.rewrite(there, [encode(one) for one in log.read(there).entries if keep(one)])
+    return memory.rebuilds.compare("again").answers
+
+
+def test_a_rebuild_that_lost_nearly_everything_is_worse(memory: Memory, projects: Path) -> None:
+    memory = remembering(memory, projects)
+    found = rebuilt(memory, lambda one: one.type == "handoff")
+    assert found.drawn and found.sound and not found.labelled
+    assert found.drawn.questions > 3 and found.drawn.worse
+    assert (found.drawn.before, found.drawn.after) == (1.0, 0.0)
+    assert len(found.drawn.lost) == found.drawn.questions and not found.drawn.gained
+    said = run("--home", str(memory.home.root), "rebuild", "--show", "again")
+    assert "entries: 100% answered now, 0% by the rebuild" in said
+    assert "over the entries alone" in said and "The rebuild knows less." in said
+
+
+def test_a_rebuild_that_found_the_same_is_as_good(memory: Memory, projects: Path) -> None:
+    memory = remembering(memory, projects)
+    found = rebuilt(memory, lambda one: True)
+    assert found.drawn and found.sound and not found.drawn.worse
+    assert found.drawn.before == found.drawn.after == found.sound.before == found.sound.after == 1.0
+
+
+def test_to_lose_what_nobody_said_is_no_loss(memory: Memory, projects: Path) -> None:
+    memory = remembering(memory, projects)
+    before = misread(memory, "Petra owns", "The ferry to Oslo leaves at 17:45 with 230 guests")
+    memory = Memory(memory.home.root)
+    memory.rebuilds.build(branch="again")
+    found = memory.rebuilds.compare("again").answers
+    assert found.drawn and found.sound
+    assert before.content not in found.drawn.lost
+    assert found.sound.before < found.sound.after == 1.0
+    assert found.drawn.before < found.drawn.after == 1.0  # it knows who owns the billing service
+
+
+def test_other_words_and_another_number(memory: Memory) -> None:
+    """Said again in other words, it is known; with another number it is not."""
+    main = resolve([said("a", "The summer workshop of the harbour crew is on 14 November")])
+    new = resolve([said("b", "Harbour crew: the workshop of the summer is on 14 November", 2)])
+    other = resolve([said("b", "The summer workshop of the harbour crew is on 21 November", 2)])
+    for side, share in ((new, 1.0), (other, 0.5)):
+        found = measure(memory.home, Config(), main, side, [], NOW).drawn
+        assert found and found.questions == 2
+        assert (found.before, found.after) == (share, share)
+    empty = measure(memory.home, Config(), resolve([]), resolve([]), [], NOW)
+    assert empty == Answers()

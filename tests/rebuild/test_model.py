@@ -65,6 +65,22 @@ def test_a_model_reads_all_and_the_cost_is_told(tale: Tale) -> None:
     assert tale.valid()
 
 
+def test_what_a_new_subject_is_outlives_a_rebuild_that_was_stopped(tale: Tale) -> None:
+    def reply(chat: Chat) -> str:
+        said = block(chat, "messages").splitlines()[1].strip()
+        name = said.split()[2].lower()
+        return answer(fact(said, 1, subject=name, subject_type="person"), handoff())
+
+    tale.settings(git=True, concurrency=1)
+    tale.server.reply = reply
+    tale.server.script(Status(500))
+    assert tale.memory.rebuilds.build(extractor="model", branch="again").done is None
+    assert tale.memory.rebuilds.build(extractor="model", branch="again").done is not None
+    tale.memory.rebuilds.merge("again")
+    types = {one.slug: one.type for one in tale.memory.log.registry().known()}
+    assert {types[name] for name in ("jonas", "petra", "ida")} == {"person"}
+
+
 def test_several_sessions_are_read_at_the_same_time(tale: Tale) -> None:
     """The server answers only when all three have asked."""
     from threading import Barrier

@@ -691,11 +691,11 @@ def test_questions_are_answered_before_and_after(
         {"question": "What is the weather?", "expect": "sunny and mild"},
     ]
     asked.write_text("\n".join(map(json.dumps, lines)))
-    quality = memory.rebuilds.compare("again", asked).quality
+    quality = memory.rebuilds.compare("again", asked).answers.labelled
     assert quality is not None
     assert (quality.questions, round(quality.before, 2), round(quality.after, 2)) == (3, 0.67, 0.33)
     assert quality.lost == ("Whose is the billing service?",)
-    assert "first 6 search hits" in quality.definition
+    assert "first 6 hits of a search over the entries alone" in quality.definition
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def _line(entry: Entry) -> str:
 def _rest(out: Out, found: Rebuild) -> None:
     from wakebook.models.prices import dollars
 
-    notes, done, quality = found.notes, found.done, found.quality
+    notes, done, answers = found.notes, found.done, found.answers
     out.say(
         f"\n  notes: {many(notes.files, 'file')} differ, "
         f"[green]+{notes.added:,}[/green] [red]-{notes.removed:,}[/red] lines"
@@ -183,13 +183,20 @@ def _rest(out: Out, found: Rebuild) -> None:
     cost = f"{many(done.calls, 'call')}, {dollars(done.cost)}{unknown}"
     out.say(f"  cost: {cost if done.calls else 'nothing, no model was asked'}")
     out.each("  [yellow]kept as it was read before[/yellow]: ", done.kept)
-    if quality:
+    for label, one in (("entries", answers.drawn), ("questions", answers.labelled)):
+        if one:
+            out.say(
+                f"  {label}: {one.before:.0%} answered now, [bold]{one.after:.0%}[/bold] by "
+                f"the rebuild, of {one.questions:,} [dim]({one.definition})[/dim]"
+            )
+            out.each("    [green]+[/green] ", one.gained[:5])
+            out.each("    [red]-[/red] ", one.lost[:5])
+            out.say("    [red]The rebuild knows less. Look before you merge.[/red]", when=one.worse)
+    if sound := answers.sound:
         out.say(
-            f"  questions: {quality.before:.0%} answered now, [bold]{quality.after:.0%}[/bold] by "
-            f"the rebuild, of {quality.questions:,} [dim]({quality.definition})[/dim]"
+            f"  sound: {sound.before:.0%} now, [bold]{sound.after:.0%}[/bold] by the rebuild "
+            f"[dim]({sound.definition})[/dim]"
         )
-        out.each("    [green]+[/green] ", quality.gained[:5])
-        out.each("    [red]-[/red] ", quality.lost[:5])
 
 
 @command(rebuild, "list")

@@ -5,8 +5,6 @@ does it in the child of a hook's process when there is no service. Both hold beh
 as they read what hosts have said.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -8,8 +8,6 @@ client's state file (.claude.json) is left alone: it may hold secrets, and these
 nothing in it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import shlex
@@ -159,8 +157,6 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
     return found
 
 
-# --- checks: only files are read, the client is not started ------------------------------
-
 SEARCH = b"memory_search"
 SECONDS = 20.0  # for another Wakebook to say its version
 LARGEST = 1 << 20  # bytes of a plugin's file that is looked into
@@ -169,13 +165,11 @@ MANAGED = {
     "linux": Path("/etc/claude-code/managed-settings.json"),
     "darwin": Path("/Library/Application Support/ClaudeCode/managed-settings.json"),
 }
-
-
 _check = partial(check, NAME)
 
 
 def checks(where: Where, memory: Memory) -> list[Check]:
-    """Empty if Claude Code is not used here."""
+    """Empty if Claude Code is not used here. Only files are read, the client is not started."""
     folder = config_folder(where)
     if not folder.is_dir() and not where.which("claude"):
         return []

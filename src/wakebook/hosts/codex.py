@@ -5,8 +5,6 @@ starts. We never do that for the user: `init` says it, and the checks ask Codex 
 done. What Codex remembers about our hooks, in [hooks.state] of config.toml, goes with them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -56,6 +54,7 @@ SPEAKING = ("SessionStart", "UserPromptSubmit")  # their text may be longer than
 SERVER = "wakebook"
 MARK = "# Wakebook's memory tools: put here by `wakebook init --host codex`, taken out by --undo"
 SECONDS = 15.0  # Codex answers in 0.3 s, plus what the slowest MCP server of the user's takes
+_check = partial(check, NAME)
 
 
 def plan(where: Where) -> Plan:
@@ -313,12 +312,6 @@ def _refused(path: Path, why: str) -> WakebookError:
         f"{path} {why}. Nothing was changed. Take that entry out (codex mcp remove {SERVER}), or "
         f"write the servers as tables ([mcp_servers.NAME]), then try again."
     )
-
-
-# --- checks ------------------------------------------------------------------------------
-
-
-_check = partial(check, NAME)
 
 
 def checks(where: Where, memory: Memory) -> list[Check]:

@@ -6,26 +6,21 @@ close, reset, sweep) is handed to `behind`: the service's queue, or a process of
 is `catch_up`, so an event that comes twice, late or never changes nothing but the moment.
 """
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from wakebook.base import clock
 from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
+from wakebook.base.home import Home
 from wakebook.hosts import HOSTS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from wakebook.base.home import Home
-    from wakebook.memory import Memory
+from wakebook.memory import Memory
 
 WAKING = ("", "startup", "clear", "compact")  # sources of a session that knows nothing yet
 GOES_ON = ("compaction", "restart", "shutdown", "unknown")  # reasons of an OpenClaw "end"

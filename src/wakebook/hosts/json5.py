@@ -5,8 +5,6 @@ read with the place of every value, so that one setting can be put in or taken o
 byte (comments, order, line ends, indentation) stays as it is.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -11,8 +11,6 @@ model can be asked from here: then what needs a model is done here, too.
     {"answer": 5, "text": "..."}
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

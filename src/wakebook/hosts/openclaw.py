@@ -7,8 +7,6 @@ beside us), its memory flush, the session-memory hook. MEMORY.md of the agent's 
 the one that Wakebook briefs: OpenClaw loads it by itself, and not in groups.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -56,6 +54,7 @@ _BLOCK = re.compile(
     re.DOTALL,
 )
 _MISSING = object()
+_check = partial(check, NAME)
 Place = tuple[str, ...]
 
 
@@ -101,10 +100,8 @@ def files() -> dict[str, bytes]:
     return shipped(FILES) | {"tools.json": TOOLS.read_bytes()}
 
 
-# --- where OpenClaw keeps its things: as its environment and its settings say ------------
-
-
 def state_folder(where: Where) -> Path:
+    """Where OpenClaw keeps its things, as its environment says."""
     chosen = _named(where, "OPENCLAW_STATE_DIR")
     if chosen:
         return chosen
@@ -140,9 +137,6 @@ def _named(where: Where, variable: str) -> Path | None:
 def expanded(where: Where, text: str) -> Path:
     text = re.sub(r"\$\{(\w+)\}", lambda found: where.env.get(found[1], found[0]), text)
     return where.user / re.sub(r"^~(/|$)", "", text)  # which an absolute path overrides
-
-
-# --- openclaw.json -----------------------------------------------------------------------
 
 
 def values_of(path: Path, text: str) -> dict[str, Any]:
@@ -244,9 +238,6 @@ def _dropped(text: str, place: Place, before: Any) -> str:
     return text
 
 
-# --- the briefing, our own settings, notes -----------------------------------------------
-
-
 def _briefed(path: Path) -> Iterator[Change]:
     """The place for the briefing. A workspace that OpenClaw has yet to make is left to it."""
     if not path.parent.is_dir():
@@ -317,14 +308,8 @@ def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterat
         yield f"Sessions never end by themselves. Suggested, not applied: {SESSIONS}"
 
 
-# --- checks: only files are read, the gateway is not asked -------------------------------
-
-
-_check = partial(check, NAME)
-
-
 def checks(where: Where, memory: Memory) -> list[Check]:
-    """Empty if OpenClaw is not used here."""
+    """Empty if OpenClaw is not used here. Only files are read, the gateway is not asked."""
     path = config_file(where)
     if not path.exists():
         return []

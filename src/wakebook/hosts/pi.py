@@ -1,7 +1,5 @@
 """pi: one extension file in ~/.pi/agent/extensions, which forwards to `wakebook link pi`."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

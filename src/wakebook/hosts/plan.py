@@ -1,7 +1,5 @@
 """Plan: what wiring a host changes, byte by byte, before anything does; and what a host is."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -93,9 +91,6 @@ def sessions_in(where: Where, name: str, folder: Path) -> dict[str, Any]:
     if folder in [config.expand(each) for each in known]:
         return {}
     return {f"hosts.{name}": [*known, str(folder)]}
-
-
-# --- checks that several hosts have ------------------------------------------------------
 
 
 def check(host: str, what: str, state: State, said: str, run: str | None = None) -> Check:

@@ -5,8 +5,6 @@ spacing and line ends stay as their owner wrote them. An edit puts an item into 
 table's items (or another in its place) and writes the whole down again.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable
 from typing import Any

@@ -5,8 +5,6 @@ Whatever a plan touches is first kept in the home (hosts/HOST/backup/), with a l
 and with everything that its owner has changed since.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -7,16 +7,24 @@ for right now does not. Work on a project belongs to the project. What was repla
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
+import msgspec
+
 from wakebook.base import words
+from wakebook.base.cache import FOLDER
+from wakebook.base.decode import decode
+from wakebook.base.home import Home
 from wakebook.learn.phrases import Phrases, pattern
 from wakebook.log.entry import Entry
 from wakebook.log.subjects import Registry
 
+KEPT = f"{FOLDER}/about.json"
 ENOUGH = 3  # points
 MOST = 25
 EACH = 3  # lines out of one conversation
@@ -24,12 +32,15 @@ PASSING = -3  # points of a clause that casts doubt on the others
 LONG = 30  # words: said in passing
 ALIKE, NEAR = 0.5, 0.4  # of all terms; of the shorter one's, in one conversation
 
-forms = Phrases(Path(__file__).with_name("about.json"))
+DATA = Path(__file__).with_name("about.json")
+forms = Phrases(DATA)
 
 
-def about(entries: Iterable[Entry], registry: Registry, most: int = MOST) -> list[Entry]:
+def about(
+    entries: Iterable[Entry], registry: Registry, weights: Weights | None = None
+) -> list[Entry]:
     """What to tell of the user, out of the entries that hold."""
-    weighed = [(points(entry, registry), entry) for entry in entries]
+    weighed = [(points(entry, registry, weights), entry) for entry in entries]
     found = [(point, one) for point, one in weighed if point >= (1 if one.pinned else ENOUGH)]
     found.sort(key=lambda pair: (pair[1].pinned, pair[0], pair[1].timestamp), reverse=True)
     told: list[Entry] = []
@@ -40,16 +51,45 @@ def about(entries: Iterable[Entry], registry: Registry, most: int = MOST) -> lis
             told.append(entry)
         elif again is not None and entry.timestamp > told[again].timestamp:
             told[again] = entry  # the newest of those that say the same
-    return told[:most]
+    return told[:MOST]
 
 
-def points(entry: Entry, registry: Registry) -> int:
+class Weights:
+    """What the sentences of a home weigh, kept from one time to the next (in the cache)."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._was: dict[str, int] = {}
+        self._is: dict[str, int] = {}
+        self._key = hashlib.blake2b(DATA.read_bytes(), digest_size=8).hexdigest()
+        with suppress(OSError, msgspec.MsgspecError):
+            kept = decode((home.root / KEPT).read_bytes(), dict[str, dict[str, int]])
+            self._was = kept.get(self._key, {})
+
+    def best(self, text: str) -> int:
+        digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        known = self._was.get(digest)
+        self._is[digest] = _best(text) if known is None else known
+        return self._is[digest]
+
+    def keep(self) -> None:
+        if self._is != self._was:
+            with suppress(OSError):  # a read-only home still answers, only slower
+                self._home.replace(
+                    self._home.root / KEPT, msgspec.json.encode({self._key: self._is})
+                )
+
+
+def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> int:
     """How lasting a truth about the user an entry is; 0 if it is none."""
     if entry.type != "fact" or entry.kind in ("lesson", "procedure", "event"):
         return 0
     text, kind = entry.content, entry.kind
     subject = registry.subjects.get(registry.canonical(entry.subject))
     person = subject is not None and subject.type == "person"
+    best = weights.best(text) if weights else _best(text)
+    if best <= 0 and not person and kind is None:
+        return 0
     instructs = kind == "preference" and _has(forms.ORDER, text, at_start=True)
     if entry.subject and not person and (kind != "preference" or _has(forms.WORK, text)):
         return 0
@@ -58,10 +98,6 @@ def points(entry: Entry, registry: Registry) -> int:
     own = _has(forms.FIRST, text) or (_has(forms.OURS, text) and _has(_kin(), text))
     if not own and not person and kind not in ("preference", "relationship"):
         return 0
-    clauses = [_form(clause) for clause in pattern(forms.CLAUSE).split(text)]
-    first = next((one for one in clauses if one), 0)
-    doubted = first if not _has(forms.DOUBTS, text) else min(clauses)
-    best = max(clauses) - (doubted <= PASSING)
     known = 2 * (person or kind == "relationship")
     aside = (len(text.split()) > LONG) + _has(forms.GOES_ON, text, at_start=True)
     return best + known + 4 * instructs - aside
@@ -81,9 +117,16 @@ def _forms() -> list[tuple[int, re.Pattern[str]]]:
     return [(int(name.split()[0]), pattern(text)) for name, text in forms.FORMS.items()]
 
 
-@lru_cache(8192)  # the same log is weighed again and again
-def _form(clause: str) -> int:
-    return sum(point for point, form in _forms() if form.search(clause))
+def _best(text: str) -> int:
+    """The points of the clause that lasts longest, less one if the sentence casts doubt on it."""
+    here = [(point, form) for point, form in _forms() if point < 0 or form.search(text)]
+    if not here or here[0][0] < 0:
+        return 0
+    parts = pattern(forms.CLAUSE).split(text)
+    clauses = [sum(point for point, form in here if form.search(part)) for part in parts]
+    first = next((one for one in clauses if one), 0)
+    doubted = min(clauses) if _has(forms.DOUBTS, text) else first
+    return max(clauses) - (doubted <= PASSING)
 
 
 def _same(one: Entry, other: Entry) -> bool:

@@ -34,7 +34,7 @@ from wakebook.log.entry import RETRACTED, Entry, present
 from wakebook.log.subjects import Registry
 from wakebook.notes import condensed
 from wakebook.notes import prose as proses
-from wakebook.notes.about import about, forms
+from wakebook.notes.about import Weights, about, forms
 from wakebook.notes.contradictions import CONFLICT, contradictions, dismissed, is_correction
 from wakebook.notes.page import MEMORY, NoteLine, harmless, ids_of, lines_json, stated
 from wakebook.notes.prose import Prose
@@ -66,9 +66,10 @@ def briefing(
     settings: Briefing,
     prose: Prose = RULES,
     dismissed: Collection[frozenset[str]] = (),
+    weights: Weights | None = None,
 ) -> list[NoteLine]:
     """The lines between the markers, each with the entries behind it."""
-    return _Sections(chains, registry, now, settings, prose, dismissed).lines()
+    return _Sections(chains, registry, now, settings, prose, dismissed, weights).lines()
 
 
 def made(notes: Notes, now: datetime, prose: Prose) -> list[NoteLine]:
@@ -76,7 +77,10 @@ def made(notes: Notes, now: datetime, prose: Prose) -> list[NoteLine]:
     opened, settings = notes.opened, notes.config.briefing
     settings = settings.with_(max_lines=min(settings.max_lines, _room(notes)))
     gone = dismissed(condensed.load(notes.home))
-    return briefing(opened.chains(), opened.registry(), now, settings, prose, gone)
+    weights = Weights(notes.home)
+    lines = briefing(opened.chains(), opened.registry(), now, settings, prose, gone, weights)
+    weights.keep()
+    return lines
 
 
 def conflicts(notes: Notes, now: datetime, prose: Prose) -> list[tuple[Entry, Entry]]:
@@ -110,7 +114,9 @@ class _Sections:
         settings: Briefing,
         prose: Prose,
         dismissed: Collection[frozenset[str]],
+        weights: Weights | None = None,
     ) -> None:
+        self._weights = weights
         self._chains, self._registry, self._aliases = chains, registry, registry.aliases()
         self._now, self._settings, self._prose = now, settings, prose
         self._dismissed = dismissed
@@ -139,7 +145,8 @@ class _Sections:
 
     @cached_property
     def _about(self) -> list[Entry]:
-        return about((one for one in self._current if one.timestamp <= self._now), self._registry)
+        told = (one for one in self._current if one.timestamp <= self._now)
+        return about(told, self._registry, self._weights)
 
     def _dated(self, entry: Entry) -> str:
         """Its words, with the day where they speak of "today" or "next week"."""

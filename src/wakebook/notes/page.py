@@ -146,6 +146,9 @@ _WHO = re.compile(
 _TITLES = re.compile(r"(?:(?:Herr|Frau|Mr|Mrs|Ms|Dr|Prof)\.? )*")
 
 
+WHOSE = ("my ", "our ", "user's ", "mein", "unser", "mi ", "mon ", "ma ", "nuestr")
+
+
 class People:
     """Whom a fact tells about, so that they have a note even if they are no subject: whom someone
     has introduced ("my sister Marta"), wherever a fact names them. A fact that an extractor took
@@ -193,10 +196,14 @@ def introduced(entry: Entry) -> str:
     if entry.type != "fact":
         return ""
     first = _WHO.match(entry.content) if entry.kind == "relationship" else None
-    found = pattern(forms.INTRODUCES).search(entry.content)
+    lower = entry.content.lower()
+    whose = any(word in lower for word in WHOSE)  # which is looked for much faster
+    found = pattern(forms.INTRODUCES).search(entry.content) if whose else None
     name = next(filter(None, found.groups()), "") if found else first["name"] if first else ""
     name = name.replace("’", "'")
     bare = _TITLES.sub("", name, count=1)
+    if found:  # Emily and Sally are names, and not adverbs, after "my friend"
+        bare = re.sub(r"ly\b", "l", bare)
     return name if name and words.leads(bare) and not name.endswith("'s") else ""
 
 

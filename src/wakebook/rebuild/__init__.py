@@ -5,6 +5,7 @@ site      the branch and its work tree, a home of its own; which transcripts, an
           come: a killed rebuild goes on where it was
 replay    the transcripts through an extractor, in the order in which they were said
 carry     what a person wrote, and what is not read anew, comes along
-compare   what would be different, and how well labelled questions are answered
+compare   what would be different
+answers   how much the entries of both sides know, and how sound they are
 merge     the new log in the place of the old one, with what came since
 """

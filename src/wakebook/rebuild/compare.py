@@ -5,32 +5,26 @@ are the same if their ids are, and all that notes tell of them: one that is abou
 subject has changed. One has changed into another if both were said at the same place of the same
 conversation and are alike, or if the new log has it replaced.
 
-Labelled questions show how well a search answers: a question counts as answered if one of its
-expected texts occurs in the first six hits, word for word, whatever its case, or with all of its
-words in one hit. They stand in a file, one JSON object a line: {"question": "...", "expect":
-"..."}, or "answers": [...].
+How much the entries of both know, and how sound they are, is measured in `answers`.
 """
 
 from __future__ import annotations
 
 import functools
-import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from wakebook.base.config import Config
-from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.history.past import changes
 from wakebook.log import log, subjects
 from wakebook.log.chains import Chains, resolve
 from wakebook.log.entry import Entry
-from wakebook.log.query import Query
+from wakebook.rebuild.answers import Answers, load_questions, measure
 from wakebook.rebuild.carry import pairs
 from wakebook.rebuild.site import Done, Site
 
@@ -64,15 +58,6 @@ class NotesDiff(msgspec.Struct, frozen=True):
     most: tuple[tuple[str, int, int], ...] = ()  # the files that change most
 
 
-class Quality(msgspec.Struct, frozen=True, kw_only=True):
-    questions: int
-    before: float  # shares
-    after: float
-    gained: tuple[str, ...] = ()  # questions
-    lost: tuple[str, ...] = ()
-    definition: str = f"an expected text occurs in the first {TOP} search hits"
-
-
 class Rebuild(msgspec.Struct, frozen=True, kw_only=True):
     """A complete rebuild, compared with the home as it is."""
 
@@ -83,7 +68,7 @@ class Rebuild(msgspec.Struct, frozen=True, kw_only=True):
     done: Done
     comparison: Comparison
     notes: NotesDiff
-    quality: Quality | None = None
+    answers: Answers
 
 
 def report(home: Home, config: Config, site: Site, asked: Path | None, now: datetime) -> Rebuild:
@@ -98,10 +83,6 @@ def report(home: Home, config: Config, site: Site, asked: Path | None, now: date
         )
         for where in (home, site.home)
     )
-    found: Quality | None = None
-    if questions:
-        before = _answered(home, config, questions, now)
-        found = _quality(questions, before, _answered(site.home, quiet(config), questions, now))
     return Rebuild(
         name=site.name,
         branch=site.branch,
@@ -110,7 +91,7 @@ def report(home: Home, config: Config, site: Site, asked: Path | None, now: date
         done=done,
         comparison=compare(main, new),
         notes=_notes(site),
-        quality=found,
+        answers=measure(home, config, main, new, questions, now),
     )
 
 
@@ -199,74 +180,3 @@ def _sides(main: Chains, new: Chains) -> _Sides:
 def _told(entry: Entry) -> tuple[object, ...]:
     """All of an entry that notes tell."""
     return tuple(getattr(entry, name) for name in TOLD)
-
-
-# --- labelled questions ------------------------------------------------------------------
-
-
-class Question(msgspec.Struct, frozen=True):
-    question: str
-    answers: tuple[str, ...]
-
-
-def load_questions(path: Path) -> list[Question]:
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise WakebookError(f"{path}: {error.strerror}.") from error
-    numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
-    if not numbered:
-        raise WakebookError(
-            f'{path}: no questions in it. Write one a line: {{"question": "...", "expect": "..."}}'
-        )
-    return [_question(line, f"{path}, line {number}") for number, line in numbered]
-
-
-def _question(line: bytes, where: str) -> Question:
-    try:
-        raw: Any = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise WakebookError(f"{where}: not JSON: {error}.") from error
-    question = raw.get("question") if isinstance(raw, dict) else None
-    if not isinstance(question, str) or not question.strip():
-        raise WakebookError(f'{where}: "question" must be a text.')
-    given = raw.get("answers", raw.get("expect"))
-    answers = given if isinstance(given, list) else [given]
-    if not answers or not all(isinstance(one, str) and one.strip() for one in answers):
-        raise WakebookError(f'{where}: "expect" must be a text, or "answers" a list of texts.')
-    return Question(question, tuple(answers))
-
-
-def _answered(home: Home, config: Config, asked: Sequence[Question], now: datetime) -> list[bool]:
-    """Which questions a home's own search answers."""
-    from wakebook.store.hits import Options
-    from wakebook.store.index import Index
-
-    index, options = Index(home, config), Options(limit=TOP, min_score=0.0)
-    found: list[bool] = []
-    for one in asked:
-        hits = index.search(Query(text=one.question), now, options).hits
-        texts = [f"{hit.title}\n{hit.snippet}" for hit in hits[:TOP]]
-        found.append(any(_occurs(answer, text) for answer in one.answers for text in texts))
-    index.close()
-    return found
-
-
-def _quality(asked: Sequence[Question], before: Sequence[bool], after: Sequence[bool]) -> Quality:
-    each = list(zip(asked, before, after, strict=True))
-    return Quality(
-        questions=len(asked),
-        before=sum(before) / len(asked),
-        after=sum(after) / len(asked),
-        gained=tuple(one.question for one, was, is_ in each if is_ and not was),
-        lost=tuple(one.question for one, was, is_ in each if was and not is_),
-    )
-
-
-def _occurs(answer: str, text: str) -> bool:
-    wanted, said = _plain(answer), _plain(text)
-    return f" {wanted} " in f" {said} " or set(wanted.split()) <= set(said.split())
-
-
-def _plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))

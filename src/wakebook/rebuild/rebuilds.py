@@ -27,7 +27,7 @@ from wakebook.log.entry import encode
 from wakebook.models.chat import Models
 from wakebook.notes import write as notes
 from wakebook.opened import Opened, quiet
-from wakebook.rebuild import carry, compare, merge
+from wakebook.rebuild import answers, carry, compare, merge
 from wakebook.rebuild import site as sites
 from wakebook.rebuild.compare import Rebuild
 from wakebook.rebuild.merge import Dropped, Merged
@@ -95,7 +95,7 @@ class Rebuilds:
 
     def check_questions(self, path: Path) -> int:
         """How many labelled questions a file holds. Raises if one is not as it should be."""
-        return len(compare.load_questions(path))
+        return len(answers.load_questions(path))
 
     def compare(self, name: str, questions: Path | None = None) -> Rebuild:
         """What would be different. With labelled questions, also how well they are answered."""

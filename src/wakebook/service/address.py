@@ -5,8 +5,6 @@ the files that a killed one left can be replaced. service.json says where it lis
 answers there decides. The lock tells a service that hangs from a file that was left behind.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import hashlib
@@ -159,9 +157,6 @@ def _own(folder: Path) -> bool:
     found = folder.lstat()
     private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
     return private and found.st_uid == os.getuid()
-
-
-# --- seen from outside -------------------------------------------------------------------
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True):

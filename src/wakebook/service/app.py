@@ -4,8 +4,6 @@ It speaks ASGI itself. An error is answered with its message and a fitting statu
 one that is not foreseen is traced in the home, and the client is told where to look.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -197,8 +195,6 @@ class App:
         self.metrics.count("failures_total")
         with suppress(OSError):
             self.pool.memories.home.trace("failure", where=where, error=error)
-
-    # --- as the server calls it ----------------------------------------------------------
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":  # nothing here speaks over web sockets

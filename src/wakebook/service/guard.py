@@ -8,8 +8,6 @@ no form of a foreign page can, and is cut off at 8 MiB, whether it says beforeha
 or not.
 """
 
-from __future__ import annotations
-
 import hmac
 import os
 import secrets

@@ -162,8 +162,7 @@ def _check_envelope(meta: Params) -> None:
         raise Refused(OTHER_VERSION, f"{version!r:.60} is not spoken here.", data)
 
 
-# --- over HTTP ---------------------------------------------------------------------------
-
+# of an error, over HTTP
 STATUS = {BROKEN: 400, WRONG: 400, INVALID: 400, MISMATCH: 400, OTHER_VERSION: 400, UNKNOWN: 404}
 
 

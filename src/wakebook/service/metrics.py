@@ -4,8 +4,6 @@ Counters are kept here; the contents of the home are counted when a client asks,
 quarter of a minute. A label is never a client's own words.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import Counter

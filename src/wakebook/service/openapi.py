@@ -3,8 +3,6 @@
 Every route of the app is in `paths` here, and nothing else; a test compares the two.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ counts without a restart. Verbs that take long get two of the threads at most, s
 answered while others read whole conversations.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading

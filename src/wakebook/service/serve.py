@@ -9,8 +9,6 @@ running requests and the work in the background are finished. A second signal en
 Whatever ends it, nothing is lost: the hosts' files are the source, and every write is whole.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -73,9 +73,6 @@ def _failed(why: str) -> Answer:
     return Answer(why, {"error": why}, failed=True)
 
 
-# --- arguments ---------------------------------------------------------------------------
-
-
 def _wrong(schema: Mapping[str, Any], arguments: object) -> str:
     """What is wrong with the arguments; nothing if they fit."""
     known = schema["properties"]
@@ -117,9 +114,6 @@ def _whole(value: Any) -> Any:
     if isinstance(value, str):
         return whole(value)
     return [_whole(one) for one in value] if isinstance(value, list) else value
-
-
-# --- what they do ------------------------------------------------------------------------
 
 
 def _search(memory: Memory, ask: Any) -> Answer:

@@ -5,8 +5,6 @@ folder and the environment are arguments, and commands to run come as a list. Bo
 line that says they are Wakebook's; a file without it is never touched.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import plistlib
@@ -213,9 +211,6 @@ def _launchd(name: str, home: Path, user: Path, words: tuple[str, ...]) -> Unit:
         restart=(control, "kickstart", "-k", own),
         there=(control, "print", domain),
     )
-
-
-# --- without the service -----------------------------------------------------------------
 
 
 def timers(home: Home) -> tuple[str, str]:
