@@ -3,7 +3,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,8 @@ from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.base import cache
 from wakebook.capture.clean import CLOSE, OPEN
+from wakebook.log import log
+from wakebook.log.entry import Entry, new_id
 
 
 def test_a_new_home_wakes_with_an_honest_nothing(memory: Memory) -> None:
@@ -31,6 +35,33 @@ def test_the_handoff_comes_with_the_decisions_and_tasks_of_its_window(
     assert "Decided in it:\n- Let's go with Postgres" in handoff
     assert "Its tasks:\n- [open] And remind me to send the insurance form" in handoff
     assert "## Pending" in text
+
+
+def test_what_a_handoff_left_and_is_done_by_now_is_not_left(memory: Memory) -> None:
+    tasks = ("I need to order the sails; the red ones.", "I need to caulk the dinghy.")
+    detail = f"Asked: the boats\nLeft: {'; '.join(tasks)}\nBranch: main"
+    now = memory.opened.now().astimezone(UTC)
+    said: dict[str, Any] = {
+        "timestamp": now,
+        "session": "s",
+        "transcript": "raw/conversations/one.md",
+    }
+    first, second = (
+        Entry(id=new_id(), type="task", content=one, status="open", **said) for one in tasks
+    )
+    handoff = Entry(id=new_id(), type="handoff", content="Boats", detail=detail, **said)
+    done: dict[str, Any] = {
+        "type": "task",
+        "status": "done",
+        "content": first.content,
+        "replaces": (first.id,),
+    }
+    log.append(memory.home, [first, second, handoff])
+    assert f"Left: {tasks[0]}; {tasks[1]}\nBranch" in memory.wake()
+    later = said | {"session": "t", "transcript": "raw/conversations/two.md"}
+    log.append(memory.home, [Entry(id=new_id(), **done, **later)])
+    text = memory.wake()
+    assert f"Left: {tasks[1]}\nBranch: main" in text and f"- [done] {tasks[0]}" in text
 
 
 def test_the_text_is_cached_until_something_changes(

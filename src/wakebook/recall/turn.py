@@ -256,8 +256,7 @@ def handoffs(chains: Chains, sessions: Iterable[Progress]) -> list[Handoff]:
 def _handoff(handoff: Entry, chains: Chains) -> str:
     at, transcript = clock.iso(handoff.timestamp), handoff.transcript
     lines = ["## Last Session Handoff", f"Session: {handoff.session} ({at})", handoff.content]
-    lines += [handoff.detail] if handoff.detail else []
-    decided, tasks = [], []
+    decided, tasks, done = [], [], []
     for entry in chains.entries:
         by = chains.replaced_by.get(entry.id)
         if (entry.session, entry.transcript) != (handoff.session, transcript):
@@ -269,8 +268,24 @@ def _handoff(handoff: Entry, chains: Chains) -> str:
             since = "" if later == entry.id else f", since replaced by {later}"
             decided.append(f"{entry.content} ({entry.id}{since})")
         elif entry.type == "task":
-            tasks.append(f"[{status(entry, chains)}] {entry.content} ({entry.id})")
+            stands = status(entry, chains)
+            done += [entry.content] if stands == "done" else []
+            tasks.append(f"[{stands}] {entry.content} ({entry.id})")
+    detail = _still_left(handoff.detail, done)
+    lines += [detail] if detail else []
     return "\n".join(lines + _listed("Decided in it:", decided) + _listed("Its tasks:", tasks))
+
+
+def _still_left(detail: str, done: Iterable[str]) -> str:
+    """A handoff's detail, where what was left and is done by now reads no longer as a task."""
+    lines = detail.split("\n")
+    for number, line in enumerate(lines):
+        if line.startswith("Left: "):
+            for task in done:
+                line = line.replace(task, "")
+            left = [part for part in line.removeprefix("Left: ").split("; ") if part.strip()]
+            lines[number] = f"Left: {'; '.join(left)}" if left else ""
+    return "\n".join(filter(None, lines))
 
 
 def _listed(title: str, lines: list[str]) -> list[str]:
