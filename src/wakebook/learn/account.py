@@ -125,14 +125,8 @@ def _count(names: Sequence[str], session: str) -> int:
 def _account(session: Session, progress: Progress | None, config: Config) -> Account:
     reason = why_skipped(session, config.capture)
     form = format_of(session)
-    account = Account(
-        ref=session.ref,
-        path=str(session.path),
-        status="skipped",
-        unit=form.unit,
-        size=session.size,
-        note=reason or "",
-    )
+    account = Account(ref=session.ref, path=str(session.path), status="skipped", unit=form.unit)
+    account = msgspec.structs.replace(account, size=session.size, note=reason or "")
     if reason:
         return account
     if progress:
@@ -157,7 +151,7 @@ def _what_next(failure: Failure) -> str:
 def _remaining(session: Session, progress: Progress | None, config: Config) -> tuple[str, str]:
     """What lies past the cursor: nothing, something that has to wait, or work to do."""
     host = format_of(session)
-    position = progress.position if progress else 0
+    position, window = (progress.position, progress.window) if progress else (0, None)
     limit = config.capture.max_record_megabytes << 20
     left = host.size(session) - position
     if progress is None and left:
@@ -171,7 +165,6 @@ def _remaining(session: Session, progress: Progress | None, config: Config) -> t
             return "held", "waits for a tool's answer or the end of the session"
         if host.unit == "bytes" and reader.position < host.size(session):
             return "torn", f"{host.size(session) - reader.position:,} bytes of an unfinished line"
-    window = progress.window if progress else None
     if window and window.ended:
         return "behind", "archived, and still to be read: run catch-up"
     return ("open", "") if window else ("ok", "")

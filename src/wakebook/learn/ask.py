@@ -91,9 +91,7 @@ class ModelExtractor:
         self, taken: Sequence[Message], fresh: Sequence[Message], scene: Scene, limit: int
     ) -> Extraction:
         ends = scene.ends and len(taken) == len(fresh)
-        earlier = context(scene.earlier)
-        known = related(taken, earlier, scene)
-        answer = _Answer(taken, earlier, known, scene, ends)
+        answer = _Answer(taken, scene, ends)
         ending = (ENDS if answer.due([]) else TALK) if ends else GOES_ON
         try:
             lines = self._models.lines(
@@ -102,8 +100,8 @@ class ModelExtractor:
                 60 + 2 * len(taken),
                 answer.missing,
                 subjects=shown_subjects(taken, scene),
-                known=shown_entries(known),
-                earlier=shown_messages(earlier, CONTEXT_TOKENS // 3),
+                known=shown_entries(answer.known),
+                earlier=shown_messages(answer.earlier, CONTEXT_TOKENS // 3),
                 messages=shown_messages(taken, limit),
                 ending=ending,
             )
@@ -121,14 +119,13 @@ class ModelExtractor:
             self._home.trace("rejected", where="extract", reason=reason)
         drafts = [one.with_(by=lines.by) for one in lines.kept if one]
         lasting = [one for one in drafts if one.type != "handoff"]
-        kept = self._judged(lasting, [*earlier, *taken], scene)
+        kept = self._judged(lasting, [*answer.earlier, *taken], scene)
         if not ends:
             return Extraction(drafts=kept, taken=len(taken))
-        said = [*scene.earlier, *taken]
         handoff = next((one for one in reversed(drafts) if one.type == "handoff"), None)
-        last = self._handoff(handoff, answer.due(kept), said, scene, lines.by)
+        last = self._handoff(handoff, answer.due(kept), answer, lines.by)
         title = answer.titles.get(last[0].content, "") if last else ""
-        title = "" if tainted(title, said) else title
+        title = "" if tainted(title, answer.said) else title
         return Extraction(drafts=[*kept, *last], taken=len(taken), title=title)
 
     def _judged(
@@ -155,17 +152,13 @@ class ModelExtractor:
         return refusal is not None
 
     def _handoff(
-        self,
-        draft: Draft | None,
-        ours: Draft | None,
-        said: Sequence[Message],
-        scene: Scene,
-        by: str,
+        self, draft: Draft | None, ours: Draft | None, answer: _Answer, by: str
     ) -> list[Draft]:
         """The model's handoff, or ours if there is none or the judge refuses it. None where nothing
         was done, whatever the model says."""
         if ours is None:
             return []
+        said, scene = answer.said, answer.scene
         if draft and not self._refused(draft, said, scene):
             draft = _about(draft, said, scene)
             return [draft.with_(subject=draft.subject or ours.subject)]
@@ -178,20 +171,14 @@ class ModelExtractor:
 class _Answer:
     """Reads the lines of one answer. A ValueError is meant for the model."""
 
-    def __init__(
-        self,
-        taken: Sequence[Message],
-        earlier: Sequence[Message],
-        known: Mapping[str, Entry],
-        scene: Scene,
-        ends: bool,
-    ) -> None:
+    def __init__(self, taken: Sequence[Message], scene: Scene, ends: bool) -> None:
+        self.scene = scene
+        self.earlier = context(scene.earlier)
+        self.known = related(taken, self.earlier, scene)
+        self.said = [*scene.earlier, *taken]
         self._by_turn = {message.turn: message for message in taken if not message.branch}
-        self._context = {message.turn for message in earlier if not message.branch}
-        self._known = known
-        self._scene = scene
-        self._said = (*scene.earlier, *taken)
-        self._last = self._said[-1] if ends else None
+        self._context = {message.turn for message in self.earlier if not message.branch}
+        self._last = self.said[-1] if ends else None
         self.titles: dict[str, str] = {}  # of a conversation, by its handoff
 
     def missing(self, kept: list[_Line]) -> str:
@@ -205,8 +192,8 @@ class _Answer:
         if self._last is None:
             return None
         new = [draft.entry("", clock.now()) for draft in drafts if draft.type != "handoff"]
-        scene = msgspec.structs.replace(self._scene, current=after(self._scene.current, new))
-        return handoff_of(self._said, scene)
+        scene = msgspec.structs.replace(self.scene, current=after(self.scene.current, new))
+        return handoff_of(self.said, scene)
 
     def line(self, raw: dict[str, Any]) -> _Line:
         kind = raw.get("type")
@@ -217,28 +204,21 @@ class _Answer:
         content = _text(raw, "content", CONTENT)
         if not content:
             raise ValueError("content is empty")
-        detail = _text(raw, "detail", DETAIL)
-        about = self._subject(raw)
+        draft = Draft(type=kind, content=content, source="", evidence=())
+        draft = draft.with_(detail=_text(raw, "detail", DETAIL), subject=self._subject(raw))
         what = _text(raw, "subject_type", 40, cut=True).lower()
-        subject_type = what if about and what in subjects.TYPES else ""
+        if draft.subject and what in subjects.TYPES:
+            draft = draft.with_(subject_type=what)
         if kind == "handoff":
             if self._last is None:
                 return None
             self.titles[content] = _text(raw, "title", 80, cut=True)
-            said = Draft(
-                type=kind, content=content, source=self._last.id, evidence=(self._last.turn,)
-            )
-            return said.with_(detail=detail, subject=about, subject_type=subject_type)
+            return draft.with_(source=self._last.id, evidence=(self._last.turn,))
         evidence = self._evidence(raw)
-        status: Any = (raw.get("status") or "open") if kind == "task" else None
+        status = (raw.get("status") or "open") if kind == "task" else None
         if kind == "task" and status not in STATUSES:
             raise ValueError('the "status" of a task is "open" or "done"')
-        return Draft(
-            type=kind,
-            content=content,
-            detail=detail,
-            subject=about,
-            subject_type=subject_type,
+        return draft.with_(
             source=self._by_turn[[turn for turn in evidence if turn in self._by_turn][-1]].id,
             evidence=evidence,
             status=status,
@@ -260,7 +240,7 @@ class _Answer:
 
     def _subject(self, raw: dict[str, Any]) -> str:
         name = _text(raw, "subject", 200, cut=True)
-        slug = self._scene.subjects.get(name.lower()) or slugify(name)
+        slug = self.scene.subjects.get(name.lower()) or slugify(name)
         if name and not SLUG.fullmatch(slug):
             raise ValueError(f"subject {name!r} is no slug in lower-case-kebab-case")
         return slug
@@ -269,9 +249,9 @@ class _Answer:
         given = raw.get("replaces") or []
         found: list[str] = []
         for name in given if isinstance(given, list) else [given]:
-            if not isinstance(name, str) or name not in self._known:
+            if not isinstance(name, str) or name not in self.known:
                 raise ValueError(f"replaces {name!r}: there is no known entry of that reference")
-            found.append(self._known[name].id)
+            found.append(self.known[name].id)
         return tuple(dict.fromkeys(found))
 
 
@@ -349,9 +329,8 @@ def _shared(draft: Draft, old: Entry) -> float:
     return len(terms & said) / len(terms) if terms else 0.0
 
 
-# --- what a model is shown --------------------------------------------------------------------
-# A message is indented below its heading, so that nothing in it can look like another message. One
-# that is too long for a question by itself loses its middle, and says so.
+# What a model is shown. A message is indented below its heading, so that nothing in it can look
+# like another one. If it is too long for a question by itself, it loses its middle and says so.
 
 
 def size(messages: Sequence[Message]) -> int:

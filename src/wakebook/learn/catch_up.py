@@ -2,27 +2,22 @@
 
     read past the cursor -> archive -> learn -> append -> close
 
-It brings sessions up to date whatever happens to one of them, and recovers what a crash, a missed
-hook or a long absence left behind. Windows are taken in the order in which they were said, across
-all sessions, so that a correction finds what it corrects, and a run that was killed goes on exactly
-where it was. A session that fails is noted with its error and tried once more the next time; after
-that it is shown as failed until a person asks for a retry. Where it was the model that failed, the
-second time rules read the words instead.
+It recovers whatever a crash, a missed hook or a long absence left behind. Windows are taken in the
+order in which they were said, across all sessions, so that a correction finds what it corrects. A
+session that fails is tried once more the next time, and then shown as failed until a person asks
+for a retry; where the model failed, rules read the words the second time.
 
-Each step takes at most what belongs to the current window of a session. It is idempotent, and safe
-across crashes at any point: the archive file is replaced whole (written again, it is the same),
-then one write of state.json advances the cursor; what was said is now kept. Learning has a cursor
-of its own (`reading`), and its entries get into the log exactly once (`entries.append`).
-
-Entries are derived from the archived turns, never from the host's raw records, so that a transcript
-alone is enough to derive them again, and the portions in which a conversation arrived leave no
-trace in what the rules find.
+Each step takes at most what belongs to the current window of a session, and is safe across crashes:
+the archive file is replaced whole, then one write of state.json advances the cursor. Learning has a
+cursor of its own (`reading`), and its entries get into the log exactly once (`entries.append`).
+They are derived from the archived turns alone, never from the host's records, so that they can be
+derived again, and the portions in which a conversation arrived leave no trace in them.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,7 +30,6 @@ from wakebook.capture import state as states
 from wakebook.capture import window as windows
 from wakebook.capture.hosts import format_of, jsonl
 from wakebook.capture.state import RECENT, Failure, Progress, Session, State, Window, why_skipped
-from wakebook.capture.transcript import Message
 from wakebook.capture.window import Portion
 from wakebook.learn.entries import settle
 from wakebook.learn.reading import Report, Work, learn
@@ -295,8 +289,17 @@ def _write(
         return None
     text, tail = archive.render(messages, window.tail)
     body += text
-    window = _grown(window, portion, messages).with_(
-        tail=tail, size=len(body.encode()), ended=ended
+    redacted = sum(item.redacted for item in portion.batch)
+    window = window.with_(
+        last_at=portion.last_at,
+        messages=window.messages + len(messages),
+        tokens_in=window.tokens_in + sum(message.tokens_in for message in messages),
+        tokens_out=window.tokens_out + sum(message.tokens_out for message in messages),
+        redacted=window.redacted + redacted,
+        echoes=window.echoes + sum(item.echoes for item in portion.batch),
+        tail=tail,
+        size=len(body.encode()),
+        ended=ended,
     )
     front = windows.front(session, portion, window, progress.head)
     text = archive.compose(front, window.title, body)
@@ -311,19 +314,7 @@ def _write(
         touched_at=work.now,
     )
     states.save(work.home, state.with_session(session.ref, after))
-    redacted = sum(item.redacted for item in portion.batch)
     return Report(ref=session.ref, messages=len(messages), redacted=redacted)
-
-
-def _grown(window: Window, portion: Portion, messages: Sequence[Message]) -> Window:
-    return window.with_(
-        last_at=portion.last_at,
-        messages=window.messages + len(messages),
-        tokens_in=window.tokens_in + sum(message.tokens_in for message in messages),
-        tokens_out=window.tokens_out + sum(message.tokens_out for message in messages),
-        redacted=window.redacted + sum(item.redacted for item in portion.batch),
-        echoes=window.echoes + sum(item.echoes for item in portion.batch),
-    )
 
 
 def _read_again(

@@ -195,15 +195,14 @@ def append(
     ref: str,
     after: Progress | None,
     entries: Sequence[Entry],
-    types: Mapping[str, str] | None = None,
+    types: Mapping[str, str] = {},
 ) -> None:
     """Put entries into the log and a session's progress into the state. Under the lock.
 
     `types`: what new subjects are, by slug. They come first: a subject alone does no harm.
     """
     if entries:
-        known = types or {}
-        _ensure_subjects(home, [one.subject for one in entries if one.subject in known], known)
+        _ensure_subjects(home, [one.subject for one in entries if one.subject in types], types)
         log.set_torn_aside(home)
         size = home.log.stat().st_size if home.log.exists() else 0
         pending = Pending(ref, size, [as_dict(entry) for entry in entries], after)
@@ -219,16 +218,11 @@ def _after(state: State, ref: str, progress: Progress | None) -> State:
     return state.with_session(ref, progress, pending=None)
 
 
-def _ensure_subjects(
-    home: Home, names: Sequence[str], types: Mapping[str, str] | None = None
-) -> None:
+def _ensure_subjects(home: Home, names: Sequence[str], types: Mapping[str, str] = {}) -> None:
     registry = subjects.load(home)
     grown = registry.ensure(names, types)
     if grown != registry:
         subjects.save(home, grown)
-
-
-# --- by hand ---------------------------------------------------------------------------------
 
 
 def remember(

@@ -128,11 +128,14 @@ def save(
     While its host is still writing it may be behind again at once: then once more.
     """
     before = states.load(home)
+    refs = {session.ref for session in sessions}
     sweeps: list[Sweep] = []
     accounts: list[Account] = []
     while len(sweeps) < TRIES and (not sweeps or any(a.status == "behind" for a in accounts)):
         sweeps.append(catch_up())
-        accounts = audit(home, chains(), _only(states.load(home), sessions), sessions, config)
+        known = states.load(home).sessions
+        ours = State(sessions={ref: one for ref, one in known.items() if ref in refs})
+        accounts = audit(home, chains(), ours, sessions, config)
     done = _checked(home, sessions[0].ref, accounts, sweeps, before)
     if done.ok:
         home.trace("flushed", session=done.session, messages=done.messages, entries=done.entries)
@@ -147,11 +150,6 @@ def unknown(home: Home, name: str, error: str) -> Flushed:
     return Flushed(session=name, ok=False, why=error)
 
 
-def _only(state: State, sessions: Sequence[Session]) -> State:
-    refs = {session.ref for session in sessions}
-    return State(sessions={ref: one for ref, one in state.sessions.items() if ref in refs})
-
-
 def _checked(
     home: Home, ref: str, accounts: Sequence[Account], sweeps: Sequence[Sweep], before: State
 ) -> Flushed:
@@ -161,7 +159,8 @@ def _checked(
     if not wrong and any(report.busy for report in sweeps[-1].reports):
         wrong = ["another process is having it read: what was said is archived; try again soon"]
     waits = [one.note for one in accounts if one.status in ("held", "torn")]
-    waits += [GROWING for one in ours.values() if _growing(one)]
+    windows = [one.window for one in ours.values() if one.window]
+    waits += [GROWING for one in windows if one.tail.turns > one.extracted]
     waits += [COVERED for sweep in sweeps if sweep.covered]
     done = Flushed(
         session=ref,
@@ -179,11 +178,6 @@ def _wrong(account: Account, known: Progress | None) -> str:
     if known and known.failure and known.failure.model:
         return f"the model failed, and what was said is archived: {account.note}"
     return f"{account.status}: {account.note}"
-
-
-def _growing(known: Progress) -> bool:
-    window = known.window
-    return window is not None and window.tail.turns > window.extracted
 
 
 def _why_nothing(

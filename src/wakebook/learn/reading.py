@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -25,17 +26,9 @@ from wakebook.capture import state as states
 from wakebook.capture import window as windows
 from wakebook.capture.state import Failure, Window, holds_memories
 from wakebook.capture.transcript import Message
+from wakebook.learn import extract
 from wakebook.learn.entries import Source, admitted, append, complete, project, related, settle
-from wakebook.learn.extract import (
-    PARTLY,
-    RULES,
-    Draft,
-    Extraction,
-    Extractor,
-    Scene,
-    after,
-    subject_types,
-)
+from wakebook.learn.extract import RULES, Draft, Extraction, Extractor, Scene
 from wakebook.learn.select.extractor import Selector, handoff_of
 from wakebook.log import forgotten, subjects
 from wakebook.log.chains import Chains
@@ -95,16 +88,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     busy: bool = False  # another process is reading it
 
     def plus(self, other: Report) -> Report:
-        return Report(
-            ref=self.ref,
-            messages=self.messages + other.messages,
-            entries=self.entries + other.entries,
-            redacted=self.redacted + other.redacted,
-            closed=self.closed + other.closed,
-            covered=self.covered + other.covered,
-            held=self.held or other.held,
-            busy=self.busy or other.busy,
-        )
+        added = ("messages", "entries", "redacted", "closed", "covered")
+        sums: dict[str, Any] = {one: getattr(self, one) + getattr(other, one) for one in added}
+        held, busy = self.held or other.held, self.busy or other.busy
+        return Report(ref=self.ref, held=held, busy=busy, **sums)
 
 
 class _Before(msgspec.Struct, frozen=True):
@@ -285,7 +272,7 @@ def _kept(
             failure=None,
             touched_at=work.now,
         )
-        append(work.home, state, ref, after, entries, subject_types(drafts))
+        append(work.home, state, ref, after, entries, extract.subject_types(drafts))
     closed = (window.path,) if ends else ()
     report = Report(ref=ref, entries=len(entries), closed=closed, covered=covered)
     left = complete(before.source.turns) > window.extracted
@@ -295,7 +282,7 @@ def _kept(
 def _marked(drafts: Sequence[Draft]) -> list[Draft]:
     """With a note on the handoff that rules have read a part of the window, found or not."""
     return [
-        draft.with_(by=f"{draft.by}{PARTLY}")
+        draft.with_(by=f"{draft.by}{extract.PARTLY}")
         if draft.type == "handoff" and draft.by != RULES
         else draft
         for draft in drafts
@@ -321,7 +308,7 @@ def _sketch(home: Home, before: _Before, entries: Sequence[Entry]) -> Draft | No
     source = before.source
     if before.verbatim:
         return None
-    current = after(before.scene.current, entries)
+    current = extract.after(before.scene.current, entries)
     scene = msgspec.structs.replace(before.scene, current=current)
     draft = handoff_of(source.messages(), scene)
     if draft is None:

@@ -22,19 +22,9 @@ from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.capture.archive import Transcript
 from wakebook.capture.state import State
+from wakebook.learn import extract
 from wakebook.learn.entries import Source, admitted, append, project, related, settle
-from wakebook.learn.extract import (
-    MUCH,
-    PARTLY,
-    RULES,
-    Draft,
-    Extractor,
-    Scene,
-    after,
-    likeness,
-    matches,
-    subject_types,
-)
+from wakebook.learn.extract import RULES, Draft, Extractor, Scene
 from wakebook.learn.reading import Report, Work
 from wakebook.log import subjects
 from wakebook.log.chains import Chains, resolve
@@ -62,7 +52,7 @@ def candidates(home: Home, chains: Chains, state: State, session: str = "") -> l
 
 
 def _read_by_rules(entry: Entry) -> bool:
-    return entry.by in ("", RULES) or entry.by.endswith(PARTLY)
+    return entry.by in ("", RULES) or entry.by.endswith(extract.PARTLY)
 
 
 def _waits(path: str, chains: Chains, state: State) -> bool:
@@ -119,16 +109,15 @@ def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[
         entries = admitted(work.home, new, source, chains, registry, work.now)
         entries += _taken_back(source, drafts, entries, old, chains)
         entries += _revived(chains, source.path, entries)
-        known = next(
-            (ref for ref, item in state.sessions.items() if item.id == source.session), source.ref
-        )
+        same = (ref for ref, one in state.sessions.items() if one.id == source.session)
+        known = next(same, source.ref)
         progress = state.sessions.get(known)
         if progress:
             ours = sum(entry.session == source.session for entry in entries)
             progress = progress.with_(entries=progress.entries + ours)
-        read = tuple(sorted({*state.reread, source.path}))
-        state = msgspec.structs.replace(state, reread=read)
-        append(work.home, state, known, progress, entries, subject_types(drafts))
+        done = tuple(sorted({*state.reread, source.path}))
+        state = msgspec.structs.replace(state, reread=done)
+        append(work.home, state, known, progress, entries, extract.subject_types(drafts))
     return Report(ref=source.ref, entries=len(entries))
 
 
@@ -161,7 +150,7 @@ def _taken_back(
 
 def _chained(drafts: Sequence[Draft], old: Sequence[Entry], chains: Chains) -> list[Draft]:
     """The drafts with what they replace; without those that something newer has replaced."""
-    alike = matches(drafts, old)
+    alike = extract.matches(drafts, old)
     left = [entry.id for entry in old if entry.id not in {one.id for one in alike.values()}]
     renamed: dict[str, str] = {}  # drafts whose id was taken
     dropped: set[str] = set()
@@ -188,7 +177,8 @@ def _overtaken(draft: Draft, match: Entry | None, old: Sequence[Entry], chains: 
     """Whether a later entry has had a word on what a draft says."""
     if match is not None:
         return _elsewhere(match, chains)
-    return any(likeness(draft, one) >= MUCH and _elsewhere(one, chains) for one in old)
+    alike = (one for one in old if extract.likeness(draft, one) >= extract.MUCH)
+    return any(_elsewhere(one, chains) for one in alike)
 
 
 def _elsewhere(entry: Entry, chains: Chains) -> bool:
@@ -270,9 +260,8 @@ def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None])
     return Upgraded(transcripts=done, entries=entries, failed=failed)
 
 
-# --- a transcript read by itself, from its first turn to its last ----------------------------
-# An upgrade and a rebuild both read it here, so that both see what catching up saw: its turns, the
-# log as it was, and the project that it was about.
+# An upgrade and a rebuild both read a transcript here, so that both see what catching up saw: its
+# turns, the log as it was, and the project that it was about.
 
 
 def source_of(transcript: Transcript, now: datetime) -> Source:
@@ -314,7 +303,7 @@ def read(
     while first < stop or closes:
         closes = False
         known = [draft.entry(source.session, source.last_at) for draft in drafts]
-        current = after(scene.current, known) if known else scene.current
+        current = extract.after(scene.current, known) if known else scene.current
         ends = scene.ends and stop == len(said)
         seen = msgspec.structs.replace(scene, earlier=said[:first], current=current, ends=ends)
         found = extractor.read(said[first:stop], seen)
