@@ -168,7 +168,7 @@ class Matter:
         both = self._filled(f"{to_do}|{done}")
         to_do, _, done = both.partition("|")
         self._tasks.append(done)
-        return f"Remind me to {to_do}."
+        return f"We need to {to_do}."
 
     def done(self) -> str:
         """Of the last ones: what is not done soon is never done."""

@@ -51,7 +51,7 @@ FIRST = (
     "Remind me to renew the certificate of the harbour page.",
     "I will.",
 )
-SECOND = ("My colleague Ana designs the map.", "Nice to know.")
+SECOND = ("Remind me to send the map to Ana, my colleague.", "Noted.")
 MORE = ("We decided to launch Tidepool in June.", "June it is.")
 
 
@@ -171,8 +171,8 @@ def test_notes_become_entries_with_their_evidence(tmp_path: Path) -> None:
     assert "Everything in the database is UTC" in run("show", first["id"])
     assert "Nothing new" in run("import", "markdown", str(path))
     assert "nothing behind" in run("audit")
-    assert "Renew the certificate" in run("brief") + memory.home.memory.read_text()
-    assert "Renew the certificate" in run("wake")
+    assert "Renew the certificate" in run("log", "--type", "task")
+    assert "Renew the certificate" not in run("wake")  # for months nobody has mentioned it
 
 
 def test_a_later_version_of_a_note(memory: Memory, tmp_path: Path) -> None:
