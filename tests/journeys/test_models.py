@@ -235,7 +235,9 @@ def test_the_same_words_from_a_model_count_as_read_by_it(home: Path, server: Mod
     ruled(home, server)
     [last] = [one for one in run_json("log", "-t", "handoff") if "21 November" in one["content"]]
     same = {"type": "handoff", "content": last["content"], "detail": last.get("detail", "")}
-    server.script(Say(listened_once()), Say(json.dumps(same)))
+    asked = "Is the retry strategy enough for the voucher burst on Black Friday?"
+    left = {"type": "question", "content": asked, "evidence": [5]}  # or nothing was done
+    server.script(Say(listened_once()), Say(f"{json.dumps(left)}\n{json.dumps(same)}"))
     run("catch-up", "--upgrade")
     assert {entry["by"] for entry in run_json("log", "-t", "handoff")} == {f"{MODEL} extract/2"}
     assert "Nothing to upgrade" in run("catch-up", "--upgrade")
