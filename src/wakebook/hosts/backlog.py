@@ -1,8 +1,7 @@
 """Backlog: work that no host waits for, and who does it: the service, or a hook's own process.
 
-`Hooks` are the hosts' events as the service answers them: a thread works off what follows. `Now`
-does it in the child of a hook's process when there is no service. Both hold behind.lock as long
-as they read what hosts have said.
+`Hooks` are for the service, `Now` for the child of a hook's process when there is no service. Both
+hold behind.lock as long as they read what hosts have said.
 """
 
 import json
@@ -28,8 +27,7 @@ class Backlog:
     may have been said since it began. A clean end works everything off first."""
 
     def __init__(self, cache: Path, do: Callable[[Work], None]) -> None:
-        """`cache`: of the home, where other processes see that there is work. `do` raises
-        nothing."""
+        """`cache`: where other processes see that there is work. `do` raises nothing."""
         self._cache = cache
         self._do = do
         self._lock = -1
@@ -102,7 +100,7 @@ class Backlog:
             return work
 
 
-def payload_of(data: bytes) -> dict[str, object]:
+def payload_of(data: bytes) -> dict[str, Any]:
     """What a host has sent. Raises WakebookError if it is no JSON object."""
     try:
         payload = json.loads(data or b"{}")

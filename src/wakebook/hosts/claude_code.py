@@ -2,10 +2,8 @@
 
 The folder (`claude_code_files`) is a marketplace with one plugin. Its copy in the home names
 this Wakebook and this home by their full paths, and the client runs it from there: nothing has
-to be on PATH, and a new `init` takes effect at the next session. What the client's commands
-change are three files and its copy of the plugin; those are what `--undo` looks after. The
-client's state file (.claude.json) is left alone: it may hold secrets, and these commands change
-nothing in it.
+to be on PATH. The client's commands change three files and its copy of the plugin, which `--undo`
+looks after; its state file (.claude.json), which may hold secrets, is left alone.
 """
 
 import json
@@ -45,10 +43,8 @@ def plan(where: Where) -> Plan:
     if claude:
         notes.append("Start a new session, or type /reload-plugins in one that runs.")
     else:
-        notes += [
-            "`claude` is not on PATH, so nothing of Claude Code's was changed. Run these two:",
-            *(shlex.join(("claude", *words)) for words in does),
-        ]
+        said = "`claude` is not on PATH, so nothing of Claude Code's was changed. Run these two:"
+        notes += [said, *(shlex.join(("claude", *words)) for words in does)]
     return Plan(
         files=files(where),
         by_hand=not claude,
@@ -97,7 +93,7 @@ def files(where: Where) -> dict[str, bytes]:
     """The shipped folder with this Wakebook and this home in it."""
     found = shipped(FILES)
     program, *arguments = where.command
-    manifest = json.loads(found[f"{INSIDE}/.claude-plugin/plugin.json"]) | {"version": __version__}
+    plugin = json.loads(found[f"{INSIDE}/.claude-plugin/plugin.json"]) | {"version": __version__}
     hooks = json.loads(found[f"{INSIDE}/hooks/hooks.json"])
     timeout = math.ceil(where.config.hooks.seconds) + GRACE
     for event, groups in hooks["hooks"].items():
@@ -107,8 +103,8 @@ def files(where: Where) -> dict[str, bytes]:
     server = json.loads(found[f"{INSIDE}/.mcp.json"])
     words = [*arguments, "mcp", "--home", str(where.home)]
     server["mcpServers"][MARKET] |= {"command": program, "args": words}
-    filled = (".claude-plugin/plugin.json", manifest), ("hooks/hooks.json", hooks)
-    for name, content in (*filled, (".mcp.json", server)):
+    filled = {".claude-plugin/plugin.json": plugin, "hooks/hooks.json": hooks, ".mcp.json": server}
+    for name, content in filled.items():
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
         found[f"{INSIDE}/{name}"] = text.encode()
     command = shlex.join((*where.command, "--home", str(where.home)))
@@ -148,10 +144,8 @@ def _parsed(text: str, path: Path) -> dict[str, Any]:
     try:
         found = json.loads(text) if text.strip() else {}
     except ValueError as error:
-        raise WakebookError(
-            f"{path}: is not JSON ({error}), and Claude Code cannot read it either. "
-            "Correct it and try again; nothing was changed."
-        ) from error
+        said = f"{path}: is not JSON ({error}), and Claude Code cannot read it either."
+        raise WakebookError(f"{said} Correct it and try again; nothing was changed.") from error
     if not isinstance(found, dict):
         raise WakebookError(f"{path}: is no JSON object. Correct it; nothing was changed.")
     return found
@@ -251,10 +245,9 @@ def _broken(where: Where, line: list[str]) -> str:
     if any("wakebook.__main__" in word for word in program):  # of another environment
         program = (program[0], "-P", "-m", "wakebook")
     program = program[:-1] if program[-1:] == ("hook",) else program
+    line = [*program, "--version"]
     try:
-        done = subprocess.run(
-            [*program, "--version"], capture_output=True, text=True, timeout=SECONDS
-        )
+        done = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"The plugin runs {shlex.join(program)}, which does not work: {error}."
     if done.returncode or __version__ not in done.stdout:
@@ -284,9 +277,8 @@ def _shadows(installed: dict[str, Any], settings: dict[str, Any], state: dict[st
     others = [
         f"the plugin {name}"
         for name, places in installed.items()
-        if name != PLUGIN
-        and enabled.get(name)
-        and any(_mentions(Path(str(place.get("installPath", "")))) for place in places)
+        if name != PLUGIN and enabled.get(name)
+        if any(_mentions(Path(str(place.get("installPath", "")))) for place in places)
     ]
     scopes = [state, *state.get("projects", {}).values()]
     servers = {k: v for scope in scopes for k, v in scope.get("mcpServers", {}).items()}
@@ -301,9 +293,8 @@ def _searches(entry: Any) -> bool:
     if not isinstance(entry, dict):
         return False
     words = [str(entry.get("command", "")), *map(str, entry.get("args") or ())]
-    if "wakebook" in json.dumps(words) and "mcp" in words:
-        return True
-    return any(_mentions(Path(word)) for word in words if word.endswith(LOOKED_INTO))
+    ours = "wakebook" in json.dumps(words) and "mcp" in words
+    return ours or any(_mentions(Path(word)) for word in words if word.endswith(LOOKED_INTO))
 
 
 def _mentions(path: Path) -> bool:

@@ -25,17 +25,7 @@ from wakebook.base import clock
 from wakebook.base.decode import convert
 from wakebook.base.errors import WakebookError
 from wakebook.hosts import toml
-from wakebook.hosts.plan import (
-    Change,
-    Plan,
-    Where,
-    amiss,
-    behind,
-    check,
-    read,
-    sessions_in,
-    version,
-)
+from wakebook.hosts.plan import Change, Plan, Where, amiss, behind, check, read, sessions_in, tested
 from wakebook.memory import Memory
 from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
@@ -101,15 +91,12 @@ def _records(where: Where, path: Path, data: bytes) -> set[str]:
     return {key for key in _state(_values(path, data)).keys() - others if key.startswith(labels)}
 
 
-# --- hooks.json --------------------------------------------------------------------------
-#
-# Codex knows a hook by its place (file, event, group, number in the group) and remembers which it
-# may run under that name. So ours are added at the end of each event's list: no other hook moves,
-# and none has to be trusted again.
-
-
 def with_hooks(path: Path, before: bytes | None, command: Sequence[str], home: Path) -> bytes:
-    """The file with our hooks, each once; everything else as it was."""
+    """The file with our hooks, each once; everything else as it was.
+
+    Codex knows a hook by its place (file, event, group, number in the group). So ours are added at
+    the end of each event's list: no other hook moves, and none has to be trusted again.
+    """
     data = _load(path, before)
     hooks = data.setdefault("hooks", {})
     for event, seconds in WAITS.items():
@@ -181,10 +168,7 @@ def _load(path: Path, data: bytes | None) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once)
         convert(found, _File)
     except (ValueError, msgspec.ValidationError) as error:
-        raise WakebookError(
-            f"{path} cannot be understood ({error}). Nothing was changed. "
-            "Repair the file (Codex does not read it like this either), then try again."
-        ) from None
+        raise _unclear(path, error, " (Codex does not read it like this either)") from None
     return found
 
 
@@ -206,14 +190,8 @@ def _dump(data: dict[str, Any], before: bytes | None) -> bytes:
     return (text + ("" if old.strip() and not old.endswith("\n") else "\n")).encode()
 
 
-# --- config.toml -------------------------------------------------------------------------
-#
-# Ours are tables at the end, under a comment by which we know them again. Every change is checked
-# by reading the values before and after.
-
-
 def with_server(path: Path, before: bytes | None, command: Sequence[str], home: Path) -> bytes:
-    """The file with our server at its end, once; everything else as it was."""
+    """The file with our server at its end, once, under a comment by which we know it again."""
     text = (before or b"").decode("utf-8", "replace")
     if SERVER in _servers(_values(path, before)):
         if MARK not in text:
@@ -230,9 +208,8 @@ def with_server(path: Path, before: bytes | None, command: Sequence[str], home: 
     try:
         values = tomllib.loads(after)
     except tomllib.TOMLDecodeError:
-        raise _refused(
-            path, "has its MCP servers in one line, to which none can be added"
-        ) from None
+        why = "has its MCP servers in one line, to which none can be added"
+        raise _refused(path, why) from None
     if SERVER not in _servers(values) or not _same(values, tomllib.loads(text), set()):
         raise _refused(path, "cannot be added to safely")
     return after.encode()
@@ -260,10 +237,8 @@ def _cut(path: Path, text: str, keys: set[str]) -> str:
     except ValueError:
         done = False
     if not done:
-        raise WakebookError(
-            f"{path} was changed so that our part cannot be told from yours. Nothing was changed. "
-            f"Take [mcp_servers.{SERVER}] out of it by hand."
-        )
+        said = f"{path} was changed so that our part cannot be told from yours. Nothing was changed"
+        raise WakebookError(f"{said}. Take [mcp_servers.{SERVER}] out of it by hand.")
     return after
 
 
@@ -301,10 +276,12 @@ def _values(path: Path, data: bytes | None) -> dict[str, Any]:
     try:
         return tomllib.loads((data or b"").decode())
     except ValueError as error:
-        raise WakebookError(
-            f"{path} cannot be understood ({error}). Nothing was changed. "
-            "Repair the file, then try again."
-        ) from None
+        raise _unclear(path, error) from None
+
+
+def _unclear(path: Path, error: Exception, more: str = "") -> WakebookError:
+    said = f"{path} cannot be understood ({error}). Nothing was changed."
+    return WakebookError(f"{said} Repair the file{more}, then try again.")
 
 
 def _refused(path: Path, why: str) -> WakebookError:
@@ -364,7 +341,7 @@ def _asked(where: Where, hooks: bool, tools: bool) -> Iterator[Check]:
     if not codex:
         yield _check("", "note", "`codex` is not on the PATH, so it was not asked", "")
         return
-    yield version(where, NAME, MEASURED)
+    yield tested(where, NAME, MEASURED)
     questions: dict[str, Any] = {"hooks/list": {"cwds": [str(where.user)]}}
     questions["mcpServerStatus/list"] = {"detail": "toolsAndAuthOnly"}
     answers = ask([codex], where.env, questions)
@@ -400,16 +377,14 @@ def _offered(answer: Any) -> Iterator[Check]:
         return
     tools = {server["name"]: set(server["tools"]) for server in answer["data"]}
     if "memory_search" not in tools.pop(SERVER, set()):
-        said = "Codex gets no tools from our MCP server"
-        yield _check("tools", "fail", said, "wakebook mcp < /dev/null")
+        run = "wakebook mcp < /dev/null"
+        yield _check("tools", "fail", "Codex gets no tools from our MCP server", run)
     for name in sorted(name for name, offered in tools.items() if "memory_search" in offered):
         said = f"the MCP server {name!r} offers a memory_search too: the model may ask that one"
         yield _check("tools", "warn", said, f"codex mcp remove {shlex.quote(name)}")
 
 
-def ask(
-    codex: Sequence[str], env: Mapping[str, str], questions: Mapping[str, Any]
-) -> dict[str, Any]:
+def ask(codex: Sequence[str], env: Mapping[str, str], questions: dict[str, Any]) -> dict[str, Any]:
     """The answers of `codex app-server` by method; one that did not come in time, or was an
     error, is missing. Only questions: which hooks may run is the user's to decide."""
     client = {"name": "wakebook", "title": "Wakebook", "version": __version__}
@@ -417,11 +392,10 @@ def ask(
     lines += [{"method": "initialized", "params": {}}]
     names = dict(enumerate(questions, 1))
     lines += [{"id": at, "method": name, "params": questions[name]} for at, name in names.items()]
-    pipe = subprocess.PIPE
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    command = [*codex, "app-server"]
     try:
-        child = subprocess.Popen(
-            [*codex, "app-server"], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=env
-        )
+        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nothing, env=env)
     except OSError:
         return {}
     assert child.stdin and child.stdout
@@ -442,9 +416,8 @@ def ask(
 
 
 def _answers(out: IO[bytes], names: dict[int, str]) -> dict[str, Any]:
-    end, rest = clock.monotonic() + SECONDS, b""
+    end, rest, waiting = clock.monotonic() + SECONDS, b"", set(names)
     found: dict[str, Any] = {}
-    waiting = set(names)
     with selectors.DefaultSelector() as selector:
         selector.register(out, selectors.EVENT_READ)
         while waiting and selector.select(max(0.0, end - clock.monotonic())):

@@ -1,9 +1,8 @@
 """What a host's event means, and the answer to it.
 
-Every host has its own names for the same few moments; hosts.json says which is which.
-What a host waits for is answered at once (wake, context, flush). What it need not wait for (keep,
-close, reset, sweep) is handed to `behind`: the service's queue, or a process of its own. All of it
-is `catch_up`, so an event that comes twice, late or never changes nothing but the moment.
+hosts.json says which event of a host is for what. What a host waits for is answered at once (wake,
+context, flush); the rest (keep, close, reset, sweep) is handed to `behind`. All of it is
+`catch_up`, so an event that comes twice, late or never changes nothing but the moment.
 """
 
 import hashlib
@@ -130,11 +129,8 @@ def do(memory: Memory, work: Work) -> None:
 
 
 class Told:
-    """What a session has been told by hooks, and still sees: so that no turn tells it again.
-
-    A host keeps what a hook told in its conversation, until it compacts that. The words are kept
-    in .cache/told/, one file a session; without them a turn only says something twice.
-    """
+    """What a session has been told by hooks, and still sees: so that no turn tells it again. It is
+    kept in .cache/told/, one file a session; without it a turn only says something twice."""
 
     def __init__(self, home: Home, host: str, session: str) -> None:
         name = hashlib.sha256(f"{host}/{session}".encode("utf-8", "replace")).hexdigest()[:24]
@@ -169,8 +165,8 @@ class Told:
 
     def forget(self) -> None:
         """It was not told after all."""
-        if self._path is not None:
-            with suppress(OSError):
+        with suppress(OSError):
+            if self._path is not None:
                 self._path.unlink(missing_ok=True)
 
 
@@ -222,30 +218,22 @@ class _Event:
             return self.context(message)
         earlier = "" if self.payload.get("first") else self.told.before()
         first = not earlier  # or the session began without us
-        skip = () if first else FIXED
-        found = self.context(message, skip=skip, told=earlier)
+        found = self.context(message, skip=() if first else FIXED, told=earlier)
         self.told.begin(found) if first else self.told.add(found)
         return found
 
     def context(self, message: str, share: float = 1.0, **options: Any) -> str:
         """As much of a context as a host lets through."""
         settings = self.memory.config.hooks
-        done = self.memory.context(
-            message,
-            session=self.text("key") or self.session,
-            budget=max(int(settings.budget * share), SMALLEST),
-            characters=settings.characters,
-            have=self.host.loads,
-            **options,
-        )
-        return done.text
+        options |= {"budget": max(int(settings.budget * share), SMALLEST), "have": self.host.loads}
+        options |= {"session": self.text("key") or self.session, "characters": settings.characters}
+        return self.memory.context(message, **options).text
 
     def flush(self) -> dict[str, Any]:
         paths = [Path(self.path)] if self.path else []
         done = self.memory.flush(self.session, paths=paths)
-        if done.ok:
-            return {}
-        return {"systemMessage": f"Wakebook has not saved this session yet: {done.why}"}
+        said = f"Wakebook has not saved this session yet: {done.why}"
+        return {} if done.ok else {"systemMessage": said}
 
     def work(self, act: str) -> Work:
         if not (self.session or self.path):

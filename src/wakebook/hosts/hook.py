@@ -1,9 +1,8 @@
 """`wakebook hook HOST EVENT`: the process that a host waits for.
 
-The service answers if it is up. If not, a child of this process does the work, and this one
-waits for its answer as long as the time box lasts; the child goes on if it needs longer. So a
-host is never held up, whatever happens: nothing but an answer is printed, and the exit code is
-0. This is on the path of every prompt: it imports next to nothing.
+The service answers if it is up. If not, a child of this process does the work, and this one waits
+for its answer as long as the time box lasts; the child goes on if it needs longer. Whatever
+happens, only an answer is printed and the exit code is 0. It imports next to nothing.
 """
 
 import os
@@ -16,8 +15,6 @@ from wakebook.service.call import call
 LARGEST = 8 << 20  # bytes of an event
 SECONDS = 2.0
 LEAST = 0.001  # seconds; 0 would mean not to wait at all
-
-
 WAITED_FOR = {  # by the host: what these answer is told, or has to be done first
     "SessionStart", "UserPromptSubmit", "PreCompact", "before_prompt_build", "before_compaction",
     "before_agent_start", "session_before_compact",

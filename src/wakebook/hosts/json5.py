@@ -1,8 +1,7 @@
 """JSON5 that is edited in place: openclaw.json, as people write it.
 
-OpenClaw reads comments, trailing commas, single quotes and names without quotes. Here a file is
-read with the place of every value, so that one setting can be put in or taken out and every other
-byte (comments, order, line ends, indentation) stays as it is.
+It may have comments, trailing commas, single quotes and names without quotes. It is read with the
+place of every value, so that a setting can be put in or taken out and every other byte stays.
 """
 
 import json
@@ -154,8 +153,8 @@ def put(text: str, path: Path, value: Any) -> str:
         node = node.members[name][1]
     if node.value == value and type(node.value) is type(value):
         return text
-    level = _margin(text, node.start)
-    return text[: node.start] + _written(text, root, value, level) + text[node.end :]
+    written = _written(text, root, value, _margin(text, node.start))
+    return text[: node.start] + written + text[node.end :]
 
 
 def drop(text: str, path: Path) -> str:
@@ -167,8 +166,7 @@ def drop(text: str, path: Path) -> str:
         node = node.members[name][1]
     if path[-1] not in node.members:
         return text
-    names = list(node.members)
-    begin, member = node.members[path[-1]]
+    names, (begin, member) = list(node.members), node.members[path[-1]]
     where = names.index(path[-1])
     if len(names) == 1:
         return text[: node.start] + "{}" + text[node.end :]
@@ -223,9 +221,8 @@ def _written(text: str, root: Node, value: Any, level: str) -> str:
 
 def _unit(text: str, root: Node) -> str:
     """What one level is indented by."""
-    for begin, _ in root.members.values():
-        return _margin(text, begin) or "  "
-    return "  "
+    first = next(iter(root.members.values()), None)
+    return (_margin(text, first[0]) if first else "") or "  "
 
 
 def _margin(text: str, at: int) -> str:

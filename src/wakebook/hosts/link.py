@@ -1,8 +1,7 @@
 """Link: the persistent child of a host's plugin. One JSON object a line, both ways.
 
-A plugin in another language starts this once and forwards everything: tool calls and events.
-The service does the work if it is up; otherwise this process does. With `lend`, the host's own
-model can be asked from here: then what needs a model is done here, too.
+A plugin in another language forwards everything to it. The service does the work if it is up;
+otherwise this process does. With `lend` it asks the host's own model, for what needs a model.
 
     {"id": 1, "call": "tool", "name": "memory_search", "arguments": {...}}
     {"id": 2, "call": "hook", "event": "agent_end", "payload": {...}}
@@ -43,9 +42,7 @@ LEAVING = 5.0  # seconds for what still runs when the host has gone
 class Link:
     def __init__(self, root: str, host: str, out: IO[str], *, lend: bool = False) -> None:
         Hooks.act(host, "agent_end")  # a host that has a plugin
-        self._root = root
-        self._host = host
-        self._out = out
+        self._root, self._host, self._out = root, host, out
         self._lend = self._ask if lend else None
         self._writing = threading.Lock()
         self._asked: dict[int, queue.Queue[dict[str, Any]]] = {}
@@ -99,8 +96,7 @@ class Link:
             return None
         if "answer" in message:
             name = message["answer"]
-            asked = self._asked.get(name) if isinstance(name, int) else None
-            if asked:
+            if asked := self._asked.get(name) if isinstance(name, int) else None:
                 asked.put(message)
             return None
         return self._pool.submit(self._handle, message)
@@ -202,9 +198,8 @@ class Link:
         try:
             found = answers.get(timeout=LEND_SECONDS)
         except queue.Empty:
-            raise ModelUnavailable(
-                f"The host's model did not answer within {LEND_SECONDS:g} s."
-            ) from None
+            said = f"The host's model did not answer within {LEND_SECONDS:g} s."
+            raise ModelUnavailable(said) from None
         finally:
             self._asked.pop(number, None)
         if isinstance(found.get("text"), str):

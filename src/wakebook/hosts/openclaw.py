@@ -1,10 +1,10 @@
 """OpenClaw: our plugin in its memory slot.
 
-The plugin's folder (`openclaw_files`, with the definition of the tools beside it) is put into the
-home and named in openclaw.json, which is JSON5 and is edited in place. What would remember the
-same things twice, or hide our tools, is switched off there: memory-core (with dreaming on it loads
-beside us), its memory flush, the session-memory hook. MEMORY.md of the agent's workspace becomes
-the one that Wakebook briefs: OpenClaw loads it by itself, and not in groups.
+The plugin's folder (`openclaw_files` and tools.json) is put into the home and named in
+openclaw.json, which is JSON5 and is edited in place. What would remember the same things twice, or
+hide our tools, is switched off there: memory-core (with dreaming on it loads beside us), its memory
+flush, the session-memory hook. MEMORY.md of the agent's workspace becomes the one that Wakebook
+briefs: OpenClaw loads it by itself, and not in groups.
 """
 
 import json
@@ -62,10 +62,9 @@ def plan(where: Where) -> Plan:
     path = config_file(where)
     data = read(path)
     if data is None:
-        raise WakebookError(
-            f"{path}: OpenClaw has no configuration there. Set it up first (`openclaw onboard`), "
-            "or say where it is with OPENCLAW_CONFIG_PATH or OPENCLAW_STATE_DIR."
-        )
+        said = f"{path}: OpenClaw has no configuration there. Set it up first (`openclaw onboard`)"
+        chosen = "or say where it is with OPENCLAW_CONFIG_PATH or OPENCLAW_STATE_DIR."
+        raise WakebookError(f"{said}, {chosen}")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -102,8 +101,7 @@ def files() -> dict[str, bytes]:
 
 def state_folder(where: Where) -> Path:
     """Where OpenClaw keeps its things, as its environment says."""
-    chosen = _named(where, "OPENCLAW_STATE_DIR")
-    if chosen:
+    if chosen := _named(where, "OPENCLAW_STATE_DIR"):
         return chosen
     profile = where.env.get("OPENCLAW_PROFILE", "").strip()
     name = f".openclaw-{profile}" if profile not in ("", "default") else ".openclaw"
@@ -143,9 +141,8 @@ def values_of(path: Path, text: str) -> dict[str, Any]:
     try:
         values = json5.read(text)
     except json5.NotJson as error:
-        raise WakebookError(
-            f"{path}, {error}. Nothing was changed; `openclaw doctor` says what is wrong with it."
-        ) from error
+        said = "Nothing was changed; `openclaw doctor` says what is wrong with it."
+        raise WakebookError(f"{path}, {error}. {said}") from error
     if not isinstance(values, dict):
         raise WakebookError(f"{path}: an object is expected. Nothing was changed.")
     return values
@@ -286,10 +283,8 @@ def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterat
         yield "`openclaw` is not on PATH. Add the nightly briefing with the gateway running:"
         yield shlex.join((NAME, *_cron(where)))
     if json5.commented(text):
-        yield (
-            "openclaw.json has comments. They stay, but OpenClaw drops them when it writes the "
-            f"file itself; {where.folder / 'backup'} keeps it as it was."
-        )
+        said = "They stay, but OpenClaw drops them when it writes the file itself"
+        yield f"openclaw.json has comments. {said}; {where.folder / 'backup'} keeps it as it was."
     if "$include" in text:
         yield "openclaw.json includes other files: ours is written beside, and wins over theirs."
     if PLUGIN in (json5.get(values, ("plugins", "deny")) or ()):

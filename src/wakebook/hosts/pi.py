@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wakebook.base.errors import WakebookError
-from wakebook.hosts.plan import Change, Plan, Where, behind, check, read, sessions_in, version
+from wakebook.hosts.plan import Change, Plan, Where, behind, check, read, sessions_in, tested
 from wakebook.memory import Memory
 from wakebook.service import tools
 from wakebook.upkeep.doctor import Check
@@ -31,10 +31,8 @@ def plan(where: Where) -> Plan:
     path = extension(where)
     before, after = read(path), filled(where)
     if before is not None and not before.decode("utf-8", "replace").startswith(MARK):
-        raise WakebookError(
-            f"{path} is there already and is not ours. Nothing was changed. "
-            "Give it another name, then try again."
-        )
+        said = f"{path} is there already and is not ours. Nothing was changed."
+        raise WakebookError(f"{said} Give it another name, then try again.")
     changes = (Change(path, before, after),) if before != after else ()
     note = "Start pi anew, or type /reload in one that runs."
     chosen = where.env.get("PI_CODING_AGENT_SESSION_DIR", "")
@@ -50,10 +48,8 @@ def without(where: Where, path: Path, data: bytes) -> bytes | None:
 
 def filled(where: Where) -> bytes:
     """The extension, with the command, the home and the tools in its first lines."""
-    offered = [
-        {name: tool[name] for name in ("name", "label", "description", "parameters")}
-        for tool in tools.LIST
-    ]
+    told = ("name", "label", "description", "parameters")
+    offered = [{name: tool[name] for name in told} for tool in tools.LIST]
     values = {"COMMAND": list(where.command), "HOME": str(where.home), "TOOLS": offered}
     lines = SHIPPED.read_text(encoding="utf-8").split("\n")
     for name, value in values.items():
@@ -68,7 +64,7 @@ def checks(where: Where, memory: Memory) -> list[Check]:
     text = (read(path) or b"").decode("utf-8", "replace")
     if not text.startswith(MARK):
         return [check(NAME, "", "note", "not connected")]
-    asked = version(where, NAME, MEASURED) if where.which(NAME) else None
+    asked = tested(where, NAME, MEASURED) if where.which(NAME) else None
     asked = asked or Check("pi version", "note", "`pi` is not on the PATH, so it was not asked")
     return [_extension(where, path, text), asked, *_shadowed(where), behind(memory, NAME)]
 

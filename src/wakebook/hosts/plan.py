@@ -109,13 +109,12 @@ def amiss(where: Where, words: Sequence[str]) -> str:
     return ""
 
 
-def version(where: Where, program: str, measured: tuple[int, ...]) -> Check:
+def tested(where: Where, program: str, measured: tuple[int, ...]) -> Check:
     """Whether a host is as new as the one that Wakebook was tested with."""
     name = f"{program} version"
+    line = [program, "--version"]
     try:
-        done = subprocess.run(
-            [program, "--version"], env=where.env, capture_output=True, text=True, timeout=20
-        )
+        done = subprocess.run(line, env=where.env, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Check(name, "warn", f"`{program} --version` failed: {error}")
     said = done.stdout.strip() or done.stderr.strip()

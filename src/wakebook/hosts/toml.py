@@ -1,8 +1,7 @@
 """TOML that is edited in place: config.toml, ours and Codex's.
 
-tomlkit reads a file with every byte of it, so that only what is meant to changes: comments, order,
-spacing and line ends stay as their owner wrote them. An edit puts an item into the list of a
-table's items (or another in its place) and writes the whole down again.
+tomlkit keeps every byte of a file, so that comments, order, spacing and line ends stay as their
+owner wrote them. An edit puts an item into the list of a table's items, or another in its place.
 """
 
 import tomllib
@@ -16,12 +15,12 @@ from tomlkit.items import Comment, Null, Table, Whitespace
 from wakebook.base.errors import WakebookError
 from wakebook.base.text import line_end
 
+Name = tuple[str, ...]  # of a table
+
 
 def put(text: str, name: str, value: Any) -> tuple[str, str | None]:
     """The text with `section.key` set, and the line that stood there before.
-
-    Raises WakebookError if that cannot be done without harm.
-    """
+    Raises WakebookError if that cannot be done without harm."""
     section, _, key = name.partition(".")
     line = tomlkit.dumps({key: value}).rstrip("\n")
     try:
@@ -32,10 +31,8 @@ def put(text: str, name: str, value: Any) -> tuple[str, str | None]:
     except (ValueError, TypeError, AttributeError):  # tomlkit's errors are ValueErrors
         done = False
     if not done:
-        raise WakebookError(
-            f"config.toml: {name} cannot be set by itself. Write {line} below [{section}], and run "
-            "this again."
-        )
+        said = f"config.toml: {name} cannot be set by itself. Write {line} below [{section}]"
+        raise WakebookError(f"{said}, and run this again.")
     return changed, old
 
 
@@ -60,11 +57,9 @@ def set_line(text: str, name: str, line: str | None) -> tuple[str, str | None]:
     return document.as_string(), old
 
 
-def without_tables(text: str, mark: str, goes: Callable[[tuple[str, ...]], bool]) -> str:
+def without_tables(text: str, mark: str, goes: Callable[[Name], bool]) -> str:
     """The text without these tables, and without the comment that marks them as ours.
-
-    Other comments in them stay: the last one in a table is a remark about what comes next.
-    """
+    Other comments in them stay: the last one in a table is a remark about what comes next."""
     document = tomlkit.parse(text)
     _blank(document, (), mark, goes)
     left = document.as_string()
@@ -72,9 +67,7 @@ def without_tables(text: str, mark: str, goes: Callable[[tuple[str, ...]], bool]
     return left.removesuffix("\n").removesuffix("\r") if last else left
 
 
-def _blank(
-    inside: Container, path: tuple[str, ...], mark: str, goes: Callable[[tuple[str, ...]], bool]
-) -> None:
+def _blank(inside: Container, path: Name, mark: str, goes: Callable[[Name], bool]) -> None:
     for at, (key, item) in enumerate(inside.body):
         if isinstance(item, Comment) and item.trivia.comment == mark:
             inside.body[at] = (None, Null())

@@ -1,8 +1,7 @@
 """Wiring: a host is told about Wakebook, and back again.
 
-Whatever a plan touches is first kept in the home (hosts/HOST/backup/), with a list of it, so that
-`unwire` can put it back: the very bytes, if the file is as we left it; otherwise without our part,
-and with everything that its owner has changed since.
+Whatever a plan touches is first kept in the home (hosts/HOST/backup/), with a list of it. `unwire`
+puts it back: the very bytes, if the file is as we left it; otherwise it takes only our part out.
 """
 
 import hashlib
@@ -83,10 +82,7 @@ def where(memory: Memory, name: str) -> Where:
 def examined(
     memory: Memory, host: str | None = None, *, quick: bool = False, ask: bool = False
 ) -> dict[str, list[Check]]:
-    """All that `doctor` finds, by group: in the memory and its service, and how hosts are wired.
-
-    With a host, only that one is looked at.
-    """
+    """All that `doctor` finds, by group; with a host, only how that one is wired."""
     found: dict[str, list[Check]] = {}
     if host is None:
         own, home = memory.doctor(quick=quick, ask=ask), memory.home
@@ -128,9 +124,8 @@ def wired(memory: Memory, name: str) -> Wired | None:
     except FileNotFoundError:
         return None
     except msgspec.MsgspecError as error:
-        raise WakebookError(
-            f"{path} cannot be read: {error}. Its backups lie beside it."
-        ) from error
+        said = f"{path} cannot be read: {error}. Its backups lie beside it."
+        raise WakebookError(said) from error
 
 
 def wire(memory: Memory, name: str, plan: Plan, told: Told = lambda line: None) -> list[str]:
@@ -230,8 +225,7 @@ def _keep(home: Home, place: Where, path: Path) -> Kept:
 
 def _looked_at(one: Kept) -> Kept:
     """With a note, if it is not as we left it."""
-    same = not one.changed and _digest(Path(one.path)) == one.after
-    return replace(one, changed=not same)
+    return replace(one, changed=one.changed or _digest(Path(one.path)) != one.after)
 
 
 def _save(home: Home, place: Where, done: Wired) -> None:

@@ -1,8 +1,7 @@
 """Where the service is: the files service.lock, service.sock and service.json of its home.
 
-The lock is held as long as the process lives: a second service of the same home is refused, and
-the files that a killed one left can be replaced. service.json says where it listens; whether it
-answers there decides. The lock tells a service that hangs from a file that was left behind.
+The lock is held as long as the process lives: a second service of the same home is refused, and a
+service that hangs can be told from the files that a killed one left.
 """
 
 import errno
@@ -88,10 +87,8 @@ def _lock(home: Home) -> int:
     except BlockingIOError:
         known = os.read(descriptor, 20).decode("ascii", "replace").strip()
         os.close(descriptor)
-        raise WakebookError(
-            f"A service already runs for {home.root} (pid {known or 'unknown'}). "
-            "Stop that one first, or use it."
-        ) from None
+        runs = f"A service already runs for {home.root} (pid {known or 'unknown'})."
+        raise WakebookError(f"{runs} Stop that one first, or use it.") from None
     os.ftruncate(descriptor, 0)
     os.write(descriptor, f"{os.getpid()}\n".encode())
     return descriptor
@@ -140,10 +137,9 @@ def _path(home: Home) -> Path:
     name = f"wakebook-{os.getuid()}-{hashlib.sha256(os.fsencode(home.root)).hexdigest()[:12]}"
     above = Path(tempfile.gettempdir())
     above = above if _fits(above / name / SOCKET) else Path("/tmp")  # noqa: S108
-    folder = above / name
-    if not _own(folder):  # another user was faster
-        folder = Path(tempfile.mkdtemp(prefix="wakebook-", dir=above))
-    return folder / SOCKET
+    if _own(above / name):
+        return above / name / SOCKET
+    return Path(tempfile.mkdtemp(prefix="wakebook-", dir=above), SOCKET)  # another user was faster
 
 
 def _fits(path: Path) -> bool:
@@ -171,7 +167,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""  # with service.json
 
 
-def look(home: Home, seconds: float = SECONDS) -> Running:
+def look(home: Home) -> Running:
     """How the service of a home is doing. Asks it, over its socket."""
     path = home.root / FILE
     none = Running(pid=0, port=0, socket="", state="off")
@@ -181,18 +177,12 @@ def look(home: Home, seconds: float = SECONDS) -> Running:
         return none
     except (OSError, msgspec.MsgspecError) as error:
         return replace(none, state="dead", problem=f"{path} cannot be read: {error}")
-    if _answers(home, seconds):
-        return replace(found, state="up")
+    with suppress(OSError, ValueError):  # too slow, or nothing that we understand
+        answer = call(str(home.root), HEALTH, b"", SECONDS, method="GET")
+        if answer is not None and answer[0] == 200:
+            return replace(found, state="up")
     lives = _lives(found.pid) and _locked(home)
     return replace(found, state="silent" if lives else "dead")
-
-
-def _answers(home: Home, seconds: float) -> bool:
-    try:
-        answer = call(str(home.root), HEALTH, b"", seconds, method="GET")
-    except (OSError, ValueError):  # too slow, or nothing that we understand
-        return False
-    return answer is not None and answer[0] == 200
 
 
 def _lives(pid: int) -> bool:
@@ -220,9 +210,9 @@ def _locked(home: Home) -> bool:
     return False
 
 
-def reachable(port: int, seconds: float = SECONDS) -> str:
+def reachable(port: int) -> str:
     """Why the service cannot be reached on its port; nothing if it can."""
-    link = HTTPConnection("127.0.0.1", port, timeout=seconds)
+    link = HTTPConnection("127.0.0.1", port, timeout=SECONDS)
     try:
         link.request("GET", HEALTH)
         answer = link.getresponse()
@@ -241,9 +231,8 @@ def beside(home: Home, unit: Unit) -> list[str]:
     """A note, if a service that was started by hand keeps the unit's from starting."""
     found = look(home)
     words = ("systemctl", "--user", "show", "--property=MainPID", "--value", unit.name)
-    if found.state != "up":
-        return []
-    if unit.kind == "systemd" and run(words).stdout.strip() == str(found.pid):
+    systemd = unit.kind == "systemd"
+    if found.state != "up" or (systemd and run(words).stdout.strip() == str(found.pid)):
         return []
     running = f"a service runs already (process {found.pid}), started by hand"
     return [f"{running}: the unit takes over when it ends."]

@@ -61,11 +61,8 @@ class Route(NamedTuple):
 
 
 class Hooks(Protocol):
-    """The hosts' events: their answers, and the work that follows them in the background.
-
-    `act` and `payload` raise WakebookError for an event that is unknown, or no JSON object;
-    `undelivered` is called when the host did not wait for the answer; `len` counts the work
-    that waits or runs, and `end` finishes it.
+    """The hosts' events (see hosts/backlog): their answers, and the work that follows them in the
+    background. `act` and `payload` raise WakebookError; `len` counts that work, `end` finishes it.
     """
 
     events: Mapping[str, Iterable[str]]  # by host
@@ -105,15 +102,14 @@ class App:
     async def measured(self, asked: Asked) -> Reply:
         with suppress(WakebookError, OSError):  # a home that cannot be read has metrics, too
             await self.pool.run(self.metrics.look)
-        text = self.metrics.text(len(self.hooks))
-        return Reply(text.encode(), media="text/plain; version=0.0.4; charset=utf-8")
+        text = self.metrics.text(len(self.hooks)).encode()
+        return Reply(text, media="text/plain; version=0.0.4; charset=utf-8")
 
     async def described(self, asked: Asked) -> Reply:
         if not self._described:
             from wakebook.service.openapi import describe
 
-            described = await asyncio.to_thread(describe, self.hooks.events)
-            self._described = encode(described)
+            self._described = encode(await asyncio.to_thread(describe, self.hooks.events))
         return Reply(self._described)
 
     async def verb(self, verb: Verb, asked: Asked) -> Reply:
@@ -211,7 +207,11 @@ class App:
         finally:
             metrics.running -= 1
         metrics.asked(route.path if route else "other", reply.status, clock.monotonic() - begun)
-        await _send(send, reply)
+        headers = [(b"content-length", str(len(reply.body)).encode()), *reply.headers]
+        if reply.body or reply.status == 200:
+            headers.append((b"content-type", reply.media.encode()))
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await send({"type": "http.response.body", "body": reply.body})
         if failed:
             raise failed  # so that the server prints it
 
@@ -256,11 +256,3 @@ def _spoken(message: Any, status: int) -> Reply:
 
 def failure(status: int, kind: str, message: str) -> Reply:
     return Reply(encode({"error": {"kind": kind, "message": message}}), status)
-
-
-async def _send(send: Any, reply: Reply) -> None:
-    headers = [(b"content-length", str(len(reply.body)).encode()), *reply.headers]
-    if reply.body or reply.status == 200:
-        headers.append((b"content-type", reply.media.encode()))
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body})

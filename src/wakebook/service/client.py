@@ -1,8 +1,7 @@
 """Served: a Memory that asks the service where one runs.
 
-The service has everything read and warm, so it answers a search or a context at once. Without
-it, or when it does not answer in time, the same is done here, with the same result. Verbs that
-take long are done here anyway.
+It has everything read and warm, and answers at once. Without it, or when it does not answer in
+time, the same is done here. Verbs that take long are done here anyway.
 """
 
 from __future__ import annotations
@@ -61,10 +60,8 @@ class Served(Memory):
         except (TimeoutError, ConnectionError) as error:
             said = str(error) or f"silent for {SECONDS:g} s"
             if name == "remember":  # it may have been done: once more would be twice
-                raise WakebookError(
-                    f"The service has not answered ({said}). `wakebook log` shows whether it has "
-                    "kept this."
-                ) from error
+                unsure = "`wakebook log` shows whether it has kept this."
+                raise WakebookError(f"The service has not answered ({said}). {unsure}") from error
             self.home.trace("failure", where=f"service {name}", error=said)
             return None
         if answer is None or answer[0] == BUSY:

@@ -4,8 +4,7 @@ Over the unix socket every process that may open the file may ask: its mode is 0
 127.0.0.1 every program and web page of this machine could ask, so a bearer token is wanted, the
 Host header must name this machine and our port (a page whose name was made to point at 127.0.0.1
 sends its own), and so must an Origin, which browsers send. A body must say that it is JSON, which
-no form of a foreign page can, and is cut off at 8 MiB, whether it says beforehand how long it is
-or not.
+no form of a foreign page can.
 """
 
 import hmac
@@ -24,6 +23,7 @@ ONCE = (  # headers of which there must not be two: which one counts could not b
     "host", "origin", "authorization", "mcp-protocol-version", "mcp-method", "mcp-name",
 )  # fmt: skip
 BEARER = "bearer "
+TOO_LARGE = f"The body is larger than {LARGEST >> 20} MiB."
 HOW = "Send `Authorization: Bearer TOKEN`. The token is in the file `token` of the home."
 
 
@@ -48,8 +48,7 @@ class Token:
 
     def fits(self, given: str) -> bool:
         known = self._read()
-        same = hmac.compare_digest(given.encode("utf-8", "replace"), known)
-        return same and bool(known)
+        return hmac.compare_digest(given.encode("utf-8", "replace"), known) and bool(known)
 
     def _read(self) -> bytes:
         try:
@@ -64,11 +63,9 @@ class Token:
 
 
 class Guard:
-    """`port` is ours."""
-
     def __init__(self, token: Token, port: int) -> None:
         self._token = token
-        self._port = port
+        self._port = port  # ours
 
     def check(self, scope: Mapping[str, Any], headers: Mapping[str, str]) -> None:
         """Raises TurnedAway."""
@@ -97,17 +94,13 @@ class Guard:
 def _check_body(method: str, headers: Mapping[str, str], within: bool) -> None:
     length = headers.get("content-length", "")
     if length.isdigit() and int(length) > LARGEST:
-        raise _too_large()
+        raise TurnedAway(413, "TooLarge", TOO_LARGE)
     empty = length in ("", "0") and "transfer-encoding" not in headers
     if method != "POST" or empty:
         return
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and (kind or not within):
         raise TurnedAway(400, "NotJson", "Send JSON, with `Content-Type: application/json`.")
-
-
-def _too_large() -> TurnedAway:
-    return TurnedAway(413, "TooLarge", f"The body is larger than {LARGEST >> 20} MiB.")
 
 
 async def body_of(receive: Callable[[], Awaitable[Any]]) -> bytes:
@@ -121,7 +114,7 @@ async def body_of(receive: Callable[[], Awaitable[Any]]) -> bytes:
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > LARGEST:
-            raise _too_large()
+            raise TurnedAway(413, "TooLarge", TOO_LARGE)
         more = message.get("more_body", False)
     return b"".join(parts)
 

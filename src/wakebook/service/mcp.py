@@ -1,8 +1,8 @@
 """The Model Context Protocol: its messages, and what Wakebook offers in it (with mcp.json).
 
-A message is read and answered here, whichever way it came: over standard input (mcp_stdio) or
-HTTP (app). Both kinds of clients are understood: those that shake hands (`initialize`), and
-those of 2026-07-28 and later, which say with every request which version they speak.
+It is the same over standard input (mcp_stdio) and HTTP (app). Both kinds of clients are understood:
+those that shake hands (`initialize`), and those of 2026-07-28 and later, which say with every
+request which version they speak.
 """
 
 from __future__ import annotations
@@ -198,19 +198,11 @@ def _header(value: str) -> str | None:
 
 def _tool(one: Params) -> Message:
     forgets = one["name"] == "forget"
-    return {
-        "name": one["name"],
-        "title": one["label"],
-        "description": one["description"],
-        "inputSchema": one["parameters"],
-        "annotations": {
-            "title": one["label"],
-            "readOnlyHint": one["readOnly"],
-            "destructiveHint": forgets,
-            "idempotentHint": one["readOnly"] or forgets,  # a second time there is nothing left
-            "openWorldHint": False,
-        },
-    }
+    about = {"name": one["name"], "title": one["label"], "description": one["description"]}
+    hints = {"title": one["label"], "readOnlyHint": one["readOnly"], "destructiveHint": forgets}
+    again = one["readOnly"] or forgets  # a second time there is nothing left
+    hints |= {"idempotentHint": again, "openWorldHint": False}
+    return about | {"inputSchema": one["parameters"], "annotations": hints}
 
 
 def _call(memory: Memory, params: Params) -> Message:
@@ -254,10 +246,8 @@ def _transcripts(memory: Memory) -> list[Message]:
             when = f"{one.last_at:%Y-%m-%d %H:%M}" if one.last_at else ""
             last[one.id] = max(last.get(one.id, ("", "")), (when, one.host))
     newest = sorted(last.items(), key=lambda item: item[1], reverse=True)[:MOST]
-    return [
-        _row(TRANSCRIPTS, name, f"Conversation, {host} {when}", "text/markdown")
-        for name, (when, host) in newest
-    ]
+    titles = {name: f"Conversation, {host} {when}" for name, (when, host) in newest}
+    return [_row(TRANSCRIPTS, name, title, "text/markdown") for name, title in titles.items()]
 
 
 def _row(above: str, name: str, title: str, kind: str) -> Message:
@@ -289,8 +279,7 @@ def _content(memory: Memory, uri: str) -> tuple[str, str]:
     if uri.startswith(TRANSCRIPTS):
         shown = memory.get(f"session:{unquote(uri.removeprefix(TRANSCRIPTS))}")
         parts = (memory.get(path).lines for path in shown.transcripts)
-        whole = "\n\n".join("\n".join(text for _, text in lines) for lines in parts)
-        return "text/markdown", whole
+        return "text/markdown", "\n\n".join("\n".join(text for _, text in one) for one in parts)
     raise NotFound(f"there is none at {uri!r:.200}.")
 
 
@@ -308,8 +297,8 @@ def _prompt(memory: Memory, params: Params) -> Message:
         about, text = "What was left behind.", _handoff(memory, session)
     else:
         raise Refused(INVALID, f"Unknown prompt: {name:.100}. There are: wake, handoff.")
-    message = {"role": "user", "content": {"type": "text", "text": text}}
-    return {"description": about, "messages": [message]}
+    said = {"type": "text", "text": text}
+    return {"description": about, "messages": [{"role": "user", "content": said}]}
 
 
 def _handoff(memory: Memory, session: str) -> str:

@@ -1,8 +1,8 @@
 """`wakebook mcp`: the protocol over standard input and output, one message a line.
 
-A client starts this and may not wait: Codex goes on without a server that needs a second or
-two. So nothing is imported that the first answers do not need, and the first call opens the
-memory. Calls run in threads, answer in any order, and are finished when the input ends.
+A client may not wait: Codex goes on without a server that needs a second or two. So nothing is
+imported that the first answers do not need, and the first call opens the memory. Calls run in
+threads and answer in any order.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ THREADS = 4
 
 
 class Server:
-    """One client."""
-
     def __init__(self, memory: Callable[[], Memory], out: BinaryIO) -> None:
         self._open = memory
         self._own = threading.local()
@@ -63,8 +61,7 @@ class Server:
         elif request.id is None:
             self._noted(request)
         elif request.id in self._running:
-            said = "A request with this id is not answered yet."
-            self._send(mcp.error(request.id, WRONG, said))
+            self._send(mcp.error(request.id, WRONG, "A request with this id is not answered yet."))
         elif request.method in mcp.LIVE:
             self._later(request.id, lambda: self._finish(request))
         else:
@@ -74,12 +71,10 @@ class Server:
         """One after the other; the answers come together."""
         answers = []
         for request in requests:
-            if isinstance(request, dict):
-                answers.append(request)
-            elif request.id is None:
+            if not isinstance(request, dict) and request.id is None:
                 self._noted(request)
             else:
-                answers.append(self._answer(request))
+                answers.append(request if isinstance(request, dict) else self._answer(request))
         self._running.discard(name)
         if answers:
             self._send(answers)

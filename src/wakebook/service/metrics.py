@@ -1,7 +1,6 @@
 """Metrics: what the service has done, in the text format that Prometheus reads.
 
-Counters are kept here; the contents of the home are counted when a client asks, and at most every
-quarter of a minute. A label is never a client's own words.
+The contents of the home are counted when a client asks. A label is never a client's own words.
 """
 
 import json
@@ -34,7 +33,7 @@ class Metrics:
             self._counts[name, _labelled(**labels)] += 1
 
     def asked(self, path: str, status: int, seconds: float) -> None:
-        """A request was answered. `path` is one of the table, never a client's own words."""
+        """A request was answered. `path` is one of the table."""
         self.count("requests_total", path=path, status=str(status))
         with self._lock:
             kept = self._seconds.setdefault(path, [0.0] * (len(BUCKETS) + 2))

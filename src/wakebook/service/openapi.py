@@ -23,9 +23,8 @@ FIXED = json.loads(Path(__file__).with_name("openapi.json").read_bytes())  # wha
 def describe(events: Mapping[str, Iterable[str]]) -> dict[str, Any]:
     """The whole document. `events`: of the hooks, by host."""
     wanted = [ToolCall, *(verb.asks for verb in ALL), *map(Verb.answer_type, ALL)]
-    schemas, components = msgspec.json.schema_components(
-        wanted, schema_hook=_schema, ref_template=SCHEMAS
-    )
+    made = msgspec.json.schema_components(wanted, schema_hook=_schema, ref_template=SCHEMAS)
+    schemas, components = made
     found = dict(zip(map(str, wanted), schemas, strict=True))
     names = sorted({event for known in events.values() for event in known})
     among = {"name": list(tools.NAMES), "host": list(events), "event": names}

@@ -1,8 +1,7 @@
 """The pool: where the façade, which is synchronous, is called from the service.
 
-Four threads, each with a Memory of its own, made anew when config.toml has changed: a setting
-counts without a restart. Verbs that take long get two of the threads at most, so that a hook is
-answered while others read whole conversations.
+Four threads, each with a Memory of its own, made anew when config.toml has changed. Verbs that
+take long get two of them at most, so that a hook is answered while others read conversations.
 """
 
 import asyncio
@@ -80,4 +79,4 @@ class Pool:
 
     def end(self) -> None:
         """Finish what runs."""
-        self._threads.shutdown(wait=True, cancel_futures=False)
+        self._threads.shutdown()

@@ -5,8 +5,7 @@
     files    ──> watcher and jobs, in a thread of their own
 
 On SIGTERM or SIGINT it first says that it is gone, so that hosts do their work themselves; then
-running requests and the work in the background are finished. A second signal ends it at once.
-Whatever ends it, nothing is lost: the hosts' files are the source, and every write is whole.
+what runs is finished. A second signal ends it at once: nothing is lost, every write is whole.
 """
 
 import asyncio
@@ -132,8 +131,7 @@ class Watching:
     def _look(self) -> None:
         seen = self._memories.mark()
         while not self._stop.wait(LOOK_SECONDS):
-            now = self._memories.mark()
-            if now != seen:
+            if (now := self._memories.mark()) != seen:
                 seen = now
                 self._turn.set()
 
@@ -159,9 +157,7 @@ def serve(home: Home, port: int | None, told: Told, make_hooks: MakeHooks) -> No
 
 
 def _serve(home: Home, address: Address, told: Told, make_hooks: MakeHooks) -> None:
-    guard = Guard(Token(home), address.port)
-    metrics = Metrics()
-    pool = Pool(home.root)
+    guard, metrics, pool = Guard(Token(home), address.port), Metrics(), Pool(home.root)
     watching = Watching(home, metrics, told)
 
     def done(act: str, whose: str, error: Exception | None) -> None:

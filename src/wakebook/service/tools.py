@@ -7,9 +7,8 @@ well. Arguments are checked against it; an error comes back as text that a model
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wakebook.base import clock, ref
 from wakebook.base.errors import NotFound, WakebookError
@@ -34,10 +33,9 @@ KINDS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     text: str
-    data: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any]
     failed: bool = False
 
 
@@ -45,8 +43,7 @@ def call(memory: Memory, name: str, arguments: object, session: str = "") -> Ans
     """What a tool answers. Only the errors that a caller can do nothing about are raised."""
     if name not in NAMES:
         return _failed(f"There is no tool {name!r}. There are: {', '.join(NAMES)}.")
-    wrong = _wrong(LIST[NAMES.index(name)]["parameters"], arguments)
-    if wrong:
+    if wrong := _wrong(LIST[NAMES.index(name)]["parameters"], arguments):
         return _failed(f"{name}: {wrong}")
     from wakebook.verbs import VERBS, request_of
 
@@ -220,26 +217,19 @@ def _forget(memory: Memory, ids: Sequence[str], confirm: str | None) -> Answer:
     # of these entries and no others: a yes to one question is no yes to another
     names = "\n".join(sorted(one.id for one in going.entries))
     code = hashlib.sha256(f"forget\n{names}".encode()).hexdigest()[:8]
-    rows = {
-        "entries": [_short(one) for one in going.entries],
-        "holdAgain": [_short(one) for one in going.again],
-    }
+    gone, again = [*map(_short, going.entries)], {"holdAgain": [*map(_short, going.again)]}
     if confirm == code:
         memory.forget([one.id for one in going.entries])
-        return _json({"forgotten": rows["entries"], "holdAgain": rows["holdAgain"]})
+        return _json({"forgotten": gone} | again)
     asked = "Nothing is forgotten yet. Show this to the user; if they agree, call again with"
     wrong = "" if confirm is None else "confirm does not fit these entries. "
+    rows = {"entries": gone} | again
     return _json({"asks": f'{wrong}{asked} confirm "{code}".', "wouldForget": rows})
 
 
 def _short(entry: Entry) -> dict[str, Any]:
-    found = {
-        "id": entry.id,
-        "type": entry.type,
-        "subject": entry.subject,
-        "timestamp": clock.iso(entry.timestamp),
-        "content": entry.content,
-    }
+    found = {"id": entry.id, "type": entry.type, "subject": entry.subject}
+    found |= {"timestamp": clock.iso(entry.timestamp), "content": entry.content}
     return {key: value for key, value in found.items() if value}
 
 

@@ -1,8 +1,7 @@
 """Unit: the text that starts the service at login, and where it belongs.
 
-On Linux a systemd user unit, on a Mac a launchd agent. `unit` is pure: the platform, the user's
-folder and the environment are arguments, and commands to run come as a list. Both texts carry a
-line that says they are Wakebook's; a file without it is never touched.
+On Linux a systemd user unit, on a Mac a launchd agent. Both texts carry a line that says they are
+Wakebook's; a file without it is never touched.
 """
 
 import hashlib
@@ -22,8 +21,6 @@ from wakebook.base.home import Home
 
 MARK = "Installed by Wakebook"
 ABOUT = f"{MARK}: `wakebook serve install` writes it anew, `... uninstall` removes it."
-STOP_SECONDS = 150  # what runs is finished first; a model may take two minutes to answer
-AGAIN_SECONDS = 10
 SECONDS = 200.0  # for a command: a clean stop takes its time
 SAFE = 0o644
 
@@ -61,9 +58,8 @@ def is_ours(path: Path) -> bool:
     except FileNotFoundError:
         return False
     if MARK.encode() not in data:
-        raise WakebookError(
-            f"{path} was not written by Wakebook, and is left alone. Move it away, then try again."
-        )
+        left = f"{path} was not written by Wakebook, and is left alone."
+        raise WakebookError(f"{left} Move it away, then try again.")
     return True
 
 
@@ -102,10 +98,9 @@ def uninstall(unit: Unit) -> tuple[bool, bool]:
 
 def run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """A command that cannot be run has failed."""
+    nothing = subprocess.DEVNULL
     try:
-        return subprocess.run(
-            words, capture_output=True, text=True, timeout=SECONDS, stdin=subprocess.DEVNULL
-        )
+        return subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, stdin=nothing)
     except (OSError, subprocess.TimeoutExpired):
         return subprocess.CompletedProcess(words, 1, "", "it could not be run")
 
@@ -139,7 +134,7 @@ def _systemd(name: str, home: Path, settings: Path, words: tuple[str, ...]) -> U
         kind="systemd",
         name=full,
         path=settings / "systemd" / "user" / full,
-        text=template.format(**told, again=AGAIN_SECONDS, stop=STOP_SECONDS),
+        text=template.format(**told),
         start=tuple((*control, *words) for words in (reload, ("enable", full), ("restart", full))),
         stop=((*control, "disable", "--now", full),),
         gone=((*control, *reload),),
@@ -149,10 +144,8 @@ def _systemd(name: str, home: Path, settings: Path, words: tuple[str, ...]) -> U
 
 
 def exec_start(words: tuple[str, ...]) -> str:
-    """A command line for ExecStart=. The colon says that $NAME is no variable there.
-
-    systemd takes no program whose path has quotes, backslashes or line breaks, so that such a
-    one is run by a shell.
+    """A command line for ExecStart=. The colon says that $NAME is no variable there. A program
+    whose path has quotes, backslashes or line breaks is run by a shell: systemd does not take it.
     """
     if any(letter in words[0] for letter in "\"'\\") or not words[0].isprintable():
         words = ("/bin/sh", "-c", 'exec "$0" "$@"', *words)
@@ -172,35 +165,23 @@ def _utf8(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        shown = os.fsencode(text).decode("utf-8", "replace")
-        raise WakebookError(
-            f"{shown}: its name is not UTF-8, and no unit can hold it. Rename it."
-        ) from None
+        said = "its name is not UTF-8, and no unit can hold it. Rename it."
+        raise WakebookError(f"{os.fsencode(text).decode('utf-8', 'replace')}: {said}") from None
     return text
 
 
 def _launchd(name: str, home: Path, user: Path, words: tuple[str, ...]) -> Unit:
     told = str(home / ".cache" / "service.log")
-    settings = {
-        "Label": name,
-        "ProgramArguments": list(map(_utf8, words)),
-        "RunAtLoad": True,
-        "KeepAlive": {"SuccessfulExit": False},
-        "ThrottleInterval": AGAIN_SECONDS,
-        "ExitTimeOut": STOP_SECONDS,
-        "ProcessType": "Background",
-        "Umask": 0o077,
-        "StandardOutPath": told,
-        "StandardErrorPath": told,
-    }
+    settings = plistlib.loads(Path(__file__).with_name("launchd.plist").read_bytes())
+    settings |= {"Label": name, "ProgramArguments": list(map(_utf8, words))}
+    settings |= {"StandardOutPath": told, "StandardErrorPath": told}
     try:
         text = plistlib.dumps(settings, sort_keys=False).decode()
     except ValueError as error:  # control characters, which XML does not have
         raise WakebookError(f"{str(home)!r}: no plist can hold this name: {error}.") from None
     head, _, rest = text.partition("\n")
     path = user / "Library" / "LaunchAgents" / f"{name}.plist"
-    control, domain = "launchctl", f"gui/{os.getuid()}"
-    own = f"{domain}/{name}"
+    control, domain, own = "launchctl", f"gui/{os.getuid()}", f"gui/{os.getuid()}/{name}"
     return Unit(
         kind="launchd",
         name=name,
