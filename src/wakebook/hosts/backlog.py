@@ -9,17 +9,17 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from wakebook.base import clock
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.hosts import HOSTS
-from wakebook.hosts.events import Work, about, act_of, answer, do, undelivered
+from wakebook.hosts.events import Payload, Work, about, act_of, answer, do, undelivered
 from wakebook.hosts.lock import hold, wait
 from wakebook.memory import Memory
 
 ENDINGS = ("close", "reset", "sweep")  # what a new session wants to know about
+Done = Callable[[str, str, Exception | None], None]  # a work's act, host/session, what went wrong
 
 
 class Backlog:
@@ -100,7 +100,7 @@ class Backlog:
             return work
 
 
-def payload_of(data: bytes) -> dict[str, Any]:
+def payload_of(data: bytes) -> Payload:
     """What a host has sent. Raises WakebookError if it is no JSON object."""
     try:
         payload = json.loads(data or b"{}")
@@ -118,21 +118,12 @@ class Hooks(Backlog):
     undelivered = staticmethod(undelivered)
     payload = staticmethod(payload_of)
 
-    def __init__(
-        self,
-        home: Home,
-        memory: Callable[[], Memory],
-        done: Callable[[str, str, Exception | None], None],
-    ) -> None:
-        """`done` hears of every work: its act, host/session, and what went wrong."""
+    def __init__(self, home: Home, memory: Callable[[], Memory], done: Done) -> None:
         self.events: Mapping[str, Iterable[str]] = {name: about(name).events for name in HOSTS}
-        self._memory = memory
-        self._done = done
+        self._memory, self._done = memory, done
         super().__init__(home.cache, self._work)
 
-    def answer(
-        self, memory: Memory, host: str, event: str, payload: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def answer(self, memory: Memory, host: str, event: str, payload: Payload) -> Payload:
         return answer(memory, host, event, payload, self)
 
     def _work(self, work: Work) -> None:

@@ -24,6 +24,7 @@ from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
 
 NAME = "claude-code"
+Json = dict[str, Any]
 PLUGIN = "wakebook@wakebook"
 MARKET = "wakebook"
 FILES = Path(__file__).parent / "claude_code_files"
@@ -121,7 +122,7 @@ def config_folder(where: Where) -> Path:
     return Path(chosen) if chosen else where.user / ".claude"
 
 
-def _client_files(folder: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def _client_files(folder: Path) -> tuple[Json, Json, Json]:
     """The client's settings, marketplaces and installed plugins. Raises WakebookError."""
     plugins = folder / "plugins"
     settings = read_json(folder / "settings.json")
@@ -129,7 +130,7 @@ def _client_files(folder: Path) -> tuple[dict[str, Any], dict[str, Any], dict[st
     return settings, markets, read_json(plugins / "installed_plugins.json").get("plugins", {})
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> Json:
     """A file of the client's; empty if there is none. Raises WakebookError if it is broken."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -140,7 +141,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return _parsed(text, path)
 
 
-def _parsed(text: str, path: Path) -> dict[str, Any]:
+def _parsed(text: str, path: Path) -> Json:
     try:
         found = json.loads(text) if text.strip() else {}
     except ValueError as error:
@@ -184,9 +185,7 @@ def checks(where: Where, memory: Memory) -> list[Check]:
     ]
 
 
-def _plugin(
-    where: Where, settings: dict[str, Any], markets: dict[str, Any], installed: dict[str, Any]
-) -> Iterator[Check]:
+def _plugin(where: Where, settings: Json, markets: Json, installed: Json) -> Iterator[Check]:
     at = markets.get(MARKET, {}).get("installLocation", "")
     if PLUGIN not in installed or not at:
         said = "The plugin's folder is there, but Claude Code has not installed it."
@@ -256,7 +255,7 @@ def _broken(where: Where, line: list[str]) -> str:
     return ""
 
 
-def _hook_check(settings: dict[str, Any], path: Path) -> Check:
+def _hook_check(settings: Json, path: Path) -> Check:
     managed = MANAGED.get(sys.platform)
     try:
         policy = read_json(managed) if managed else {}
@@ -271,7 +270,7 @@ def _hook_check(settings: dict[str, Any], path: Path) -> Check:
     return _check("hooks", "ok", "Hooks are not switched off.")
 
 
-def _shadows(installed: dict[str, Any], settings: dict[str, Any], state: dict[str, Any]) -> Check:
+def _shadows(installed: Json, settings: Json, state: Json) -> Check:
     """Others that offer a memory_search: the model would have to choose between the two."""
     enabled = settings.get("enabledPlugins", {})
     others = [

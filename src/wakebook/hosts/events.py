@@ -6,7 +6,6 @@ context, flush); the rest (keep, close, reset, sweep) is handed to `behind`. All
 """
 
 import hashlib
-from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -29,6 +28,7 @@ SMALLEST = 200  # tokens of a context
 GOES_ON_MARK = "(told before)\n"
 TOLD_BYTES = 200_000  # of what a session was told; older words have mostly been compacted by then
 TOLD_SECONDS = 14 * 86_400.0  # that they are kept
+Payload = dict[str, Any]  # of an event, and of the answer
 NOT_SAID = ("<task-notification>", "<subagent_notification>", "<local-command-", "<command-name>")
 
 
@@ -80,9 +80,7 @@ def act_of(host: str, event: str) -> str:
     return events[event]
 
 
-def answer(
-    memory: Memory, host: str, event: str, payload: Mapping[str, Any], behind: Behind
-) -> dict[str, Any]:
+def answer(memory: Memory, host: str, event: str, payload: Payload, behind: Behind) -> Payload:
     """What the host gets back; empty if there is nothing to say."""
     act = act_of(host, event)
     moment = _Event(memory, host, payload)
@@ -105,7 +103,7 @@ def answer(
     return {key: told if key == "hookSpecificOutput" else found}
 
 
-def undelivered(memory: Memory, host: str, payload: Mapping[str, Any]) -> None:
+def undelivered(memory: Memory, host: str, payload: Payload) -> None:
     """The host did not wait for the answer: its session has been told nothing."""
     _Event(memory, host, payload).told.forget()
 
@@ -173,7 +171,7 @@ class Told:
 class _Event:
     """One event, and what it needs of the memory."""
 
-    def __init__(self, memory: Memory, host: str, payload: Mapping[str, Any]) -> None:
+    def __init__(self, memory: Memory, host: str, payload: Payload) -> None:
         self.memory = memory
         self.host = about(host)
         self.payload = payload
@@ -229,7 +227,7 @@ class _Event:
         options |= {"session": self.text("key") or self.session, "characters": settings.characters}
         return self.memory.context(message, **options).text
 
-    def flush(self) -> dict[str, Any]:
+    def flush(self) -> Payload:
         paths = [Path(self.path)] if self.path else []
         done = self.memory.flush(self.session, paths=paths)
         said = f"Wakebook has not saved this session yet: {done.why}"

@@ -58,15 +58,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Host(Protocol):
-    """What the module of a host has."""
+    """What the module of a host has. `without` gives one of its files, changed since it was wired,
+    without our part (None: it was ours); `checks` is empty if the host is not used here."""
 
     def plan(self, where: Where) -> Plan: ...
-
-    def without(self, where: Where, path: Path, data: bytes) -> bytes | None:
-        """One of its files, changed since it was wired, without our part. None: it was ours."""
-
-    def checks(self, where: Where, memory: Memory) -> list[Check]:
-        """What `doctor` finds; nothing if the host is not used here."""
+    def without(self, where: Where, path: Path, data: bytes) -> bytes | None: ...
+    def checks(self, where: Where, memory: Memory) -> list[Check]: ...
 
 
 def read(path: Path) -> bytes | None:

@@ -57,13 +57,9 @@ class Address:
 
     def tell(self) -> None:
         """Write down that we answer, and where."""
-        told = {
-            "pid": os.getpid(),
-            "port": self.port,
-            "socket": str(self.path),  # `call.address` looks for exactly this
-            "version": __version__,
-            "started": clock.iso(clock.now()),
-        }
+        # `call.address` looks for exactly this "socket"
+        told = {"pid": os.getpid(), "port": self.port, "socket": str(self.path)}
+        told |= {"version": __version__, "started": clock.iso(clock.now())}
         self._home.replace(self._home.root / FILE, json.dumps(told, ensure_ascii=False) + "\n")
 
     def leave(self) -> None:

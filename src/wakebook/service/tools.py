@@ -131,20 +131,12 @@ def _search(memory: Memory, ask: Any) -> Answer:
 
 
 def _result(hit: Hit) -> dict[str, Any]:
-    found = {
-        "id": "" if "/" in hit.ref or "#" in hit.ref else hit.ref,
-        "path": hit.ref,
-        "score": round(hit.score, 3),
-        "type": hit.type or hit.category,
-        "subject": hit.subject,
-        "status": hit.status,
-        "timestamp": clock.iso(hit.timestamp) if hit.timestamp else "",
-        "snippet": hit.snippet,
-        "provenance": hit.provenance,
-        "session": hit.session,
-        "speaker": hit.speaker,
-        "replacedBy": hit.replaced_by,
-    }
+    name = "" if "/" in hit.ref or "#" in hit.ref else hit.ref
+    when = clock.iso(hit.timestamp) if hit.timestamp else ""
+    found = {"id": name, "path": hit.ref, "score": round(hit.score, 3)}
+    found |= {"type": hit.type or hit.category, "subject": hit.subject, "status": hit.status}
+    found |= {"timestamp": when, "snippet": hit.snippet, "provenance": hit.provenance}
+    found |= {"session": hit.session, "speaker": hit.speaker, "replacedBy": hit.replaced_by}
     return {key: value for key, value in found.items() if value != ""}
 
 
@@ -182,13 +174,10 @@ def _entry(shown: Shown) -> dict[str, Any]:
     from wakebook.log.entry import as_dict
 
     assert shown.entry is not None
-    data = {
-        "entry": as_dict(shown.entry),
-        "state": shown.status,
-        "history": [as_dict(one) for one in shown.history] if len(shown.history) > 1 else [],
-        "said": "\n".join(text for _, text in shown.lines),
-        "note": shown.note,
-    }
+    history = [as_dict(one) for one in shown.history] if len(shown.history) > 1 else []
+    said = "\n".join(text for _, text in shown.lines)
+    data = {"entry": as_dict(shown.entry), "state": shown.status, "history": history}
+    data |= {"said": said, "note": shown.note}
     return {key: value for key, value in data.items() if value}
 
 
