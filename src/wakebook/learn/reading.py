@@ -297,6 +297,7 @@ def _close(home: Home, window: Window, body: str, read_by: str) -> None:
         "topic": window.title,
         "tags": list(window.subjects),
     }
+    front.pop("knowledge_changes", None)  # it comes last
     if window.entries:
         front["knowledge_changes"] = windows.changes(window)
     text = archive.compose(front, window.title, body)

@@ -332,4 +332,4 @@ def finished(text: str, ledger: Ledger, subject: str, here: frozenset[str]) -> K
 
 
 def _all_but(said: frozenset[str], task: Known) -> bool:
-    return len(said & task.terms) >= max(3, len(task.terms) - 1)
+    return len(said & task.terms) >= max(3, 0.6 * len(task.terms))

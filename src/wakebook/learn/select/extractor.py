@@ -76,6 +76,7 @@ class _Pending(NamedTuple):
     content: str
     detail: str = ""
     replaces: tuple[str, ...] = ()
+    about: str = ""  # the subject, where the words do not say it
 
 
 class _Reader:
@@ -132,6 +133,8 @@ class _Reader:
             return
         agent = self._agent.text if self._agent else ""
         change = replaced(text, self._ledger, here, agent) if kind.type in _CHANGING else None
+        if change and self._elsewhere(kind, text, change):
+            change = None
         if change:
             self._pending = _corrected(kind, text, change)
         elif bare(text) and not values(text)["name"]:
@@ -142,6 +145,11 @@ class _Reader:
                 text = f"{before} {text}" if before and not before.endswith("?") else ""
             if text and _fits(text) and _says_enough(text, kind.wanted):
                 self._pending = _Pending(kind, text)
+
+    def _elsewhere(self, kind: Kind, text: str, change: Change) -> bool:
+        """Whether it is about another project than what it would replace."""
+        ours, theirs = subject(kind.type, text, self._scene), change.target.subject
+        return bool(ours and theirs) and ours != theirs
 
     def _goes_on(self, sentence: Sentence, worth: float, corrects: bool) -> bool:
         """Whether it goes on about the sentence before, and was put with it."""
@@ -169,7 +177,7 @@ class _Reader:
             source=message.id,
             evidence=tuple(sorted({*turns, message.turn} - {0})),
             detail=kept.detail,
-            subject=subject(kind.type, kept.content, self._scene),
+            subject=subject(kind.type, kept.content, self._scene) or kept.about,
             status=kind.status,
             kind=kind.kind,
             replaces=kept.replaces,
@@ -208,8 +216,10 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     old = change.target
     whole = f"{old.content} {text}"
     if change.elliptic and _fits(whole):
-        return _Pending(kind, whole, "", (old.id,))
-    return _Pending(kind, text, f"Was: {old.content}", (old.id,)) if _fits(text) else None
+        return _Pending(kind, whole, "", (old.id,), old.subject)
+    if not _fits(text):
+        return None
+    return _Pending(kind, text, f"Was: {old.content}", (old.id,), old.subject)
 
 
 def _is_of(entry: Entry, message: Message) -> bool:

@@ -99,15 +99,18 @@ def _headline(report: str) -> str:
     """What the report says first about what was done."""
     said = [one for part in report.split("\n") for one in split(part.lstrip("-•* ")) if one != "…"]
     done = [one for one in said if pattern(cues.REPORTS).search(one)]
-    chosen = (done or said or [""])[0]
+    chosen = (done or [""])[0]
     place = said.index(chosen) if chosen in said else 0
     after = said[place + 1] if len(chosen) < 40 and place + 1 < len(said) else ""
     return cut(f"{chosen} {after}".strip(), HEADLINE)
 
 
 def _left(report: str, last: str) -> list[str]:
-    said = [one for part in (*report.split("\n"), last) for one in split(part.lstrip("-•* "))]
-    return [cut(one, 160) for one in said if pattern(cues.LEFT).search(one)][-4:]
+    """Sentences that say what is left to do, without the label of a line."""
+    parts = (part.lstrip("-•* ").removeprefix("Left: ") for part in (*report.split("\n"), last))
+    said = (one for part in parts for one in split(part))
+    left = (one for one in said if pattern(cues.LEFT).search(one))
+    return [cut(one, 160) for one in left if not pattern(cues.FAREWELL).match(one)][-4:]
 
 
 def _tests(tools: Sequence[Tool], report: str) -> str:

@@ -175,7 +175,7 @@ def subject(type_: str, content: str, scene: Scene) -> str:
         return slugify(new.group("one") or new.group("two"))
     low = content.lower()
     ours = type_ == "handoff" or _WORK.search(low)
-    personal = _OWN.search(low) or pattern(cues.PERSONAL).search(low)
+    personal = (type_ == "fact" and _OWN.search(low)) or pattern(cues.PERSONAL).search(low)
     return "" if personal and not ours else scene.subject
 
 
