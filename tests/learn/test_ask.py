@@ -384,12 +384,7 @@ def test_a_new_subject_comes_with_its_type(tale: Tale) -> None:
     )
     tale.memory.catch_up()
     found = {one.slug: one.type for one in tale.memory.log.registry().known()}
-    assert found == {
-        "relay": "tool",
-        "halina": "person",
-        "harbour": "project",
-        "tidepool": "project",
-    }
+    assert found == {"relay": "tool", "halina": "person", "harbour": "project"}
 
 
 def test_a_task_without_a_status_is_open(tale: Tale) -> None:

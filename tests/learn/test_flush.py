@@ -294,7 +294,7 @@ def test_a_model_that_fails_is_told_and_the_round_is_not_done(tale: Tale) -> Non
     claude = tale.talk("The meeting is in Lund.", "Noted.", "Thanks.", at=RECENT)
     tale.server.script(Status(500, "overloaded"))
     done = tale.memory.flush(claude.session, **FULL)
-    assert not done.ok and done.messages == 3 and done.entries == 0
+    assert not done.ok and done.messages == 4 and done.entries == 0
     assert done.why.startswith("the model failed, and what was said is archived: ")
     assert "the next catch-up tries again, then rules read it" in done.why
     [progress] = tale.memory.opened.state().sessions.values()
@@ -350,14 +350,14 @@ def test_what_is_said_meanwhile_is_saved_too(tale: Tale) -> None:
     claude = tale.talk("The meeting is in Lund.", "Noted.", "Thanks.", at=RECENT)
     tale.server.reply = growing(claude, 2)
     done = tale.memory.flush(claude.session)
-    assert done.ok and done.messages == 5
+    assert done.ok and done.messages == 6
 
 
 def test_a_session_that_never_stops_growing_is_behind(tale: Tale) -> None:
     claude = tale.talk("The meeting is in Lund.", "Noted.", "Thanks.", at=RECENT)
     tale.server.reply = growing(claude, 99)
     done = tale.memory.flush(claude.session)
-    assert not done.ok and done.messages == 5 and done.why.startswith("behind: ")
+    assert not done.ok and done.messages == 6 and done.why.startswith("behind: ")
 
 
 def test_what_is_gone_from_the_home_is_not_saved(memory: Memory, projects: Path) -> None:

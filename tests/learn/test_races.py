@@ -71,7 +71,7 @@ def transcripts(tale: Tale) -> list[str]:
 def test_a_window_that_another_closes_while_its_last_words_are_read_gets_its_handoff(
     tale: Tale,
 ) -> None:
-    tale.talk(LUND, at=RECENT)
+    tale.talk(LUND, "Noted.", "Thanks.", at=RECENT)
     other = threading.Thread(target=lambda: tale.memory.catch_up(closing=True))
 
     def close() -> None:
