@@ -5,8 +5,6 @@ fields of its request, which msgspec checks. The paths of the service, their des
 OpenAPI, the service's client and the tools of agents are all made from these rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from importlib import import_module

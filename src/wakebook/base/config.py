@@ -6,8 +6,6 @@ means stands in starter/config.toml, which every home begins with: all settings 
 that defaults can still improve.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

@@ -4,8 +4,6 @@ msgspec learns a type's fields at its first use, and two threads that are first 
 crash the process. So a type's decoder is made here, by one thread at a time, and kept.
 """
 
-from __future__ import annotations
-
 import threading
 from typing import Any, TypeVar
 

@@ -4,8 +4,6 @@ A managed block stands between two markers and belongs to Wakebook; every byte o
 belongs to its author and comes back unchanged.
 """
 
-from __future__ import annotations
-
 import bisect
 import functools
 import hashlib

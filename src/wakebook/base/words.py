@@ -1,7 +1,5 @@
 """Terms for comparing two texts: lower-case stems without the common words."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import lru_cache
@@ -50,7 +48,6 @@ def alike(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 # --- proper names ------------------------------------------------------------------------------
-
 _NAME = re.compile(r"(?<![\w'])[A-Z][a-zà-öø-ÿ]+(?:-[A-Z][a-zà-öø-ÿ]+)?(?!\w)")
 _COMMON = listed(
     """The This That These Those There Then They And But Also Not Now Yes Yeah Okay Well Just What

@@ -19,8 +19,6 @@ Rendering is a fold: the same messages give the same text, in whatever portions 
 A line of the text that looks like one of ours gets a backslash in front.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

@@ -9,8 +9,6 @@ Whatever Wakebook hands to an agent is wrapped by `wrap`, and whatever capture r
 without its closing tag (a host cut the text) takes the rest with it.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Which sessions are there. Every host is asked about its own folders; a file that a person
 names is recognised by its beginning."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence

@@ -8,8 +8,6 @@ Here, and only here, text is freed of secrets and of Wakebook's own injections, 
 a session tree that were abandoned are marked.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -3,8 +3,6 @@
 This is the one place where errors become text and exit codes.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

@@ -18,8 +18,6 @@ memory/extract/NAME           after a rebuild
 A tag is never moved. Days and weeks are those of the user's time zone.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -83,8 +81,6 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 # --- branches and their work trees -------------------------------------------------------
-
-
 def branches(repository: Repository, pattern: str) -> list[Branch]:
     """Branches by name, like explore/*, with their newest commit."""
     form = "--format=%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(worktreepath)"
@@ -158,8 +154,6 @@ def ahead(repository: Repository, branch: str, of: str = "HEAD") -> int:
 
 
 # --- explorations ------------------------------------------------------------------------
-
-
 def explore(history: History, name: str, now: datetime) -> Exploration:
     """A branch to try something out, from what holds now; or the one that is there."""
     repository, home = history.required(), history.home
@@ -273,8 +267,6 @@ def _exploration(repository: Repository, branch: Branch) -> Exploration:
 
 
 # --- tags --------------------------------------------------------------------------------
-
-
 def slug(name: str) -> str:
     """A name that a person typed, as a part of a tag or a branch."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()

@@ -12,8 +12,6 @@ home's own repository only. A hook of yours is never overwritten: Wakebook's is 
 and tell the hooks so.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

@@ -5,8 +5,6 @@ of an earlier commit are written into a folder below .cache and read from there.
 itself when something was said.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -231,8 +229,6 @@ def put_back(repository: Repository, file: Versions) -> Put:
 
 
 # --- moments, and what was learned -------------------------------------------------------
-
-
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
     """When a text came into the memory: said, and committed."""
 

@@ -5,8 +5,6 @@ After a failure the next attempt comes 1, 2, 4 … 60 minutes later. `status` te
 fails, with the reason, until one succeeds.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -5,8 +5,6 @@ last. Kept is what a person said and what was answered. Custom instructions, mem
 model was given, reasoning, calls of tools and their results are left out and counted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

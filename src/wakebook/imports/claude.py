@@ -5,8 +5,6 @@ the newest leaf is taken. Older exports have no parents: there all messages are,
 Kept is the text; thinking, tool calls and results are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

@@ -6,8 +6,6 @@ that the log says already is not added again; a task that is ticked by now is do
 handoff: no work stopped in the middle.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

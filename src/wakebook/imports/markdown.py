@@ -11,8 +11,6 @@ AGENTS.md ...) say how the agent should be, and are no memories. The dream diary
 wrote down of whole sessions are left out, too: `catch-up` reads the sessions themselves.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -205,8 +203,6 @@ def _why_passed(path: Path) -> str:
 
 
 # --- the items of a note -----------------------------------------------------------------
-
-
 def items(text: str) -> tuple[list[Item], Counter[str]]:
     """The items of a note's text, and why others were left out."""
     return _Note(text.replace("\r\n", "\n").split("\n")).read()

@@ -4,8 +4,6 @@ One memory is one item. In the history the last event of a memory counts: a dele
 left out, an updated one comes as it is now.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections import Counter

@@ -140,8 +140,6 @@ def _linked(source: str, target: str) -> None:
 
 
 # --- what lies at a path -----------------------------------------------------------------
-
-
 def gather(home: Home, source: str, path: Path, progress: Progress) -> tuple[Imported, list[Path]]:
     """Put everything that lies at a path on the shelf: what that is, and the files there.
 
@@ -241,8 +239,6 @@ def _head(path: Path) -> bytes:
 
 
 # --- the shelf ---------------------------------------------------------------------------
-
-
 class Placed(msgspec.Struct):
     """What became of a conversation: how many of its messages were what."""
 

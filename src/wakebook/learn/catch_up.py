@@ -14,8 +14,6 @@ They are derived from the archived turns alone, never from the host's records, s
 derived again, and the portions in which a conversation arrived leave no trace in them.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -216,8 +214,6 @@ def _follow_rotations(home: Home, state: State, sessions: Iterable[Session]) -> 
 
 
 # --- one step: archive, then learn ---------------------------------------------------------
-
-
 def _step(
     work: Work, session: Session, closing: bool, earlier: Failure | None
 ) -> tuple[Report, bool]:

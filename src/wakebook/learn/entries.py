@@ -5,8 +5,6 @@ session are set here, evidence must exist, and a draft that breaks the schema is
 rejected and left out.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -170,8 +168,6 @@ def project(cwd: str) -> str:
 # 3. One write of state.json advances the progress and clears the batch.
 #
 # A process that finds a pending batch first finishes it (`settle`).
-
-
 def settle(home: Home) -> State:
     """The state, after finishing what a crash left half done. Under the lock."""
     state = states.load(home)

@@ -106,7 +106,6 @@ def entry_line(ref: str, entry: Entry) -> str:
 # --- whether two readings of a conversation say the same -------------------------------------
 # Another extractor finds other words for what was said, but at the same place: the turns
 # that two things point at tell more than how they are worded.
-
 MUCH = 0.6
 ENOUGH = 0.3  # of the terms: to be the successor, if it was said at the same place
 

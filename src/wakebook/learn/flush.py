@@ -6,8 +6,6 @@ home. A flush that saved nothing says why. The round is noted last, so that a fl
 killed or has failed is done again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import msgspec

@@ -6,8 +6,6 @@ pattern stands for another one. Patterns are anchored at the start of a clause w
 possible, and bounded, so that time stays linear.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache, cached_property
 from pathlib import Path

@@ -8,8 +8,6 @@ entries have replaced already stays replaced, and is not brought back; what only
 old entries had replaced, and the new ones do not, holds again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 

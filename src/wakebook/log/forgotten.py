@@ -5,8 +5,6 @@ its terms. That is enough to know it again when the transcript is read once more
 extractor and in whatever words, and does not tell what it said.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence

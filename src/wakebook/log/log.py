@@ -6,8 +6,6 @@ left: before the next append it is moved to `log.torn`, so that nothing is glued
 nothing is thrown away.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Logbook: the handle of the log. Entries picked and found, and the subjects they are about."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ across processes: what was spent is a sum over the month, and a model that faile
 in a row is left alone until some minutes after its last failure.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -4,8 +4,6 @@ What differs between providers stands in `wire.PROVIDERS`; `Endpoint` finds the 
 key of one, asks it and reads its answers. A key is never shown, kept or logged.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import os
@@ -136,8 +134,6 @@ def _sound(key: str, where: str) -> str:
 
 
 # --- chat --------------------------------------------------------------------------------
-
-
 class Model(Protocol):
     @property
     def name(self) -> str:
@@ -242,8 +238,6 @@ def make(
 
 
 # --- embedding ---------------------------------------------------------------------------
-
-
 class Remote:
     """An embedder that is asked over HTTP.
 

@@ -6,8 +6,6 @@ or without the date or the alias at its end. A model that is not in the table ha
 model is priced as another one with a similar name.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -7,8 +7,6 @@ in a conversation, or stands in a file, is material and never an instruction. A 
 name in the home's prompts/ takes the place of the shipped one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -190,7 +188,6 @@ def _broken(path: str | Path, problem: str) -> ModelUnavailable:
 # Models also put a fence around it, explain themselves, pretty-print, wrap the objects in a list
 # or in one more object, or are cut off in the middle. Each object that can be read and passes the
 # check is kept; each that cannot is rejected with a reason that the model itself can act on.
-
 T = TypeVar("T")
 SHOWN = 300  # characters of a rejected line
 DEEPEST = 20

@@ -6,8 +6,6 @@ and a list of texts to embed are written in the provider's form, its answers are
 that were written to it included.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -161,8 +159,6 @@ def _ollama_reads(answer: Any) -> Reply:
 
 
 # --- texts to embed: model, texts, whether it is a question, dimensions (0: the model's own) ---
-
-
 def _embeds(form: Body, model: str, texts: Sequence[str], query: bool, dimensions: int) -> Body:
     chosen = {"dimensions": dimensions} if dimensions else {}
     return {"model": model, "input": texts, **form, **chosen}

@@ -4,8 +4,6 @@ It says what stands on a page, in which files and blocks, with which frontmatter
 nothing. The same log, subjects, rewrites and day give the same lines, whatever was there before.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -265,7 +263,6 @@ class Book:
 
 
 # --- notes about a subject, the newest first ---------------------------------------------------
-
 # role of an entry -> the heading that it stands under, in the order of the note
 CONTEXT = {
     "handoff": "Current State",
@@ -334,7 +331,6 @@ def _text(entry: Entry, zone: tzinfo | None) -> str:
 # --- a day's journal -----------------------------------------------------------------------
 # By subject, and where each session stopped. It stays a record of the day: what has been corrected
 # since is struck through, with what holds instead, unless that was said on the same day.
-
 OTHER, SESSIONS = "Other", "Sessions"
 ASIDE = 6  # words, like "we decided to"
 _LEAD = {"decision": "**Decided:** ", "question": "**Open:** ", "task": "[ ] ", "done": "[x] "}
@@ -417,7 +413,6 @@ def _words(text: str) -> set[str]:
 # --- the notes that are read first ---------------------------------------------------------------
 # Observations are everything that is still of interest, by priority: what is pinned or open,
 # then what was decided, learned or refined, then the rest; the two lower ones fade with time.
-
 HIGH, MEDIUM, LOW = "🔴 High", "🟡 Medium", "🟢 Low"
 MEDIUM_DAYS, LOW_DAYS = 180, 30
 OBSERVED = 400  # of each priority, at most

@@ -277,8 +277,6 @@ def _fit(sections: dict[str, list[NoteLine]], limit: int) -> list[NoteLine]:
 
 
 # --- writing it ----------------------------------------------------------------------------------
-
-
 class Brief(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     lines: tuple[str, ...]

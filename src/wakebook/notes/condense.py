@@ -232,7 +232,6 @@ def checked(text: object, parts: Sequence[Item]) -> str:
 
 
 # --- what is too long ------------------------------------------------------------------------
-
 DAYS = 7  # that a rollup looks back behind the last one
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 LEAST = 3  # a heading and two lines

@@ -9,8 +9,6 @@ Here is also how a rewrite is taken back: its record, and in the notes the block
 Whatever stands outside of blocks is the author's own, and stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -135,8 +133,6 @@ def forgetting(
 
 
 # --- taking a rewrite back ---------------------------------------------------------------
-
-
 def taken_back(file: Versions, gone: Collection[str]) -> Put | None:
     """A file without what a rewrite changed. None: as git puts texts together."""
     now, then, before = file.now, file.then, file.before

@@ -8,8 +8,6 @@ one or to dismiss the pair, so few and good ones count: recall is not the aim.
 Dismissed pairs are kept in condensed.json, where a rebuild follows them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime

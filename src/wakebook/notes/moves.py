@@ -62,8 +62,6 @@ def move(home: Home, old: Path, new: Path) -> Path:
 
 
 # --- along with a subject ----------------------------------------------------------------------
-
-
 def rename(
     home: Home, history: History, old: str, new: str, *, merge: bool = False
 ) -> tuple[str, int]:
@@ -183,8 +181,6 @@ def _retitle(home: Home, path: Path, new: str, old: Subject, now: Subject) -> No
 
 
 # --- to the archive ----------------------------------------------------------------------------
-
-
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A note that might retire, with what speaks for and against it."""
 

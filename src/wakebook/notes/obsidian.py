@@ -11,8 +11,6 @@ HTML may come of it, and no second line. A note is a person's: lines are only pu
 and every byte that was there stays.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -253,7 +251,6 @@ def _verb(old: Entry, new: Entry) -> str:
 
 
 # --- names, links and plain text ---------------------------------------------------------
-
 _NOT_IN_NAMES = re.compile(
     r'[*"\\/<>:|?#^\[\]`\x00-\x1f\x7f-\x9f\u00ad\u200b\u2028-\u202e\u2066-\u2069\ufeff]'
 )
@@ -322,7 +319,6 @@ def marks(text: str) -> set[tuple[str, str]]:
 
 
 # --- putting lines into a note -------------------------------------------------------------
-
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
 _RULE = re.compile(r" {0,3}(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}")

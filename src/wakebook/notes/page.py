@@ -138,7 +138,6 @@ def is_utf8(path: Path) -> bool:
 
 
 # --- people ------------------------------------------------------------------------------------
-
 _WHO = re.compile(
     r"(?P<name>(?:(?:Herr|Frau|Mr|Mrs|Ms|Dr|Prof)\.?\s)?[A-ZÀ-ÖØ-Þ][\w’'-]+"
     r"(?:\s[A-ZÀ-ÖØ-Þ][\w’'-]+){0,2})\s(?:is|was|works|runs|leads|handles|does|has)\b"
@@ -208,7 +207,6 @@ def introduced(entry: Entry) -> str:
 
 
 # --- wikilinks ---------------------------------------------------------------------------------
-
 _LINK = re.compile(r"(?<!\\)\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\\?\|[^\[\]\n]*)?\]\]")
 _CODE = re.compile(r"`[^`\n]*`")
 
@@ -256,7 +254,6 @@ def target(name: str) -> str:
 
 
 # --- items -------------------------------------------------------------------------------------
-
 CONTENT, DETAIL = 600, 400  # characters, at most
 _HARMLESS = str.maketrans({"\u2028": " ", "\u2029": " ", "\x85": " ", "\x0b": " ", "\x0c": " "})
 

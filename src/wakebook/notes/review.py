@@ -162,8 +162,6 @@ def _versions(notes: Notes, path: Path) -> Iterator[str]:
 
 
 # --- deciding ------------------------------------------------------------------------------
-
-
 def chosen(found: Sequence[Proposal], names: Sequence[str]) -> list[Proposal]:
     """Proposals by number or path; without names, all."""
     picked: list[Proposal] = []
@@ -279,8 +277,6 @@ def _with_person(proposal: Proposal, registry: Registry) -> Registry:
 
 
 # --- what has become of a block ------------------------------------------------------------------
-
-
 class Words(NamedTuple):
     """What a line says, without what the note says about it."""
 
@@ -365,8 +361,6 @@ def _hunk(old: Sequence[NoteLine], new: Sequence[tuple[str, str]]) -> Iterator[C
 
 
 # --- edits as entries ------------------------------------------------------------------
-
-
 def draft(change: Change, subject: str, behind: Sequence[Entry]) -> dict[str, Any] | None:
     """The fields of the entry that says what a change says. None where there is nothing to say.
     `behind`: the entries of the old line that still hold."""

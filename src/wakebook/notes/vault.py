@@ -299,8 +299,6 @@ def _named(file: Path) -> Iterator[None]:
 
 
 # --- the record ------------------------------------------------------------------------------
-
-
 class VaultRecord(msgspec.Struct, frozen=True, kw_only=True):
     version: int = VERSION
     pages: dict[str, str] = {}  # key -> path in the vault

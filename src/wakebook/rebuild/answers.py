@@ -10,8 +10,6 @@ They stand in a file, one JSON object a line: {"question": "...", "expect": "...
 [...].
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -192,8 +190,6 @@ def _quality(asked: Sequence[str], sides: Sequence[Sequence[bool]], text: str) -
 
 
 # --- labelled questions ------------------------------------------------------------------
-
-
 def load_questions(path: Path) -> list[Question]:
     try:
         lines = path.read_bytes().splitlines()

@@ -15,8 +15,6 @@ that rules came upon by themselves is left out: they come upon it again, at the 
 before it was first mentioned. A model is shown all of them, so that names stay as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
@@ -42,8 +40,6 @@ def by_transcript(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
 
 
 # --- entries -----------------------------------------------------------------------------
-
-
 def carried(main: Chains, replayed: frozenset[str]) -> list[Entry]:
     """The entries that come along, oldest first."""
     found = [entry for entry in main.entries if entry.transcript not in replayed]
@@ -104,8 +100,6 @@ def pairs(old: Sequence[Entry], new: Sequence[Entry]) -> dict[str, Entry]:
 
 
 # --- condensed lines ---------------------------------------------------------------------
-
-
 def follow(home: Home, main: Chains, new: Chains) -> int:
     """Write condensed.json anew for another log. How many of its entries are in it no more."""
     told = condensed.load(home)
@@ -133,8 +127,6 @@ def _followed(block: Condensed, became: Mapping[str, str]) -> Condensed:
 
 
 # --- subjects ----------------------------------------------------------------------------
-
-
 def first_registry(
     before: Registry, main: Chains, extractor: str, project: Callable[[Entry], str]
 ) -> Registry:

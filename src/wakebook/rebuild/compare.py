@@ -8,8 +8,6 @@ conversation and are alike, or if the new log has it replaced.
 How much the entries of both know, and how sound they are, is measured in `answers`.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Callable
@@ -114,8 +112,6 @@ def _notes(site: Site) -> NotesDiff:
 
 
 # --- two logs ----------------------------------------------------------------------------
-
-
 class _Sides(msgspec.Struct):
     same: list[Entry] = []
     added: list[Entry] = []

@@ -5,8 +5,6 @@ that was killed is completed by the same command. The old log stays in git, belo
 memory/before/extract-NAME.
 """
 
-from __future__ import annotations
-
 import codecs
 from collections import Counter
 from collections.abc import Sequence

@@ -8,8 +8,6 @@ taken in the order in which it was said. A transcript at which it fails is tried
 run; if it fails again, what was found in it before stays.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -186,8 +184,6 @@ class Replay(ABC):
 
 
 # --- rules, in the order of the sweeps ---------------------------------------------------
-
-
 class Read(msgspec.Struct):
     """Some more turns of a conversation."""
 
@@ -330,8 +326,6 @@ def _reached(turns: Sequence[Turn], step: Read, first: int, ahead: int) -> int:
 
 
 # --- a model, several conversations at a time --------------------------------------------
-
-
 class InRounds(Replay):
     def run(self, items: Sequence[Listed], progress: Progress) -> Stopped:
         replayed = frozenset(one.path for one in items) - frozenset(self._journal.kept())

@@ -11,8 +11,6 @@ plan is committed on its branch (extract.json), so that it can be merged even if
 removed.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections import Counter

@@ -8,8 +8,6 @@ Nothing is changed in place: `replaced` copies what it changes. What has an unkn
 stays as it is, byte for byte, and counts by the size of its JSON.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType

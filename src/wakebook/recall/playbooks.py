@@ -4,8 +4,6 @@ Instructions are the user's own and come as such, with hints about what the agen
 subscriptions and payloads are reference data.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple

@@ -7,8 +7,6 @@ them, and results with pictures. Pure: the given list and its messages stay as t
 pruning what was pruned changes nothing more.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -113,8 +111,6 @@ def checked(settings: Pruning) -> Pruning:
 
 
 # --- what may be pruned ------------------------------------------------------------------
-
-
 def _why_not(
     messages: Sequence[Message], window: int, settings: Pruning, idle_ms: int | None
 ) -> str:

@@ -253,7 +253,6 @@ def _day(at: int, zone: tzinfo | None) -> str:
 
 
 # --- excerpts: the sentences of a long text that answer a question, in their order -----------
-
 GAP = " … "
 GOES_ON = 12  # tokens: with fewer left, the next sentence is not begun
 LONG_TEXT = 10  # characters for a token: a text with more is too long for sure

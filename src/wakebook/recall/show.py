@@ -1,7 +1,5 @@
 """Show: an entry with its whole history, and the words that it came from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace

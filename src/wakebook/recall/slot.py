@@ -91,8 +91,6 @@ def label(text: str) -> str:
 
 
 # --- the fixed slots: each as one text, in the order of how seldom they change ----------------
-
-
 class Part(NamedTuple):
     """The text of a slot, and where to read the whole of it."""
 
@@ -181,8 +179,6 @@ KINDS = {  # of sessions -> what they are told
 
 
 # --- laid out within a budget -----------------------------------------------------------------
-
-
 class Wanted(NamedTuple):
     """A fixed slot that has to be filled, or that the host fills."""
 

@@ -189,8 +189,6 @@ class Sessions:
 
 
 # --- the first words of a session --------------------------------------------------------------
-
-
 class Handoff(NamedTuple):
     session: str
     entry: str  # its id; empty for a session that is still open

@@ -6,8 +6,6 @@ and so on, by the rules of the log's chains. Every entry that came or changed st
 until it is worked off: `dirty` for the notes, `waiting` for the search.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Changes: whether there is anything to index. A search asks this first, and mostly it is no."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -99,8 +97,6 @@ def _readable(path: str) -> str:
 
 
 # --- without an index --------------------------------------------------------------------
-
-
 def holding(root: Path, text: str) -> tuple[str, set[str]]:
     """What looked, and the files (relative to the home) with one of the words in them. ripgrep
     looks if it is there; otherwise every file is read. It is slow and knows no meaning, which is

@@ -1,7 +1,5 @@
 """Hits: what a search gives back, and how often something refers to it."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -221,7 +219,6 @@ class Passages(NamedTuple):
 
 
 # --- references --------------------------------------------------------------------------
-
 _LINK = re.compile(r"\[\[([^\]|#\n]+)")
 
 

@@ -290,7 +290,6 @@ class IndexStatus:
 # --- mounts: other homes whose notes can be found here, and are never written ------------
 # What they know about projects, people and things is taken whole, generated lines included. Their
 # log, journal, MEMORY.md and identity stay their own.
-
 SHARED = ("projects", "people", "procedures", "reference")
 FOLDERS = (*(f"{top}/{name}" for top in ("knowledge", "archive") for name in SHARED), "topics")
 

@@ -8,8 +8,6 @@ Why not FTS5: ranking 5 words among a million rows takes it 40 ms, because it lo
 length of every row that holds any of them; docs/decisions.md has the measurements.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from math import log
@@ -42,8 +40,6 @@ def pack(uses: Mapping[str, float], length: int) -> dict[str, int]:
 
 
 # --- writing -----------------------------------------------------------------------------
-
-
 def add(db: sqlite3.Connection, found: Mapping[str, Mapping[int, int]]) -> None:
     """Add term -> chunk id -> packed use. Ids are higher than all before."""
     for word, uses in sorted(found.items()):
@@ -110,8 +106,6 @@ def _read(db: sqlite3.Connection, term: int, blocks: int) -> tuple[Any, Any]:
 
 
 # --- searching ---------------------------------------------------------------------------
-
-
 class Found(NamedTuple):
     """The chunks that hold words of a question, best first, side by side with their scores."""
 

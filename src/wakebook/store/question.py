@@ -87,7 +87,6 @@ def ask(
 
 
 # --- dates that a question names: "in May 2023", "on 3 June", "last week", "two days ago" ----
-
 _MONTHS = (
     "january february march april may june july august september october november december".split()
 )
@@ -189,8 +188,6 @@ _RULES: tuple[tuple[str, Callable[[re.Match[str], date], Span]], ...] = (
 
 
 # --- scope: which chunks a question may see at all ---------------------------------------
-
-
 class Allowed:
     """A set of chunk ids."""
 

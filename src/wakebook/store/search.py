@@ -155,8 +155,6 @@ class Searcher:
 
 
 # --- from candidates to hits -------------------------------------------------------------
-
-
 class Body(NamedTuple):
     title: str
     text: str

@@ -277,7 +277,6 @@ class Sync:
 
 
 # --- chunks in and out ------------------------------------------------------------------
-
 SAME = """name place line last_line at category type subject status kind speaker pinned archived
     replaced_by""".split()  # columns that a chunk has as they are
 COLUMNS = [*SAME, *"id file session digest asks turn dated".split()]

@@ -55,8 +55,6 @@ def _bits(flags: Any) -> Any:
 
 
 # --- keeping -----------------------------------------------------------------------------
-
-
 def add(db: sqlite3.Connection, ids: Sequence[int], rows: Any, version: int) -> None:
     """Keep the vectors of some chunks. Zeros (a text without known words) find nothing."""
     if not ids:
@@ -104,8 +102,6 @@ def _write(
 
 
 # --- searching ---------------------------------------------------------------------------
-
-
 class Nearest:
     """Searches the vectors of one index. What was read stays in memory."""
 

@@ -7,8 +7,6 @@ for itself. `camelCase` and `snake_case` give their parts and the whole. Nothing
 is syntax: whatever stands in it is cut into terms, too.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Checks: what doctor looks at. The home as a place, what it holds, and what is done in it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -65,8 +63,6 @@ AGAIN: dict[str, dict[str, str]] = {
 
 
 # --- the home as a place -----------------------------------------------------------------
-
-
 def place(home: Home) -> Iterator[Check]:
     """Is it there, is it yours alone, is there room, can it be written to."""
     yield there(home)
@@ -207,8 +203,6 @@ def token(home: Home) -> Check:
 
 
 # --- what it holds -----------------------------------------------------------------------
-
-
 def log(home: Home, ledger: Ledger) -> Iterator[Check]:
     name, bad = "log: lines", ledger.bad()
     if not home.log.exists():
@@ -328,8 +322,6 @@ def _many(count: int, noun: str) -> str:
 
 
 # --- what is done in it ------------------------------------------------------------------
-
-
 def model(home: Home, models: Models) -> Iterator[Check]:
     names = _named(models)
     if not names:

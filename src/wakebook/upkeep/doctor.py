@@ -151,8 +151,6 @@ class Examination:
 
 
 # --- the round trip ----------------------------------------------------------------------
-
-
 Make = Callable[[Path, "Config"], Any]  # the façade of a home with these settings
 
 

@@ -9,8 +9,6 @@ instead. The transcript and git's history still hold the words.
 Other rooms hold the words, too. Each has a step that takes them back; the façade lists them.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime

@@ -3,8 +3,6 @@
 Running init again completes what is missing and changes nothing else.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -244,7 +244,6 @@ def standing(job: Job, run: JobRun | None, now: datetime) -> Standing:
 
 
 # --- the tick ----------------------------------------------------------------------------
-
 Now = Callable[[], datetime]
 
 
@@ -352,8 +351,6 @@ def _origin(error: Exception) -> str:
 
 
 # --- the handle --------------------------------------------------------------------------
-
-
 class Jobs:
     """The jobs of a home: which there are, those that are due, and watching."""
 

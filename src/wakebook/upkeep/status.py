@@ -1,8 +1,6 @@
 """Status: how the memory is doing, with every failure of the last days in plain sight; and what
 the models have cost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -192,7 +190,6 @@ def _events(
 
 
 # --- costs -------------------------------------------------------------------------------
-
 GROUPS: dict[str, Callable[[Call], str]] = {
     "operation": lambda call: call.operation,
     "model": lambda call: call.model,

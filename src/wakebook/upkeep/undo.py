@@ -169,8 +169,6 @@ def take_back(opened: Opened, git: History, notes: Notes, *, rules: Sequence[Rul
 
 
 # --- looking back: what the memory said at an earlier moment -------------------------------
-
-
 def show_at(memory: Any, when: str, ref: str) -> tuple[Moment, Shown]:
     """What a reference pointed at then. `memory`: the façade."""
     with memory.at(when) as (then, moment, bring):

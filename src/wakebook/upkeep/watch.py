@@ -7,8 +7,6 @@ a clock that was set is nothing special. A missed trigger costs minutes at most,
 conversation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from threading import Event

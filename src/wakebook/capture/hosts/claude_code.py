@@ -9,8 +9,6 @@ Both usage and queue depend on earlier records, so reading starts `LOOKBACK` bef
 position, without yielding: the same file gives the same events from any position.
 """
 
-from __future__ import annotations
-
 import mmap
 import re
 import zlib

@@ -6,8 +6,6 @@ repeats it: an answer therefore waits for the next record that decides what it w
 end of the file it waits no longer, so that the last answer is never late.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime

@@ -282,7 +282,6 @@ def past(path: Path, shared: Callable[[bytes], bool | None]) -> int:
 # --- tools ---------------------------------------------------------------------------------
 # A transcript shows what an agent did, never the full arguments or output: those stay in the
 # host's own file, where the record's id finds them.
-
 TELLING = (
     "command", "cmd", "file_path", "notebook_path", "pattern", "query", "url", "path",
     "prompt", "description", "message", "question", "text", "input", "skill", "subject",

@@ -5,8 +5,6 @@ versions wrote `agents/<id>/sessions/<session>.jsonl` and renamed the file to `.
 or `.jsonl.deleted.<time>`; each such file is a session part of its own.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import sqlite3

@@ -7,8 +7,6 @@ repeats its parent's events from the root on, ids included, and names the parent
 header.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

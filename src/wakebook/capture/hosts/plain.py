@@ -8,8 +8,6 @@ turn may still grow, so it is yielded only when the session is closing; should i
 the rest follows as one more turn of the same speaker.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -170,8 +168,6 @@ def _call(call: _ToolCall) -> Call:
 
 
 # --- Markdown -------------------------------------------------------------------------------
-
-
 class _Turn(msgspec.Struct):
     """A heading and its text, or what stands before the first heading (no role)."""
 

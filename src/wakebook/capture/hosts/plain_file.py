@@ -16,8 +16,6 @@ A writer that was killed may leave half a line: the next one takes it out. Every
 does so under the home's lock.
 """
 
-from __future__ import annotations
-
 import json
 import mmap
 import os

@@ -6,8 +6,6 @@ are compared by value: "1,900", "1.9k" and "nineteen hundred" are the same. Date
 fault: "next Friday" may have become 2026-03-13.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

@@ -6,8 +6,6 @@ or end of data makes all the rest of the message suspect. Entries that only wait
 suspect, and so is text that was hidden but can be read (base64, tag characters).
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re
@@ -23,7 +21,6 @@ from wakebook.learn.phrases import pattern, signs
 # A cue has points, and two points close together are enough. An address to a machine is worth two
 # in what another person wrote (a quote, a fence, a pasted page) and little in a user's own words. A
 # cue that forges a role or an end of the data also spoils what follows it.
-
 _FLAGS = re.IGNORECASE | re.MULTILINE
 
 
@@ -266,7 +263,6 @@ def _without_quotes(text: str, by_user: bool) -> tuple[str, list[str]]:
 
 
 # --- disguises taken off: invisible characters, lookalikes, digits for letters, base64 ------
-
 _INVISIBLE = dict.fromkeys(
     [0x00AD, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), 0xFEFF]
 )
@@ -325,8 +321,6 @@ def joined(text: str) -> str:
 
 
 # --- forged data: entries that wait to be copied, and marks that feign an end of the data ---
-
-
 def without_ready(text: str) -> tuple[str, list[str]]:
     """Text without entries in JSON, YAML or XML that could be copied as they are, and those."""
     ready = [match.group() for match in signs.READY.finditer(text)]

@@ -1,7 +1,5 @@
 """The verdict on a draft: the rules of the sift, in the order of their weight."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta

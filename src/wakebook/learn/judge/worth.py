@@ -1,7 +1,5 @@
 """Drafts that are not worth keeping: general knowledge, inventories, and minutes of the talk."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 

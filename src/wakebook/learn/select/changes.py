@@ -4,8 +4,6 @@ A replacement needs strong evidence: the old value named and taken back, or the 
 another value of the same kind. In doubt both stand, the newer first.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -288,7 +286,6 @@ def _about(text: str) -> frozenset[str]:
 
 
 # --- tasks reported as done -------------------------------------------------------------------
-
 _COMMON = words.terms(
     "send write call ask get make order book pay buy check fix move week day new old people time"
     " remind todo forget promise owe list good last night morning"
@@ -308,18 +305,13 @@ def finished(text: str, ledger: Ledger, subject: str, here: frozenset[str]) -> K
     if not (done or past or dropped) or ((done or not dropped) and _says(cues.NOT_DONE, text)):
         return None
     said = words.terms(text)
-    ranked = sorted(
-        (
-            (len(said & known.terms), known.order, known)
-            for known in ledger.near(said if done or dropped else past)
-            if known.type == "task"
-            and known.status == "open"
-            and (
-                known.id in here or (subject and known.subject == subject) or _all_but(said, known)
-            )
-        ),
-        reverse=True,
-    )
+    ranked = []
+    for known in ledger.near(said if done or dropped else past):
+        shared = len(said & known.terms)
+        ours = known.id in here or (subject and known.subject == subject)
+        if known.status == "open" and (ours or shared >= max(3, 0.6 * len(known.terms))):
+            ranked.append((shared, known.order, known))
+    ranked.sort(reverse=True)
     if not ranked:
         return None
     shared, _, task = ranked[0]
@@ -329,7 +321,3 @@ def finished(text: str, ledger: Ledger, subject: str, here: frozenset[str]) -> K
     clear = len(telling) * 2 > len(named) or (len(telling) * 2 == len(named) and not foreign)
     alone = len(ranked) == 1 or ranked[1][0] < shared
     return task if telling and clear and alone else None
-
-
-def _all_but(said: frozenset[str], task: Known) -> bool:
-    return len(said & task.terms) >= max(3, 0.6 * len(task.terms))

@@ -5,8 +5,6 @@ includes the drafts of the messages before. Nothing looks ahead, so it does not 
 window was cut.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -21,11 +19,10 @@ from wakebook.learn.judge.verdict import suspicious
 from wakebook.learn.phrases import cues, pattern
 from wakebook.learn.select.changes import Change, bare, finished, replaced, values
 from wakebook.learn.select.handoff import last_words
-from wakebook.learn.select.kinds import Kind, kind_of
 from wakebook.learn.select.ledger import Ledger, subject
 from wakebook.learn.select.speech import Sentence, fiction, sentences
 from wakebook.learn.select.worth import worthy
-from wakebook.log.entry import Entry, derived_id
+from wakebook.log.entry import Entry, EntryKind, Status, Type, derived_id
 
 LONGEST = 300  # characters of an entry
 WORDS = 40
@@ -33,6 +30,43 @@ PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may me
 _CHANGING = ("fact", "decision")
 UNTOLD = "Where this session stopped was not written down: see its transcript"
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the selector does not look at the time of an entry
+
+
+# --- what a sentence is, as far as it says so itself ------------------------------------------
+# A decision has a deciding verb and its object; a task is what the user commits to do or asks to be
+# reminded of; a question is one that the user says is open. All else that is kept is a fact.
+class Kind(NamedTuple):
+    type: Type = "fact"
+    kind: EntryKind | None = None
+    status: Status | None = None
+    wanted: bool = False  # it is kept however it scores: the user asks for it, or decides
+
+
+def kind_of(sentence: Sentence) -> Kind:
+    text = sentence.text
+    lead = pattern(cues.LEAD).match(text)
+    core = text[lead.end() :] if lead and lead.end() < len(text) else text
+    if sentence.heading and pattern(cues.TASK_HEADING).match(sentence.heading):
+        return Kind("task", None, "open", wanted=True)
+    if pattern(cues.OPEN).search(text):
+        return Kind("question", wanted=True)
+    if pattern(cues.DECIDED).search(core) and not pattern(cues.UNDECIDED).search(core):
+        return Kind("decision", wanted=True)
+    task = pattern(cues.TASK).search(core)
+    if task and not pattern(cues.NO_TASK).search(core) and not pattern(cues.DONE).search(core):
+        return Kind("task", None, "open", wanted=task.start() == 0)
+    if pattern(cues.LESSON).match(core):
+        return Kind("fact", "lesson", wanted=True)
+    if pattern(cues.STANDING).match(core):
+        return Kind("fact", "preference", wanted=True)
+    if pattern(cues.PROCEDURE).match(core):
+        return Kind("fact", "procedure", wanted=True)
+    noted = any(pattern(cues.NOTED).match(said) for said in (text, core)) or bool(
+        pattern(cues.WHO).match(core)
+    )
+    if pattern(cues.PREFERENCE).search(core):
+        return Kind("fact", "preference", wanted=noted)
+    return Kind("fact", wanted=noted)
 
 
 class Selector:
@@ -242,8 +276,6 @@ def _unmeant(text: str) -> bool:
 
 
 # --- the handoff ------------------------------------------------------------------------------
-
-
 def handoff_of(said: Sequence[Message], scene: Scene) -> Draft | None:
     """The handoff of a window as it is now. `scene.current` holds what was found in it."""
     window = list(_live(said))

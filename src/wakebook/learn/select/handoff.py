@@ -4,8 +4,6 @@ It is taken from the end: the agent's last report, the user's last words, what i
 branch, files and tests of the tool calls. A window in which nothing was done leaves none.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ It starts as the log's current entries and takes in every draft as if it were lo
 once. So a later message sees the same ledger however the window was cut into deltas.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -149,7 +147,6 @@ def _points(text: str) -> list[str]:
 
 
 # --- which subject an entry is about: a known name in its words, or the session's project ----
-
 _NEW = re.compile(
     r"\b(?:project|app|product|repo|codename|codenamed) (?:is |that is )?(?:called|named|codenamed)"
     r" (?-i:(?P<one>[A-Z][\w-]{2,30}))|\bthe (?-i:(?P<two>[A-Z][\w-]{2,30})) project\b",

@@ -6,8 +6,6 @@ marks, and only runs of white space become one. Text is capped and every pattern
 that time stays linear.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import lru_cache

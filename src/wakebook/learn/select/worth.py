@@ -6,8 +6,6 @@ bench/fit_select.py on labelled sentences. Where the words are not English, the 
 and only the features count.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache

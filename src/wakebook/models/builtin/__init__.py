@@ -5,8 +5,6 @@ whose length is its weight, and the text's vector is their sum at unit length. T
 distilled from a sentence encoder by tools/distil.py; NOTICE says from which.
 """
 
-from __future__ import annotations
-
 import mmap
 import re
 import unicodedata
@@ -90,8 +88,6 @@ class Builtin:
 
 
 # --- read once, for all embedders of a process: a service has several --------------------
-
-
 @cache
 def _lines(folder: Path) -> str:
     """The vocabulary, each token between two line ends."""

@@ -6,8 +6,6 @@ Nothing is special: `<|endoftext|>` is counted as the letters that it is made of
 are read at the first call. NOTICE says where they are from.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from bisect import bisect_right

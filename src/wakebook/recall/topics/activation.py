@@ -222,7 +222,6 @@ def settle(
 # TF-IDF vectors of stems, of the part of the topic that fits best (what it is about, and each of
 # its sections), so that a long playbook is no less like a message than a short one. By meaning:
 # how near the built-in table of word vectors puts the message to what the topic is about.
-
 MOST_WORDS = 400  # of a message
 NEAR = 0.2  # a cosine of meanings that means nothing
 PRIOR = 20  # topics that are imagined beside the real ones: with two, no word is rare
@@ -312,8 +311,6 @@ def _counted(text: str, most: int | None = None) -> dict[str, float]:
 # --- tier 3: a cheap model says whether a topic helps with a message -------------------------
 # The same question about the same topic is asked once; the last answers are kept in the cache. A
 # model that fails, or takes too long, has no say.
-
-
 class Answer(NamedTuple):
     yes: bool | None  # None: no answer
     said: str  # how it came about, for people

@@ -216,8 +216,6 @@ class Book:
 # A webhook, a schedule, or something that the agent itself has said fires a topic; the next context
 # of that session (or of any main session, if none is named) brings it to the agent, once. A turn
 # claims what it tells before it tells it; a claim whose turn was killed ends after a minute.
-
-
 class Fired(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     topic: str
     why: str

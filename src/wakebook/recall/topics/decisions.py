@@ -4,8 +4,6 @@ Decisions are traced (trace.jsonl, which is kept small). Feedback is a person's 
 for good, with the decision that it is about, in feedback.jsonl.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime

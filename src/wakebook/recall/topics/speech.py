@@ -1,7 +1,5 @@
 """Speech: the language of a text, the programming languages in it, and whether it is urgent."""
 
-from __future__ import annotations
-
 import re
 from functools import cache, lru_cache
 from pathlib import Path

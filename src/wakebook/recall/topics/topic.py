@@ -1,7 +1,5 @@
 """Topic: a playbook with triggers, as its file says."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -207,8 +207,6 @@ def _holds(trigger: Trigger, spoken: Spoken) -> bool:
 
 
 # --- expressions ---------------------------------------------------------------------------
-
-
 @cache
 def _options() -> Any:
     import re2
