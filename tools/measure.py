@@ -115,7 +115,7 @@ def size() -> list[Figure]:
     lengths = {path: len(path.read_text().splitlines()) for path in sorted(SRC.rglob("*.py"))}
     longest = max(lengths, key=lambda path: lengths[path])
     return [
-        Figure("lines", sum(lengths.values()), 43_000, limit=47_500),
+        Figure("lines", sum(lengths.values()), 43_000, limit=43_000),
         Figure("files", len(lengths), 200),
         Figure("longest file", lengths[longest], 500, str(longest.relative_to(SRC))),
     ]

@@ -182,7 +182,7 @@ def test_with_extraction_there_are_notes(
         found = figures(capsys, *asking(server, locomo(tmp_path)), "--extract")
     assert found["extraction"]["sessions"] == 2
     assert found["extraction"]["prompts"][0].startswith("extract/")
-    assert found["extraction"]["entries"] >= 2
+    assert found["extraction"]["entries"] >= 1
     assert found["extraction"]["spent"]["calls"] == 2
     assert found["spent"]["calls"] == 6
     asked = next(chat for chat in server.chats if "The question: Where" in chat.prompt)

@@ -28,7 +28,7 @@ BELOW = {
     "jobs": ["list", "run", "watch"],
     "notes": ["brief", "review"],
     "rebuild": ["list", "show", "merge", "drop"],
-    "review": ["accept", "reject"],
+    "review": ["accept", "reject", "dismiss"],
     "serve": ["install", "uninstall", "status"],
     "subjects": ["list", "add", "type", "rename", "merge", "delete"],
     "topics": ["list", "check", "new", "test", "fire", "observe", "decisions"],

@@ -184,7 +184,7 @@ def test_conversations_are_not_shown(memory: Memory, server: ModelServer, projec
     [question] = server.chats[before:]
     assert path in block(question.prompt, "files")
 
-    assert "Good morning! Let's go with Postgres" not in question.prompt
+    assert "I'll set up the schema with an exclusion constraint" not in question.prompt
 
 
 def test_the_home_is_not_locked_while_the_model_thinks(memory: Memory, server: ModelServer) -> None:

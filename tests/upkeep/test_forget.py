@@ -20,6 +20,9 @@ from wakebook.log.entry import Entry
 from wakebook.notes import condensed
 
 
+OPEN = "Whether our retries are enough"  # a handoff quotes it, too
+
+
 def about(memory: Memory, words_: str) -> Entry:
     [found] = [one for one in memory.log.chains().entries if words_ in one.content]
     return found
@@ -36,18 +39,18 @@ def test_a_forgotten_entry_leaves_log_notes_briefing_and_index(
     memory = remembering(memory, projects)
     memory.notes.update()
     memory.notes.brief()
-    gone = about(memory, "Petra owns")
-    assert "Petra owns" in knowledge(memory)
+    gone = about(memory, OPEN)
+    assert OPEN in knowledge(memory)
     done = memory.forget([gone.id[:6]])
     assert [one.type for one in done.shorter] == ["handoff"]
     assert done.entries == (gone,) and done.transcripts == (gone.transcript,)
     memory = Memory(memory.home.root)
     assert gone.id not in memory.log.chains().by_id
-    assert "Petra owns" not in knowledge(memory)
-    assert "Petra owns" not in memory.wake() and "call the notary" in memory.wake()
-    assert gone.id not in {hit.ref for hit in memory.search("Petra owns billing").hits}
+    assert OPEN not in knowledge(memory)
+    assert OPEN not in memory.wake() and "call the notary" in memory.wake()
+    assert gone.id not in {hit.ref for hit in memory.search(OPEN).hits}
     assert "maintenance: forget 1 entry" in subjects(memory.home.root)
-    assert "Petra owns" in git(memory.home.root, "log", "-p", "--", "log.jsonl")  # and it says so
+    assert OPEN in git(memory.home.root, "log", "-p", "--", "log.jsonl")  # and it says so
 
 
 def test_the_receipt_tells_nobody_what_it_was(memory: Memory, projects: Path) -> None:

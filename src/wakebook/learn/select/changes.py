@@ -110,6 +110,7 @@ def strength(text: str, known: Known, ledger: Ledger, here: bool) -> float:
         return 0.0
     other = _different(text, known.content)
     event = _says(cues.EVENTS, text) or _says(cues.EVENTS, known.content)
+    moved = _says(cues.MOVES, known.content)  # two things that were moved, each for itself
     near = _cosine(text, known.content)
     alike = _overlap(words.terms(text), known.terms, ledger)
     close = shared > 1 or near > 0.45
@@ -117,7 +118,7 @@ def strength(text: str, known: Known, ledger: Ledger, here: bool) -> float:
         named and near > 0.2 and (shared > 0 or here or lone),
         here and corrects and (other or named) and (shared > 0 or just),
         corrects and other and shared > 0 and near > 0.4,
-        moves and other and shared > 0 and (close or alike > 0.2) and not event,
+        moves and other and shared > 0 and (close or alike > 0.2) and not (event or moved),
         changes and counted and shared > 0 and close and alike > 0.2,
         changes and "day" in other and shared > 1 and near > 0.5,
         counted and not event and shared > 2 and near > 0.7 and alike > 0.42,

@@ -26,6 +26,7 @@ from wakebook.log.entry import Entry, EntryKind, Status, Type, derived_id
 
 LONGEST = 300  # characters of an entry
 WORDS = 40
+LAST = 200  # messages at the end of a window that a handoff looks at
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _CHANGING = ("fact", "decision")
 UNTOLD = "Where this session stopped was not written down: see its transcript"
@@ -133,7 +134,7 @@ class _Reader:
             return
         self._agent = None
         self._fiction = self._fiction or fiction(message.text)
-        found = (one for one in self._by_turn.get(message.turn, ()) if _is_of(one, message))
+        found = (one for one in self._by_turn.get(message.turn, ()) if _of_any(one, [message.id]))
         self._here |= {entry.id for entry in found}
 
     def read(self, message: Message) -> None:
@@ -166,7 +167,8 @@ class _Reader:
         if worth < 0 and not kind.wanted and not corrects:
             return
         agent = self._agent.text if self._agent else ""
-        change = replaced(text, self._ledger, here, agent) if kind.type in _CHANGING else None
+        changing = kind.type in _CHANGING and (kind.kind != "lesson" or ", not " in text)
+        change = replaced(text, self._ledger, here, agent) if changing else None
         if change and self._elsewhere(kind, text, change):
             change = None
         if change:
@@ -256,8 +258,8 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     return _Pending(kind, text, f"Was: {old.content}", (old.id,), old.subject)
 
 
-def _is_of(entry: Entry, message: Message) -> bool:
-    return derived_id(message.id, entry.type, entry.content) == entry.id
+def _of_any(entry: Entry, sources: Iterable[str]) -> bool:
+    return any(derived_id(one, entry.type, entry.content) == entry.id for one in sources)
 
 
 def _fits(text: str) -> bool:
@@ -277,14 +279,14 @@ def _unmeant(text: str) -> bool:
 
 # --- the handoff ------------------------------------------------------------------------------
 def handoff_of(said: Sequence[Message], scene: Scene) -> Draft | None:
-    """The handoff of a window as it is now. `scene.current` holds what was found in it."""
-    window = list(_live(said))
-    by_turn = {message.turn: message for message in window}
-    ours = [
-        entry
-        for entry in scene.current
-        if any(turn in by_turn and _is_of(entry, by_turn[turn]) for turn in entry.evidence)
-    ]
+    """The handoff of a window as it is now, whatever later ones have closed or replaced."""
+    window = list(_live(said))[-LAST:]
+    by_id = {message.id for message in window}
+    alone = Selector().extract(window, Scene(subjects=scene.subjects, subject=scene.subject))
+    theirs = [one for one in scene.current if one.by != RULES and _of_any(one, by_id)]
+    gone = {old for one in alone for old in one.replaces}
+    both: tuple[Draft | Entry, ...] = (*alone, *theirs)
+    ours = [one for one in both if one.id not in gone]
     open_ = [one.content for one in ours if one.status == "open" or one.type == "question"]
     found = last_words(window, open_, any(one.type == "decision" for one in ours))
     if found is None:
