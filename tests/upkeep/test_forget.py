@@ -19,7 +19,6 @@ from wakebook.log import forgotten
 from wakebook.log.entry import Entry
 from wakebook.notes import condensed
 
-
 OPEN = "Whether our retries are enough"  # a handoff quotes it, too
 
 
