@@ -2,13 +2,15 @@
 
 Conversations that were written for this project stand in the files; for those of LongMemEval and
 LoCoMo only the labels do, and `--data` names the folder with longmemeval/*.json(.xz) and
-locomo/*.json. bench/labels/README.md says more.
+locomo/*.json. WAKEBOOK_LABELS names another folder, with labels of your own. bench/labels/README.md
+says more.
 """
 
 from __future__ import annotations
 
 import json
 import lzma
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -74,7 +76,7 @@ def sessions(name: str, data: Path | None) -> list[Session]:
 
 
 def lines(name: str) -> list[dict[str, Any]]:
-    text = (LABELS / f"{name}.jsonl").read_text("utf-8")
+    text = (Path(os.environ.get("WAKEBOOK_LABELS") or LABELS) / f"{name}.jsonl").read_text("utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 

@@ -82,7 +82,7 @@ def reply(chat: Chat) -> str:
 def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Labels of two conversations in place of the real ones."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-made-up")
-    monkeypatch.setattr(labelled, "LABELS", tmp_path)
+    monkeypatch.setenv("WAKEBOOK_LABELS", str(tmp_path))
     write(tmp_path / "dev.jsonl", LAMP, THANKS)
     passes = [{"pass": number, "id": "lamp", "items": LAMP["items"]} for number in (1, 2)]
     write(tmp_path / "passes.jsonl", *passes)
