@@ -40,7 +40,13 @@ ROOM = 1 << 30  # bytes
 
 
 def pytest_configure() -> None:
-    """Homes lie in main memory, where there is such a folder: an fsync takes no time there."""
+    """Homes lie in main memory, where there is such a folder: an fsync takes no time there.
+
+    Bytecode is kept even if the environment says otherwise: else this process rewrites every
+    assertion anew, and each process that a test starts compiles Wakebook anew.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if SHM.is_dir() and os.access(SHM, os.W_OK) and shutil.disk_usage(SHM).free > ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHM))
 

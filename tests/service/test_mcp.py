@@ -6,13 +6,14 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -29,8 +30,24 @@ WAYS = ["stdio", "http"]
 pytestmark = pytest.mark.parametrize("mode", MODES)
 
 
+class Told:
+    """A home that was told something, its service, and the clients that stay connected to it."""
+
+    def __init__(self, service: Service, env: dict[str, str], portal: BlockingPortal) -> None:
+        self.service, self.env, self.portal = service, env, portal
+        self.clients: dict[tuple[str, str], Client] = {}
+        self.stack = ExitStack()
+
+    def client(self, way: str, mode: str) -> Client:
+        if (way, mode) not in self.clients:
+            opened = connected(self.service, self.env, way, mode)
+            found = self.stack.enter_context(self.portal.wrap_async_context_manager(opened))
+            self.clients[way, mode] = found
+        return self.clients[way, mode]
+
+
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, dict[str, str]]]:
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
     folder = tmp_path_factory.mktemp("mcp")
     env = own_env(folder)
     projects = folder / "user" / ".claude" / "projects" / "-home-mira-tidepool"
@@ -40,12 +57,16 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, di
     claude.agent("Noted: Postgres for the ledger.")
     with serving(made(folder, env), env) as service:
         assert service.ask("/v1/catch-up", {"closing": True}).status == 200
-        yield service, env
+        with start_blocking_portal() as portal:
+            told = Told(service, env, portal)
+            with told.stack:
+                yield told
 
 
 @asynccontextmanager
-async def connected(told: Any, way: str, mode: str) -> AsyncIterator[Client]:
-    service, env = told
+async def connected(
+    service: Service, env: dict[str, str], way: str, mode: str
+) -> AsyncIterator[Client]:
     if way == "stdio":
         arguments = ["-m", "wakebook", "mcp", "--home", str(service.home)]
         server = StdioServerParameters(command=sys.executable, args=arguments, env=env)
@@ -60,14 +81,9 @@ async def connected(told: Any, way: str, mode: str) -> AsyncIterator[Client]:
             yield client
 
 
-def both(told: Any, mode: str, ask: Any) -> Any:
+def both(told: Told, mode: str, ask: Any) -> Any:
     """What both servers answer; they must agree."""
-
-    async def asked(way: str) -> Any:
-        async with connected(told, way, mode) as client:
-            return await ask(client)
-
-    found = [anyio.run(asked, way) for way in WAYS]
+    found = [told.portal.call(ask, told.client(way, mode)) for way in WAYS]
     assert found[0] == found[1]
     return found[0]
 
@@ -77,7 +93,7 @@ def plain(result: Any) -> Any:
     return result.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def test_who_it_is_and_what_it_can(told: Any, mode: str) -> None:
+def test_who_it_is_and_what_it_can(told: Told, mode: str) -> None:
     async def ask(client: Client) -> Any:
         can = plain(client.server_capabilities)
         return client.protocol_version, client.instructions, sorted(can)
@@ -89,7 +105,7 @@ def test_who_it_is_and_what_it_can(told: Any, mode: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:ping is removed")
-def test_a_ping_where_the_protocol_has_one(told: Any, mode: str) -> None:
+def test_a_ping_where_the_protocol_has_one(told: Told, mode: str) -> None:
     async def ask(client: Client) -> Any:
         if mode == "legacy":
             return plain(await client.send_ping())
@@ -100,7 +116,7 @@ def test_a_ping_where_the_protocol_has_one(told: Any, mode: str) -> None:
     assert both(told, mode, ask) == ({} if mode == "legacy" else -32601)
 
 
-def test_the_tools_are_those_of_every_host(told: Any, mode: str) -> None:
+def test_the_tools_are_those_of_every_host(told: Told, mode: str) -> None:
     async def ask(client: Client) -> Any:
         return plain(await client.list_tools())
 
@@ -126,7 +142,7 @@ CALLS = [
 
 @pytest.mark.parametrize(("name", "arguments", "said"), CALLS)
 def test_reading_tools(
-    told: Any, mode: str, name: str, arguments: dict[str, Any], said: str
+    told: Told, mode: str, name: str, arguments: dict[str, Any], said: str
 ) -> None:
     async def ask(client: Client) -> Any:
         return plain(await client.call_tool(name, arguments))
@@ -139,21 +155,20 @@ def test_reading_tools(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_writing_tools(told: Any, mode: str, way: str) -> None:
-    async def ask() -> None:
-        async with connected(told, way, mode) as client:
-            done = await client.call_tool("remember", {"text": f"A {way} {mode} thought."})
-            name = json.loads(done.content[0].text)["remembered"]["id"]  # type: ignore[union-attr]
-            asks = await client.call_tool("forget", {"ids": [name]})
-            text = asks.content[0].text  # type: ignore[union-attr]
-            assert "Nothing is forgotten yet" in text
-            assert not (await client.call_tool("memory_get", {"path": name})).is_error
-            code = text.partition('confirm \\"')[2].partition("\\")[0]
-            gone = await client.call_tool("forget", {"ids": [name], "confirm": code})
-            assert "forgotten" in json.loads(gone.content[0].text)  # type: ignore[union-attr]
-            assert (await client.call_tool("memory_get", {"path": name})).is_error
+def test_writing_tools(told: Told, mode: str, way: str) -> None:
+    async def ask(client: Client) -> None:
+        done = await client.call_tool("remember", {"text": f"A {way} {mode} thought."})
+        name = json.loads(done.content[0].text)["remembered"]["id"]  # type: ignore[union-attr]
+        asks = await client.call_tool("forget", {"ids": [name]})
+        text = asks.content[0].text  # type: ignore[union-attr]
+        assert "Nothing is forgotten yet" in text
+        assert not (await client.call_tool("memory_get", {"path": name})).is_error
+        code = text.partition('confirm \\"')[2].partition("\\")[0]
+        gone = await client.call_tool("forget", {"ids": [name], "confirm": code})
+        assert "forgotten" in json.loads(gone.content[0].text)  # type: ignore[union-attr]
+        assert (await client.call_tool("memory_get", {"path": name})).is_error
 
-    anyio.run(ask)
+    told.portal.call(ask, told.client(way, mode))
 
 
 WRONG = [
@@ -168,7 +183,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "arguments"), WRONG)
 def test_what_a_tool_cannot_do_is_told_as_text(
-    told: Any, mode: str, name: str, arguments: dict[str, Any]
+    told: Told, mode: str, name: str, arguments: dict[str, Any]
 ) -> None:
     async def ask(client: Client) -> Any:
         return plain(await client.call_tool(name, arguments))
@@ -178,7 +193,7 @@ def test_what_a_tool_cannot_do_is_told_as_text(
     assert done["content"][0]["text"]
 
 
-def test_resources(told: Any, mode: str) -> None:
+def test_resources(told: Told, mode: str) -> None:
     async def ask(client: Client) -> Any:
         listed = plain(await client.list_resources())["resources"]
         templates = plain(await client.list_resource_templates())["resourceTemplates"]
@@ -201,8 +216,7 @@ def test_resources(told: Any, mode: str) -> None:
     assert any("Postgres" in json.loads(one["text"])["entry"]["content"] for one in entries)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_many_resources_come_page_by_page(memory: Memory, mode: str, way: str) -> None:
+def test_many_resources_come_page_by_page(memory: Memory, mode: str) -> None:
     from wakebook.service.mcp import Request, answer
 
     for number in range(5):
@@ -212,9 +226,9 @@ def test_many_resources_come_page_by_page(memory: Memory, mode: str, way: str) -
         for number in range(MOST):
             log.write(json.dumps(json.loads(lines[0]) | {"id": f"buoy{number:08}"}) + "\n")
 
-    async def ask(service: Service) -> list[str]:
+    async def ask(service: Service, way: str) -> list[str]:
         found: list[str] = []
-        async with connected((service, dict(os.environ)), way, mode) as client:
+        async with connected(service, dict(os.environ), way, mode) as client:
             cursor = None
             while True:
                 page = await client.list_resources(cursor=cursor)
@@ -225,7 +239,8 @@ def test_many_resources_come_page_by_page(memory: Memory, mode: str, way: str) -
                     return found
 
     with serving(memory.home.root) as service:
-        found = anyio.run(ask, service)
+        found, also = (anyio.run(ask, service, way) for way in WAYS)
+    assert found == also
     assert len(found) == len(set(found)) == MOST + 1
     assert found[1] == f"wakebook://entries/buoy{MOST - 1:08}"  # the newest first
     listed = answer(Request(1, "resources/list", {}), lambda: memory, print)["result"]
@@ -244,7 +259,7 @@ GONE = [
 
 
 @pytest.mark.parametrize("uri", GONE)
-def test_a_resource_that_is_not_there(told: Any, mode: str, uri: str) -> None:
+def test_a_resource_that_is_not_there(told: Told, mode: str, uri: str) -> None:
     async def ask(client: Client) -> Any:
         with pytest.raises(MCPError) as caught:
             await client.read_resource(uri)
@@ -256,7 +271,7 @@ def test_a_resource_that_is_not_there(told: Any, mode: str, uri: str) -> None:
     assert data == {"uri": uri}
 
 
-def test_prompts(told: Any, mode: str) -> None:
+def test_prompts(told: Told, mode: str) -> None:
     async def ask(client: Client) -> Any:
         listed = plain(await client.list_prompts())["prompts"]
         spoken = [
@@ -282,7 +297,7 @@ def test_prompts(told: Any, mode: str) -> None:
 @pytest.mark.parametrize(
     ("method", "arguments"), [("call_tool", ("nonsense", {})), ("get_prompt", ("nonsense",))]
 )
-def test_names_that_nobody_knows(told: Any, mode: str, method: str, arguments: Any) -> None:
+def test_names_that_nobody_knows(told: Told, mode: str, method: str, arguments: Any) -> None:
     async def ask(client: Client) -> Any:
         with pytest.raises(MCPError) as caught:
             await getattr(client, method)(*arguments)
@@ -293,7 +308,7 @@ def test_names_that_nobody_knows(told: Any, mode: str, method: str, arguments: A
     assert "nonsense" in message
 
 
-def test_calls_at_the_same_time(told: Any, mode: str) -> None:
+def test_calls_at_the_same_time(told: Told, mode: str) -> None:
     async def ask(client: Client) -> Any:
         found: dict[int, Any] = {}
 
@@ -310,12 +325,10 @@ def test_calls_at_the_same_time(told: Any, mode: str) -> None:
     assert counts[0::3] == [1] * 4
 
 
-def test_http_wants_the_token(told: Any, mode: str) -> None:
-    service, _ = told
-
+def test_http_wants_the_token(told: Told, mode: str) -> None:
     async def ask() -> None:
         async with httpx2.AsyncClient(headers={"Authorization": "Bearer wrong"}) as http:
-            url = f"http://127.0.0.1:{service.port}/mcp"
+            url = f"http://127.0.0.1:{told.service.port}/mcp"
             async with Client(streamable_http_client(url, http_client=http), mode=mode):
                 pass
 
