@@ -12,7 +12,10 @@ from wakebook.version import __version__
 
 FOLDER = ".cache"
 PROSE = f"{FOLDER}/briefing.json"
-SOURCES = ("log.jsonl", "subjects.json", "state.json", "config.toml", "condensed.json", PROSE)
+SOURCES = (
+    *"log.jsonl subjects.json projects.json state.json config.toml condensed.json".split(),
+    PROSE,
+)
 
 
 def key(root: str) -> str:

@@ -16,6 +16,7 @@ from wakebook.base.errors import ConfigError
 OPERATIONS = ("extract", "briefing", "contradictions", "commit", "condense", "gate")
 Texts = tuple[str, ...]
 SLOTS = ("identity", "memory", "handoff", "journal", "projects", "topics", "recalled", "history")
+MODES = ("off", "read-only", "ask")  # of a project
 ONLY = {"context.have": SLOTS, "models.off": OPERATIONS}  # what a list may hold
 MOST = {  # the largest number, if not 1 for a share and a million for a count
     "pruning.ttl_ms": 86_400_000,
@@ -95,6 +96,21 @@ class Notes(Section):
     decay_per_day: float = 0.05
     retire_score: float = 0.01
     retire_days: int = 30
+
+
+class Learn(Section):
+    approve: bool = False
+    joined_agents: Texts = ()
+
+
+class Projects(Section):
+    """Not settings but projects, each with its mode."""
+
+    def __init__(self, **modes: str) -> None:
+        self.__dict__.update(modes)  # by name, folder or remote
+
+    def values(self) -> dict[str, str]:
+        return self.__dict__
 
 
 class Mounts(Section):
@@ -236,6 +252,8 @@ class Config(Section):
     hosts: Hosts = Hosts()
     capture: Capture = Capture()
     briefing: Briefing = Briefing()
+    learn: Learn = Learn()
+    projects: Projects = Projects()
     notes: Notes = Notes()
     mounts: Mounts = Mounts()
     watch: Watch = Watch()
@@ -289,6 +307,12 @@ def _filled(name: str, values: Any, path: Path) -> Section:
         raise ConfigError(f"{path}: unknown section [{name}]; {nearest(name, Config.settings)}")
     if not isinstance(values, dict):
         raise ConfigError(f"{path}: [{name}] is a section; write its settings below it.")
+    if name == "projects":
+        for project, mode in values.items():
+            if mode not in MODES:
+                hint = f"write one of {', '.join(map(repr, MODES))}, or take the line out"
+                raise ConfigError(f"{path}: [projects] {project!r} is {mode!r}; {hint}.")
+        return Projects(**values)
     section: type[Section] = type(Config.settings[name])
     known = section.settings
     for key in values:

@@ -26,6 +26,7 @@ FOLDERS = (
 # What of a home goes into git; anything else in the folder is the user's own business.
 TRACKED = (
     "config.toml prices.toml log.jsonl condensed.json log.torn forgotten.jsonl subjects.json "
+    "projects.json waiting.jsonl "
     "feedback.jsonl .gitignore .gitattributes raw knowledge topics archive attachments prompts"
 ).split()
 # Where `replace` writes, and so may leave a temporary file when it is killed.
@@ -53,6 +54,7 @@ class Home:
         self.config = self.root / "config.toml"
         self.log = self.root / "log.jsonl"
         self.subjects = self.root / "subjects.json"
+        self.projects = self.root / "projects.json"
         self.state = self.root / "state.json"
         self.trace_file = self.root / "trace.jsonl"
         self.lock = self.root / ".lock"

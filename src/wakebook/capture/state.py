@@ -99,6 +99,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     echoes: int = 0  # characters of our own text that were kept out
     entries: tuple[str, ...] = ()  # ids that came out of it
     subjects: tuple[str, ...] = ()
+    project: str = ""  # its key (see `project`)
     draft: str = ""  # the handoff as it would be now
     draft_detail: str = ""
     size: int = 0  # bytes of the body: what follows in the file is from a crash

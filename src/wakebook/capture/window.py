@@ -191,7 +191,9 @@ def front(session: Session, portion: Portion, window: Window, head: str) -> dict
         "source": origin,
     }
     if portion.cwd:
-        found["cwd"] = portion.cwd  # which project it was about, for a later reading
+        found["cwd"] = portion.cwd
+    if window.project:
+        found["project"] = window.project
     if window.entries:
         found["knowledge_changes"] = changes(window)
     return found

@@ -25,7 +25,15 @@ from wakebook.history.repository import Repository, run
 from wakebook.log.entry import Entry, decode
 
 NOTES = ("knowledge", "topics", "archive")
-READ = ("log.jsonl", "subjects.json", "config.toml", "prices.toml", "prompts", *NOTES)
+READ = (
+    "log.jsonl",
+    "subjects.json",
+    "projects.json",
+    "config.toml",
+    "prices.toml",
+    "prompts",
+    *NOTES,
+)
 TAGS = ("", "memory/", "memory/milestone/", "memory/before/", "memory/weekly/")
 _AGE = re.compile(r"(\d+)([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

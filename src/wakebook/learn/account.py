@@ -24,6 +24,7 @@ from wakebook.base.config import Config
 from wakebook.base.errors import TranscriptError, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import archive
+from wakebook.capture import project as projects
 from wakebook.capture.hosts import format_of
 from wakebook.capture.read import Reader
 from wakebook.capture.state import Failure, Progress, Session, State, why_skipped
@@ -65,7 +66,8 @@ def audit(
     """An account of every source that exists or was ever read. Writes nothing."""
     found = {session.ref: session for session in sessions}
     known = state.sessions
-    accounts = [_account(session, known.get(ref), config) for ref, session in found.items()]
+    why = projects.skipping(home, config)
+    accounts = [_account(one, known.get(ref), config, why(one)) for ref, one in found.items()]
     accounts += [_absent(ref, one, config) for ref, one in known.items() if ref not in found]
     there = _Kept(home, chains, state)
     accounts = [there.checked(account) for account in accounts]
@@ -122,8 +124,9 @@ def _count(names: Sequence[str], session: str) -> int:
     return bisect.bisect_left(names, prefix[:-1] + ".", start) - start
 
 
-def _account(session: Session, progress: Progress | None, config: Config) -> Account:
-    reason = why_skipped(session, config.capture)
+def _account(
+    session: Session, progress: Progress | None, config: Config, reason: str | None
+) -> Account:
     form = format_of(session)
     account = Account(ref=session.ref, path=str(session.path), status="skipped", unit=form.unit)
     account = msgspec.structs.replace(account, size=session.size, note=reason or "")
@@ -174,7 +177,7 @@ def _absent(ref: str, progress: Progress, config: Config) -> Account:
     """A source that discovery did not find: read from elsewhere, or deleted by its host."""
     session = progress.session()
     if session.path.exists():
-        return _account(session, progress, config)
+        return _account(session, progress, config, why_skipped(session, config.capture))
     left = progress.size - progress.position
     account = Account(ref=ref, path=progress.path, status="gone", size=progress.size)
     account = account.counting(progress)

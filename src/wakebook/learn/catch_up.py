@@ -24,10 +24,12 @@ import msgspec
 from wakebook.base.errors import TranscriptError, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import archive, read
+from wakebook.capture import project as projects
 from wakebook.capture import state as states
 from wakebook.capture import window as windows
 from wakebook.capture.hosts import format_of, jsonl
-from wakebook.capture.state import RECENT, Failure, Progress, Session, State, Window, why_skipped
+from wakebook.capture.project import agent_of
+from wakebook.capture.state import RECENT, Failure, Progress, Session, State, Window
 from wakebook.capture.window import Portion
 from wakebook.learn.entries import settle
 from wakebook.learn.reading import Report, Work, learn
@@ -89,10 +91,11 @@ def catch_up(
     earlier = {ref: known.failure for ref, known in state.sessions.items() if known.held}
     queue: list[tuple[datetime, str, Session]] = []  # by the time of the first unread message
     skipped: dict[str, str] = {}
+    skipped_for = projects.skipping(work.home, work.config)
     given_up: list[str] = []
     for ref, session in found.items():
         known = state.sessions.get(ref)
-        if reason := why_skipped(session, work.config.capture):
+        if reason := skipped_for(session):
             skipped[ref] = reason
         elif known and known.failure and known.failure.final and not retry_failed:
             given_up.append(ref)
@@ -296,6 +299,7 @@ def _write(
         tail=tail,
         size=len(body.encode()),
         ended=ended,
+        project=projects.noted(work.home, portion.cwd, agent_of(session.key)),
     )
     front = windows.front(session, portion, window, progress.head)
     text = archive.compose(front, window.title, body)

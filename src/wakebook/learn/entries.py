@@ -5,10 +5,8 @@ session are set here, evidence must exist, and a draft that breaks the schema is
 rejected and left out.
 """
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from pathlib import PurePosixPath
 
 import msgspec
 
@@ -19,6 +17,7 @@ from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.capture.archive import Turn
 from wakebook.capture.clean import redact
+from wakebook.capture.project import AGENT, Projects
 from wakebook.capture.state import Pending, Progress, State
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
@@ -29,8 +28,6 @@ from wakebook.log.forgotten import Forgotten
 from wakebook.log.subjects import Registry
 
 REACH = 2000  # of the newest entries
-# folders that say nothing about the project
-GENERIC = frozenset("workspace tmp temp home desktop documents downloads root users".split())
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +39,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     number: int  # of the window
     last_at: datetime
     turns: list[Turn]
+    project: str = ""
 
     def messages(self) -> list[Message]:
         """The turns as an extractor sees them. Their ids are the same whenever they are read."""
@@ -116,6 +114,7 @@ def _entry(
         subject=registry.for_entry(draft.subject) if draft.subject else "",
         evidence=tuple(numbers),
         transcript=source.path,
+        project=source.project,
     )
     try:
         return validate(entry)
@@ -153,13 +152,14 @@ def _not_forgotten(home: Home, entry: Entry, gone: Forgotten) -> Entry | None:
     return kept
 
 
-def project(cwd: str) -> str:
-    """The subject that a working folder stands for, if it is a project."""
-    path = PurePosixPath(cwd.replace(os.sep, "/"))
-    name = slugify(path.name)
-    if not name or name in GENERIC or len(path.parts) < 3 or path.parent.name in ("home", "Users"):
-        return ""
-    return name
+def project_of(front: Mapping[str, object], projects: Projects, cwd: str = "") -> str:
+    """The key of a transcript's project. `cwd`: where it was said, if it does not say so itself."""
+    return str(front.get("project") or projects.of(str(front.get("cwd") or cwd)))
+
+
+def subject_of_project(projects: Projects, key: str) -> str:
+    """The subject of what is said about a project without naming it."""
+    return "" if not key or key.startswith(AGENT) else slugify(projects.name(key))
 
 
 # --- exactly once: entries get into the log together with the progress that they stand for ---

@@ -22,12 +22,21 @@ from wakebook.base.config import Config
 from wakebook.base.errors import LeftAlone, ModelError, NotAsked
 from wakebook.base.home import Home
 from wakebook.capture import archive
+from wakebook.capture import project as projects
 from wakebook.capture import state as states
 from wakebook.capture import window as windows
 from wakebook.capture.state import Failure, Window, holds_memories
 from wakebook.capture.transcript import Message
 from wakebook.learn import extract
-from wakebook.learn.entries import Source, admitted, append, complete, project, related, settle
+from wakebook.learn.entries import (
+    Source,
+    admitted,
+    append,
+    complete,
+    related,
+    settle,
+    subject_of_project,
+)
 from wakebook.learn.extract import RULES, Draft, Extraction, Extractor, Scene
 from wakebook.learn.select.extractor import Selector, handoff_of
 from wakebook.log import forgotten, subjects
@@ -146,6 +155,7 @@ def _before(work: Work, ref: str) -> _Before | None:
         number=window.number,
         last_at=window.last_at,
         turns=archive.parse(body),
+        project=window.project,
     )
     chains = work.ledger.chains()
     registry = subjects.load(work.home)
@@ -158,7 +168,7 @@ def _before(work: Work, ref: str) -> _Before | None:
         earlier=said[:first],
         current=chains.current() if verbatim else related(chains, window.path),
         subjects=registry.names(),
-        subject=registry.for_entry(project(progress.cwd)),
+        subject=registry.for_entry(subject_of_project(projects.load(work.home), window.project)),
         ends=bool(window.ended),
     )
     return _Before(window, source, body, scene, first, said[first:last], verbatim)

@@ -8,7 +8,7 @@ entries have replaced already stays replaced, and is not brought back; what only
 old entries had replaced, and the new ones do not, holds again.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 import msgspec
@@ -17,11 +17,21 @@ from wakebook.base import clock
 from wakebook.base.errors import ConfigError, ModelError, NotFound, TranscriptError
 from wakebook.base.home import Home
 from wakebook.capture import archive
+from wakebook.capture import project as projects
 from wakebook.capture import state as states
 from wakebook.capture.archive import Transcript
+from wakebook.capture.project import Projects
 from wakebook.capture.state import State
 from wakebook.learn import extract
-from wakebook.learn.entries import Source, admitted, append, project, related, settle
+from wakebook.learn.entries import (
+    Source,
+    admitted,
+    append,
+    project_of,
+    related,
+    settle,
+    subject_of_project,
+)
 from wakebook.learn.extract import RULES, Draft, Extractor, Scene
 from wakebook.learn.reading import Report, Work
 from wakebook.log import subjects
@@ -29,6 +39,7 @@ from wakebook.log.chains import Chains, resolve
 from wakebook.log.entry import RETRACTED, Entry, derived_id
 
 AGAIN = "upgrade"  # `by` of what holds again
+NONE = Projects({})
 PATIENCE = 3  # failures in a row
 
 
@@ -62,7 +73,8 @@ def _waits(path: str, chains: Chains, state: State) -> bool:
 def reread(work: Work, path: str, whatever: bool = False) -> Report:
     """Read one transcript again with the work's extractor, if rules have read it; or `whatever`."""
     transcript = archive.read(work.home, path)
-    source = source_of(transcript, work.now)
+    known = projects.load(work.home)
+    source = source_of(transcript, work.now, known)
     ref = source.ref
     if not transcript.front.get("closed"):
         return Report(ref=ref, busy=True)  # it is still being written
@@ -74,7 +86,7 @@ def reread(work: Work, path: str, whatever: bool = False) -> Report:
             return Report(ref=ref, busy=True)  # another process has read it meanwhile
         old = [entry for entry in chains.entries if entry.transcript == path]
         try:
-            drafts = _read(work, source, transcript.front, chains, old)
+            drafts = _read(work, source, subject_of(source.project, old, known), chains)
         except ModelError as error:
             return Report(ref=ref, held=str(error))
         if old and all(draft.by.endswith(RULES) for draft in drafts):
@@ -82,14 +94,12 @@ def reread(work: Work, path: str, whatever: bool = False) -> Report:
         return _replace(work, source, drafts, {entry.id for entry in old})
 
 
-def _read(
-    work: Work, source: Source, front: Mapping[str, object], chains: Chains, old: Sequence[Entry]
-) -> list[Draft]:
+def _read(work: Work, source: Source, subject: str, chains: Chains) -> list[Draft]:
     registry = subjects.load(work.home)
     scene = Scene(
         current=related(_without(chains, source.path)),
         subjects=registry.names(),
-        subject=registry.for_entry(subject_of(front, old)),
+        subject=registry.for_entry(subject),
         ends=True,
     )
     return read(work.extractor, source, scene)
@@ -262,7 +272,10 @@ def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None])
 # turns, the log as it was, and the project that it was about.
 
 
-def source_of(transcript: Transcript, now: datetime) -> Source:
+def source_of(
+    transcript: Transcript, now: datetime, projects: Projects = NONE, cwd: str = ""
+) -> Source:
+    """`cwd`: as far as state.json still knows it; older transcripts do not say it themselves."""
     front = transcript.front
     session = str(front.get("session_id") or "")
     return Source(
@@ -272,17 +285,14 @@ def source_of(transcript: Transcript, now: datetime) -> Source:
         number=int(front.get("window") or 1),
         last_at=clock.parse(front.get("ended")) or now,
         turns=transcript.turns,
+        project=project_of(front, projects, cwd),
     )
 
 
-def subject_of(front: Mapping[str, object], old: Iterable[Entry], cwd: str = "") -> str:
-    """The project of a conversation: its working folder, or what an older reading says.
-
-    `cwd`: as far as state.json still knows it; older transcripts do not say it themselves.
-    """
-    folder = str(front.get("cwd") or cwd)
-    if folder:
-        return project(folder)
+def subject_of(project: str, old: Iterable[Entry], projects: Projects) -> str:
+    """What a conversation is about: its project, or what an older reading says."""
+    if project:
+        return subject_of_project(projects, project)
     tags = [entry.subject for entry in old if entry.type == "handoff" and entry.subject]
     return tags[-1] if tags else ""
 

@@ -45,6 +45,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     session: str  # the host's session id, or "manual"
     detail: str = ""
     subject: str = ""
+    project: str = ""  # that it was said in: a key of projects.json
     replaces: tuple[str, ...] = ()
     status: Status | None = None  # tasks only
     kind: EntryKind | None = None
@@ -68,11 +69,11 @@ _decode = msgspec.json.Decoder(Entry).decode
 _decode_one = msgspec.json.Decoder(_OneReplaced).decode
 _UNDECODED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _FIELDS = frozenset(Entry.__struct_fields__) - {"extra"}
-_TEXTS = ("id", "type", "content", "session", "detail", "subject", "transcript", "by")
+_TEXTS = ("id", "type", "content", "session", "detail", "subject", "project", "transcript", "by")
 _REQUIRED = ("type", "content", "session")
 _ORDER = (  # of a line, after id and timestamp
-    "type", "content", "detail", "status", "subject", "kind", "replaces", "pinned", "session",
-    "evidence", "transcript", "by",
+    "type", "content", "detail", "status", "subject", "project", "kind", "replaces", "pinned",
+    "session", "evidence", "transcript", "by",
 )  # fmt: skip
 
 

@@ -5,11 +5,39 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from wakebook.log.chains import Chains
     from wakebook.log.entry import Entry
+
+
+AGENT = "agent:"  # how the project of another OpenClaw agent begins: it is closed
+
+
+class Scope(NamedTuple):
+    """Where something is told, and so what may be told there.
+
+    What belongs to one of these projects, and from all others what is about the user. Without
+    projects, everything. What another OpenClaw agent has learned is for that agent alone."""
+
+    projects: tuple[str, ...] | None = None  # keys; the empty one is for what belongs to none
+    agents: tuple[str, ...] | None = None  # closed projects that are open here; None: all of them
+    unread: tuple[str, ...] | None = ()  # projects whose transcripts are not told; None: all
+
+    @property
+    def here(self) -> str | None:
+        """The project itself; empty outside of all, None for everything."""
+        return self.projects[0] if self.projects else None
+
+    def holds(self, project: str, own: bool) -> bool:
+        """Whether something of this project may be told. `own`: it is about the user."""
+        if project.startswith(AGENT):
+            return self.agents is None or project in self.agents
+        return self.projects is None or project in self.projects or (own and "" in self.projects)
+
+
+EVERYTHING = Scope()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -27,6 +55,8 @@ class Query:
     since: datetime | None = None
     until: datetime | None = None  # exclusive
     all: bool = False  # replaced entries too
+    projects: tuple[str, ...] = ()  # keys: what was said there, and nothing else
+    scope: Scope = EVERYTHING
 
     @property
     def shows_replaced(self) -> bool:
@@ -38,7 +68,7 @@ class Query:
         """Whether anything but the words narrows the search."""
         return bool(
             self.types or self.subjects or self.kinds or self.categories or self.status
-            or self.session or self.host or self.since or self.until
+            or self.session or self.host or self.since or self.until or self.projects
         )  # fmt: skip
 
 
@@ -60,6 +90,7 @@ def _matches(entry: Entry, query: Query, chains: Chains, aliases: dict[str, str]
         (not query.types or entry.type in query.types)
         and (not query.subjects or aliases.get(entry.subject, entry.subject) in query.subjects)
         and (not query.kinds or entry.kind in query.kinds)
+        and (not query.projects or entry.project in query.projects)
         and (not query.status or status(entry, chains) == query.status)
         and (not query.session or entry.session.startswith(query.session))
         and (query.since is None or entry.timestamp >= query.since)

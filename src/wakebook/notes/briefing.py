@@ -27,6 +27,7 @@ from wakebook.base.config import Briefing
 from wakebook.base.errors import WakebookError
 from wakebook.base.text import EMPTY
 from wakebook.capture.transcript import one_line
+from wakebook.learn.about import Weights, about, forms
 from wakebook.learn.extract import RULES as EXTRACTED
 from wakebook.learn.phrases import pattern
 from wakebook.log.chains import Chains
@@ -34,7 +35,6 @@ from wakebook.log.entry import RETRACTED, Entry, present
 from wakebook.log.subjects import Registry
 from wakebook.notes import condensed
 from wakebook.notes import prose as proses
-from wakebook.notes.about import Weights, about, forms
 from wakebook.notes.contradictions import CONFLICT, contradictions, dismissed, is_correction
 from wakebook.notes.page import MEMORY, NoteLine, harmless, ids_of, lines_json, stated
 from wakebook.notes.prose import Prose

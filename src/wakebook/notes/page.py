@@ -29,10 +29,10 @@ from wakebook.base import words
 from wakebook.base.config import Config, expand
 from wakebook.base.home import Home
 from wakebook.capture.transcript import one_line
+from wakebook.learn.about import forms
 from wakebook.learn.phrases import pattern
 from wakebook.log.entry import RETRACTED, Entry, slugify
 from wakebook.log.subjects import Registry, Subject
-from wakebook.notes.about import forms
 
 KNOWLEDGE, ARCHIVE = "knowledge", "archive"
 MERGED, EDITS = "merged", "edits"  # below archive/: of merged subjects, and what git could not keep

@@ -35,7 +35,7 @@ from wakebook.rebuild.replay import CountedCalls, InOrder, InRounds, Progress, R
 from wakebook.rebuild.site import FIRST, Done, Journal, Listed, Plan, Site, Standing, names
 
 # what the work tree takes from the home as it is, whether it is committed or not
-SHARED = ("config.toml", "prices.toml", "subjects.json", forgotten.FILE)
+SHARED = ("config.toml", "prices.toml", "subjects.json", "projects.json", forgotten.FILE)
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,10 +19,18 @@ import msgspec
 from wakebook.base.errors import LeftAlone, ModelError, NotAsked, TranscriptError
 from wakebook.base.home import Home
 from wakebook.capture import archive
+from wakebook.capture import project as projects
 from wakebook.capture import state as states
 from wakebook.capture.archive import Turn
 from wakebook.learn import reread
-from wakebook.learn.entries import Source, admitted, complete, related
+from wakebook.learn.entries import (
+    Source,
+    admitted,
+    complete,
+    project_of,
+    related,
+    subject_of_project,
+)
 from wakebook.learn.extract import Draft, Extractor, Scene, subject_types
 from wakebook.learn.select.ledger import Ledger
 from wakebook.log import subjects
@@ -83,6 +91,7 @@ class Replay(ABC):
         self.main = main
         self._old = carry.by_transcript(main.entries)
         self._now = journal.plan.began
+        self._projects = projects.load(home)
         self._folders = {one.id: one.cwd for one in states.load(home).sessions.values()}
         self._journal, self._calls, self._together = journal, calls, together
         self._paths = frozenset(journal.plan.transcripts)
@@ -120,9 +129,10 @@ class Replay(ABC):
     def _source(self, path: str) -> tuple[Source, str]:
         """A transcript, and what it is about."""
         transcript = archive.read(self._home, path)
-        source = reread.source_of(transcript, self._now)
-        cwd = self._folders.get(source.session, "")
-        return source, reread.subject_of(transcript.front, self._old.get(path, ()), cwd)
+        cwd = self._folders.get(str(transcript.front.get("session_id")), "")
+        source = reread.source_of(transcript, self._now, self._projects, cwd)
+        old = self._old.get(path, ())
+        return source, reread.subject_of(source.project, old, self._projects)
 
     def _project(self, entry: Entry) -> str:
         """The working folder's subject of the conversation that an entry is from."""
@@ -132,7 +142,8 @@ class Replay(ABC):
             front = archive.read(self._home, entry.transcript).front
         except TranscriptError:
             return ""
-        return reread.subject_of(front, (), self._folders.get(entry.session, ""))
+        key = project_of(front, self._projects, self._folders.get(entry.session, ""))
+        return subject_of_project(self._projects, key)
 
     def _scene(self, path: str, subject: str, ends: bool) -> Scene:
         return Scene(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wakebook.capture.archive import Transcript, Turn
     from wakebook.log.entry import Entry
 
-VERSION = "1"  # part of the index's fingerprint
+VERSION = "2"  # part of the index's fingerprint
 TOKENS = 400
 OVERLAP = 80
 
@@ -69,6 +69,8 @@ class Chunk:
     pinned: bool = False
     archived: bool = False
     replaced_by: str = ""
+    project: str = ""
+    own: bool = False  # about the user, and so for every project
 
     @property
     def is_dated(self) -> bool:
@@ -81,7 +83,7 @@ class Chunk:
         flags = f"{said if self.is_dated else ''} {self.pinned} {self.archived}"
         seen = (
             self.text, self.category, self.name, self.title, self.detail, self.speaker, self.type,
-            self.subject, self.status, self.kind, self.session, self.host, flags,
+            self.subject, self.status, self.kind, self.session, self.host, flags, self.project,
         )  # fmt: skip
         text = "\x1f".join(seen).encode("utf-8", "replace")
         return hashlib.blake2b(text, digest_size=16).digest()
@@ -96,7 +98,7 @@ def category(path: str) -> tuple[str, bool]:
     return "reference", inner != path
 
 
-def of_entry(entry: Entry, host: str = "") -> Chunk:
+def of_entry(entry: Entry, host: str = "", *, own: bool = False) -> Chunk:
     return Chunk(
         name=entry.id,
         category="memory",
@@ -110,10 +112,12 @@ def of_entry(entry: Entry, host: str = "") -> Chunk:
         host=host,
         at=int(entry.timestamp.timestamp()),
         pinned=entry.pinned,
+        project=entry.project,
+        own=own,
     )
 
 
-def of_transcript(transcript: Transcript) -> Iterator[Chunk]:
+def of_transcript(transcript: Transcript, project: str = "") -> Iterator[Chunk]:
     front = transcript.front
     _, archived = category(transcript.path)
     names = _speakers(transcript.turns)
@@ -134,6 +138,7 @@ def of_transcript(transcript: Transcript) -> Iterator[Chunk]:
             last_line=turn.last_line,
             at=int(turn.at.timestamp()),
             archived=archived,
+            project=project,
         )
 
 

@@ -164,6 +164,17 @@ class Index:
             return 0
         return abs(size - int(self.store.get("indexed", {}).get("end", 0)))
 
+    def transcripts(self) -> dict[str, str]:
+        """The projects of transcripts, by path."""
+        from wakebook.store.sync import transcripts
+
+        try:
+            with self._lock, self._mended(), self.store.reading():
+                return self.store.keep("transcripts", lambda: transcripts(self.store.db))
+        except (IndexUnavailable, OSError) as error:
+            self._failed("index", str(error))
+            return {}
+
     def search(
         self, query: Query, now: datetime, options: Options, progress: Progress | None = None
     ) -> Found:

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wakebook.log.query import AGENT, EVERYTHING
 from wakebook.store import words
 from wakebook.store.words import Asked
 
@@ -232,6 +233,22 @@ def where(query: Query, aliases: Mapping[str, str]) -> tuple[str, list[Any]]:
     if query.host:
         parts.append("session IN (SELECT id FROM session WHERE host = ?)")
         values.append(query.host)
+    if query.projects:
+        parts.append(f"project IN ({','.join('?' * len(query.projects))})")
+        values += query.projects
+    scope = query.scope
+    if scope.agents is not None:
+        open_ = ",".join("?" * len(scope.agents))
+        parts.append(f"(substr(project, 1, {len(AGENT)}) <> '{AGENT}' OR project IN ({open_}))")
+        values += scope.agents
+    if scope.projects is not None:
+        here = f"project IN ({','.join('?' * len(scope.projects))})"
+        parts.append(f"({here} OR own)" if "" in scope.projects else here)
+        values += scope.projects
+    if scope.unread != ():
+        some = scope.unread and f" AND project IN ({','.join('?' * len(scope.unread))})"
+        parts.append(f"NOT (turn{some or ''})")
+        values += scope.unread or ()
     if query.since:
         parts.append("at >= ?")
         values.append(int(query.since.timestamp()))
@@ -247,7 +264,7 @@ def allowed_rows(store: Store, query: Query, aliases: Mapping[str, str]) -> Allo
     """The chunks within the query's filters, or None if there are none to apply. That replaced
     entries are hidden is not a filter here: `rank` hides them, because what they matched belongs to
     what replaced them."""
-    if not query.filtered:
+    if not query.filtered and query.scope == EVERYTHING:
         return None
     from dataclasses import replace
 

@@ -17,13 +17,20 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wakebook.base.errors import ModelError, TranscriptError
 from wakebook.base.home import Home
+from wakebook.capture import project as projects
+from wakebook.capture.project import Projects
+from wakebook.learn.about import is_own
+from wakebook.learn.entries import project_of
+from wakebook.log import subjects
 from wakebook.log.entry import decode
+from wakebook.log.subjects import Registry
 from wakebook.store import changes, chunk, postings, vectors, words
 from wakebook.store.catalogue import Catalogue, digest
 from wakebook.store.chunk import Chunk
@@ -140,23 +147,32 @@ class Sync:
         old = (db.execute("SELECT id FROM chunk WHERE name = ?", name).fetchall() for name in names)
         self.writer.drop(db, [number for found in old for (number,) in found])
         new = []
+        said_in = transcripts(db)
         for _, line, replaced_by, status in rows:
             if line is not None:  # it is still in the log
                 entry = decode(line)
-                item = chunk.of_entry(entry, hosts.get(entry.session, ""))
-                item = replace(item, status=status, replaced_by=replaced_by)
+                own = is_own(entry, self._registry)
+                item = chunk.of_entry(entry, hosts.get(entry.session, ""), own=own)
+                project = entry.project or said_in.get(entry.transcript, "")
+                item = replace(item, status=status, replaced_by=replaced_by, project=project)
                 new.append((item, 0, digest(line)))
         self.writer.put(db, new)
         db.executemany("DELETE FROM waiting WHERE name = ?", names)
+
+    @cached_property
+    def _registry(self) -> Registry:
+        return subjects.load(self.home)
+
+    @cached_property
+    def _projects(self) -> Projects:
+        return projects.load(self.home)
 
     def _subjects(self) -> None:
         """Slugs and aliases, for questions that name a subject."""
         mark = changes.mark(self.home.subjects)
         if self.store.get("subjects_mark") == mark:
             return
-        from wakebook.log import subjects
-
-        registry = subjects.load(self.home)
+        registry = self._registry
         names = {item.slug: item.slug for item in registry.known()} | registry.aliases()
         with self._writing():
             self.store.set("subjects", names)
@@ -220,7 +236,9 @@ class Sync:
             from wakebook.capture import archive
 
             with suppress(TranscriptError, UnicodeDecodeError):  # a person's own file
-                return digest, list(chunk.of_transcript(archive.read(self.home, path))), ""
+                found = archive.read(self.home, path)
+                project = project_of(found.front, self._projects)
+                return digest, list(chunk.of_transcript(found, project)), ""
         mounted = path in self._mounted  # its entries are in another log
         return digest, list(chunk.of_note(path, text, stat[0] // 10**9, mounted)), ""
 
@@ -278,7 +296,7 @@ class Sync:
 
 # --- chunks in and out ------------------------------------------------------------------
 SAME = """name place line last_line at category type subject status kind speaker pinned archived
-    replaced_by""".split()  # columns that a chunk has as they are
+    replaced_by project own""".split()  # columns that a chunk has as they are
 COLUMNS = [*SAME, *"id file session digest asks turn dated".split()]
 ROLES = ("", "user", "agent", "system")
 SPEAKERS = 500  # names that are kept, at most
@@ -385,6 +403,13 @@ class Writer:
                 names.setdefault(word, name)
         if new:
             self._store.set("speakers", names)
+
+
+def transcripts(db: sqlite3.Connection) -> dict[str, str]:
+    """The projects of transcripts, by path: entries of older logs do not say theirs."""
+    sql = "SELECT DISTINCT f.path, c.project FROM chunk c JOIN file f ON f.id = c.file "
+    rows = db.execute(f"{sql}WHERE c.turn AND c.project <> ''")
+    return {path.removeprefix("archive/"): project for path, project in rows}
 
 
 def read(db: sqlite3.Connection, number: int) -> Chunk:

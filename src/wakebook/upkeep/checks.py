@@ -30,7 +30,8 @@ from wakebook.upkeep.doctor import Check, State, to_edit, to_run
 from wakebook.upkeep.jobs import Standing, table
 from wakebook.upkeep.status import TORN, broken_chains
 
-OWN = "config.toml log.jsonl subjects.json state.json trace.jsonl index.db .cache".split()
+OWN = "config.toml log.jsonl subjects.json projects.json".split()
+OWN += "state.json trace.jsonl index.db .cache".split()
 LITTLE = 500 << 20  # bytes that are left on the disk
 NOTHING = 50 << 20
 PATIENCE = 3.0  # seconds; no write takes longer

@@ -30,7 +30,11 @@ STARTER = {
     "gitignore": ".gitignore",
     "gitattributes": ".gitattributes",
 }
-COPIED = ("config.toml", "log.jsonl", "subjects.json", "state.json", "prices.toml", PROSE)
+COPIED = (
+    *"config.toml log.jsonl subjects.json projects.json state.json prices.toml".split(),
+    "waiting.jsonl",
+    PROSE,
+)
 
 
 class Made(msgspec.Struct, frozen=True):

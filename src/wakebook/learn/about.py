@@ -84,6 +84,8 @@ def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> 
     """How lasting a truth about the user an entry is; 0 if it is none."""
     if entry.type != "fact" or entry.kind in ("lesson", "procedure", "event"):
         return 0
+    if not is_own(entry, registry):
+        return 0
     text, kind = entry.content, entry.kind
     subject = registry.subjects.get(registry.canonical(entry.subject))
     person = subject is not None and subject.type == "person"
@@ -101,6 +103,22 @@ def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> 
     known = 2 * (person or kind == "relationship")
     aside = (len(text.split()) > LONG) + _has(forms.GOES_ON, text, at_start=True)
     return best + known + 4 * instructs - aside
+
+
+def is_own(entry: Entry, registry: Registry) -> bool:
+    """Whether an entry is about the user, and so holds in every project, not only where it was
+    said. Instructions without "I" hold everywhere if they are about how to talk and behave."""
+    text, kind = entry.content, entry.kind
+    if entry.type != "fact" or kind in ("lesson", "procedure") or _has(forms.LOCAL, text):
+        return False
+    if not entry.project or _has(forms.GENERAL, text):
+        return True
+    subject = registry.subjects.get(registry.canonical(entry.subject))
+    if subject is not None and subject.type == "person":
+        return _has(forms.FIRST, text) or kind in ("preference", "relationship")
+    if kind == "preference":
+        return _has(forms.FIRST, text) or _has(forms.MANNERS, text)
+    return not entry.subject and _has(forms.FIRST, text) and not _has(forms.WORK, text)
 
 
 def _has(text: str, said: str, at_start: bool = False) -> bool:

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from wakebook import Memory
+from wakebook.learn.about import ENOUGH, KEPT, MOST, about, points
 from wakebook.log.entry import Entry, derived_id
 from wakebook.log.subjects import Registry, Subject
-from wakebook.notes.about import ENOUGH, KEPT, MOST, about, points
 
 NOW = datetime(2026, 11, 9, tzinfo=UTC)
 

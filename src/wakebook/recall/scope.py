@@ -1,0 +1,93 @@
+"""Scope: which projects a session or a person looks at, and what may be told there.
+
+- A session is told what belongs to its project, what belongs to none, and what is about the user.
+- What belongs to another project is told if the message names that project.
+- An OpenClaw agent other than the main one is apart: what it has learned is told to nobody else,
+  and it is told nothing else, unless [learn] joined_agents joins it to the main one.
+- A project can be switched off, be read-only, or have its entries wait for a review: [projects].
+- Nobody's folder: everything, as far as agents are not apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from wakebook.capture import project as projects
+from wakebook.capture.project import agent_of
+from wakebook.log.query import AGENT, EVERYTHING, Scope
+
+if TYPE_CHECKING:
+    from wakebook.capture.project import Projects
+    from wakebook.opened import Opened
+
+SHORTEST = 4  # characters of a name that a message may name a project by
+# names of folders that are words of any message
+COMMON = frozenset(
+    "code test tests demo docs main site page work repo data tool tools game blog shop notes "
+    "server client frontend backend project website scripts sandbox example examples config".split()
+)
+
+
+class Place(NamedTuple):
+    """Where a session is, or a person looks from."""
+
+    cwd: str = ""
+    project: str = ""  # by key, name or folder
+    everywhere: bool = False
+    session_key: str = ""  # OpenClaw's
+
+
+def scope(opened: Opened, place: Place, message: str = "") -> Scope:
+    """What may be told at a place. Raises WakebookError for a project that is not known."""
+    agent, known = agent_of(place.session_key), projects.load(opened.home)
+    if not agent and (place.everywhere or not (place.cwd or place.project)):
+        inside = bool(place.session_key or place.cwd)  # an agent, not a person
+        return EVERYTHING._replace(agents=_joined(opened, known) if inside else None)
+    joined = _joined(opened, known)
+    here = known.find(place.project) if place.project else known.of(place.cwd, agent)
+    unread = waiting(opened, known)
+    if here.startswith(AGENT) and here not in joined:
+        return Scope((here,), (here,), unread)
+    named = [key for key in known.known if key != here and names(message, known.name(key))]
+    open_ = [key for key in dict.fromkeys((here, "", *named)) if not key.startswith(AGENT)]
+    return Scope((*open_, *joined), joined, unread)
+
+
+def belonging(opened: Opened, scope: Scope) -> Callable[[str, str], bool]:
+    """Whether something belongs to the place itself, by its project and its transcript: entries of
+    older logs say only the latter."""
+    said_in = cache(lambda: opened.index.transcripts())
+    joined = scope.agents or ()
+
+    def here(project: str, transcript: str = "") -> bool:
+        key = project or (said_in().get(transcript, "") if transcript else "")
+        if scope.here is None:
+            return scope.holds(key, own=False)
+        return key == scope.here or (not scope.here and key in joined)
+
+    return here
+
+
+def _joined(opened: Opened, known: Projects) -> tuple[str, ...]:
+    wanted = opened.config.learn.joined_agents
+    apart = (key for key in known.known if key.startswith(AGENT))
+    return tuple(key for key in apart if {"*", key.removeprefix(AGENT)} & set(wanted))
+
+
+def names(message: str, name: str) -> bool:
+    """Whether a message names a project: "alpha-grid", "Alpha Grid"."""
+    if len(name) < SHORTEST or name.casefold() in COMMON:
+        return False
+    loose = r"[-_ .]?".join(map(re.escape, re.split(r"[-_ .]+", name)))
+    return re.search(rf"(?<!\w){loose}(?!\w)", message, re.IGNORECASE) is not None
+
+
+def waiting(opened: Opened, known: Projects) -> tuple[str, ...] | None:
+    """The projects whose conversations wait for a review; None: all."""
+    if opened.config.learn.approve:
+        return None
+    modes = opened.config.projects.values()
+    return tuple(key for key in known.known if modes and known.mode(key, modes) == "ask")
