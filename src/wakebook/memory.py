@@ -345,7 +345,7 @@ class Memory:
         """What a new session should be told. Cached until something changes."""
         from wakebook.recall.turn import woken
 
-        return woken(self.opened, lambda: self.notes.briefing(clock.now()))
+        return woken(self.opened)
 
     context = _Verb(lambda memory: memory.turns.context)
     observe = _Verb(lambda memory: memory.topics.observe)

@@ -141,18 +141,6 @@ def test_the_kept_lines_can_be_deleted(memory: Memory, server: ModelServer) -> N
         assert section(memory, "Active") == ["- relay — relay goes on"]
 
 
-def test_waking_tells_the_same_lines_and_notices_new_ones(
-    memory: Memory, server: ModelServer
-) -> None:
-    memory = equipped(memory, server)
-    known(memory, entry(2, "The relay retries twice", subject="relay"))
-    assert "- relay — The relay retries twice" in memory.wake()
-    memory.notes.brief()
-    assert "- relay — relay goes on" in memory.wake()
-    (memory.home.cache / "briefing.json").unlink()
-    assert "- relay — The relay retries twice" in memory.wake()
-
-
 def test_the_users_words_around_the_briefing_stay(memory: Memory, server: ModelServer) -> None:
     memory = equipped(memory, server)
     known(memory, entry(2, "The relay retries twice", subject="relay"))

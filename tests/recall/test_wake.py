@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from datetime import UTC
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from wakebook.base import cache
 from wakebook.capture.clean import CLOSE, OPEN
 from wakebook.log import log
 from wakebook.log.entry import Entry, new_id
+from wakebook.models import tokenizer
+from wakebook.recall.turn import woken
 
 
 def test_a_new_home_wakes_with_an_honest_nothing(memory: Memory) -> None:
@@ -24,17 +26,15 @@ def test_a_new_home_wakes_with_an_honest_nothing(memory: Memory) -> None:
     assert "wakebook search" in text
 
 
-def test_the_handoff_comes_with_the_decisions_and_tasks_of_its_window(
-    memory: Memory, projects: Path
-) -> None:
+def test_the_handoff_comes_before_what_is_open_and_decided(memory: Memory, projects: Path) -> None:
     claude = chat(Claude(projects), WORKDAY)
     memory.catch_up()
     text = memory.wake()
-    handoff = text[text.index("## Last Session Handoff") : text.index("## Active")]
-    assert f"Session: {claude.session} (2026-11-08T10:06:00Z)" in handoff
-    assert "Decided in it:\n- Let's go with Postgres" in handoff
-    assert "Its tasks:\n- [open] And remind me to send the insurance form" in handoff
-    assert "## Pending" in text
+    assert f"## Last Session Handoff\nSession: {claude.session} (2026-11-08T10:06:00Z)" in text
+    heads = [line for line in text.split("\n") if line.startswith("## ")]
+    assert heads == ["## About You", "## Last Session Handoff", "## Looking further"]
+    for once in ("Let's go with Postgres", "send the insurance form"):
+        assert text.count(once) == 1, text  # the handoff says it already
 
 
 def test_what_a_handoff_left_and_is_done_by_now_is_not_left(memory: Memory) -> None:
@@ -61,7 +61,35 @@ def test_what_a_handoff_left_and_is_done_by_now_is_not_left(memory: Memory) -> N
     later = said | {"session": "t", "transcript": "raw/conversations/two.md"}
     log.append(memory.home, [Entry(id=new_id(), **done, **later)])
     text = memory.wake()
-    assert f"Left: {tasks[1]}\nBranch: main" in text and f"- [done] {tasks[0]}" in text
+    assert f"Left: {tasks[1]}\nBranch: main" in text and tasks[0] not in text
+
+
+def test_the_start_stays_small_and_says_nothing_twice(memory: Memory) -> None:
+    now = memory.opened.now().astimezone(UTC)
+    said: list[Entry] = []
+    for day in range(360):
+        at = now - timedelta(days=day)
+        one: dict[str, Any] = {"timestamp": at, "session": f"s{day}"}
+        task, long = f"I must seal pipe {day}", "x " * 900
+        said += [
+            Entry(id=new_id(), type="decision", content=f"We use valve {day} in hall {day}", **one),
+            Entry(id=new_id(), type="fact", content=f"Boiler {day} holds {day} litres", **one),
+            Entry(id=new_id(), type="task", status="open", content=task, **one),
+            Entry(id=new_id(), type="handoff", content="I must seal pipe 3", detail=long, **one),
+        ]
+    log.append(memory.home, said[::-1])
+    year = memory.wake()
+    assert 700 < tokenizer.count(year) <= 900 + 40  # with its fence
+    assert "valve 0 in" in year and "valve 100 in" not in year and "pipe 100" not in year
+    assert year.count("seal pipe 3") == 1
+
+
+def test_what_the_user_wrote_into_memory_md_is_told_and_noticed(memory: Memory) -> None:
+    assert "the blue crane" not in memory.wake()
+    path = memory.home.memory
+    path.write_text(path.read_text() + "\nNever lift with the blue crane.\n")
+    assert "## Your Own Notes\n" in memory.wake() and "the blue crane" in memory.wake()
+    assert "the blue crane" not in woken(memory.opened, loaded=True)
 
 
 def test_the_text_is_cached_until_something_changes(

@@ -12,10 +12,8 @@ from wakebook.version import __version__
 
 FOLDER = ".cache"
 PROSE = f"{FOLDER}/briefing.json"
-SOURCES = (
-    *"log.jsonl subjects.json projects.json state.json config.toml condensed.json".split(),
-    PROSE,
-)
+MEMORY = "knowledge/memory/MEMORY.md"
+SOURCES = ("log.jsonl", "subjects.json", "projects.json", "state.json", "config.toml", MEMORY)
 
 
 def key(root: str) -> str:
@@ -31,10 +29,10 @@ def key(root: str) -> str:
     return " ".join(parts)
 
 
-def read(root: str, name: str) -> str | None:
-    """The cached text, if what it was made from is unchanged."""
+def read(root: str, name: str, also: str = "") -> str | None:
+    """The cached text, if what it was made from is unchanged. `also`: more of its key."""
     try:
         with open(f"{root}/{FOLDER}/{name}", encoding="utf-8") as stream:  # noqa: PTH123
-            return stream.read() if stream.readline().rstrip("\n") == key(root) else None
+            return stream.read() if stream.readline().rstrip("\n") == key(root) + also else None
     except (OSError, UnicodeDecodeError):
         return None

@@ -237,7 +237,8 @@ class Schedule(Section):
 class Hooks(Section):
     seconds: float = 2.0
     characters: int = 9_900
-    budget: int = 2_400
+    budget: int = 1_500
+    start: int = 900
 
 
 class Service(Section):

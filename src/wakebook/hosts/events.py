@@ -197,9 +197,8 @@ class _Event:
         return bool(self.text("agent_id")) or said.startswith(NOT_SAID)
 
     def wake(self) -> str:
-        """What a session is told that knows nothing yet. All of it may be fixed slots."""
-        share = self.memory.config.context.fixed_share or 1.0
-        found = self.context("", 1 / share, skip=("topics", "recalled"))
+        """What a session is told that knows nothing yet."""
+        found = self.start()
         self.told.begin(found)
         return found
 
@@ -211,21 +210,30 @@ class _Event:
 
     def turn(self) -> str:
         """What a message calls for, beside what the session sees already."""
-        message = self.text("prompt")
-        if not self.host.keeps:  # everything, every time
-            return self.context(message)
-        earlier = "" if self.payload.get("first") else self.told.before()
-        first = not earlier  # or the session began without us
-        found = self.context(message, skip=() if first else FIXED, told=earlier)
-        self.told.begin(found) if first else self.told.add(found)
+        keeps = self.host.keeps  # or it is told everything, every time
+        earlier = self.told.before() if keeps and not self.payload.get("first") else ""
+        begins = "" if earlier else self.start()  # or the session began without us
+        found = begins + self.context(self.text("prompt"), earlier or begins, len(begins))
+        if keeps:
+            self.told.add(found) if earlier else self.told.begin(found)
         return found
 
-    def context(self, message: str, share: float = 1.0, **options: Any) -> str:
-        """As much of a context as a host lets through."""
-        settings = self.memory.config.hooks
-        options |= {"budget": max(int(settings.budget * share), SMALLEST), "have": self.host.loads}
-        options |= {"session": self.text("key") or self.session, "characters": settings.characters}
+    def start(self) -> str:
+        settings, session = self.memory.config.hooks, self.text("key") or self.session
+        most = max(settings.characters - 4 * settings.start, SMALLEST)
+        start, budget = self.memory.turns.start, self.budget
+        return start(session, budget=budget, characters=most, have=self.host.loads)
+
+    def context(self, message: str, told: str, before: int) -> str:
+        """As much of a context as a host lets through, `before` characters being told already."""
+        options: Payload = {"session": self.text("key") or self.session, "told": told}
+        options["characters"] = max(self.memory.config.hooks.characters - before, SMALLEST)
+        options |= {"budget": self.budget, "have": self.host.loads, "skip": FIXED}
         return self.memory.context(message, **options).text
+
+    @property
+    def budget(self) -> int:
+        return max(self.memory.config.hooks.budget, SMALLEST)
 
     def flush(self) -> Payload:
         paths = [Path(self.path)] if self.path else []

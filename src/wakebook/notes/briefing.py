@@ -11,52 +11,39 @@ It is written between its markers; every byte outside of them stays.
 
 from __future__ import annotations
 
-import re
 import stat
 from collections.abc import Collection, Iterable
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from wakebook.base import markdown, words
+from wakebook.base import markdown
 from wakebook.base.config import Briefing
 from wakebook.base.errors import WakebookError
 from wakebook.base.text import EMPTY
 from wakebook.capture.transcript import one_line
-from wakebook.learn.about import Weights, about, forms
-from wakebook.learn.extract import RULES as EXTRACTED
-from wakebook.learn.phrases import pattern
+from wakebook.learn.about import Weights
 from wakebook.log.chains import Chains
-from wakebook.log.entry import RETRACTED, Entry, present
+from wakebook.log.entry import Entry, present
 from wakebook.log.subjects import Registry
 from wakebook.notes import condensed
 from wakebook.notes import prose as proses
 from wakebook.notes.contradictions import CONFLICT, contradictions, dismissed, is_correction
 from wakebook.notes.page import MEMORY, NoteLine, harmless, ids_of, lines_json, stated
 from wakebook.notes.prose import Prose
+from wakebook.recall.start import FIRST, WIDTH, Known, State
 
 if TYPE_CHECKING:
     from wakebook.notes.notes import Notes
 
-WIDTH = 180
 RULES = Prose()
 QUIET = "Nothing recent, and nothing open."
-FIRST = 12  # lines about the user that every session is told
 MORE = "More About You"  # and what MEMORY.md says besides, at the end
 LEAST = 8  # lines of a briefing, however much else MEMORY.md says
 MARKERS = 8  # lines around two blocks
-DAY = timedelta(days=2)
-MENTIONED = 0.6  # of its words in something newer
-# what only means something with its day
-_RELATIVE = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|now|recently|lately|ago|(?:this|next|last) \w+"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|heute|morgen|gestern|hoy|mañana|demain)\b",
-    re.IGNORECASE,
-)
 
 
 def briefing(
@@ -116,18 +103,16 @@ class _Sections:
         dismissed: Collection[frozenset[str]],
         weights: Weights | None = None,
     ) -> None:
-        self._weights = weights
-        self._chains, self._registry, self._aliases = chains, registry, registry.aliases()
+        self._chains, self._aliases = chains, registry.aliases()
         self._now, self._settings, self._prose = now, settings, prose
         self._dismissed = dismissed
-        self._all = [entry for entry in chains.current() if not entry.extra.get(RETRACTED)]
-        self._current = [entry for entry in self._all if entry.type != "handoff"]
+        self._state = State(Known(chains, registry, now, settings, weights=weights))
+        self._all, self._current = self._state.all, self._state.current
         self._since = now - timedelta(days=settings.active_days)
         self._lately = now - timedelta(days=settings.decision_days)
-        self._alive = now - timedelta(days=settings.open_days)
 
     def lines(self) -> list[NoteLine]:
-        told = [_line(self._dated(entry), entry) for entry in self._about]
+        told = [_line(self._state.dated(entry), entry) for entry in self._state.about]
         sections = {
             "About You": told[:FIRST],
             "Active": self._active(),
@@ -143,23 +128,13 @@ class _Sections:
             return [NoteLine(QUIET if self._chains.by_id else EMPTY)]
         return _fit(filled, self._settings.max_lines - 1)  # one is for the sum
 
-    @cached_property
-    def _about(self) -> list[Entry]:
-        told = (one for one in self._current if one.timestamp <= self._now)
-        return about(told, self._registry, self._weights)
-
-    def _dated(self, entry: Entry) -> str:
-        """Its words, with the day where they speak of "today" or "next week"."""
-        text = one_line(entry.content, WIDTH)
-        return f"{self._day(entry)}: {text}" if _RELATIVE.search(text) else text
-
     def _active(self) -> list[NoteLine]:
         """A line for each active subject: the model's, or else its most recent entry. A handoff
         says where a subject stands better than any single entry, so the newest handoff of the
         subject is preferred when nothing was learned after it. What is pinned stays in view
         whatever its age; what was noted by hand without a subject, for as long as a subject would
         be active."""
-        others = [one for one in self._current if one not in self._about]
+        others = [one for one in self._current if one not in self._state.about]
         pinned = [one for one in others if one.pinned and one.type in ("fact", "decision")]
         noted = [
             one
@@ -174,7 +149,7 @@ class _Sections:
             said = self._prose.line(subject, found[-1])
             text = f"{subject} — {one_line(said or stated(found[-1]), WIDTH)}"
             lines.append(_line(text, *(found if said else found[-1:]), tells=False))
-        return lines + [_line(f"noted — {one_line(one.content, WIDTH)}", one) for one in noted]
+        return lines + [_line(one_line(one.content, WIDTH), one) for one in noted]
 
     def _decisions(self) -> list[NoteLine]:
         lines: list[NoteLine] = []
@@ -182,40 +157,15 @@ class _Sections:
             if entry.type == "decision" and entry.timestamp >= self._lately:
                 detail = present(entry.detail)
                 said = f"{entry.content.rstrip('.')} — {detail}" if detail else entry.content
-                lines.append(_line(f"{self._day(entry)}: {one_line(said, WIDTH)}", entry))
+                lines.append(_line(f"{self._state.day(entry)}: {one_line(said, WIDTH)}", entry))
         return lines
-
-    def _day(self, entry: Entry) -> str:
-        return f"{entry.timestamp.astimezone(self._now.tzinfo):%Y-%m-%d}"
 
     def _open(self, type_: str) -> list[NoteLine]:
         """What is to be done or answered; pinned tasks first, then the newest."""
-        found = [one for one in self._current if one.type == type_ and self._chains.is_open(one)]
-        found = [one for one in found if one.pinned or self._is_due(one)]
-        found.sort(key=lambda one: (type_ == "task" and one.pinned, one.timestamp), reverse=True)
         return [
-            _line(self._dated(one) + (f" ({one.subject})" if one.subject else ""), one)
-            for one in found
+            _line(self._state.dated(one) + (f" ({one.subject})" if one.subject else ""), one)
+            for one in self._state.open(type_)
         ]
-
-    def _is_due(self, entry: Entry) -> bool:
-        """Whether an open task or question, or most of its words, came up in the last weeks. What
-        was for that day is over, and what was said by the way was no promise."""
-        by_rules = entry.by == EXTRACTED and entry.type == "task"
-        if by_rules and pattern(forms.HEDGED).search(entry.content):
-            return False
-        if entry.timestamp < self._now - DAY and pattern(forms.EXPIRED).search(entry.content):
-            return False
-        if entry.timestamp >= self._alive:
-            return True
-        terms = words.terms(entry.content)
-        least = max(2, MENTIONED * len(terms))
-        return any(len(terms & said) >= least for said in self._lately_said)
-
-    @cached_property
-    def _lately_said(self) -> list[frozenset[str]]:
-        recent = (one for one in self._chains.entries if one.timestamp >= self._alive)
-        return [words.terms(f"{one.content} {one.detail}") for one in recent]
 
     def _stale(self) -> list[NoteLine]:
         """Subjects that were silent for long and came up again lately. "Came up" is an entry of the
@@ -232,7 +182,7 @@ class _Sections:
             elif subject not in before or entry.timestamp > before[subject].timestamp:
                 before[subject] = entry
         return [
-            _line(f"{slug} — before, on {self._day(last)}: {stated(last)}", last, tells=False)
+            _line(f"{slug} — before, on {self._state.day(last)}: {stated(last)}", last, tells=False)
             for slug, last in sorted(before.items())
             if slug in after and self._now - last.timestamp > gap
         ]
@@ -240,7 +190,7 @@ class _Sections:
     def _contradictions(self) -> list[NoteLine]:
         lines = []
         for old, new in self.conflicts():
-            one, other = (f'"{one_line(x.content, 90)}" ({self._day(x)})' for x in (old, new))
+            one, other = (f'"{one_line(x.content, 90)}" ({self._state.day(x)})' for x in (old, new))
             lines.append(_line(f"{new.subject}: {one}{CONFLICT}{other}", old, new, tells=False))
         return lines
 

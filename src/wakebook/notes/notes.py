@@ -193,14 +193,6 @@ class Notes:
             self.refresh()  # what the weeks have left makes room
         return done
 
-    def briefing(self, now: datetime, *, prose: bool = True) -> list[str]:
-        """What a session is told of the briefing when it starts. Without `prose`, nothing that a
-        model has written."""
-        said = proses.load(self.home) if prose else briefings.RULES
-        lines = [line.text for line in briefings.made(self, now, said)]
-        more = f"## {briefings.MORE}"
-        return lines[: lines.index(more)] if more in lines else lines
-
     def conflicts(self) -> list[tuple[Entry, Entry]]:
         """Entries that seem to contradict each other, (older, newer)."""
         return briefings.conflicts(self, self.opened.now(), proses.load(self.home))

@@ -263,6 +263,7 @@ class Compiler:
             current=self.request.transcript,
             handed=frozenset(one.entry for one in self.sources.handoffs if one.entry),
             told=self.request.told,
+            words=" ".join(map(bare, self.request.told.split("\n"))),
             zone=self.sources.now.tzinfo,
         )
         packed = recalled.pack(found, room, around, self.settings.reference_boost)

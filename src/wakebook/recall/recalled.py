@@ -62,7 +62,13 @@ class Around(NamedTuple):
     current: str = ""  # the transcript of the session that goes on
     handed: frozenset[str] = frozenset()  # handoffs that are told elsewhere
     told: str = ""  # what the session was told before
+    words: str = ""  # the same as words, on one line
     zone: tzinfo | None = None
+
+    def has(self, line: str) -> bool:
+        """Whether a line was told, alone or within another one."""
+        said = bare(line)
+        return self.once.has(line) or (len(said) >= SHORT and said in self.words)
 
 
 def passages(opened: Opened, message: str, kind: str) -> Passages:
@@ -108,13 +114,13 @@ def _known(passage: Passage, around: Around) -> bool:
     if row.category in ELSEWHERE or (row.turn and passage.path == around.current):
         return True
     if row.name:
-        told = around.once.has(passage.content) or row.name in around.handed
+        told = around.has(passage.content) or row.name in around.handed
         told = told or f"({row.name}" in around.told
         return told or bool(passage.replaced_by)
     if passage.replaced_by and not passage.done and len(passage.text) < SAYS_MORE:
         return True  # what holds instead is an entry of its own
     lines = [line for line in passage.text.split("\n") if line.strip()]
-    if all(map(around.once.has, lines)):
+    if all(map(around.has, lines)):
         return True
     flat = next((text for path, text in around.flat.items() if passage.path.startswith(path)), "")
     return bool(flat) and all(bare(line) in flat for line in lines)  # the index cuts long lines

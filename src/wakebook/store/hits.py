@@ -202,6 +202,8 @@ class Passage(NamedTuple):
     done: bool  # what replaced it says that it is done
     partly: str  # what holds instead of a part of it
     why: str
+    cosine: float = 0.0  # how near it lies to the question
+    holds: int = 0  # a bit for every word of the question that it has
 
     @property
     def ref(self) -> str:

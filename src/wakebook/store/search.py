@@ -281,6 +281,8 @@ class Hits:
             done=done,
             partly=item.partly,
             why=self._why(item),
+            cosine=item.cosine,
+            holds=item.holds,
         )
 
     def _scored(self, best: Sequence[Scored], floor: float) -> list[tuple[Scored, float]]:

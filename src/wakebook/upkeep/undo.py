@@ -183,5 +183,4 @@ def show_at(memory: Any, when: str, ref: str) -> tuple[Moment, Shown]:
 def wake_at(memory: Any, when: str) -> tuple[Moment, str]:
     """What a new session would have been told then."""
     with memory.at(when) as (then, moment, _):
-        lines = then.notes.briefing(moment.at, prose=False)
-        return moment, wake(then.log.chains(), (), lines)
+        return moment, wake(then.opened, then=moment.at)

@@ -1,0 +1,239 @@
+"""The start: what a session is told that knows nothing yet.
+
+    About You            what is true of the user everywhere, the most lasting first
+    Your Own Notes       what the user wrote into MEMORY.md by hand
+    Last Session Handoff where things stand, and sessions that are still open
+    To Keep in Mind      how things are done here, what is pinned or was noted by hand
+    Open, Decided        what is to be done, what was settled
+    Known                the newest facts, as far as there is room left
+    Looking further      how to ask for more
+
+All of it within a budget of tokens that does not grow with the memory: each part has a fair share,
+the newest lines first. Nothing is said twice, and tasks and questions that were not mentioned for
+some weeks are left to the search.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import NamedTuple
+
+from wakebook.base import words
+from wakebook.base.config import Briefing
+from wakebook.capture.transcript import one_line
+from wakebook.learn.about import Weights, about, forms
+from wakebook.learn.extract import RULES
+from wakebook.learn.phrases import pattern
+from wakebook.log.chains import Chains
+from wakebook.log.entry import RETRACTED, Entry, present
+from wakebook.log.subjects import Registry
+from wakebook.models import tokenizer
+from wakebook.recall.slot import fair
+from wakebook.recall.texts import trim
+
+WIDTH = 180  # characters of a line
+FIRST = 12  # lines about the user
+EACH = 8  # things to keep in mind, tasks and questions, decisions
+MOST = 20  # facts, if there is room
+FEW = 40  # tokens: with fewer left, no facts are told
+SOME = 2  # tokens of a heading and its line end, beside its words
+SAME = 0.8  # of a line's words, in a text that was told: it says nothing new
+DAY = timedelta(days=2)
+MENTIONED = 0.6  # of its words in something newer
+ABOUT, NOTES = "## About You", "## Your Own Notes"
+FURTHER = """## Looking further
+- `wakebook search WORDS` finds what was said or learned, in any words (filters: --type, --since)
+- `wakebook show ID` gives an entry with its history and the conversation lines behind it
+- `wakebook remember "TEXT"` keeps something for the next session"""
+NOTHING = "No session has been closed yet, so there is no handoff."
+# what only means something with its day
+_RELATIVE = re.compile(
+    r"\b(?:today|tonight|tomorrow|yesterday|now|recently|lately|ago|(?:this|next|last) \w+"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|heute|morgen|gestern|hoy|mañana|demain)\b",
+    re.IGNORECASE,
+)
+
+
+class Known(NamedTuple):
+    """The log at a moment, and what of it belongs to the place that asks."""
+
+    chains: Chains
+    registry: Registry
+    now: datetime  # in the user's time zone
+    settings: Briefing
+    here: Callable[[Entry], bool] = lambda entry: True  # of this project
+    ours: Callable[[Entry], bool] = lambda entry: True  # may be told as a truth about the user
+    weights: Weights | None = None
+
+
+class State:
+    """What holds, by what it is for: for the start, and for the briefing of MEMORY.md."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._chains, self._now, settings = known.chains, known.now, known.settings
+        self.all = [one for one in self._chains.current() if not one.extra.get(RETRACTED)]
+        self.current = [one for one in self.all if one.type != "handoff"]
+        self._alive = known.now - timedelta(days=settings.open_days)
+
+    @cached_property
+    def about(self) -> list[Entry]:
+        told = (one for one in self.current if one.timestamp <= self._now and self._known.ours(one))
+        return about(told, self._known.registry, self._known.weights)
+
+    def kept(self) -> list[Entry]:
+        """How things are done here, what is pinned, and what the user has lately noted by hand."""
+        since = self._now - timedelta(days=self._known.settings.active_days)
+        found = [
+            one
+            for one in self.current
+            if one.type == "fact" and one not in self.about and self._known.here(one)
+            if one.kind == "preference"
+            or one.pinned
+            or (one.session == "manual" and since <= one.timestamp <= self._now)
+        ]
+        return _newest(found)
+
+    def facts(self) -> list[Entry]:
+        found = (one for one in self.current if one.type == "fact" and self._known.here(one))
+        return _newest(one for one in found if one.timestamp <= self._now)
+
+    def decisions(self) -> list[Entry]:
+        found = (one for one in self.current if one.type == "decision" and self._known.here(one))
+        return _newest(found)
+
+    def open(self, type_: str) -> list[Entry]:
+        """What is to be done or answered; pinned ones first, then the newest."""
+        found = [one for one in self.current if one.type == type_ and self._chains.is_open(one)]
+        found = [one for one in found if self._known.here(one)]
+        return _newest(one for one in found if one.pinned or self._is_due(one))
+
+    def _is_due(self, entry: Entry) -> bool:
+        """Whether an open task or question, or most of its words, came up in the last weeks. What
+        was for that day is over, and what was said by the way was no promise."""
+        by_rules = entry.by == RULES and entry.type == "task"
+        if by_rules and pattern(forms.HEDGED).search(entry.content):
+            return False
+        if entry.timestamp < self._now - DAY and pattern(forms.EXPIRED).search(entry.content):
+            return False
+        if entry.timestamp >= self._alive:
+            return True
+        terms = words.terms(entry.content)
+        least = max(2, MENTIONED * len(terms))
+        return any(len(terms & said) >= least for said in self._lately_said)
+
+    @cached_property
+    def _lately_said(self) -> list[frozenset[str]]:
+        recent = (one for one in self._chains.entries if one.timestamp >= self._alive)
+        return [words.terms(f"{one.content} {one.detail}") for one in recent]
+
+    def dated(self, entry: Entry) -> str:
+        """Its words, with the day where they speak of "today" or "next week"."""
+        text = one_line(entry.content, WIDTH)
+        return f"{self.day(entry)}: {text}" if _RELATIVE.search(text) else text
+
+    def day(self, entry: Entry) -> str:
+        return f"{entry.timestamp.astimezone(self._now.tzinfo):%Y-%m-%d}"
+
+
+def _newest(found: Iterable[Entry]) -> list[Entry]:
+    return sorted(found, key=lambda one: (one.pinned, one.timestamp), reverse=True)
+
+
+def start(
+    known: Known, handoffs: Sequence[str], own: str, budget: int, loaded: bool = False
+) -> str:
+    """`handoffs`: of this place, as texts. `own`: what the user wrote into MEMORY.md. `budget`:
+    tokens. `loaded`: the host tells what is in MEMORY.md."""
+    state = State(known)
+    told = state.about[:FIRST]
+    said = _Said(own, *handoffs, *(one.content for one in told))
+    parts = [
+        _Part(ABOUT, [] if loaded else [state.dated(one) for one in told]),
+        _Part(NOTES, [], own),
+        *(_Part("", [], text) for text in handoffs or [NOTHING]),
+        _Part("## To Keep in Mind", said.fresh(state.kept(), _with_subject)),
+        _Part("## Open", said.fresh(_unsettled(state), lambda one: _to_do(one, state))),
+        _Part("## Decided", said.fresh(state.decisions(), lambda one: _decided(one, state))),
+    ]
+    room = budget - tokenizer.count(f"{FURTHER}\n\n")
+    filled = {str(place): part for place, part in enumerate(parts) if part.whole}
+    needs = {place: tokenizer.count(part.whole) + SOME for place, part in filled.items()}
+    given = fair(needs, room)
+    texts = [part.cut(given[place]) for place, part in filled.items()]
+    left = room - sum(min(needs[place], given[place]) for place in filled)
+    more = _Part("## Known", said.fresh(state.facts(), lambda one: _known(one, state), MOST))
+    texts += [more.cut(left - SOME, tells=False)] if left > FEW else []
+    return "\n\n".join(filter(None, [*texts, FURTHER]))
+
+
+def _unsettled(state: State) -> list[Entry]:
+    return _newest([*state.open("task"), *state.open("question")])
+
+
+def _with_subject(entry: Entry, text: str = "") -> str:
+    about_ = f" ({entry.subject})" if entry.subject else ""
+    return (text or one_line(entry.content, WIDTH)) + about_
+
+
+def _known(entry: Entry, state: State) -> str:
+    return _with_subject(entry, f"{state.day(entry)}: {one_line(entry.content, WIDTH)}")
+
+
+def _to_do(entry: Entry, state: State) -> str:
+    return _with_subject(entry, f"{'[ ] ' * (entry.type == 'task')}{state.dated(entry)}")
+
+
+def _decided(entry: Entry, state: State) -> str:
+    detail = present(entry.detail)
+    said = f"{entry.content.rstrip('.')} — {detail}" if detail else entry.content
+    return _with_subject(entry, f"{state.day(entry)}: {one_line(said, WIDTH)}")
+
+
+class _Said:
+    """What was told, to tell nothing twice."""
+
+    def __init__(self, *texts: str) -> None:
+        lines = (line for text in texts for line in text.split("\n"))
+        self._told = [words.terms(line) for line in lines]
+
+    def fresh(
+        self, entries: Iterable[Entry], line: Callable[[Entry], str], most: int = EACH
+    ) -> list[str]:
+        """The lines of the first entries that say something new."""
+        found: list[str] = []
+        for entry in entries:
+            terms = words.terms(entry.content)
+            if len(found) < most and not any(
+                len(terms & said) >= SAME * len(terms) for said in self._told
+            ):
+                found.append(line(entry))
+                self._told.append(terms)
+        return found
+
+
+class _Part:
+    def __init__(self, heading: str, lines: Sequence[str], text: str = "") -> None:
+        self._heading = heading
+        self._lines = [f"- {line}" for line in lines]
+        self._text = text
+        body = text or "\n".join(self._lines)
+        self.whole = f"{heading}\n{body}".strip("\n") if body else ""
+
+    def cut(self, room: int, tells: bool = True) -> str:
+        """As much of it as fits; it tells of the rest."""
+        if tokenizer.count(self.whole) <= room:
+            return self.whole
+        if self._text:
+            return trim(self.whole, room, "`wakebook log`").text
+        kept = self._lines
+        while len(kept) > 1 - tells:
+            kept = kept[:-1]
+            rest = [f"- … and {len(self._lines) - len(kept)} more"] * tells
+            text = "\n".join([self._heading, *kept, *rest])
+            if tokenizer.count(text) <= room:
+                return text
+        return ""
