@@ -59,7 +59,7 @@ def event(service: Service, name: str, claude: Claude) -> tuple[int, bytes]:
     body = json.dumps(payload).encode()
     found = call(str(service.home), f"/v1/hooks/claude-code/{name}", body, SECONDS)
     assert found is not None
-    return found
+    return found[:2]
 
 
 def handoffs(memory: Memory) -> set[str]:

@@ -14,8 +14,9 @@ from wakebook.base import clock
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.hosts import HOSTS
-from wakebook.hosts.events import Payload, Work, about, act_of, answer, do, undelivered
+from wakebook.hosts.events import Payload, Work, about, act_of, answer, do, told_of
 from wakebook.hosts.lock import hold, wait
+from wakebook.hosts.told import arrived
 from wakebook.memory import Memory
 
 ENDINGS = ("close", "reset", "sweep")  # what a new session wants to know about
@@ -115,16 +116,24 @@ class Hooks(Backlog):
     """The events of hosts, as a service answers them; what follows is done in a thread."""
 
     act = staticmethod(act_of)
-    undelivered = staticmethod(undelivered)
     payload = staticmethod(payload_of)
 
     def __init__(self, home: Home, memory: Callable[[], Memory], done: Done) -> None:
         self.events: Mapping[str, Iterable[str]] = {name: about(name).events for name in HOSTS}
-        self._memory, self._done = memory, done
+        self._memory, self._done, self._home = memory, done, home
         super().__init__(home.cache, self._work)
 
-    def answer(self, memory: Memory, host: str, event: str, payload: Payload) -> Payload:
-        return answer(memory, host, event, payload, self)
+    def answer(
+        self, memory: Memory, host: str, event: str, payload: Payload, asked: int = 0
+    ) -> Payload:
+        return answer(memory, host, event, payload, self, asked)
+
+    def waiting(self, host: str, payload: Payload, asked: int) -> str:
+        """The name of the answer to what a host asked then, if it matters whether it arrives."""
+        return told_of(self._home.cache, host, payload, asked).waiting
+
+    def arrived(self, name: str) -> None:
+        arrived(str(self._home.cache), name)
 
     def _work(self, work: Work) -> None:
         failed: Exception | None = None
@@ -145,10 +154,6 @@ class Now:
     def put(self, work: Work) -> None:
         self._works.append(work)
 
-    def late(self, host: str, data: bytes) -> None:
-        """The answer came too late."""
-        undelivered(self._memory, host, payload_of(data))
-
     def wait(self, seconds: float) -> None:
         wait(str(self._memory.home.cache), seconds)
 
@@ -160,10 +165,10 @@ class Now:
             os.close(lock)
 
 
-def begun(root: str, host: str, event: str, data: bytes) -> tuple[bytes, Now]:
-    """The answer, and what is to be done after it."""
-    memory = Memory(root)
+def begun(root: str, host: str, event: str, data: bytes, asked: int) -> tuple[str, bytes, Now]:
+    """The name of the answer (see `told`), the answer, and what is to be done after it."""
+    memory, payload = Memory(root), payload_of(data)
     behind = Now(memory)
-    found = answer(memory, host, event, payload_of(data), behind)
+    found = answer(memory, host, event, payload, behind, asked)
     body = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace") if found else b""
-    return body, behind
+    return told_of(memory.home.cache, host, payload, asked).waiting, body, behind

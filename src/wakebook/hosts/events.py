@@ -5,8 +5,7 @@ context, flush); the rest (keep, close, reset, sweep) is handed to `behind`. All
 `catch_up`, so an event that comes twice, late or never changes nothing but the moment.
 """
 
-import hashlib
-from contextlib import suppress
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -16,18 +15,16 @@ import msgspec
 from wakebook.base import clock
 from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
-from wakebook.base.home import Home
-from wakebook.hosts import HOSTS
+from wakebook.capture.clean import CLOSE, wrap
+from wakebook.hosts import HOSTS, told
 from wakebook.memory import Memory
+from wakebook.recall.texts import Once
 
-WAKING = ("", "startup", "clear", "compact")  # sources of a session that knows nothing yet
 GOES_ON = ("compaction", "restart", "shutdown", "unknown")  # reasons of an OpenClaw "end"
 FIXED = ("identity", "memory", "projects", "handoff", "journal")  # told when a session begins
 PATIENCE = 0.5  # of the time box: a new session waits so long for the end of the one before
 SMALLEST = 200  # tokens of a context
 GOES_ON_MARK = "(told before)\n"
-TOLD_BYTES = 200_000  # of what a session was told; older words have mostly been compacted by then
-TOLD_SECONDS = 14 * 86_400.0  # that they are kept
 Payload = dict[str, Any]  # of an event, and of the answer
 NOT_SAID = ("<task-notification>", "<subagent_notification>", "<local-command-", "<command-name>")
 
@@ -43,6 +40,13 @@ class About(msgspec.Struct, frozen=True):
     loads: tuple[str, ...]  # slots of a context that its agents have without us
     keeps: bool  # what a hook tells stays in the conversation
     answers: str  # the key of a context in what its hooks answer
+
+    def answer(self, event: str, text: str) -> Payload:
+        """A text as its hooks answer it."""
+        if not text.strip():
+            return {}
+        shaped = {"hookEventName": event, "additionalContext": text}
+        return {self.answers: shaped if self.answers == "hookSpecificOutput" else text}
 
 
 @cache
@@ -60,6 +64,7 @@ class Work(NamedTuple):
     host: str = ""
     session: str = ""
     path: str = ""
+    folder: str = ""  # that the session works in
 
 
 class Behind(Protocol):
@@ -80,15 +85,17 @@ def act_of(host: str, event: str) -> str:
     return events[event]
 
 
-def answer(memory: Memory, host: str, event: str, payload: Payload, behind: Behind) -> Payload:
-    """What the host gets back; empty if there is nothing to say."""
+def answer(
+    memory: Memory, host: str, event: str, payload: Payload, behind: Behind, asked: int = 0
+) -> Payload:
+    """What the host gets back; empty if there is nothing to say. `asked`: see `Told`."""
     act = act_of(host, event)
-    moment = _Event(memory, host, payload)
+    moment = _Event(memory, host, payload, asked)
     found = ""
     if act == "wake":
         behind.wait(moment.patience)
-        found = moment.wake() if moment.text("source") in WAKING else moment.goes_on()
-        behind.put(Work("sweep", host))
+        found = moment.wake() if moment.text("source") in told.WAKING else moment.goes_on()
+        behind.put(moment.work("sweep"))
     elif act == "context" and not moment.by_machine:
         if not moment.host.keeps or payload.get("first"):
             behind.wait(moment.patience)
@@ -97,19 +104,23 @@ def answer(memory: Memory, host: str, event: str, payload: Payload, behind: Behi
         return moment.flush()
     elif act and act != "context":
         behind.put(moment.work(act))
-    if not found.strip():
-        return {}
-    key, told = moment.host.answers, {"hookEventName": event, "additionalContext": found}
-    return {key: told if key == "hookSpecificOutput" else found}
+    return moment.host.answer(event, found)
 
 
-def undelivered(memory: Memory, host: str, payload: Payload) -> None:
-    """The host did not wait for the answer: its session has been told nothing."""
-    _Event(memory, host, payload).told.forget()
+def told_of(cache: Path, host: str, payload: Payload, asked: int = 0) -> told.Told:
+    """What the session of an event has been told."""
+    session = payload.get("session_id") or payload.get("session") or ""
+    return told.Told(str(cache), host, session if isinstance(session, str) else "", asked)
 
 
 def do(memory: Memory, work: Work) -> None:
     """The work itself. Raises whatever goes wrong: the caller traces it."""
+    _read(memory, work)
+    for folder in {work.folder or told.ANYWHERE, told.ANYWHERE}:
+        _Event(memory, work.host, {"cwd": folder}).keep()
+
+
+def _read(memory: Memory, work: Work) -> None:
     paths = [Path(work.path)] if work.path else []
     if work.act == "sweep":
         memory.catch_up(sparing=True)
@@ -126,58 +137,16 @@ def do(memory: Memory, work: Work) -> None:
         memory.catch_up(paths, work.session)
 
 
-class Told:
-    """What a session has been told by hooks, and still sees: so that no turn tells it again. It is
-    kept in .cache/told/, one file a session; without it a turn only says something twice."""
-
-    def __init__(self, home: Home, host: str, session: str) -> None:
-        name = hashlib.sha256(f"{host}/{session}".encode("utf-8", "replace")).hexdigest()[:24]
-        self._home = home
-        self._path = home.cache / "told" / f"{name}.md" if session else None
-
-    def before(self) -> str:
-        try:
-            return self._path.read_text(encoding="utf-8", errors="replace") if self._path else ""
-        except OSError:
-            return ""
-
-    def begin(self, text: str) -> None:
-        """A session that knows nothing yet is told this."""
-        if self._path is None:
-            return
-        oldest = clock.now().timestamp() - TOLD_SECONDS
-        with suppress(OSError):
-            for path in self._path.parent.glob("*.md"):
-                if path.stat().st_mtime < oldest:
-                    path.unlink(missing_ok=True)
-            self._home.replace(self._path, text)
-
-    def add(self, text: str) -> None:
-        if self._path is None or not text:
-            return
-        with suppress(OSError):
-            if self._path.exists() and self._path.stat().st_size > TOLD_BYTES:
-                self._home.replace(self._path, self.before()[-TOLD_BYTES // 2 :])
-            self._home.folder(self._path.parent)
-            self._home.append(self._path, text.encode("utf-8", "replace"), durable=False)
-
-    def forget(self) -> None:
-        """It was not told after all."""
-        with suppress(OSError):
-            if self._path is not None:
-                self._path.unlink(missing_ok=True)
-
-
 class _Event:
     """One event, and what it needs of the memory."""
 
-    def __init__(self, memory: Memory, host: str, payload: Payload) -> None:
+    def __init__(self, memory: Memory, host: str, payload: Payload, asked: int = 0) -> None:
         self.memory = memory
         self.host = about(host)
         self.payload = payload
         self.session = self.text("session_id", "session")
         self.path = self.text("transcript_path", "path")
-        self.told = Told(memory.home, host, self.session)
+        self.told = told_of(memory.home.cache, host, payload, asked)
 
     def text(self, *names: str) -> str:
         for name in names:
@@ -198,24 +167,50 @@ class _Event:
 
     def wake(self) -> str:
         """What a session is told that knows nothing yet."""
+        found = self.keep()
+        self.told.begin()
+        self.told.note(found)
+        return found
+
+    def keep(self) -> str:
+        """The text of a start, kept for one that has to be answered before all is read."""
+        event = next((one for one, act in self.host.events.items() if act == "wake"), "")
+        if not event:
+            return ""
         found = self.start()
-        self.told.begin(found)
+        note = wrap(f"This is how things stood at {clock.iso(clock.now())}.") if found else ""
+        fits = len(found) + len(note) <= self.memory.config.hooks.characters
+        answer = self.host.answer(event, found + note if fits else found)
+        body, folder = json.dumps(answer).encode() if found else b"", self.text("cwd")
+        told.keep_start(str(self.memory.home.cache), self.host.name, folder, body)
         return found
 
     def goes_on(self) -> str:
         """A session that was told before, under this id or the one that it was forked from."""
         if not self.told.before():
-            self.told.begin(GOES_ON_MARK)
+            self.told.add(GOES_ON_MARK)
         return ""
 
     def turn(self) -> str:
-        """What a message calls for, beside what the session sees already."""
-        keeps = self.host.keeps  # or it is told everything, every time
-        earlier = self.told.before() if keeps and not self.payload.get("first") else ""
-        begins = "" if earlier else self.start()  # or the session began without us
-        found = begins + self.context(self.text("prompt"), earlier or begins, len(begins))
+        """What a message calls for, beside what the session sees already; and then what earlier
+        ones called for, if that came too late."""
+        keeps, earlier = self.host.keeps, ""  # or it is told everything, every time
+        late: dict[str, str] = {}
+        if self.payload.get("first"):
+            self.told.begin()
+        elif keeps:
+            earlier = self.told.before()
+            late = {name: unsaid(text, earlier) for name, text in self.told.late().items()}
+        seen = earlier + "".join(late.values())
+        begins = "" if seen else self.start()  # or the session began without us
+        found = begins + self.context(self.text("prompt"), seen or begins, len(begins))
+        brought = []
+        for name, text in late.items():
+            if len(found) + len(text) <= self.memory.config.hooks.characters:
+                found += text
+                brought.append(name)
         if keeps:
-            self.told.add(found) if earlier else self.told.begin(found)
+            self.told.note(found, instead=tuple(brought))
         return found
 
     def start(self) -> str:
@@ -248,4 +243,18 @@ class _Event:
             act = "keep"
         elif act == "reset" and self.text("reason") == "deleted":
             act = "close"
-        return Work(act, self.host.name, self.session, self.path)
+        about = ("", "") if act == "sweep" else (self.session, self.path)
+        return Work(act, self.host.name, *about, self.text("cwd"))
+
+
+def unsaid(text: str, earlier: str) -> str:
+    """The lines of a text in fences that are new beside an earlier one."""
+    if not earlier:
+        return text
+    once, kept = Once(), ""
+    once.add(earlier)
+    for part in text.split(f"{CLOSE}\n"):
+        head, _, said = part.partition("\n\n")
+        if fresh := once.fresh(said, "newer").strip():
+            kept += f"{head}\n\n{fresh}\n{CLOSE}\n"
+    return kept

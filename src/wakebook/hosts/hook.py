@@ -1,20 +1,23 @@
 """`wakebook hook HOST EVENT`: the process that a host waits for.
 
-The service answers if it is up. If not, a child of this process does the work, and this one waits
-for its answer as long as the time box lasts; the child goes on if it needs longer. Whatever
-happens, only an answer is printed and the exit code is 0. It imports next to nothing.
+The service answers if it is up. If not, a child of this process does the work, and starts the
+service for the next one; this process waits for its answer as long as the time box lasts, and the
+child goes on if it needs longer. A start that gets no answer in time is told what the last start
+in its folder was told. Whatever happens, only an answer is printed and the exit code is 0. It
+imports next to nothing.
 """
 
 import os
 import select
 import sys
-from time import monotonic
+from time import monotonic, time_ns
 
 from wakebook.service.call import call
 
 LARGEST = 8 << 20  # bytes of an event
 SECONDS = 2.0
 LEAST = 0.001  # seconds; 0 would mean not to wait at all
+START = "SessionStart"
 WAITED_FOR = {  # by the host: what these answer is told, or has to be done first
     "SessionStart", "UserPromptSubmit", "PreCompact", "before_prompt_build", "before_compaction",
     "before_agent_start", "session_before_compact",
@@ -27,7 +30,7 @@ def main(root: str, words: list[str]) -> None:
         _say("usage: wakebook hook HOST EVENT [--home PATH], with JSON on standard input")
         return
     host, event = words
-    data = None
+    asked, problem, answer, data = time_ns(), "", None, b""
     if not os.path.isfile(f"{root}/config.toml"):  # noqa: PTH113
         _say(f"there is no home in {root}; `wakebook init` makes one")
         return
@@ -36,32 +39,72 @@ def main(root: str, words: list[str]) -> None:
         until = monotonic() + seconds
         data = _stdin(until)
         if len(data) > LARGEST:
-            _failed(root, host, event, f"more than {LARGEST >> 20} MiB were sent; it is left out")
-            return
-        _write(1, _served(root, host, event, data, until))
+            problem = f"more than {LARGEST >> 20} MiB were sent; it is left out"
+        else:
+            answer = _served(root, host, event, data, until, asked)
     except TimeoutError as error:
-        if event not in WAITED_FOR and data is not None:  # the host does not wait: then do it here
-            _own(root, host, event, data, until)
-        why = str(error) if "host" in str(error) else "the service did not answer"
-        _failed(root, host, event, f"{why} within {seconds:g} s")
+        problem = f"{error} within {seconds:g} s"
+        if event not in WAITED_FOR and data:  # the host does not wait: then do it here
+            _own(root, host, event, data, until, asked)
     except Exception as error:  # noqa: BLE001 - a hook never breaks its host
-        _failed(root, host, event, f"{type(error).__name__}: {error}")
+        problem = f"{type(error).__name__}: {error}"
+    try:
+        _tell(root, host, event, data, answer, asked)
+    except Exception as error:  # noqa: BLE001 - a hook never breaks its host
+        problem = problem or f"{type(error).__name__}: {error}"
+    if problem:
+        _failed(root, host, event, problem)
 
 
-def _served(root: str, host: str, event: str, data: bytes, until: float) -> bytes:
-    """What the service answers, or a child of this process."""
+def _served(
+    root: str, host: str, event: str, data: bytes, until: float, asked: int
+) -> tuple[str, bytes] | None:
+    """What the service answers, or a child of this process, with its name; None if it is late."""
     path = f"/v1/hooks/{_plain(host)}/{_plain(event)}"
     try:
-        answered = call(root, path, data or b"{}", max(until - monotonic(), LEAST))
+        found = call(root, path, data or b"{}", max(until - monotonic(), LEAST), asked=asked)
+    except TimeoutError:
+        raise TimeoutError("the service did not answer") from None
     except ConnectionError:  # it went away: then once more, which changes nothing
-        answered = None
-    if answered is None:
-        return _own(root, host, event, data, until)
-    status, body = answered
+        found = None
+    if found is None:
+        return _own(root, host, event, data, until, asked)
+    status, body, name = found
     if status in (200, 204):
-        return b"" if body.strip() in (b"", b"{}", b"null") else body
+        none = body.strip() in (b"", b"{}", b"null")
+        return None if name == "late" else (name, b"" if none else body)
     _failed(root, host, event, body.decode("utf-8", "replace")[:300])
-    return b""
+    return None
+
+
+def _tell(
+    root: str, host: str, event: str, data: bytes, answer: tuple[str, bytes] | None, asked: int
+) -> None:
+    """Print an answer, and then say that it has arrived (see told.py: it need not be loaded)."""
+    if answer is None and event == START:
+        answer = _kept(root, host, data, asked)
+    name, body = answer or ("", b"")
+    _write(1, body)
+    if name:
+        os.rename(*(f"{root}/.cache/told/{name}.{end}" for end in ("wait", "told")))  # noqa: PTH104
+
+
+def _kept(root: str, host: str, data: bytes, asked: int) -> tuple[str, bytes]:
+    """What the last start in the same folder was told, if this one is a new session's."""
+    import json
+
+    from wakebook.hosts.told import WAKING, Told, kept_start
+
+    event = json.loads(data or b"{}")
+    if event.get("source", "") not in WAKING:
+        return "", b""
+    body = kept_start(root, host, str(event.get("cwd", "")))
+    if not body:
+        return "", b""
+    told = Told(f"{root}/.cache", host, str(event.get("session_id", "")), asked)
+    told.begin()
+    told.note(json.loads(body)["hookSpecificOutput"]["additionalContext"])
+    return told.waiting, body
 
 
 def _plain(name: str) -> str:
@@ -69,7 +112,9 @@ def _plain(name: str) -> str:
     return "".join(c for c in name if c.isascii() and (c.isalnum() or c in "-_")) or "-"
 
 
-def _own(root: str, host: str, event: str, data: bytes, until: float) -> bytes:
+def _own(
+    root: str, host: str, event: str, data: bytes, until: float, asked: int
+) -> tuple[str, bytes] | None:
     waited = event in WAITED_FOR
     reading, writing = os.pipe()
     lock = -1
@@ -80,29 +125,27 @@ def _own(root: str, host: str, event: str, data: bytes, until: float) -> bytes:
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _child(root, host, event, data, writing)
+        _child(root, host, event, data, writing, asked)
     os.close(writing)
     if lock >= 0:
         os.close(lock)  # which the child holds now
-    if not waited:
-        return b""
-    return _awaited(root, host, event, reading, until)
+    return _awaited(reading, until) if waited else ("", b"")
 
 
-def _awaited(root: str, host: str, event: str, reading: int, until: float) -> bytes:
+def _awaited(reading: int, until: float) -> tuple[str, bytes] | None:
     parts: list[bytes] = []
     while (left := until - monotonic()) > 0:
         if select.select([reading], [], [], left)[0]:
             part = os.read(reading, 1 << 16)
             if not part:
-                return b"".join(parts)
+                name, whole, body = b"".join(parts).partition(b"\n")
+                return (name.decode(), body) if whole else None  # it says itself what went wrong
             parts.append(part)
     os.close(reading)
-    _failed(root, host, event, f"no answer within {time_box(root):g} s; the work goes on")
-    return b""
+    raise TimeoutError("no answer")  # the work goes on
 
 
-def _child(root: str, host: str, event: str, data: bytes, writing: int) -> None:
+def _child(root: str, host: str, event: str, data: bytes, writing: int, asked: int) -> None:
     """In a process session of its own, apart from the host's, until the work is done."""
     code = 0
     try:
@@ -114,13 +157,13 @@ def _child(root: str, host: str, event: str, data: bytes, writing: int) -> None:
             import site
 
             site.main()
+        from contextlib import suppress
+
         from wakebook.hosts.backlog import begun
 
-        body, behind = begun(root, host, event, data)
-        try:
-            _write(writing, body)
-        except BrokenPipeError:  # the time box is over; the work is not
-            behind.late(host, data)
+        name, body, behind = begun(root, host, event, data, asked)
+        with suppress(BrokenPipeError):  # the time box is over; the work is not
+            _write(writing, name.encode() + b"\n" + body)
         os.close(writing)
         behind.work()
     except BaseException as error:  # noqa: BLE001 - whatever it is, this process ends here

@@ -19,6 +19,7 @@ import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from time import time_ns
 from typing import IO, Any
 
 from wakebook.base import clock
@@ -32,6 +33,7 @@ from wakebook.service.call import call
 LARGEST = 16 << 20  # characters of a line
 THREADS = 4
 HOOK_SECONDS = 10.0
+PATIENCE = 0.6  # of the time box: for a service, before this process answers a prompt itself
 TOOL_SECONDS = 30.0
 LEND_SECONDS = 120.0
 ONCE = ("/remember", "/forget")  # what must not be done a second time
@@ -99,13 +101,14 @@ class Link:
             if asked := self._asked.get(name) if isinstance(name, int) else None:
                 asked.put(message)
             return None
-        return self._pool.submit(self._handle, message)
+        return self._pool.submit(self._handle, message | {"asked": time_ns()})
 
     def _handle(self, message: dict[str, Any]) -> None:
         name = message.get("id")
         what = f"{message.get('call')} {message.get('name') or message.get('event') or ''}"
         try:
             self._send({"id": name, "result": self._result(message)})
+            self._arrived(message)
         except Exception as error:  # noqa: BLE001 - a hook never breaks its host
             self._failed(what, error)
             self._send({"id": name, "error": _told(error)})
@@ -117,18 +120,31 @@ class Link:
         if kind == "tool":
             return self._tool(message)
         if kind == "hook":
-            return self._hook(str(message.get("event")), message.get("payload") or {})
+            payload = message.get("payload") or {}
+            return self._hook(str(message.get("event")), payload, message["asked"])
         raise WakebookError(f"There is no call {kind!r}: tool, hook or ping.")
 
-    def _hook(self, event: str, payload: Any) -> Any:
+    def _hook(self, event: str, payload: Any, asked: int) -> Any:
         """The service's answer. What needs a model is done here, if the host lends its own."""
         if not isinstance(payload, dict):
             raise WakebookError(f"The payload of {event} is no object.")
-        if self._lend is None or self._hooks.act(self._host, event) == "context":
-            found = self._served(f"/v1/hooks/{self._host}/{event}", payload, HOOK_SECONDS)
+        path, waits = f"/v1/hooks/{self._host}/{event}", HOOK_SECONDS
+        told = self._hooks.act(self._host, event) == "context"
+        if told:  # the host waits, and has no time for one that hangs
+            waits = PATIENCE * self._memory().config.hooks.seconds
+        if self._lend is None or told:
+            found = self._served(path, payload, waits, asked)
             if found is not None:
                 return found
-        return self._hooks.answer(self._memory(), self._host, event, payload)
+        return self._hooks.answer(self._memory(), self._host, event, payload, asked)
+
+    def _arrived(self, message: dict[str, Any]) -> None:
+        """A host that waits only so long says so. It has got what was sent before that."""
+        within = message.get("within")
+        late = isinstance(within, int) and time_ns() - message["asked"] > within * 1_000_000
+        if message.get("call") == "hook" and not late:
+            payload = message.get("payload") or {}
+            self._hooks.arrived(self._hooks.waiting(self._host, payload, message["asked"]))
 
     def _tool(self, message: dict[str, Any]) -> Any:
         name = str(message.get("name"))
@@ -141,11 +157,11 @@ class Link:
         done = tools.call(self._memory(), name, asked["arguments"], session)
         return {"text": done.text, "data": done.data, "failed": done.failed}
 
-    def _served(self, path: str, asked: dict[str, Any], seconds: float) -> Any:
+    def _served(self, path: str, given: dict[str, Any], seconds: float, asked: int = 0) -> Any:
         """What the service answers; None if it is not there, or not able to."""
-        body = json.dumps(asked, ensure_ascii=False).encode("utf-8", "replace")
+        body = json.dumps(given, ensure_ascii=False).encode("utf-8", "replace")
         try:
-            found = call(self._root, path, body, seconds)
+            found = call(self._root, path, body, seconds, asked=asked)
         except (TimeoutError, ConnectionError) as error:
             late = str(error) if isinstance(error, ConnectionError) else ""
             late = late or f"the service did not answer within {seconds:g} s"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from time import time_ns
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -62,15 +63,19 @@ class Route(NamedTuple):
 
 class Hooks(Protocol):
     """The hosts' events (see hosts/backlog): their answers, and the work that follows them in the
-    background. `act` and `payload` raise WakebookError; `len` counts that work, `end` finishes it.
+    background. `act` and `payload` raise WakebookError; `waiting` is the name of an answer, for
+    `arrived`; `len` counts the work, `end` finishes it.
     """
 
     events: Mapping[str, Iterable[str]]  # by host
 
     def act(self, host: str, event: str) -> str: ...
     def payload(self, body: bytes) -> Payload: ...
-    def answer(self, memory: Memory, host: str, event: str, payload: Payload) -> Payload: ...
-    def undelivered(self, memory: Memory, host: str, payload: Payload) -> None: ...
+    def answer(
+        self, memory: Memory, host: str, event: str, payload: Payload, asked: int = 0
+    ) -> Payload: ...
+    def waiting(self, host: str, payload: Payload, asked: int) -> str: ...
+    def arrived(self, name: str) -> None: ...
     def __len__(self) -> int: ...
     def end(self) -> None: ...
 
@@ -129,34 +134,43 @@ class App:
         return Reply(encode({"text": done.text, "data": done.data, "failed": done.failed}))
 
     async def hook(self, asked: Asked) -> Reply:
-        """What the host is told; nothing if that would come too late, and the work goes on."""
+        """What the host is told; nothing if that would come too late, and the work goes on. A
+        client that says when it `asked` gets the answer's name, and says itself that it has got
+        it (see hosts/told)."""
         host, event = asked.path["host"], asked.path["event"]
         try:
             act = self.hooks.act(host, event)
         except WakebookError:
             self.metrics.count("hooks_total", host="unknown", event="unknown", outcome="refused")
             raise
-        payload = self.hooks.payload(asked.body)
-        seconds = max(0.0, self.pool.memories().config.hooks.seconds - EARLY)
+        payload, given = self.hooks.payload(asked.body), asked.headers.get("asked", "")
+        at = int(given) if given.isdecimal() else time_ns()
+        box = self.pool.memories().config.hooks.seconds - EARLY
         work = asyncio.ensure_future(
-            self.pool.run(lambda m: self.hooks.answer(m, host, event, payload), long=act == "flush")
+            self.pool.run(
+                lambda m: self.hooks.answer(m, host, event, payload, at), long=act == "flush"
+            )
         )
-        found, outcome = None, "failed"
+        found, outcome, name = None, "failed", "late"
         try:
-            found = await asyncio.wait_for(asyncio.shield(work), seconds)
+            spent = max(0.0, (time_ns() - at) / 1e9)
+            found = await asyncio.wait_for(asyncio.shield(work), max(0.0, box - spent))
             outcome = "told" if found else "nothing"
+            name = self.hooks.waiting(host, payload, at) if found else ""
         except TimeoutError:
             outcome = "late"
-            work.add_done_callback(lambda done: self._late(host, event, payload, done))
+            work.add_done_callback(lambda done: self._late(host, event, done))
         finally:
             self.metrics.count("hooks_total", host=host, event=event, outcome=outcome)
-        return Reply(encode(found) if found else b"")
+        if found and not given:  # a client that will not say whether it has got it
+            self.hooks.arrived(name)
+        headers = ((b"told", name.encode()),) if given and name else ()
+        return Reply(encode(found) if found else b"", headers=headers)
 
-    def _late(self, host: str, event: str, payload: Payload, done: asyncio.Future[Any]) -> None:
+    def _late(self, host: str, event: str, done: asyncio.Future[Any]) -> None:
         if done.cancelled():
             return
-        self.pool.submit(lambda memory: self.hooks.undelivered(memory, host, payload))
-        error = done.exception() or "it took too long: the host went on without the answer"
+        error = done.exception() or "it took too long: the answer comes with the next prompt"
         self.trace(f"hook {host} {event}", str(error))
 
     async def protocol(self, asked: Asked) -> Reply:

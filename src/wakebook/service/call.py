@@ -12,10 +12,17 @@ LARGEST = 64 << 20  # bytes of an answer
 
 
 def call(
-    root: str, path: str, body: bytes = b"", seconds: float = 2.0, method: str = "POST"
-) -> tuple[int, bytes] | None:
-    """Status and body; None if there is no service. Raises TimeoutError when it is slow, and
-    ConnectionError when it goes away before it has answered: it may have done what was asked."""
+    root: str,
+    path: str,
+    body: bytes = b"",
+    seconds: float = 2.0,
+    method: str = "POST",
+    asked: int = 0,
+) -> tuple[int, bytes, str] | None:
+    """Status, body and what the header `Told` says; None if there is no service. `asked`: when a
+    host did, in nanoseconds; the caller says when it has the answer (see hosts/told). Raises
+    TimeoutError when the service is slow, and ConnectionError when it goes away before it has
+    answered: it may have done what was asked."""
     where = address(root)
     if not where:
         return None
@@ -30,14 +37,15 @@ def call(
             return None
         head = (
             f"{method} {path} HTTP/1.0\r\nHost: localhost\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         )
+        head += f"Asked: {asked}\r\n\r\n" if asked else "\r\n"
         return _answer(link, head.encode("ascii") + body)
     finally:
         link.close()
 
 
-def _answer(link: _socket.socket, question: bytes) -> tuple[int, bytes]:
+def _answer(link: _socket.socket, question: bytes) -> tuple[int, bytes, str]:
     parts: list[bytes] = []
     size = 0
     try:
@@ -55,11 +63,14 @@ def _answer(link: _socket.socket, question: bytes) -> tuple[int, bytes]:
     words = head.split(b" ", 2)
     if len(words) < 2 or not words[1].isdigit():
         raise ConnectionError("the service went away")
+    told = ""
     for line in head.split(b"\r\n"):
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length" and int(value) != len(rest):
             raise ConnectionError("the service went away in mid-sentence")
-    return int(words[1]), rest
+        if name.lower() == b"told":
+            told = value.strip().decode("ascii", "replace")
+    return int(words[1]), rest, told
 
 
 def address(root: str) -> str:

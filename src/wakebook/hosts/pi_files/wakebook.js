@@ -56,7 +56,7 @@ class Link {
       const timer = setTimeout(late, milliseconds);
       const done = (then) => (value) => (clearTimeout(timer), then(value));
       this.waiting.set(id, { resolve: done(resolve), reject: done(reject) });
-      this.child.stdin.write(`${JSON.stringify({ id, ...message })}\n`);
+      this.child.stdin.write(`${JSON.stringify({ id, within: milliseconds, ...message })}\n`);
     });
   }
 

@@ -1,0 +1,148 @@
+"""Told: what hooks have told a session, and what they can tell a start when time is short.
+
+All of it lies in .cache/told/, and can be deleted: something is then told once more.
+
+    NAME.md           what a session was told and still sees, so that no turn tells it again
+    NAME.ASKED.wait   an answer to the event of that moment. It may come too late for its host
+    NAME.ASKED.told   the same, once it has arrived: the hook prints it first, and then renames it
+    start-KEY.json    the last answer to a start in one folder, told if nothing better comes in time
+
+An answer that still waits when the session's next prompt comes did not arrive: that prompt brings
+it along. A hook that is short of time loads this module, so it imports next to nothing.
+"""
+
+import _thread
+import hashlib
+import os
+from contextlib import suppress
+
+WAKING = ("", "startup", "clear", "compact")  # sources of a session that knows nothing yet
+ANYWHERE = "/"  # a folder of no project: what is told there may be told in any
+FOLDER = "told"  # in .cache/
+MOST = 200_000  # bytes of what a session was told; older words have mostly been compacted by then
+SECONDS = 14 * 86_400.0  # that any of it is kept
+
+
+class Told:
+    def __init__(self, cache: str, host: str, session: str, asked: int = 0) -> None:
+        """`asked`: when the host asked, in nanoseconds; whoever brings it the answer says that it
+        has arrived. 0: what is noted has arrived."""
+        self._folder = f"{cache}/{FOLDER}"
+        self._name = _digest(f"{host}/{session}") if session else ""
+        self._asked = asked
+
+    def before(self) -> str:
+        """What has arrived."""
+        for name in self._names(".told"):
+            with suppress(OSError):
+                self.add(self._read(name))
+                os.unlink(f"{self._folder}/{name}")  # noqa: PTH108
+        return self._read(f"{self._name}.md") if self._name else ""
+
+    def late(self) -> dict[str, str]:
+        """What has not arrived, oldest first, each by its name."""
+        return {name: self._read(name) for name in self._names(".wait")}
+
+    def begin(self) -> None:
+        """The session sees nothing of what it was told before it asked."""
+        oldest = (self._asked or _now()) - int(SECONDS * 1e9)
+        with suppress(OSError):
+            for one in list(os.scandir(self._folder)):
+                own = self._name and one.name.startswith(f"{self._name}.")
+                if one.stat().st_mtime_ns < (self._asked or _now() if own else oldest):
+                    os.unlink(one)  # noqa: PTH108
+
+    def note(self, text: str, *, instead: tuple[str, ...] = ()) -> None:
+        """The session is told this; it has the texts of these names in it."""
+        if not (self._name and text):
+            return
+        with suppress(OSError):
+            if self._asked:
+                _write(f"{self._folder}/{self._name}.{self._asked}.wait", _bytes(text))
+            else:
+                self.add(text)
+            for name in instead:
+                os.unlink(f"{self._folder}/{name}")  # noqa: PTH108
+
+    def add(self, text: str) -> None:
+        """The session knows this."""
+        known = self._read(f"{self._name}.md")
+        known = known[-MOST // 2 :] if len(known) > MOST else known
+        with suppress(OSError):  # without it something is said twice, that is all
+            _write(f"{self._folder}/{self._name}.md", _bytes(known + text))
+
+    @property
+    def waiting(self) -> str:
+        """The name by which `arrived` knows the answer; empty if there is nothing to say."""
+        name = f"{self._name}.{self._asked}"
+        return name if os.path.exists(f"{self._folder}/{name}.wait") else ""  # noqa: PTH110
+
+    def _names(self, end: str) -> list[str]:
+        with suppress(OSError):
+            if self._name:
+                there = sorted(os.listdir(self._folder))  # noqa: PTH208
+                return [n for n in there if n.startswith(f"{self._name}.") and n.endswith(end)]
+        return []
+
+    def _read(self, name: str) -> str:
+        try:
+            with open(f"{self._folder}/{name}", encoding="utf-8", errors="replace") as stream:  # noqa: PTH123
+                return stream.read()
+        except OSError:
+            return ""
+
+
+def arrived(cache: str, name: str) -> None:
+    """The host has the answer of this name."""
+    with suppress(OSError):
+        path = f"{cache}/{FOLDER}/{name}"
+        os.rename(f"{path}.wait", f"{path}.told")  # noqa: PTH104
+
+
+def keep_start(cache: str, host: str, folder: str, answer: bytes) -> None:
+    """`folder`: where the session was started. That of ANYWHERE is for all that have none yet."""
+    with suppress(OSError):
+        _write(_start(cache, host, folder), answer)
+
+
+def kept_start(root: str, host: str, folder: str) -> bytes:
+    """The last answer to a start there. Nothing if the settings have changed since."""
+    since = os.stat(f"{root}/config.toml").st_mtime_ns  # noqa: PTH116
+    for one in (folder, ANYWHERE):
+        path = _start(f"{root}/.cache", host, one)
+        with suppress(OSError), open(path, "rb") as stream:  # noqa: PTH123
+            if os.fstat(stream.fileno()).st_mtime_ns >= since:
+                return stream.read()
+    return b""
+
+
+def _start(cache: str, host: str, folder: str) -> str:
+    return f"{cache}/{FOLDER}/start-{_digest(f'{host}/{folder}')}.json"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(_bytes(text)).hexdigest()[:24]
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _now() -> int:
+    from time import time_ns
+
+    return time_ns()
+
+
+def _write(path: str, data: bytes) -> None:
+    """Whole, and not worth a wait for the disk."""
+    folder = os.path.dirname(path)  # noqa: PTH120
+    os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103
+    temporary = f"{path}.{os.getpid()}-{_thread.get_ident()}.tmp"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        while data:
+            data = data[os.write(descriptor, data) :]
+    finally:
+        os.close(descriptor)
+    os.replace(temporary, path)  # noqa: PTH105
