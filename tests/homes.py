@@ -1,10 +1,15 @@
-"""A home as `init` leaves it, made once and then copied: most tests need one and do not test it."""
+"""Homes that are made once and then copied, by tests that need one and do not test its making.
+
+`made` gives a home as `init` leaves it, anywhere. `again` gives one to which more was done; such
+a home knows where its conversations lie, so it always lies in the same folder (`emptied`).
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -18,18 +23,50 @@ from wakebook import Memory
 class _File(NamedTuple):
     path: str  # below the home
     mode: int
+    changed: int  # nanoseconds: who looks for changed files finds none
     data: bytes | None  # None: a folder
+
+
+_kept: dict[tuple[Path, str], list[_File]] = {}
 
 
 def made(root: Path) -> Memory:
     """What Memory(root).init() makes at the time of the tests."""
     root.parent.mkdir(parents=True, exist_ok=True)
-    for path, mode, data in pattern():
+    for path, mode, _, data in pattern():
         if data is None:
             (root / path).mkdir(exist_ok=True)
         elif not (root / path).exists():
             (root / path).write_bytes(data)
         (root / path).chmod(mode)
+    return Memory(root)
+
+
+def emptied(folder: Path) -> Path:
+    """For a file of tests that overrides `tmp_path`, so that each has the same one."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def again(folder: Path, memory: Memory, make: Callable[[], object], name: str = "") -> Memory:
+    """The memory after `make`, which is called once; then the folder is put back as it was."""
+    root = memory.home.root
+    kept = _kept.get((folder, name))
+    if kept is None:
+        make()
+        memory.close()
+        _kept[folder, name] = list(_files(folder))
+        return Memory(root)
+    emptied(folder)
+    for path, mode, changed, data in kept:
+        to = folder / path
+        if data is None:
+            to.mkdir(exist_ok=True)
+        else:
+            to.write_bytes(data)
+            os.utime(to, ns=(changed, changed))
+        to.chmod(mode)
     return Memory(root)
 
 
@@ -65,4 +102,5 @@ def _files(root: Path) -> Iterator[_File]:
     for path in (root, *sorted(root.rglob("*"))):
         data = None if path.is_dir() else path.read_bytes()
         name = path.relative_to(root).as_posix()
-        yield _File(name, path.stat().st_mode & 0o7777, data)
+        about = path.stat()
+        yield _File(name, about.st_mode & 0o7777, about.st_mtime_ns, data)

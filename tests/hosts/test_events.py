@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import homes
 from tests.capture.test_openclaw import HEADER, SCHEMA, message, window
 from tests.hosts.hooking import contents, twice
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
@@ -39,15 +40,23 @@ class Noted:
 
 
 @pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return homes.emptied(tmp_path_factory.getbasetemp() / "events")
+
+
+@pytest.fixture
 def claude(projects: Path) -> Claude:
     return chat(Claude(projects), WORKDAY)
 
 
 @pytest.fixture
-def knowing(memory: Memory, claude: Claude) -> Memory:
+def knowing(tmp_path: Path, memory: Memory, claude: Claude) -> Memory:
+    return homes.again(tmp_path, memory, lambda: tell(memory))
+
+
+def tell(memory: Memory) -> None:
     memory.catch_up(closing=True)
     memory.home.memory.write_text("# Core Memory\n\n- The alarm code is 4711\n")
-    return memory
 
 
 def ask(memory: Memory, host: str, event: str, **payload: Any) -> tuple[dict[str, Any], list[Work]]:

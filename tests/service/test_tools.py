@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests import homes
 from tests.hosts.hooking import contents
 from tests.lend import entry, known
 from tests.story import WORKDAY, Claude, chat
@@ -36,12 +37,21 @@ def refused(memory: Memory, name: str, arguments: object) -> str:
 
 
 @pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return homes.emptied(tmp_path_factory.getbasetemp() / "tools")
+
+
+@pytest.fixture
 def claude(projects: Path) -> Claude:
     return chat(Claude(projects), WORKDAY)
 
 
 @pytest.fixture
-def full(memory: Memory, claude: Claude) -> Memory:
+def full(tmp_path: Path, memory: Memory, claude: Claude) -> Memory:
+    return homes.again(tmp_path, memory, lambda: fill(memory))
+
+
+def fill(memory: Memory) -> None:
     memory.log.add_subject("auth-migration")
     memory.log.add_subject("stall")
     memory.log.rename_subject("stall", "kiosk")
@@ -54,7 +64,6 @@ def full(memory: Memory, claude: Claude) -> Memory:
         entry(1, "Paint the kiosk's webhook sign", "task", subject="kiosk", status="done"),
         entry(1, "Who owns the webhook relay?", "question", subject="kiosk"),
     )
-    return memory
 
 
 def by_content(memory: Memory, words: str) -> str:
