@@ -28,20 +28,32 @@ NOTE = "knowledge/reference/berth.md"
 
 
 @pytest.fixture(params=["own", "inside"])
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
+def place(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return homes.emptied(tmp_path_factory.getbasetemp() / "past")
+
+
+@pytest.fixture
+def memory(place: str, tmp_path: Path) -> Memory:
     """A home in a repository of its own, and one inside of another repository."""
-    if request.param == "own":
-        memory = homes.made(tmp_path / "home")
-    else:
-        outer = tmp_path / "outer"
+    if place == "own":
+        return homes.made(tmp_path / "home")
+    outer = tmp_path / "outer"
+    memory = Memory(outer / "notes" / "home")
+
+    def make() -> None:
         outer.mkdir()
         git(outer, "init", "-q", "-b", "main")
         (outer / "code.py").write_text("1")
         git(outer, "add", "code.py")
         git(outer, "commit", "-qm", "code")
-        memory = Memory(outer / "notes" / "home")
         memory.init()
-    return memory
+
+    return homes.again(tmp_path, memory, make, place)
 
 
 class Days:
@@ -63,15 +75,19 @@ class Days:
 
 
 @pytest.fixture
-def days(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Days:
+def days(tmp_path: Path, memory: Memory, place: str, monkeypatch: pytest.MonkeyPatch) -> Days:
     days = Days(memory, monkeypatch)
     monkeypatch.setenv("TZ", "UTC")
-    days.at("2026-11-10T12:00:00Z").remember("The berth has a fuse of 10 A")
-    memory.history.commit()
-    days.write("2026-11-11T12:00:00Z", NOTE, "The fuse has 10 A.\n")
-    days.write("2026-11-12T12:00:00Z", NOTE, "The fuse has 16 A.\n")
-    days.at("2026-11-13T12:00:00Z").remember('They call it "the red one"')
-    memory.history.commit()
+
+    def pass_by() -> None:
+        days.at("2026-11-10T12:00:00Z").remember("The berth has a fuse of 10 A")
+        memory.history.commit()
+        days.write("2026-11-11T12:00:00Z", NOTE, "The fuse has 10 A.\n")
+        days.write("2026-11-12T12:00:00Z", NOTE, "The fuse has 16 A.\n")
+        days.at("2026-11-13T12:00:00Z").remember('They call it "the red one"')
+        memory.history.commit()
+
+    days.memory = homes.again(tmp_path, memory, pass_by, f"{place}, after days")
     days.at("2026-11-14T12:00:00Z")
     return days
 
