@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 from tests import homes
 from tests.hosts.hooking import PATIENT, hooked
 from tests.learn.telling import Tale, telling
-from tests.service.serving import Service, made, own_env, serving
+from tests.service.serving import Service, ended, made, own_env, serving
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
 
@@ -65,8 +65,11 @@ sys.addaudithook(_stay_here)
 
 
 @pytest.fixture(autouse=True)
-def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     homes.set_apart(tmp_path, monkeypatch)
+    yield
+    for found in tmp_path.glob("*/.cache/service.log"):  # a hook has started one
+        ended(found.parents[1])
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -29,7 +29,7 @@ BELOW = {
     "notes": ["brief", "review"],
     "rebuild": ["list", "show", "merge", "drop"],
     "review": ["accept", "reject", "dismiss"],
-    "serve": ["install", "uninstall", "status"],
+    "serve": ["install", "uninstall", "stop", "status"],
     "subjects": ["list", "add", "type", "rename", "merge", "delete"],
     "topics": ["list", "check", "new", "test", "fire", "observe", "decisions"],
     "window": ["flush", "prune"],
@@ -37,8 +37,8 @@ BELOW = {
 OLD = {  # all 44 names of the flat list that are not listed now, and their subcommands
     "at": "", "audit": "", "brief": "", "commit": "", "completion": "", "costs": "", "diff": "",
     "explore": "", "flush": "", "gates": "useful useless", "hook": "", "prune": "", "restore": "",
-    "review": "accept reject", "service": "install uninstall status", "snapshot": "", "tick": "",
-    "undo": "", "vault": "build", "watch": "", "when": "", "why": "",
+    "review": "accept reject", "service": "install uninstall stop status",
+    "snapshot": "", "tick": "", "undo": "", "vault": "build", "watch": "", "when": "", "why": "",
 }  # fmt: skip
 STILL = (
     "init catch-up serve mcp import jobs wake context topics log search index show remember forget "

@@ -242,7 +242,7 @@ def test_a_service_that_runs_hangs_and_dies(root: Path) -> None:
         assert "127.0.0.1:" in found["service: port"]["said"]
         process.send_signal(signal.SIGSTOP)
         hangs = doctor("--quick")["service: process"]
-        assert hangs["state"] == "fail" and hangs["run"] == f"kill {process.pid}"
+        assert hangs["state"] == "fail" and hangs["run"] == "wakebook serve stop"
     dead = doctor("--quick")["service: process"]  # killed, and service.json lies there still
     assert dead["state"] == "warn" and "ended without a word" in dead["said"]
     assert dead["run"] == "wakebook serve"
@@ -264,14 +264,14 @@ def test_a_service_file_that_somebody_else_s_process_number_makes_look_alive(roo
 
 
 def test_a_service_of_another_version_on_another_port(root: Path) -> None:
-    with serving(root) as process:
+    with serving(root):
         path = root / ".cache" / "service.json"
         known = json.loads(path.read_text())
         path.write_text(json.dumps(known | {"version": "0.0.1", "port": 1}))
         found = doctor("--quick")
         assert found["service: version"]["state"] == "warn"
         assert "it is 0.0.1" in found["service: version"]["said"]
-        assert found["service: version"]["run"] == f"kill {process.pid} && wakebook serve"
+        assert found["service: version"]["run"] == "wakebook serve stop && wakebook serve"
         assert found["service: port"]["state"] == "warn"
         Path(known["socket"]).chmod(0o666)
         open_to_all = doctor("--quick")["service: socket"]

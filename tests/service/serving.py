@@ -9,12 +9,15 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from tests.story import KEYS, NOW
+from wakebook.base.home import Home
+from wakebook.service.address import is_locked
 
 SECONDS = 60
 
@@ -147,6 +150,17 @@ def serving(home: Path, env: Mapping[str, str] | None = None, port: int = 0) -> 
             service.process.kill()
             service.process.wait()
         service.out.close()
+
+
+def ended(home: Path) -> None:
+    """The service that a hook has started for a home is no more."""
+    until = time.monotonic() + SECONDS
+    while is_locked(Home(home)):
+        with suppress(OSError, ValueError):  # it may still be starting
+            pid = json.loads((home / ".cache" / "service.json").read_bytes())["pid"]
+            os.kill(pid, signal.SIGKILL)
+        assert time.monotonic() < until, f"a service of {home} does not end"
+        time.sleep(0.02)
 
 
 def made(folder: Path, env: Mapping[str, str]) -> Path:

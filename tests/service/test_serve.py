@@ -75,7 +75,7 @@ def test_it_says_where_it_is_and_that_it_is_gone(tmp_path_factory: pytest.TempPa
         assert found["pid"] == service.process.pid
         assert found["port"] == service.port
         assert found["socket"] == service.socket == str(memory.home.cache / "service.sock")
-        assert found.keys() == {"pid", "port", "socket", "version", "started"}
+        assert found.keys() == {"pid", "port", "socket", "version", "started", "by"}
         assert call(str(memory.home.root), "/health", method="GET", seconds=SECONDS)
         assert service.stop() == 0
         assert list(service.lines())[-1] == {"stopped": True}

@@ -22,6 +22,7 @@ MOST = {  # the largest number, if not 1 for a share and a million for a count
     "pruning.ttl_ms": 86_400_000,
     "models.monthly_budget": 1_000_000,
     "hooks.seconds": 60,
+    "service.idle_minutes": 10_000,
     "service.port": 65_535,
 }
 LEAST = {"service.port": 0}  # the smallest number, if not 1, or 0 where that is the default
@@ -243,6 +244,9 @@ class Hooks(Section):
 
 class Service(Section):
     port: int = 7311
+    auto: bool = True
+    idle_minutes: float = 30.0
+    memory_mb: int = 1_000
 
 
 class State(Section):

@@ -1,4 +1,4 @@
-"""The service: serve, and install, uninstall, status for starting it at login."""
+"""The service: serve, and install, uninstall, stop, status for one in the background."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ NONE = "No {} runs for you here (a container has none)."
 
 @group(alone=True)
 @click.option("--port", type=click.IntRange(0, 65_535), help="0: any free one.")
-def serve(memory: Memory, out: Out, port: int | None) -> None:
+@click.option("--by", default="", hidden=True)  # of service/start
+@click.option("--lock", "held", default=-1, hidden=True)
+def serve(memory: Memory, out: Out, port: int | None, by: str, held: int) -> None:
     """Run the service: watch, jobs, HTTP and MCP in one process."""
     from wakebook.hosts.backlog import Hooks
     from wakebook.service.serve import serve as run
 
-    run(memory.home, port, _told(memory, out), Hooks)
+    run(memory.home, port, _told(memory, out), Hooks, by=by, held=held)
 
 
 def _told(memory: Memory, out: Out) -> Any:
@@ -70,7 +72,8 @@ def _ready(memory: Memory, out: Out, address: Address) -> None:
 def install(memory: Memory, out: Out, dry_run: bool) -> None:
     """Start the service now and at every login."""
     from wakebook.service import unit as units
-    from wakebook.service.address import beside
+    from wakebook.service.address import beside, look
+    from wakebook.service.start import stop as stop_service
 
     memory.home.require()
     unit = units.here(memory.home)
@@ -80,6 +83,8 @@ def install(memory: Memory, out: Out, dry_run: bool) -> None:
             click.echo(unit.text, nl=False)
             click.echo(f"would be written to {unit.path}", err=True)
         return
+    if look(memory.home).by:  # the one that a hook has started would be in its way
+        stop_service(memory.home)
     again, started = units.install(memory.home, unit)
     notes = [*beside(memory.home, unit), *units.unseen_keys(memory.config)]
     run = [] if started else run
@@ -112,16 +117,38 @@ def uninstall(memory: Memory, out: Out) -> None:
 
 
 @command(serve)
+def stop(memory: Memory, out: Out) -> None:
+    """End the service that runs, however it was started."""
+    from wakebook.service.address import by_hooks
+    from wakebook.service.start import stop as stop_service
+
+    memory.home.require()
+    found = stop_service(memory.home)
+    if out.json({"stopped": found is not None, "pid": found.pid if found else 0}):
+        return
+    if found is None:
+        out.say("No service runs for this home.")
+        return
+    out.ok(f"The service has ended (process {found.pid}).")
+    again = (
+        "The next hook starts it again; `auto = false` in [service] of config.toml keeps it off."
+    )
+    out.say(f"{NOTE}{again}", when=by_hooks(memory.home))
+
+
+@command(serve)
 def status(memory: Memory, out: Out) -> bool:
     """Does the service run, and does it start at login?"""
-    from wakebook.service.address import look
+    from wakebook.service.address import by_hooks, ended, look
     from wakebook.service.unit import here, is_ours
 
     memory.home.require()
     unit, found = here(memory.home), look(memory.home)
     installed = is_ours(unit.path)
     current = installed and unit.path.read_text("utf-8", "replace") == unit.text
+    last, auto = ended(memory.home), by_hooks(memory.home)
     told = {"running": found.state == "up", "service": found} | _facts(unit)
+    told |= {"memory": found.memory, "last": last, "by hooks": auto}
     out.json(told | {"installed": installed, "current": current})
     rows = [("service", _said(memory, unit, found, installed))]
     if found.pid and found.state != "dead":
@@ -129,14 +156,19 @@ def status(memory: Memory, out: Out) -> bool:
             ("process", str(found.pid)),
             ("version", found.version),
             ("since", found.started),
+            ("started by", f"a hook of {found.by}" if found.by else "a command"),
+            ("memory", f"{found.memory >> 20:,} MB"),
             ("port", f"127.0.0.1:{found.port}"),
             ("socket", found.socket),
         ]
+    rows += [("last", str(last))] if last else []
+    rows += [("by hooks", "the first hook of a wired host starts it")] if auto else []
     at_login = str(unit.path) if installed else "no: `wakebook serve install` does it"
     if installed and not current:
         at_login += " (out of date: `wakebook serve install` writes it anew)"
     out.facts([*rows, ("at login", at_login)])
-    return found.state in ("silent", "dead") or (installed and found.state == "off")
+    dead = found.state == "dead" and not auto  # or the next hook starts another
+    return found.state == "silent" or dead or (installed and found.state == "off")
 
 
 def _said(memory: Memory, unit: Unit, found: Running, installed: bool) -> str:
@@ -157,5 +189,5 @@ def service(memory: Memory, out: Out) -> None:
     """Start the service at login. The old name of `wakebook serve install`, and so on."""
 
 
-for one in (install, uninstall, status):
+for one in (install, uninstall, stop, status):
     service.add_command(one)

@@ -46,12 +46,19 @@ def status(memory: Memory, out: Out, paths: tuple[Path, ...], **asked: Any) -> b
         return _sessions(memory, out, paths, verbose)
     if of_costs:
         return _costs(memory, out, by, since)
-    found = memory.status()
-    out.json(found)
-    return _standing(out, found)
+    from msgspec.structs import asdict
+
+    from wakebook.service.address import ended, look
+
+    found, service, last = memory.status(), look(memory.home), ended(memory.home)
+    out.json(asdict(found) | {"service": service, "service_ended": last})
+    runs = f"does not run; {last}" if last else "does not run"
+    if service.state in ("up", "silent"):
+        runs = f"{service}{'; it does not answer' if service.state == 'silent' else ''}"
+    return _standing(out, found, runs)
 
 
-def _standing(out: Out, found: Status) -> bool:
+def _standing(out: Out, found: Status, service: str) -> bool:
     size = f"{found.log_bytes:,}"
     counts = ", ".join(many(count, name) for name, count in found.counts.items() if count)
     sessions = ", ".join(f"{count} {name}" for name, count in sorted(found.sessions.items()))
@@ -75,6 +82,7 @@ def _standing(out: Out, found: Status) -> bool:
             ("last handoff", found.last_handoff or "none yet"),
             ("reads", _reads(found)),
             ("search", f"{indexed}; embedder {index.why}"),
+            ("service", service),
             ("git", f"{found.git}; {many(found.uncommitted, 'change')} to commit"),
         ]
     )

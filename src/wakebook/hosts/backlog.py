@@ -165,10 +165,12 @@ class Now:
             os.close(lock)
 
 
-def begun(root: str, host: str, event: str, data: bytes, asked: int) -> tuple[str, bytes, Now]:
+def begun(
+    root: str, host: str, event: str, data: bytes, asked: int
+) -> tuple[Memory, str, bytes, Now]:
     """The name of the answer (see `told`), the answer, and what is to be done after it."""
     memory, payload = Memory(root), payload_of(data)
     behind = Now(memory)
     found = answer(memory, host, event, payload, behind, asked)
     body = json.dumps(found, ensure_ascii=False).encode("utf-8", "replace") if found else b""
-    return told_of(memory.home.cache, host, payload, asked).waiting, body, behind
+    return memory, told_of(memory.home.cache, host, payload, asked).waiting, body, behind

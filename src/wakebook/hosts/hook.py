@@ -17,7 +17,7 @@ from wakebook.service.call import call
 LARGEST = 8 << 20  # bytes of an event
 SECONDS = 2.0
 LEAST = 0.001  # seconds; 0 would mean not to wait at all
-START = "SessionStart"
+START, ENDS = "SessionStart", ("SessionEnd", "session_shutdown", "session_end")
 WAITED_FOR = {  # by the host: what these answer is told, or has to be done first
     "SessionStart", "UserPromptSubmit", "PreCompact", "before_prompt_build", "before_compaction",
     "before_agent_start", "session_before_compact",
@@ -161,10 +161,14 @@ def _child(root: str, host: str, event: str, data: bytes, writing: int, asked: i
 
         from wakebook.hosts.backlog import begun
 
-        name, body, behind = begun(root, host, event, data, asked)
+        memory, name, body, behind = begun(root, host, event, data, asked)
         with suppress(BrokenPipeError):  # the time box is over; the work is not
             _write(writing, name.encode() + b"\n" + body)
         os.close(writing)
+        if event not in ENDS:
+            from wakebook.service.start import start
+
+            start(memory.home, memory.config.service, host)
         behind.work()
     except BaseException as error:  # noqa: BLE001 - whatever it is, this process ends here
         code = 1

@@ -26,9 +26,11 @@ from wakebook.base import clock
 from wakebook.base.errors import ModelUnavailable, WakebookError
 from wakebook.base.home import Home
 from wakebook.hosts.backlog import Hooks
+from wakebook.hosts.hook import ENDS
 from wakebook.memory import Memory
 from wakebook.service import tools
 from wakebook.service.call import call
+from wakebook.service.start import start
 
 LARGEST = 16 << 20  # characters of a line
 THREADS = 4
@@ -136,6 +138,8 @@ class Link:
             found = self._served(path, payload, waits, asked)
             if found is not None:
                 return found
+        if self._lend is None and event not in ENDS:  # a service could not ask the host's model
+            start(self._memory().home, self._memory().config.service, self._host)
         return self._hooks.answer(self._memory(), self._host, event, payload, asked)
 
     def _arrived(self, message: dict[str, Any]) -> None:

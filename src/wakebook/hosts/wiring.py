@@ -26,7 +26,7 @@ from wakebook.hosts import HOSTS, host, toml
 from wakebook.hosts.events import about
 from wakebook.hosts.plan import Plan, Where, check, read
 from wakebook.memory import Memory
-from wakebook.service import address, unit
+from wakebook.service import address, start, unit
 from wakebook.upkeep.doctor import Check, examine
 from wakebook.version import __version__
 
@@ -205,6 +205,8 @@ def unwire(memory: Memory, name: str, told: Told = lambda line: None) -> list[st
                     folder.rmdir()  # only an empty one goes
         notes += _reset(home, done)
         shutil.rmtree(place.folder)
+    if address.look(home).by and not any((home.root / "hosts").glob(f"*/{LIST}")):
+        start.stop(home)  # no hook is left that would ask it
     return notes
 
 

@@ -22,7 +22,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from wakebook.base import clock
+from wakebook.base import clock, config
 from wakebook.base.decode import decode
 from wakebook.base.errors import ConfigError, WakebookError
 from wakebook.base.home import Home
@@ -35,6 +35,7 @@ LONGEST = 100  # bytes of a socket's path; systems allow about 104
 BACKLOG = 128
 SOCKET = "service.sock"
 LOCK = "service.lock"
+LAST = "service.last.json"
 SECONDS = 2.0  # for an answer
 HEALTH = "/health"
 
@@ -42,13 +43,18 @@ HEALTH = "/health"
 class Address:
     """The lock and the two sockets of one service."""
 
-    def __init__(self, home: Home, port: int) -> None:
-        self._home = home
-        self._lock = _lock(home)
+    def __init__(self, home: Home, port: int, by: str = "", held: int = -1) -> None:
+        """`by`: the host whose hook started it; `held`: the lock that it took."""
+        self._home, self.by = home, by
+        self._lock = _locked_by_us(home, held)
+        self._started = clock.iso(clock.now())
+        self.why = ""  # it ends
         self.sockets: list[socket.socket] = []
         self.path = _path(home)
+        if left := look(home).pid:  # we have the lock: it was killed
+            self._end(Ended(pid=left, why="it was killed, or it crashed"))
         try:
-            self.sockets.append(_tcp(port))
+            self.sockets.append(_tcp(port, other=bool(by)))
             self.port: int = self.sockets[0].getsockname()[1]
             self.sockets.append(_unix(self.path))
         except BaseException:
@@ -59,8 +65,17 @@ class Address:
         """Write down that we answer, and where."""
         # `call.address` looks for exactly this "socket"
         told = {"pid": os.getpid(), "port": self.port, "socket": str(self.path)}
-        told |= {"version": __version__, "started": clock.iso(clock.now())}
+        told |= {"version": __version__, "started": self._started, "by": self.by}
         self._home.replace(self._home.root / FILE, json.dumps(told, ensure_ascii=False) + "\n")
+
+    @property
+    def lost(self) -> bool:
+        """Whether the home is gone, or another one stands in its place."""
+        try:
+            there = os.stat(self._home.cache / LOCK)  # noqa: PTH116
+        except OSError:
+            return True
+        return there.st_ino != os.fstat(self._lock).st_ino
 
     def leave(self) -> None:
         """From now on hooks and commands do their work themselves."""
@@ -68,29 +83,45 @@ class Address:
         self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        self.leave()
+        if not self.lost:
+            self.leave()
+            self._end(Ended(pid=os.getpid(), started=self._started, by=self.by, why=self.why))
         for one in self.sockets:
             one.close()
         os.close(self._lock)  # the file stays: another one may be waiting for its lock
 
+    def _end(self, ended: "Ended") -> None:
+        ended = replace(ended, ended=clock.iso(clock.now()))
+        with suppress(OSError):
+            self._home.replace(self._home.cache / LAST, msgspec.json.encode(ended) + b"\n")
 
-def _lock(home: Home) -> int:
+
+def lock(home: Home) -> int | None:
+    """The lock of the service, as long as the descriptor is open; None if a service holds it."""
     home.folder(home.cache)
-    path = home.cache / LOCK
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(home.cache / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        known = os.read(descriptor, 20).decode("ascii", "replace").strip()
         os.close(descriptor)
-        runs = f"A service already runs for {home.root} (pid {known or 'unknown'})."
-        raise WakebookError(f"{runs} Stop that one first, or use it.") from None
-    os.ftruncate(descriptor, 0)
-    os.write(descriptor, f"{os.getpid()}\n".encode())
+        return None
     return descriptor
 
 
-def _tcp(port: int) -> socket.socket:
+def _locked_by_us(home: Home, held: int) -> int:
+    descriptor = lock(home) if held < 0 else held
+    if descriptor is None:
+        known = (home.cache / LOCK).read_text("ascii", "replace").strip()
+        runs = f"A service already runs for {home.root} (pid {known or 'unknown'})."
+        raise WakebookError(f"{runs} `wakebook serve stop` ends it.")
+    os.set_inheritable(descriptor, False)
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+    return descriptor
+
+
+def _tcp(port: int, other: bool = False) -> socket.socket:
+    """`other`: if it is taken, any other one will do."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -100,6 +131,8 @@ def _tcp(port: int) -> socket.socket:
         made.close()
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
+        if other:
+            return _tcp(0)
         why = "is taken" if error.errno == errno.EADDRINUSE else "is not for you"
         raise ConfigError(  # which the unit does not try again for
             f"Port {port} of 127.0.0.1 {why}. Set another one as port in [service] of "
@@ -160,7 +193,49 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     socket: str
     version: str = ""
     started: str = ""
+    by: str = ""  # the host whose hook started it; empty: it was started by a command
     problem: str = ""  # with service.json
+
+    @property
+    def memory(self) -> int:
+        """Bytes that it has in main memory; 0 if that cannot be said."""
+        return memory(self.pid) if self.state in ("up", "silent") else 0
+
+    def __str__(self) -> str:
+        by = f", started by a hook of {self.by}" if self.by else ""
+        return f"process {self.pid}, since {self.started}{by}, {self.memory >> 20:,} MB of memory"
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """service.last.json: the service that ended last."""
+
+    pid: int
+    started: str = ""
+    by: str = ""
+    ended: str = ""
+    why: str = ""
+
+    def __str__(self) -> str:
+        return f"the last one ended at {self.ended}: {self.why}"
+
+
+def ended(home: Home) -> Ended | None:
+    """How the last service ended, if one has."""
+    try:
+        return decode((home.cache / LAST).read_bytes(), Ended)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def memory(pid: int) -> int:
+    """Bytes of a process in main memory; 0 if that cannot be said."""
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_text("ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:  # a Mac
+        with suppress(OSError, ValueError):
+            return int(run(("ps", "-o", "rss=", "-p", str(pid))).stdout) << 10
+    return 0
 
 
 def look(home: Home) -> Running:
@@ -177,7 +252,7 @@ def look(home: Home) -> Running:
         answer = call(str(home.root), HEALTH, b"", SECONDS, method="GET")
         if answer is not None and answer[0] == 200:
             return replace(found, state="up")
-    lives = _lives(found.pid) and _locked(home)
+    lives = _lives(found.pid) and is_locked(home)
     return replace(found, state="silent" if lives else "dead")
 
 
@@ -191,7 +266,7 @@ def _lives(pid: int) -> bool:
     return pid > 0
 
 
-def _locked(home: Home) -> bool:
+def is_locked(home: Home) -> bool:
     """Whether a service holds its lock: a process with the same number may be another one."""
     try:
         descriptor = os.open(home.cache / LOCK, os.O_RDWR | os.O_CLOEXEC)
@@ -241,11 +316,13 @@ def checks(home: Home, unit: Unit) -> Iterator[Check]:
         installed = is_ours(unit.path)
     yield _process(home, unit, found, installed)
     if found.state == "up":
-        again = f"kill {found.pid} && {to_run(home, 'serve')}"
+        again = to_run(home, "serve", "stop")
+        again += "" if found.by else f" && {to_run(home, 'serve')}"
         yield from _answering(found, shlex.join(unit.restart) if installed else again)
     name, run = "service: at login", to_run(home, "serve", "install")
     if not installed:
-        yield Check(name, "note", "nothing starts it", run if found.state == "up" else "")
+        said = "nothing starts it" if not by_hooks(home) else "no: the first hook starts it"
+        yield Check(name, "note", said, run if found.state == "up" and not found.by else "")
     elif unit.path.read_text(encoding="utf-8", errors="replace") != unit.text:
         said = f"{unit.path} is not what would be written now (another Python, or another version)"
         yield Check(name, "warn", said, run)
@@ -256,18 +333,29 @@ def checks(home: Home, unit: Unit) -> Iterator[Check]:
 def _process(home: Home, unit: Unit, found: Running, installed: bool) -> Check:
     name, start = "service: process", shlex.join(unit.restart)
     if found.state == "up":
-        return Check(name, "ok", f"process {found.pid}, since {found.started}")
+        return Check(name, "ok", str(found))
     if found.state == "silent":
         said = f"process {found.pid} runs, but has not answered for {SECONDS:g} s"
-        return Check(name, "fail", said, start if installed else f"kill {found.pid}")
+        return Check(name, "fail", said, start if installed else to_run(home, "serve", "stop"))
     if found.state == "dead":
         said = found.problem or f"process {found.pid} ended without a word"
         said += "; everything works without it, only slower"
         return Check(name, "warn", said, start if installed else to_run(home, "serve"))
+    last = f" ({last})" if (last := ended(home)) else ""
     if installed:
-        return Check(name, "warn", "does not run, although it starts at login", start)
-    said = "does not run; hooks and commands do its work themselves, only slower"
+        return Check(name, "warn", f"does not run, although it starts at login{last}", start)
+    if by_hooks(home):
+        return Check(name, "note", f"does not run; the next hook starts it{last}")
+    said = f"does not run; hooks and commands do its work themselves, only slower{last}"
     return Check(name, "note", said, to_run(home, "serve", "install"))
+
+
+def by_hooks(home: Home) -> bool:
+    """Whether the hook of a wired host starts the service."""
+    with suppress(ConfigError, OSError):
+        wired = next((home.root / "hosts").glob("*/wired.json"), None)
+        return wired is not None and config.load(home.config).service.auto
+    return False
 
 
 def _answering(found: Running, again: str) -> Iterator[Check]:

@@ -14,6 +14,7 @@ from wakebook.memory import Memory
 
 BUCKETS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)  # seconds
 LOOK_SECONDS = 15.0
+LOOKS = ("/health", "/metrics")  # which ask how the service is doing, and nothing of it
 HELP = json.loads(Path(__file__).with_name("metrics.json").read_bytes())  # kind and meaning
 
 
@@ -22,7 +23,7 @@ class Metrics:
         self._lock = threading.Lock()
         self._counts = Counter({("catch_ups_total", ""): 0, ("failures_total", ""): 0})
         self._seconds: dict[str, list[float]] = {}  # path -> buckets, sum, number
-        self._started = clock.monotonic()
+        self._started = self._asked = clock.monotonic()
         self._looked = -LOOK_SECONDS
         self._home: dict[str, float] = {}
         self._caught_up = 0.0
@@ -34,6 +35,8 @@ class Metrics:
 
     def asked(self, path: str, status: int, seconds: float) -> None:
         """A request was answered. `path` is one of the table."""
+        if path not in LOOKS:
+            self._asked = clock.monotonic()
         self.count("requests_total", path=path, status=str(status))
         with self._lock:
             kept = self._seconds.setdefault(path, [0.0] * (len(BUCKETS) + 2))
@@ -41,6 +44,11 @@ class Metrics:
                 kept[number] += seconds <= most
             kept[-2] += seconds
             kept[-1] += 1
+
+    @property
+    def idle(self) -> float:
+        """Seconds since somebody wanted something of the memory."""
+        return clock.monotonic() - self._asked
 
     def caught_up(self) -> None:
         self.count("catch_ups_total")

@@ -22,7 +22,8 @@ import uvicorn
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.memory import Memory
-from wakebook.service.address import Address
+from wakebook.service import start
+from wakebook.service.address import Address, memory
 from wakebook.service.app import App, Hooks
 from wakebook.service.guard import Guard, Token
 from wakebook.service.metrics import Metrics
@@ -31,6 +32,7 @@ from wakebook.service.pool import Memories, Pool
 REST_SECONDS = 60.0  # after the watcher has failed, or until config.toml has changed
 LOOK_SECONDS = 2.0  # whether config.toml has changed
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+BOUND_SECONDS = 5.0  # between two looks at its bounds
 GRACE_SECONDS = 30  # for requests that run when we are told to stop
 
 Told = Callable[[str, Any], None]
@@ -39,9 +41,16 @@ MakeHooks = Callable[[Home, Callable[[], Memory], Done], Hooks]
 
 
 class Server(uvicorn.Server):
-    """One that says when it is ready, and sleeps until it is told to stop."""
+    """One that says when it is ready, and goes on until it is told to stop, or has to."""
 
-    def __init__(self, app: App, ready: Callable[[], None], gone: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        app: App,
+        ready: Callable[[], None],
+        gone: Callable[[], None],
+        over: Callable[[], str],
+    ) -> None:
+        """`over`: why it has to stop; empty as long as it need not."""
         config = uvicorn.Config(
             app,
             loop="asyncio",
@@ -58,19 +67,22 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._ready = ready
         self._gone = gone
+        self._over = over
         self._told = asyncio.Event()
+        self.why = ""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Ours are set with the loop; a signal is no reason to die of it when all is done."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
-            loop.add_signal_handler(number, self._signalled)
+            loop.add_signal_handler(number, self._signalled, number.name)
         yield
 
-    def _signalled(self) -> None:
+    def _signalled(self, name: str) -> None:
         if self._told.is_set():
             os._exit(1)
+        self.why = f"it was told to ({name})"
         self._told.set()
 
     async def startup(self, sockets: Any = None) -> None:
@@ -80,7 +92,12 @@ class Server(uvicorn.Server):
 
     async def main_loop(self) -> None:
         await self.on_tick(0)
-        await self._told.wait()
+        while not self._told.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._told.wait(), BOUND_SECONDS)
+            if not self._told.is_set() and (why := self._over()):
+                self.why = why
+                break
         self.should_exit = True
 
     async def shutdown(self, sockets: Any = None) -> None:
@@ -143,8 +160,41 @@ class Watching:
         self._told(what, about)
 
 
-def serve(home: Home, port: int | None, told: Told, make_hooks: MakeHooks) -> None:
-    """Until a signal comes. `told` hears of what happens: ready, caught up, ran, failed, ..."""
+class Bounds:
+    """When a service ends by itself: its memory is limited; and one that a hook has started is not
+    to outlive its use, nor its home."""
+
+    def __init__(self, memories: Memories, address: Address, metrics: Metrics, hooks: Hooks):
+        self._memories, self._address = memories, address
+        self._metrics, self._hooks = metrics, hooks
+        self._settings = memories().config.service
+
+    def over(self) -> str:
+        if self._address.lost:
+            return "its home is gone"
+        with suppress(WakebookError, OSError):  # config.toml is wrong for now
+            self._settings = self._memories().config.service
+        used, most = memory(os.getpid()) >> 20, self._settings.memory_mb
+        if 0 < most < used:
+            return f"it had {used:,} MB of memory, more than memory_mb in [service] ({most:,})"
+        idle, limit = self._metrics.idle / 60, self._settings.idle_minutes
+        busy = self._metrics.running or len(self._hooks)
+        if self._address.by and 0 < limit <= idle and not busy:
+            return f"no request had come for {limit:g} minutes"
+        return ""
+
+
+def serve(
+    home: Home,
+    port: int | None,
+    told: Told,
+    make_hooks: MakeHooks,
+    *,
+    by: str = "",
+    held: int = -1,
+) -> None:
+    """Until a signal comes, or it is over by itself (see `Bounds`). `told` hears of what happens:
+    ready, caught up, ran, failed, ... `by`, `held`: see `Address`."""
     home.require()
     settings = Memories(home.root)().config  # an error in it is told now
 
@@ -152,7 +202,9 @@ def serve(home: Home, port: int | None, told: Told, make_hooks: MakeHooks) -> No
         with suppress(OSError):  # a closed output is no reason to stop
             told(what, about)
 
-    with closing(Address(home, settings.service.port if port is None else port)) as address:
+    at = settings.service.port if port is None else port
+    with closing(Address(home, at, by, held)) as address:
+        address.why = "it failed"
         _serve(home, address, tell, make_hooks)
 
 
@@ -174,9 +226,11 @@ def _serve(home: Home, address: Address, told: Told, make_hooks: MakeHooks) -> N
         told("failed", said)
 
     hooks = make_hooks(home, Memories(home.root), done)
+    bounds = Bounds(Memories(home.root), address, metrics, hooks)
 
     def ready() -> None:
         address.tell()
+        start.ready(home)
         pool.warm()
         watching.start()
         told("ready", address)
@@ -186,8 +240,13 @@ def _serve(home: Home, address: Address, told: Told, make_hooks: MakeHooks) -> N
         address.leave()
         watching.tell()
 
+    server = Server(App(pool, hooks, metrics, guard), ready, gone, bounds.over)
     try:
-        Server(App(pool, hooks, metrics, guard), ready, gone).run(sockets=address.sockets)
+        server.run(sockets=address.sockets)
+        address.why = server.why
+        if "memory" in server.why:  # and hooks leave it alone for a while
+            start.failed(home)
+            home.trace("failure", where="service", error=f"The service ended: {server.why}.")
     finally:
         for number in SIGNALS:  # the loop has ended, and its handlers with it
             signal.signal(number, lambda *_: os._exit(1))
