@@ -36,7 +36,7 @@ def test_everything_has_its_place(home: Memory) -> None:
         "is called violet Otto", "**zoo** grows", "We stopped at the zebra", "The zebra ate",
         "The zebra woke",  # P1
         "Carry the bucket.",  # P2
-        "the zebra eats grass", "It opens at nine", "I saw a zebra",  # P3
+        "the zebra eats grass",  # P3
         "Turn number 0", "Turn number 1", "Turn number 2",  # P4
     ]  # fmt: skip
     places = [found.text.index(part) for part in order]
@@ -114,7 +114,7 @@ def test_little_room_for_observations(tmp_path: Path, share: float) -> None:
 # --- kinds of session --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("message", ["", "the zebra eats grass, Mira rides, it opens at nine"])
+@pytest.mark.parametrize("message", ["", "when does the zoo open, and for Mira?"])
 def test_nothing_private_in_a_group(home: Memory, message: str) -> None:
     found = full(home).context(message, kind="group", history=said(2))
     assert SECRET not in found.text

@@ -261,7 +261,6 @@ class Compiler:
             once=self.once,
             flat=self.flat,
             current=self.request.transcript,
-            handed=frozenset(one.entry for one in self.sources.handoffs if one.entry),
             told=self.request.told,
             words=" ".join(map(bare, self.request.told.split("\n"))),
             zone=self.sources.now.tzinfo,

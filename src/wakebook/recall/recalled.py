@@ -1,5 +1,9 @@
 """Recalled: what of all that is remembered may matter for a message, packed into a budget.
 
+Most messages are about none of it (`gate`), and then nothing is told. The best line comes first.
+Questions, small talk, handoffs and sentences that have been corrected since (`stale`) are no
+findings.
+
 What a passage is worth falls with every other one from the same conversation or about the same
 thing, so that a budget covers many conversations before it covers one of them whole. A long passage
 is cut to the sentences that answer, and what is worth little beside the best is left out even if
@@ -17,10 +21,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.base import clock
+from wakebook.learn.select.speech import hosted
 from wakebook.log.entry import present
 from wakebook.log.query import Query
 from wakebook.models import tokenizer
+from wakebook.recall import days
+from wakebook.recall.gate import Gate, is_chat
 from wakebook.recall.slot import PUBLIC, Item, Packed, label
+from wakebook.recall.stale import Stale
 from wakebook.recall.texts import Once, bare
 from wakebook.store import words
 from wakebook.store.hits import Passage, Passages
@@ -37,6 +45,7 @@ FLOOR = 0.15  # of the best one's worth: less is not worth reading
 LEAST = 0.1  # of any worth: a best hit that is a bad one lets nothing in
 REFERRED = 5  # references that count, at most
 MISSED = 8  # that are told
+RECENT = 40  # of the best passages, in which later words may correct earlier ones
 ELSEWHERE = ("identity", "topic")  # what has a slot of its own
 HANDLE = 8  # characters of a session's id, if that is longer than ...
 LONG = 12
@@ -60,7 +69,6 @@ class Around(NamedTuple):
     once: Once  # lines that were told
     flat: Mapping[str, str] = MappingProxyType({})  # beginning of a path -> words told of it
     current: str = ""  # the transcript of the session that goes on
-    handed: frozenset[str] = frozenset()  # handoffs that are told elsewhere
     told: str = ""  # what the session was told before
     words: str = ""  # the same as words, on one line
     zone: tzinfo | None = None
@@ -87,15 +95,19 @@ def passages(opened: Opened, message: str, kind: str) -> Passages:
 
 
 def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
-    """The densest choice that fits."""
+    """The densest choice that fits; nothing if nothing is really about the message."""
     asked = Asked.of(found.question, found.weights)
+    if found.question is not None and not Gate(found.question).open(found.found):
+        return Packed()
     wanted = [
         (passage, passage.score * (1 + boost * min(found.references.get(passage.id, 0), REFERRED)))
         for passage in found.found
         if not _known(passage, around)
     ]
     room -= tokenizer.count(f"{TITLE}\n")
-    chosen, missed = _Choice(asked, around, room).made(wanted)
+    stale = Stale(found.replaced)
+    stale.learn(passage for passage in found.found[:RECENT])
+    chosen, missed = _Choice(asked, around, room, stale).made(wanted)
     headings = {line.group for line in chosen} | {TITLE}
     sizes = [*(line.tokens for line in chosen), *(tokenizer.count(f"{one}\n") for one in headings)]
     return Packed(
@@ -111,11 +123,16 @@ def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
 def _known(passage: Passage, around: Around) -> bool:
     """Whether it has a slot of its own, belongs to this session, no longer holds, or was told."""
     row = passage.row
-    if row.category in ELSEWHERE or (row.turn and passage.path == around.current):
+    if (
+        row.category in ELSEWHERE
+        or row.type == "handoff"
+        or (row.turn and passage.path == around.current)
+    ):
         return True
+    if row.turn and row.speaker == "user" and hosted(passage.content):
+        return True  # the host's words
     if row.name:
-        told = around.has(passage.content) or row.name in around.handed
-        told = told or f"({row.name}" in around.told
+        told = around.has(passage.content) or f"({row.name}" in around.told
         return told or bool(passage.replaced_by)
     if passage.replaced_by and not passage.done and len(passage.text) < SAYS_MORE:
         return True  # what holds instead is an entry of its own
@@ -131,12 +148,13 @@ def _line(passage: Passage, text: str, zone: tzinfo | None) -> str:
     if row.name:
         kind = f"{row.type}, {row.status}" if row.status else row.type
         partly = f"; part of it no longer holds: {passage.partly}" if passage.partly else ""
-        return f"- [{kind} {_day(row.at, zone)}] {text} ({row.name}{partly})"
+        return f"- [{kind} {_day(row.at, zone)}] {_on(text, row.at, zone)} ({row.name}{partly})"
     if row.turn:
         word = "since done" if passage.done else "no longer holds"
         holds = f" ({word}: {passage.replaced_by})" if passage.replaced_by else ""
         named = not row.speaker or text.startswith(f"{row.speaker}:")
-        return f"- {'' if named else f'{row.speaker}: '}{text}{holds}"
+        line = f"{'' if named else f'{row.speaker}: '}{text}{holds}"
+        return f"- {_on(line, row.at, zone)}"
     title = f"{passage.title}: " if passage.title else ""
     return f"- {title}{text}"
 
@@ -163,8 +181,9 @@ def _place(passage: Passage) -> str:
 class _Choice:
     """The worthiest passages that fit, where worth falls with what is chosen already."""
 
-    def __init__(self, asked: Asked, around: Around, room: int) -> None:
+    def __init__(self, asked: Asked, around: Around, room: int, stale: Stale) -> None:
         self._asked, self._zone, self._room = asked, around.zone, room
+        self._stale = stale
         self._seen = around.once.copy()
         self._times: dict[str, int] = {}
         self._groups: set[str] = set()
@@ -197,10 +216,13 @@ class _Choice:
         if "\n" in text and not passage.row.turn:
             lines = {bare(line): line for line in text.split("\n") if not self._seen.has(line)}
             text = "\n".join(lines.values())
-        elif passage.row.turn:  # without the sentences that were told as entries
+        elif passage.row.turn:  # without questions, and the sentences that were told as entries
             parts = _END.split(text.removeprefix(f"{passage.row.speaker}: "))
-            fresh = [part for part in parts if not self._seen.has(part)]
+            fresh = [part for part in parts if not self._seen.has(part) and not _asks(part)]
+            fresh = [part for part in fresh if not self._stale.correction(part, passage.row.at)]
             text = text if len(fresh) == len(parts) else " ".join(fresh)
+            if is_chat(text):
+                return None
         text = excerpt(text, passage.language, self._asked, EXCERPT)
         words = text.removeprefix(f"{passage.row.speaker}: ")
         if not bare(words) or self._seen.has(words):
@@ -227,8 +249,13 @@ class _Choice:
         return True
 
 
+def _asks(sentence: str) -> bool:
+    """Whether a sentence is a question, which answers none."""
+    return sentence.rstrip("\"')*_ ").endswith(("?", "？"))
+
+
 def render(chosen: Iterable[Told]) -> str:
-    """What is remembered first, then notes, then conversations, each oldest first."""
+    """The best line first: groups by their best line, and so the lines of each."""
     groups: dict[str, list[Told]] = {}
     for line in sorted(chosen, key=_order):
         groups.setdefault(line.group, []).append(line)
@@ -238,10 +265,12 @@ def render(chosen: Iterable[Told]) -> str:
     return "\n".join(parts)
 
 
-def _order(line: Told) -> tuple[int, int, str, str, int]:
+def _order(line: Told) -> tuple[float, int, int, str, str, int]:
+    """By worth; of equals, what is remembered first, then notes, then conversations."""
     row = line.passage.row
     kind = 0 if row.name else 2 if row.turn else 1
-    return kind, row.at if kind != 1 else 0, line.passage.path, row.name, row.place
+    worth = -round(line.worth, 4)
+    return worth, kind, row.at if kind != 1 else 0, line.passage.path, row.name, row.place
 
 
 def _item(line: Told, reason: str) -> Item:
@@ -256,6 +285,12 @@ def _item(line: Told, reason: str) -> Item:
 
 def _day(at: int, zone: tzinfo | None) -> str:
     return f"{datetime.fromtimestamp(at, UTC).astimezone(zone or UTC):%Y-%m-%d}" if at else ""
+
+
+def _on(text: str, at: int, zone: tzinfo | None) -> str:
+    """With the days that "tomorrow" and "next Friday" meant then."""
+    said = datetime.fromtimestamp(at, UTC).astimezone(zone or UTC)
+    return days.resolved(text, said.date()) if at else text
 
 
 # --- excerpts: the sentences of a long text that answer a question, in their order -----------

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple
 
@@ -31,8 +31,11 @@ from wakebook.log.chains import Chains
 from wakebook.log.entry import RETRACTED, Entry, present
 from wakebook.log.subjects import Registry
 from wakebook.models import tokenizer
+from wakebook.recall import days
 from wakebook.recall.slot import fair
+from wakebook.recall.stale import Stale
 from wakebook.recall.texts import trim
+from wakebook.store.hits import Replaced
 
 WIDTH = 180  # characters of a line
 FIRST = 12  # lines about the user
@@ -48,13 +51,10 @@ FURTHER = """## Looking further
 - `wakebook search WORDS` finds what was said or learned, in any words (filters: --type, --since)
 - `wakebook show ID` gives an entry with its history and the conversation lines behind it
 - `wakebook remember "TEXT"` keeps something for the next session"""
-NOTHING = "No session has been closed yet, so there is no handoff."
-# what only means something with its day
-_RELATIVE = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|now|recently|lately|ago|(?:this|next|last) \w+"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|heute|morgen|gestern|hoy|mañana|demain)\b",
-    re.IGNORECASE,
+_GIVEN = re.compile(
+    r"(?i)\bforget (?:it|this|that)\b|\bpass(?:word|phrase)\b.{0,20}(?:\bis\b|[:=])"
 )
+NOTHING = "No session has been closed yet, so there is no handoff."
 
 
 class Known(NamedTuple):
@@ -98,8 +98,15 @@ class State:
         return _newest(found)
 
     def facts(self) -> list[Entry]:
+        """Without what was true for a while: "ignore it till Friday"."""
+        recent = self._now - timedelta(days=self._known.settings.active_days)
         found = (one for one in self.current if one.type == "fact" and self._known.here(one))
-        return _newest(one for one in found if one.timestamp <= self._now)
+        found = (
+            one for one in found if one.timestamp <= self._now and not _GIVEN.search(one.content)
+        )
+        return _newest(
+            one for one in found if one.timestamp >= recent or not days.is_relative(one.content)
+        )
 
     def decisions(self) -> list[Entry]:
         found = (one for one in self.current if one.type == "decision" and self._known.here(one))
@@ -130,10 +137,36 @@ class State:
         recent = (one for one in self._chains.entries if one.timestamp >= self._alive)
         return [words.terms(f"{one.content} {one.detail}") for one in recent]
 
+    def holding(self, handoff: str) -> str:
+        """A handoff without sentences that say what has been replaced."""
+        lines = [handoff.split("\n")[0]]
+        for line in handoff.split("\n")[1:]:
+            parts = re.split(r"(?<=[.!?;])\s+", line)
+            kept = [part for part in parts if not self._stale.correction(part)]
+            lines += [" ".join(kept)] if kept else []
+        return "\n".join(lines)
+
+    @cached_property
+    def _stale(self) -> Stale:
+        by_id = self._chains.by_id
+        pairs = ((by_id[old], by_id[new]) for old, new in self._chains.replaced_by.items())
+        return Stale(
+            Replaced(old.content, new.content, int(new.timestamp.timestamp()))
+            for old, new in pairs
+            if old.type != "handoff" and old.content != new.content
+        )
+
     def dated(self, entry: Entry) -> str:
         """Its words, with the day where they speak of "today" or "next week"."""
-        text = one_line(entry.content, WIDTH)
-        return f"{self.day(entry)}: {text}" if _RELATIVE.search(text) else text
+        return days.dated(one_line(entry.content, WIDTH), self._said(entry))
+
+    def told(self, entry: Entry) -> str:
+        """Its words after the day on which they were said."""
+        text = days.resolved(one_line(entry.content, WIDTH), self._said(entry))
+        return f"{self.day(entry)}: {text}"
+
+    def _said(self, entry: Entry) -> date:
+        return entry.timestamp.astimezone(self._now.tzinfo).date()
 
     def day(self, entry: Entry) -> str:
         return f"{entry.timestamp.astimezone(self._now.tzinfo):%Y-%m-%d}"
@@ -150,6 +183,7 @@ def start(
     tokens. `loaded`: the host tells what is in MEMORY.md."""
     state = State(known)
     told = state.about[:FIRST]
+    handoffs = [state.holding(text) for text in handoffs]
     said = _Said(own, *handoffs, *(one.content for one in told))
     parts = [
         _Part(ABOUT, [] if loaded else [state.dated(one) for one in told]),
@@ -180,7 +214,7 @@ def _with_subject(entry: Entry, text: str = "") -> str:
 
 
 def _known(entry: Entry, state: State) -> str:
-    return _with_subject(entry, f"{state.day(entry)}: {one_line(entry.content, WIDTH)}")
+    return _with_subject(entry, state.told(entry))
 
 
 def _to_do(entry: Entry, state: State) -> str:

@@ -22,6 +22,7 @@ from wakebook.capture.state import Progress, kind_of_key
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.query import status
+from wakebook.recall import days
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -306,7 +307,9 @@ def _handoff(handoff: Entry, chains: Chains, lists: bool) -> str:
     detail = _still_left(handoff.detail, done)
     lines += [detail] if detail else []
     if not lists:
-        return "\n".join(_once(lines[:2], "\n".join(lines[2:])))
+        lines = _once(lines[:2], "\n".join(lines[2:]))
+        said = handoff.timestamp.date()
+        return "\n".join([*lines[:2], *(days.resolved(line, said) for line in lines[2:])])
     return "\n".join(lines + _listed("Decided in it:", decided) + _listed("Its tasks:", tasks))
 
 
@@ -327,13 +330,13 @@ def _once(heading: list[str], text: str) -> list[str]:
     from wakebook.recall.texts import bare
 
     lines = text.split("\n")
-    report = bare(next((line for line in lines if line.startswith("Report: ")), ""))
     for number, line in enumerate(lines):
+        others = [bare(other) for other in (*lines[:number], *lines[number + 1 :])]
         if line.startswith("Left: "):
             parts = line.removeprefix("Left: ").split("; ")
-            left = [part for part in parts if bare(part) not in report]
+            left = [part for part in parts if not any(bare(part) in other for other in others)]
             lines[number] = f"Left: {'; '.join(left)}" if left else ""
-        elif not number and any(bare(line) in bare(other) for other in lines[1:]):
+        elif not number and any(bare(line) in other for other in others):
             lines[number] = ""
     return [*heading, *filter(None, lines)]
 

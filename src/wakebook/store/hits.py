@@ -211,6 +211,14 @@ class Passage(NamedTuple):
         return row.name or f"{self.path}#{row.line}-{row.last_line}"
 
 
+class Replaced(NamedTuple):
+    """Words that no longer hold, those that hold instead, and since when."""
+
+    old: str
+    new: str
+    at: int
+
+
 class Passages(NamedTuple):
     found: Sequence[Passage] = ()
     question: Question | None = None
@@ -218,6 +226,7 @@ class Passages(NamedTuple):
     references: Mapping[int, int] = {}  # passage -> how often something refers to it
     notes: Sequence[str] = ()
     steps: Mapping[str, float] = {}
+    replaced: Sequence[Replaced] = ()  # entries of the whole memory
 
 
 # --- references --------------------------------------------------------------------------

@@ -104,6 +104,8 @@ _DAY = timedelta(days=1)
 _EPOCH = date(1970, 1, 1)
 _HINTS = (*"ago last past previous this yesterday today".split(), *(m[:3] for m in _MONTHS))
 
+_RECALLS = r"\b(?:did|done|was|were|happened|said|told|talk\w*|discuss\w*|decided|learned|new)\b"
+
 Span = tuple[date, date]
 
 
@@ -115,6 +117,8 @@ def named_dates(text: str, now: datetime) -> list[tuple[int, int]]:
     found: list[Span] = []
     for pattern, read in _RULES:
         for match in re.finditer(pattern, left):
+            if match[0] == "today" and not re.search(_RECALLS, left):
+                continue  # "how are you today?"
             with suppress(ValueError, OverflowError):  # the 31st of June, three million years ago
                 found.append(read(match, now.date()))
         left = re.sub(pattern, " ", left)

@@ -21,7 +21,16 @@ from wakebook.base.errors import ModelError
 from wakebook.models.embedder import Embedder
 from wakebook.store import vectors
 from wakebook.store.database import Row, Store
-from wakebook.store.hits import Found, Hit, Marker, Options, Passage, Passages, references
+from wakebook.store.hits import (
+    Found,
+    Hit,
+    Marker,
+    Options,
+    Passage,
+    Passages,
+    Replaced,
+    references,
+)
 from wakebook.store.postings import Postings
 from wakebook.store.question import Allowed, Question, allowed_rows, ask, newest
 from wakebook.store.rank import Ranking, Scored, boosts
@@ -91,9 +100,17 @@ class Searcher:
         hits = Hits(self.store, question, self.settings)
         found = hits.passages(hits.settled(ranked, query, self._allowed, most)[:most])
         self._step("read")
-        return Passages(
-            found, question, weights, references(self.store, found), self.notes, self.steps
+        refers = references(self.store, found)
+        replaced = self.store.keep("replaced", self._replaced)
+        return Passages(found, question, weights, refers, self.notes, self.steps, replaced)
+
+    def _replaced(self) -> list[Replaced]:
+        sql = (
+            "SELECT old.text, new.text, n.at FROM chunk c JOIN body old ON old.id = c.id "
+            "JOIN chunk n ON n.name = c.replaced_by JOIN body new ON new.id = n.id "
+            "WHERE c.replaced_by <> '' AND c.type <> 'handoff' AND old.text <> new.text"
         )
+        return [Replaced(*row) for row in self.store.db.execute(sql)]
 
     def ranked(
         self, query: Query, whole: bool, most: int | None

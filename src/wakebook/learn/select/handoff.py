@@ -39,7 +39,9 @@ def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool)
     tools = [tool for one in agents for tool in one.tools]
     report = _report(agents)
     worked = any(not _REFUSED.search(tool.result or "") for tool in tools)
-    told = pattern(cues.REPORTS).search(report) and len(users) > 1
+    ends = " ".join(one.report or one.text for one in agents[-LOOKED:])
+    asks = [one for one in users if len(words.terms(one.text)) > 1]  # more than "thanks"
+    told = pattern(cues.REPORTS).search(ends) and len(asks) > 1
     if not users or not (worked or open_ or decided or told):
         return None
     last = _said(users[-1].text)

@@ -38,6 +38,10 @@ class Builtin:
         at = lines.find(f"\n{token}\n")
         return lines.count("\n", 0, at) if at >= 0 else None
 
+    def rank(self, word: str) -> int | None:
+        """A word's place in the vocabulary, in which common words stand first."""
+        return self._row(word)
+
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Sequence[Sequence[float]]:
         import numpy as np
 

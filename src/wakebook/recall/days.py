@@ -1,0 +1,62 @@
+"""Days: "tomorrow" and "next Friday" with the day that was meant, for whoever reads them later."""
+
+import re
+from datetime import date, timedelta
+
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_NUMBERS = {
+    word: number
+    for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)
+} | {"a": 1, "an": 1}
+_AHEAD = {"today": 0, "tonight": 0, "heute": 0, "hoy": 0, "tomorrow": 1, "yesterday": -1}
+_DAY = re.compile(
+    r"\b(?:(?P<near>today|tonight|tomorrow|yesterday|heute|hoy)"
+    rf"|(?P<which>next|this|on|last) (?P<weekday>{'|'.join(_WEEKDAYS)})"
+    r"|in (?P<count>\d{1,2}|[a-z]{1,5}) (?P<unit>days?|weeks?))\b(?! \(\d{4}-)",
+    re.IGNORECASE,
+)
+# what only means something with its day, and does not say which
+_VAGUE = re.compile(
+    r"\b(?:recently|lately|ago|(?:this|next|last) (?:week\w*|month|year|spring|summer|winter)"
+    r"|(?:till|until|by) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|gestern|morgen|mañana|demain)\b",
+    re.IGNORECASE,
+)
+
+
+def resolved(text: str, said: date) -> str:
+    """A text that was said on a day, with the days that it means: "tomorrow (2026-11-14)"."""
+    return _DAY.sub(lambda match: _meant(match, said), text)
+
+
+def is_relative(text: str) -> bool:
+    return bool(_VAGUE.search(text) or _DAY.search(text))
+
+
+def dated(text: str, said: date) -> str:
+    """The same, with the day in front where nothing else tells it."""
+    found = resolved(text, said)
+    return f"{said}: {found}" if _VAGUE.search(found) else found
+
+
+def _meant(match: re.Match[str], said: date) -> str:
+    day = _day(match, said)
+    return f"{match[0]} ({day})" if day else match[0]
+
+
+def _day(match: re.Match[str], said: date) -> date | None:
+    near, which, count = (
+        match[name] and match[name].lower() for name in ("near", "which", "count")
+    )
+    if near:
+        return said + timedelta(days=_AHEAD[near])
+    if which:
+        ahead = (_WEEKDAYS.index(match["weekday"].lower()) - said.weekday()) % 7
+        if which == "last":
+            return said + timedelta(days=ahead - 7)
+        # of "next Friday", most people mean the one of next week
+        same_week = ahead and said.weekday() + ahead < 7
+        return said + timedelta(days=ahead + 7 * bool(which == "next" and same_week))
+    number = int(count) if count.isdigit() else _NUMBERS.get(count, 0)
+    weeks = match["unit"].lower().startswith("week")
+    return said + timedelta(days=number * (7 if weeks else 1)) if number else None

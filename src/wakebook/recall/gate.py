@@ -1,0 +1,130 @@
+"""The gate: whether anything that was found is really about the message.
+
+Most messages are about nothing that is remembered: greetings, thanks, "go on", sums, what anybody
+can look up, plain requests for code. They share words with the memory all the same, so what counts
+is how rare the shared words are in the language at large (a small memory cannot tell), how much of
+the message they are, how near the two lie in meaning, and the form of the message: one that speaks
+of "our" or "my" needs little, one that asks how to do something needs a thing that the memory
+knows by name. bench/told.py measures it; docs/decisions.md has the figures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from math import log2
+from pathlib import Path
+from typing import NamedTuple
+
+from wakebook.learn.phrases import Phrases, pattern
+from wakebook.models.builtin import Builtin
+from wakebook.store import words
+from wakebook.store.hits import Passage
+from wakebook.store.question import Question
+
+forms = Phrases(Path(__file__).with_name("gate.json"))
+
+OWN, PLAIN, ORDER = 0.15, 0.3, 0.45  # the evidence that a message of this form needs
+COMMONEST, RAREST = 900, 29_500  # ranks of words in the built-in vocabulary
+LEAST = 0.1  # what the commonest word weighs; one that is not in the vocabulary: 1
+RARE = 0.75  # from here on a word is a name or a term, not an ordinary word
+COVERED, NEAR = 0.75, 0.6  # how much the share of the words tells, and the nearness in meaning
+FAR = 0.35  # cosine similarity that means nothing
+FLOOR = 0.45  # of the evidence, if the words that are shared say next to nothing
+_NUMBER = re.compile(r"[\d.,:/%-]+\w?")
+_ENDINGS = ("'s", "s", "es", "ed", "d", "ing")
+
+
+class Word(NamedTuple):
+    place: int  # in the question: the bit of `Passage.holds`
+    text: str
+    weight: float
+
+
+class Gate:
+    """What a message needs, and what a passage has."""
+
+    def __init__(self, question: Question) -> None:
+        self._message, self._low = question.text, question.text.casefold()
+        self.words = [
+            Word(place, word.word, weight(word.word))
+            for place, word in enumerate(question.words)
+            if not word.common and word.word.removesuffix("'s") not in forms.CHAT
+            if not _NUMBER.fullmatch(word.word)
+        ]
+        self._total = sum(word.weight for word in self.words)
+        self._dated = bool(question.dates) and self._has(forms.RECALLS)
+        self.need = self._need()
+
+    def _need(self) -> float | None:
+        """The evidence that it takes; None for a message that is about nothing remembered."""
+        ours = self._has(forms.OURS)
+        if not ours and (self._has(forms.ARITHMETIC) or self._has(forms.KNOWLEDGE)):
+            return None
+        if self._dated:
+            return 0.0
+        if not self.words:
+            return None
+        if ours:
+            return OWN
+        return ORDER if self._has(forms.ORDER) or self._has(forms.HOW) else PLAIN
+
+    def _has(self, form: str) -> bool:
+        return pattern(form).search(self._low) is not None
+
+    def open(self, found: Iterable[Passage]) -> bool:
+        """Whether something of what was found may be told."""
+        need = self.need
+        return need is not None and any(self.evidence(one) >= need for one in found)
+
+    def evidence(self, passage: Passage) -> float:
+        """From 0 to 1: how sure it is that a passage is about the message."""
+        shared = [word for word in self.words if passage.holds >> word.place & 1]
+        said = sum(word.weight for word in shared)
+        covers = said / self._total if self._total else 0.0
+        near = max(0.0, (passage.cosine - FAR) / (1 - FAR))
+        worth = (1 - (1 - COVERED * covers) * (1 - NEAR * near)) * min(1.0, FLOOR + said)
+        return worth if self.need != ORDER or self._named(shared) else worth / 2
+
+    def _named(self, shared: Sequence[Word]) -> bool:
+        """Whether a shared word is a name, or a rare one that stands for a certain thing."""
+        rare = [word.text for word in shared if word.weight >= RARE]
+        names = {
+            text.strip("\"'([{").casefold()
+            for text in self._message.split()[1:]
+            if text[:1].isupper()
+        }
+        return any(
+            any(name.startswith(text) for name in names)
+            or re.search(
+                rf"\b(?:the|this|that|der|die|das|el|la|le) (?:[\w-]+ )?{re.escape(text)}",
+                self._low,
+            )
+            for text in rare
+        )
+
+
+def is_chat(text: str) -> bool:
+    """Whether a text says nothing: "You're welcome!", "thanks a lot, great work"."""
+    said = words.in_order(text)
+    stop = words.STOP_WORDS["english"]
+    return all(word in forms.CHAT or word in stop for word in said)
+
+
+@lru_cache(4096)
+def weight(word: str) -> float:
+    """How rare a word is in the language at large, from 0.1 to 1."""
+    rank = _words().rank(word)
+    for ending in _ENDINGS:
+        if rank is None and word.endswith(ending):
+            rank = _words().rank(word.removesuffix(ending))
+    if rank is None:
+        return 1.0
+    span = log2(RAREST - COMMONEST) - 7  # the first 128 weigh the same
+    return min(1.0, max(LEAST, (log2(max(rank - COMMONEST, 1)) - 7) / span))
+
+
+@lru_cache(1)
+def _words() -> Builtin:
+    return Builtin()

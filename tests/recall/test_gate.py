@@ -1,0 +1,130 @@
+"""Most messages are about nothing that is remembered; then nothing is told."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tests.story import Claude
+from wakebook import Memory
+from wakebook.recall.days import dated, resolved
+from wakebook.recall.gate import is_chat, weight
+from wakebook.recall.stale import Stale
+from wakebook.store.hits import Replaced
+
+SAID = [
+    ("user", "hello! how are you today? the ferry always has berth 12, berths go up to 48"),
+    ("agent", "Hello! Noted: the ferry has berth 12. You're welcome!"),
+    ("user", "which courier should we use abroad?"),
+    ("agent", "DHL or DPD. Which one do you prefer?"),
+    ("user", "dpd then. write a python function for the labels, parcels over 5 kg go with Rask"),
+    ("agent", "Done: `labels.py` has the function. The no-show rate was 15% in October."),
+    ("user", "perfect, thanks a lot, great work"),
+]
+
+
+@pytest.fixture
+def harbour(memory: Memory, projects: Path) -> Memory:
+    claude = Claude(projects)
+    for role, text in SAID:
+        (claude.user if role == "user" else claude.agent)(text)
+    memory.catch_up()
+    return memory
+
+
+def found(memory: Memory, message: str) -> str:
+    fixed = ("identity", "memory", "projects", "handoff", "journal", "topics", "history")
+    return memory.context(message, skip=fixed, session="new").text
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "hello, how are you today?",
+        "Say hi",
+        "Okay, noted.",
+        "thanks a lot, that was great work today",
+        "perfect, go ahead",
+        "what's 15% of 2,480?",
+        "what is 12 * 48?",
+        "how many hours are there in 12 days?",
+        "what is the capital of Norway?",
+        "what is a ferry?",
+        "explain how DPD makes money",
+        "write a python function that reverses a list",
+        "how do i sort a dict in python?",
+        "tell me a joke about parcels",
+        "wie viel sind 12 mal 48?",
+        "danke, das passt so",
+    ],
+)
+def test_small_talk_sums_and_common_knowledge_bring_nothing(harbour: Memory, message: str) -> None:
+    assert found(harbour, message) == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ("which berth does the ferry have?", "berth 12"),
+        ("which courier do we use abroad?", "dpd"),
+        ("a parcel of 7 kg, who takes it?", "Rask"),
+        ("what was our no-show rate?", "15%"),
+        ("how do i send a parcel of 9 kg with Rask?", "over 5 kg"),
+    ],
+)
+def test_a_question_about_something_known_brings_it(
+    harbour: Memory, message: str, answer: str
+) -> None:
+    assert answer in found(harbour, message)
+
+
+def test_questions_asked_before_and_small_talk_are_no_findings(harbour: Memory) -> None:
+    text = found(harbour, "which courier do we use abroad?")
+    assert "should we use" not in text and "do you prefer" not in text
+    assert "great work" not in found(harbour, "which berth does the ferry have?")
+
+
+def test_the_best_line_comes_first(harbour: Memory) -> None:
+    first = found(harbour, "which berth does the ferry have?").split("# Found\n")[1].split("\n")[1]
+    assert "berth 12" in first
+
+
+def test_words_weigh_by_how_rare_they_are() -> None:
+    assert weight("today") < weight("berth") <= weight("gnomon") == 1.0
+    assert is_chat("You're welcome!") and is_chat("thanks a lot, great work")
+    assert not is_chat("the key is with Marten")
+
+
+def test_a_sentence_with_a_lost_value_is_stale() -> None:
+    pair = Replaced("and the beta runs on port 8090", "the beta moved to port 9100", 100)
+    stale = Stale([pair])
+    assert stale.correction("The beta listens on port 8090 now.", 50) == pair.new
+    assert stale.correction("The beta listens on port 8090 again.", 200) == ""  # said later
+    assert stale.correction("The beta listens on port 9100, not on 8090.", 50) == ""
+    assert stale.correction("Invoice 8090 is paid.", 50) == ""
+    pair = Replaced("tickets are 14 euros", "and tickets are 16 euros, not 14", 100)
+    assert Stale([pair]).correction("The shop shows 14 euros.", 50)
+
+
+def test_what_no_longer_holds_is_not_told_from_the_conversation(
+    memory: Memory, projects: Path
+) -> None:
+    claude = Claude(projects).user("the beta runs on port 8090")
+    claude.agent("Got it: the beta listens on port 8090.")
+    claude.user("the beta moved to port 9100, not 8090 any more")
+    claude.agent("Changed to 9100.")
+    memory.catch_up()
+    text = found(memory, "on which port is the beta?")
+    assert "9100" in text and "listens on port 8090" not in text
+
+
+def test_tomorrow_comes_with_its_day() -> None:
+    thursday = date(2026, 11, 5)
+    assert resolved("the papers are due next friday", thursday).endswith("friday (2026-11-13)")
+    assert "in two weeks (2026-11-19)" in resolved("in two weeks the race", thursday)
+    assert "tomorrow (2026-11-06)" in resolved("tomorrow at 11", thursday)
+    assert "on monday (2026-11-09)" in resolved("on monday", thursday)
+    assert resolved("in a minute", thursday) == "in a minute"
+    assert dated("it broke last week", thursday) == "2026-11-05: it broke last week"
