@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -45,6 +46,8 @@ class Remembering(Protocol):
     def context(self) -> Callable[..., Context]: ...
     @property
     def catch_up(self) -> Callable[..., Sweep]: ...
+    @property
+    def observe(self) -> Callable[..., object]: ...
 
 
 class Conversation:
@@ -88,17 +91,30 @@ class Conversation:
         return self.add({"role": "user", "content": _text(text, "A message")}, id=id)
 
     def agent(self, text: str, *, id: str = "") -> str:
-        """What the agent answered."""
-        return self.add({"role": "assistant", "content": _text(text, "A message")}, id=id)
+        """What the agent answered. A topic that corrects it comes with the next `context`."""
+        done = self.add({"role": "assistant", "content": _text(text, "A message")}, id=id)
+        self._observe(text)
+        return done
 
     def tool(
         self, name: str, arguments: object, result: object, *, error: bool = False, id: str = ""
     ) -> str:
-        """A tool that the agent has called, and what it gave back (text, or anything for JSON)."""
+        """A tool that the agent has called, and what it gave back (text, or anything for JSON). A
+        topic about the files of the call, or about what it wrote, comes with the next `context`."""
+        from wakebook.recall.topics.touched import touched
+
         named = _text(id, "An id") or new_id()
         called = plain_file.call(f"call-{named}", _text(name, "A tool's name"), arguments)
         gave = plain_file.result(f"call-{named}", plain_file.text_of(result), error)
-        return self._write([called, gave], named, again=bool(id))
+        done = self._write([called, gave], named, again=bool(id))
+        files, text = touched(arguments)
+        self._observe(text, files)
+        return done
+
+    def _observe(self, text: str, paths: Sequence[str] = ()) -> None:
+        name = f"plain/{self.id}"
+        look = partial(self._memory.observe, text, session=name, paths=paths)
+        self._opened.quietly(f"topics for {self.id}", look)
 
     def add(self, message: object, *, id: str = "") -> str:
         """A message as OpenAI, Anthropic or LangChain have it: a dict, or a client's object.

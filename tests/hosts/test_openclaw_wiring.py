@@ -189,12 +189,31 @@ def test_openclaw_is_found_where_its_environment_says(memory: Memory, tmp_path: 
     env = {"OPENCLAW_CONFIG_PATH": str(elsewhere), "DESK": str(tmp_path)}
     plan = openclaw.plan(_where(memory, **env))
     assert plan.changes[0].path == elsewhere
-    assert plan.settings == {"briefing.memory_file": str(tmp_path / "claw" / "MEMORY.md")}
+    assert plan.settings == {
+        "briefing.memory_file": str(tmp_path / "claw" / "MEMORY.md"),
+        "mounts.notes": [str(tmp_path / "claw" / "memory")],
+    }
     (tmp_path / "service" / ".openclaw").mkdir(parents=True)
     moved = tmp_path / "service" / ".openclaw" / "openclaw.json"
     moved.write_text("{}")
     plan = openclaw.plan(_where(memory, OPENCLAW_HOME=str(tmp_path / "service")))
     assert plan.changes[0].path == moved
+
+
+def test_a_memory_in_small_letters_is_taken_along(memory: Memory) -> None:
+    _config("{}")
+    workspace = Path.home() / ".openclaw" / "workspace"
+    workspace.mkdir()
+    (workspace / "memory.md").write_text("# Mine\n\nThe user is called Ada Quill.\n")
+    plan = openclaw.plan(_where(memory))
+    wiring.wire(memory, "openclaw", plan)
+    text = (workspace / "MEMORY.md").read_text()
+    assert text.startswith("# Mine\n\nThe user is called Ada Quill.\n")
+    assert "BRIEFING" in text and not (workspace / "memory.md").exists()
+    assert openclaw.plan(_where(memory)).changes == ()
+    wiring.unwire(memory, "openclaw")
+    assert [path.name for path in workspace.iterdir()] == ["memory.md"]
+    assert "Ada Quill" in (workspace / "memory.md").read_text()
 
 
 def test_a_single_agent_that_was_chosen_stays_the_only_one(memory: Memory) -> None:

@@ -424,3 +424,37 @@ def test_a_home_that_moved_goes_on(memory: Memory, tmp_path: Path) -> None:
     with moved.session("moving") as chat:
         say(chat, "We decided to use Postgres for Tidepool.")
     assert len(handoffs(moved)) == 2 and statuses(moved) == {"plain/moving": "ok"}
+
+
+STEERING = """---
+type: topic
+triggers:
+  - type: pattern
+    match: "print [^(]"
+    scope: output
+    hint: Use Python 3 syntax.
+  - type: glob
+    match: "*.sql"
+priority: high
+---
+# House style
+
+Keep to it.
+"""
+
+
+def test_what_the_agent_does_brings_a_topic(memory: Memory) -> None:
+    (memory.home.root / "topics" / "style.md").write_text(STEERING)
+    chat = memory.session("steered")
+    chat.user("Please write a report.")
+    assert "House style" not in chat.context("Go on.").text
+    chat.agent("Here it is: print 'hello'")
+    told = chat.context("Go on.").text
+    assert "House style" in told and "About your last words: Use Python 3 syntax." in told
+    assert "House style" not in chat.context("Go on.").text  # once
+    chat.tool("edit", {"path": "db/schema.sql", "newText": "x"}, "ok")
+    told = chat.context("Go on.").text
+    assert "House style" in told and "About your last words" not in told
+    chat.tool("write", {"path": "a.py", "content": "print 'hello'"}, "ok")
+    assert "Use Python 3 syntax." in memory.session("steered").context("Go on.").text
+    assert "House style" not in memory.session("another").context("Go on.").text

@@ -338,6 +338,21 @@ def test_a_host_that_fails(tmp_path: Path, error: Exception, message: str) -> No
     assert outcomes(tmp_path) == ["unavailable"] and len(failures(tmp_path)) == 1
 
 
+def test_a_host_that_was_started_again_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lend(system: str, text: str, most: int) -> str:
+        raise RuntimeError("retired")
+
+    models = chatting(None, tmp_path, "", lend=lend, failures=2, pause_minutes=10)
+    for _ in range(3):
+        with pytest.raises(ModelUnavailable):
+            ask(models)
+    assert outcomes(tmp_path) == ["unavailable"] * 2  # the third time it was left alone
+    monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T08:01:00Z")
+    assert ask(chatting(None, tmp_path, "", lend=lambda *_: "Yes.", failures=2)) == "Yes."
+
+
 def test_a_host_that_answers_nothing(tmp_path: Path) -> None:
     with pytest.raises(ModelError):
         ask(chatting(None, tmp_path, "", lend=lambda *_: None))  # type: ignore[arg-type]

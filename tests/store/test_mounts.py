@@ -78,3 +78,23 @@ def test_a_mount_that_is_not_there_is_told_and_nothing_breaks(mine: Memory) -> N
     assert "there is no Wakebook home in ../nobody" in done
     assert "is this home itself" in done
     assert Memory(mine.home.root).search("invoices").hits
+
+
+def test_a_folder_of_notes_is_found_where_it_lies(mine: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / "workspace" / "memory"
+    text = mine.home.config.read_text().replace(
+        '["../team"]', '[]\nnotes = ["../workspace/memory"]'
+    )
+    mine.home.config.write_text(text)
+    fresh = Memory(mine.home.root)
+    assert fresh.search("lighthouse keeper").hits == ()
+    folder.mkdir(parents=True)  # OpenClaw makes it when it has something to write
+    (folder / "2026-11-10.md").write_text("# Tuesday\n\nThe lighthouse keeper is called Orla.\n")
+    fresh = Memory(mine.home.root)
+    (hit, *_) = fresh.search("who is the lighthouse keeper").hits
+    assert "Orla" in hit.snippet and hit.ref.startswith(str(folder))
+    assert any("Orla" in line for _, line in fresh.get(hit.ref).lines)
+    before = _files(folder)
+    (folder / "2026-11-10.md").write_text("# Tuesday\n\nThe lighthouse keeper is called Bram.\n")
+    assert "Bram" in Memory(mine.home.root).search("who is the lighthouse keeper").hits[0].snippet
+    assert set(_files(folder)) == set(before)

@@ -116,6 +116,7 @@ class Projects(Section):
 
 class Mounts(Section):
     homes: Texts = ()
+    notes: Texts = ()
 
 
 class Watch(Section):

@@ -27,6 +27,7 @@ from wakebook.capture.archive import Tail
 VERSION = 1
 RETRIES = 1
 RECENT = 32  # message ids that are remembered, to find the place again in a changed file
+UNREAD = "-store"  # ends the id that a store with many sessions has while it cannot be read
 MEMORIES = "memories/"  # how the channel of a session with imported memories begins
 
 Kind = Literal["main", "group", "subagent", "cron", "hook"]
@@ -44,6 +45,7 @@ class Session(msgspec.Struct, frozen=True):
     cwd: str = ""
     channel: str = ""
     model: str = ""
+    ended: bool = False  # its host goes on with another one
 
     @property
     def ref(self) -> str:

@@ -134,6 +134,11 @@ def _kill_half_way(target: Path, samples: Path) -> tuple[int, Memory]:
     for enough in (25, 10, 1, 0):
         shutil.rmtree(target, ignore_errors=True)
         Memory(target).init()
+        topic = target / "topics" / "release-day.md"  # Mira has made the sample her own
+        text = topic.read_text(encoding="utf-8").replace(
+            "Ask which version", "Ask me which version"
+        )
+        topic.write_text(text, encoding="utf-8")
         target.joinpath("config.toml").write_text(CONFIG.format(*folders), encoding="utf-8")
         memory = Memory(target)
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL)

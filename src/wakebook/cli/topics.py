@@ -55,7 +55,8 @@ def check(memory: Memory, out: Out) -> bool:
         out.say(f"{ODD} {esc(topic.path)}: {esc(name)} is not there (yet); it is left out.")
     for topic in read.topics:
         out.say(f"{ODD} {esc(topic.path)}: not filled in yet.", when=not topic.is_filled_in)
-    out.say(f"{many(len(read.topics), 'topic')} can be used.")
+        out.say(f"{ODD} {esc(topic.path)}: the sample. Edit it to use it.", when=topic.is_sample)
+    out.say(f"{many(len(read.told), 'topic')} can be used.")
     return bool(read.bad)
 
 

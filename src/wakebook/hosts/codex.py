@@ -39,8 +39,12 @@ TRUST = (
 )
 OFF = "config.toml turns hooks off ([features] hooks = false): none will run. Take that out."
 # What Codex waits for a hook, in seconds: SessionEnd's is at most 3 in Codex itself.
-WAITS = {"SessionStart": 10, "UserPromptSubmit": 10, "PreCompact": 30, "Stop": 10, "SessionEnd": 3}
-SPEAKING = ("SessionStart", "UserPromptSubmit")  # their text may be longer than 2,500 tokens
+WAITS = {
+    "SessionStart": 10, "UserPromptSubmit": 10, "PreCompact": 30, "Stop": 10, "SessionEnd": 3,
+    "PostToolUse": 5,
+}  # fmt: skip
+# Their text may be longer than 2,500 tokens.
+SPEAKING = ("SessionStart", "UserPromptSubmit", "PostToolUse")
 SERVER = "wakebook"
 MARK = "# Wakebook's memory tools: put here by `wakebook init --host codex`, taken out by --undo"
 SECONDS = 15.0  # Codex answers in 0.3 s, plus what the slowest MCP server of the user's takes

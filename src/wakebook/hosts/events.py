@@ -1,24 +1,31 @@
 """What a host's event means, and the answer to it.
 
 hosts.json says which event of a host is for what. What a host waits for is answered at once (wake,
-context, flush); the rest (keep, close, reset, sweep) is handed to `behind`. All of it is
+context, steer, flush); the rest (keep, close, reset, sweep) is handed to `behind`. All of it is
 `catch_up`, so an event that comes twice, late or never changes nothing but the moment.
 """
 
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from time import time_ns
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
 from wakebook.base import clock
+from wakebook.base.config import SLOTS
 from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
 from wakebook.capture.clean import CLOSE, wrap
+from wakebook.capture.project import load
+from wakebook.capture.state import kind_of_key
 from wakebook.hosts import HOSTS, told
 from wakebook.memory import Memory
 from wakebook.recall.texts import Once
+
+if TYPE_CHECKING:
+    from wakebook.learn.catch_up import Sweep
 
 GOES_ON = ("compaction", "restart", "shutdown", "unknown")  # reasons of an OpenClaw "end"
 FIXED = ("identity", "memory", "projects", "handoff", "journal")  # told when a session begins
@@ -26,7 +33,10 @@ PATIENCE = 0.5  # of the time box: a new session waits so long for the end of th
 SMALLEST = 200  # tokens of a context
 GOES_ON_MARK = "(told before)\n"
 Payload = dict[str, Any]  # of an event, and of the answer
-NOT_SAID = ("<task-notification>", "<subagent_notification>", "<local-command-", "<command-name>")
+NOT_SAID = (  # how messages of a host begin that stand in the user's place
+    "<task-notification>", "<subagent_notification>", "<local-command-", "<command-name>",
+    "[System]",
+)  # fmt: skip
 
 
 class About(msgspec.Struct, frozen=True):
@@ -36,7 +46,7 @@ class About(msgspec.Struct, frozen=True):
     label: str  # for people
     program: str  # its command
     folder: tuple[str, str]  # the variable that says where its files are, and their usual place
-    events: dict[str, str]  # each is for: wake, context, flush, keep, close, reset, sweep or ""
+    events: dict[str, str]  # each is for: wake, context, steer, flush, keep, close, reset, sweep
     loads: tuple[str, ...]  # slots of a context that its agents have without us
     keeps: bool  # what a hook tells stays in the conversation
     answers: str  # the key of a context in what its hooks answer
@@ -62,7 +72,7 @@ class Work(NamedTuple):
 
     act: str  # keep, close, reset, sweep
     host: str = ""
-    session: str = ""
+    session: str = ""  # of a sweep: the one that began it
     path: str = ""
     folder: str = ""  # that the session works in
 
@@ -96,13 +106,17 @@ def answer(
         behind.wait(moment.patience)
         found = moment.wake() if moment.text("source") in told.WAKING else moment.goes_on()
         behind.put(moment.work("sweep"))
-    elif act == "context" and not moment.by_machine:
+    elif act == "context" and not (moment.by_machine and moment.host.keeps):
         if not moment.host.keeps or payload.get("first"):
             behind.wait(moment.patience)
         found = moment.turn()
+    elif act == "steer":
+        found = moment.steer()
     elif act == "flush":
         return moment.flush()
     elif act and act != "context":
+        if act == "keep":
+            moment.heard()
         behind.put(moment.work(act))
     return moment.host.answer(event, found)
 
@@ -123,7 +137,10 @@ def do(memory: Memory, work: Work) -> None:
 def _read(memory: Memory, work: Work) -> None:
     paths = [Path(work.path)] if work.path else []
     if work.act == "sweep":
-        memory.catch_up(sparing=True)
+        done = memory.catch_up(sparing=True)
+        # as an answer that came too late: the next prompt brings it along
+        own = told.Told(str(memory.home.cache), work.host, work.session, time_ns())
+        own.note(_recovered(memory, work, done))
     elif work.path and not paths[0].exists():
         return  # a session that was opened and left: its host has written nothing
     elif work.act == "keep":
@@ -135,6 +152,24 @@ def _read(memory: Memory, work: Work) -> None:
         # moment after its event, and the next window may have begun before we look
         clock.sleep(0.3)
         memory.catch_up(paths, work.session)
+
+
+def _recovered(memory: Memory, work: Work, done: "Sweep") -> str:
+    """What a sweep has read that earlier sessions of the same project had left behind, for the
+    session that began it: it was told all else before."""
+    state, chains, lines = memory.opened.state(), memory.opened.chains(), []
+    projects = load(memory.home)
+    for report in done.reports if work.session and work.folder else ():
+        known = state.sessions.get(report.ref)
+        if known is None or known.id == work.session or not report.messages:
+            continue
+        if projects.of(known.cwd) != projects.of(work.folder):
+            continue
+        left = [one for one in chains.current() if (one.type, one.session) == ("handoff", known.id)]
+        text = known.window.draft if known.window else left[-1].content if left else ""
+        lines += [f"- {text or 'nothing is left of it'} (session {known.id})"]
+    said = "Read after this session began, because no one had read it before:"
+    return wrap("\n".join(["## Recovered", said, *lines])) if lines else ""
 
 
 class _Event:
@@ -194,6 +229,7 @@ class _Event:
     def turn(self) -> str:
         """What a message calls for, beside what the session sees already; and then what earlier
         ones called for, if that came too late."""
+        message = "" if self.by_machine else self.text("prompt")
         keeps, earlier = self.host.keeps, ""  # or it is told everything, every time
         late: dict[str, str] = {}
         if self.payload.get("first"):
@@ -203,7 +239,7 @@ class _Event:
             late = {name: unsaid(text, earlier) for name, text in self.told.late().items()}
         seen = earlier + "".join(late.values())
         begins = "" if seen else self.start()  # or the session began without us
-        found = begins + self.context(self.text("prompt"), seen or begins, len(begins))
+        found = begins + self.context(message, seen or begins, len(begins))
         brought = []
         for name, text in late.items():
             if len(found) + len(text) <= self.memory.config.hooks.characters:
@@ -219,9 +255,42 @@ class _Event:
         start, budget = self.memory.turns.start, self.budget
         return start(session, budget=budget, characters=most, have=self.host.loads)
 
+    def steer(self) -> str:
+        """What a tool call brings: topics about its files, or about what the agent wrote with it.
+        It comes while the agent is still at work, and once."""
+        from wakebook.recall.topics.touched import touched
+
+        given = next(filter(None, map(self.payload.get, ("tool_input", "params"))), None)
+        paths, text = touched(given)
+        if self.by_machine or not (paths or text):
+            return ""
+        decided = self.memory.observe(text, session=self.session, paths=paths)
+        if not any(one.activated for one in decided):
+            return ""
+        most: Payload = {"budget": self.budget, "characters": self.memory.config.hooks.characters}
+        skip = [name for name in SLOTS if name != "topics"]
+        found = self.memory.context("", **self.whose, **most, skip=skip).text
+        if found in self.told.before():
+            return ""
+        self.told.note(found)
+        return found
+
+    def heard(self) -> None:
+        """What the agent has said: a topic that corrects it comes with the next turn."""
+        said = self.text("last_assistant_message", "output")
+        if said and self.session and not self.text("agent_id"):
+            self.memory.observe(said, session=self.session)
+
+    @property
+    def whose(self) -> Payload:
+        """The session of a context, and its kind if OpenClaw's key tells of another than main."""
+        kind = kind_of_key(self.text("key")) if self.text("key") else "main"
+        named = {"session": self.session or self.text("key")}
+        return named if kind == "main" else named | {"kind": kind}
+
     def context(self, message: str, told: str, before: int) -> str:
         """As much of a context as a host lets through, `before` characters being told already."""
-        options: Payload = {"session": self.text("key") or self.session, "told": told}
+        options: Payload = self.whose | {"told": told}
         options["characters"] = max(self.memory.config.hooks.characters - before, SMALLEST)
         options |= {"budget": self.budget, "have": self.host.loads, "skip": FIXED}
         return self.memory.context(message, **options).text
@@ -232,6 +301,8 @@ class _Event:
 
     def flush(self) -> Payload:
         paths = [Path(self.path)] if self.path else []
+        if not self.host.keeps:
+            self.told.begin()  # what tool calls brought is compacted, too
         done = self.memory.flush(self.session, paths=paths)
         said = f"Wakebook has not saved this session yet: {done.why}"
         return {} if done.ok else {"systemMessage": said}
@@ -243,7 +314,7 @@ class _Event:
             act = "keep"
         elif act == "reset" and self.text("reason") == "deleted":
             act = "close"
-        about = ("", "") if act == "sweep" else (self.session, self.path)
+        about = (self.session, "" if act == "sweep" else self.path)
         return Work(act, self.host.name, *about, self.text("cwd"))
 
 

@@ -20,7 +20,7 @@ LEAST = 0.001  # seconds; 0 would mean not to wait at all
 START, ENDS = "SessionStart", ("SessionEnd", "session_shutdown", "session_end")
 WAITED_FOR = {  # by the host: what these answer is told, or has to be done first
     "SessionStart", "UserPromptSubmit", "PreCompact", "before_prompt_build", "before_compaction",
-    "before_agent_start", "session_before_compact",
+    "before_agent_start", "session_before_compact", "PostToolUse", "tool_result",
 }  # fmt: skip
 
 
@@ -38,6 +38,8 @@ def main(root: str, words: list[str]) -> None:
         seconds = time_box(root)
         until = monotonic() + seconds
         data = _stdin(until)
+        if event == "PostToolUse" and not watched(f"{root}/topics"):
+            return
         if len(data) > LARGEST:
             problem = f"more than {LARGEST >> 20} MiB were sent; it is left out"
         else:
@@ -176,6 +178,22 @@ def _child(root: str, host: str, event: str, data: bytes, writing: int, asked: i
         _failed(root, host, event, str(error) if own else f"{type(error).__name__}: {error}")
     finally:
         os._exit(code)
+
+
+def watched(folder: str) -> bool:
+    """Whether a topic may look at what the agent does. Most do not, and tools are called often."""
+    if not os.path.isdir(folder):  # noqa: PTH112
+        return False
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            if watched(entry.path):
+                return True
+        elif entry.name.endswith(".md") and entry.is_file():
+            with open(entry.path, "rb") as stream:  # noqa: PTH123
+                text = stream.read()
+            if b"output" in text or b"both" in text or b"glob" in text:
+                return True
+    return False
 
 
 def time_box(root: str) -> float:

@@ -131,7 +131,7 @@ class Link:
         if not isinstance(payload, dict):
             raise WakebookError(f"The payload of {event} is no object.")
         path, waits = f"/v1/hooks/{self._host}/{event}", HOOK_SECONDS
-        told = self._hooks.act(self._host, event) == "context"
+        told = self._hooks.act(self._host, event) in ("context", "steer")
         if told:  # the host waits, and has no time for one that hangs
             waits = PATIENCE * self._memory().config.hooks.seconds
         if self._lend is None or told:

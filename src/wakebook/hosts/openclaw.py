@@ -4,7 +4,8 @@ The plugin's folder (`openclaw_files` and tools.json) is put into the home and n
 openclaw.json, which is JSON5 and is edited in place. What would remember the same things twice, or
 hide our tools, is switched off there: memory-core (with dreaming on it loads beside us), its memory
 flush, the session-memory hook. MEMORY.md of the agent's workspace becomes the one that Wakebook
-briefs: OpenClaw loads it by itself, and not in groups.
+briefs: OpenClaw loads it by itself, and not in groups. The notes in memory/ beside it are found
+where they lie.
 """
 
 import json
@@ -31,6 +32,7 @@ TOOLS = Path(__file__).parents[1] / "service" / "tools.json"
 MANIFEST = "openclaw.plugin.json"
 SHADOWED = {"memory_search", "memory_get"}
 MEMORY = "MEMORY.md"
+LEGACY = "memory.md"  # which OpenClaw does not read when there is a MEMORY.md
 CRON_KEY = "wakebook-briefing"
 CRON_SECONDS = 60
 SESSIONS = (
@@ -90,7 +92,8 @@ def plan(where: Where) -> Plan:
 def without(where: Where, path: Path, data: bytes) -> bytes | None:
     """Our part taken out of a file that was changed since."""
     text = data.decode("utf-8", "surrogateescape")
-    left = _BLOCK.sub("", text) if path.name == MEMORY else _taken_out(where, path, text)
+    own = path.name in (MEMORY, LEGACY)
+    left = _BLOCK.sub("", text) if own else _taken_out(where, path, text)
     return left.encode("utf-8", "surrogateescape") if left.strip() else None
 
 
@@ -241,8 +244,14 @@ def _briefed(path: Path) -> Iterator[Change]:
         return
     data = path.read_bytes() if path.is_file() else None
     text = (data or b"").decode("utf-8", "surrogateescape")
+    old = path.with_name(LEGACY)
+    if data is None and old.is_file():  # it would be shadowed: its words move
+        before = old.read_bytes()
+        text = before.decode("utf-8", "surrogateescape")
+        yield Change(old, before, None)
     if markdown.BEGIN not in text:
         text = markdown.put(text, markdown.BRIEFING, ())
+    if text.encode("utf-8", "surrogateescape") != data:
         yield Change(path, data, text.encode("utf-8", "surrogateescape"))
 
 
@@ -274,7 +283,9 @@ def _own_settings(where: Where, note: Path) -> dict[str, Any]:
     folders = [expanded(where, one) for one in known]
     looked = any(state in (one, *one.parents) for one in folders)
     sessions = {} if looked else {"hosts.openclaw": [*known, str(state)]}
-    return {"briefing.memory_file": str(note), **sessions}
+    notes, mounted = str(note.parent / "memory"), where.config.mounts.notes
+    mounts = {} if notes in mounted else {"mounts.notes": [*mounted, notes]}
+    return {"briefing.memory_file": str(note), **sessions, **mounts}
 
 
 def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterator[str]:

@@ -15,7 +15,7 @@ derived again, and the portions in which a conversation arrived leave no trace i
 """
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from wakebook.capture import state as states
 from wakebook.capture import window as windows
 from wakebook.capture.hosts import format_of, jsonl
 from wakebook.capture.project import agent_of
-from wakebook.capture.state import RECENT, Failure, Progress, Session, State, Window
+from wakebook.capture.state import RECENT, UNREAD, Failure, Progress, Session, State, Window
 from wakebook.capture.window import Portion
 from wakebook.learn.entries import settle
 from wakebook.learn.reading import Report, Work, learn
@@ -88,6 +88,7 @@ def catch_up(
         work.home.sweep_temporary()
         subjects.load(work.home)  # broken, it would make every session fail
         state = _follow_rotations(work.home, settle(work.home), found.values())
+        state = _without_recovered(work.home, state, found)
     earlier = {ref: known.failure for ref, known in state.sessions.items() if known.held}
     queue: list[tuple[datetime, str, Session]] = []  # by the time of the first unread message
     skipped: dict[str, str] = {}
@@ -216,6 +217,20 @@ def _follow_rotations(home: Home, state: State, sessions: Iterable[Session]) -> 
     return state
 
 
+def _without_recovered(home: Home, state: State, found: Mapping[str, Session]) -> State:
+    """A store that could not be read stood for its sessions; it goes when they are there."""
+    there = {str(session.path) for session in found.values()}
+    kept = {
+        ref: known
+        for ref, known in state.sessions.items()
+        if ref in found or not ref.endswith(UNREAD) or known.path not in there
+    }
+    if len(kept) < len(state.sessions):
+        state = msgspec.structs.replace(state, sessions=kept)
+        states.save(home, state)
+    return state
+
+
 # --- one step: archive, then learn ---------------------------------------------------------
 def _step(
     work: Work, session: Session, closing: bool, earlier: Failure | None
@@ -246,7 +261,7 @@ def _archive(work: Work, session: Session, closing: bool) -> tuple[Report, bool]
         states.save(work.home, state)
     progress = read.anchored(work.home, work.config, progress, session)
     portion = windows.collect(work.config, progress, session, closing, work.now)
-    if not portion.cut and not closing and work.idle(portion.last_at):
+    if not portion.cut and not closing and (session.ended or work.idle(portion.last_at)):
         closing = True
         portion = windows.collect(work.config, progress, session, closing, work.now)
     ended = portion.cut or ("closed" if closing else "")

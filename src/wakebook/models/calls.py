@@ -91,11 +91,17 @@ class Calls:
         return sum(call.cost or 0.0 for call in self.of_month(now))
 
     def paused(
-        self, model: str, now: datetime, failures: int, pause: timedelta, hurried: bool = False
+        self,
+        model: str,
+        now: datetime,
+        failures: int,
+        pause: timedelta,
+        hurried: bool = False,
+        since: str = "",
     ) -> Call | None:
         """The last failure of a model that is not to be asked again yet. Calls with little
-        patience are counted by themselves."""
-        calls = [call for call in self.of_month(now) if call.model == model]
+        patience are counted by themselves. `since`: earlier calls say nothing about it."""
+        calls = [one for one in self.of_month(now) if one.model == model and one.at >= since]
         recent = [call for call in calls if (call.operation in HURRIED) == hurried][-failures:]
         if len(recent) < failures or any(call.outcome not in FAILED for call in recent):
             return None

@@ -81,6 +81,7 @@ class Models:
         self._home, self._config, self._environ = home, config, environ
         self._lend, self._patience, self.dry = lend, patience, dry
         self.insist = False  # ask even a model that is being left alone
+        self._lent_at = clock.iso(clock.now()) if lend else ""  # another lender failed before
         self._made: dict[str, Model] = {}
         self._slots = BoundedSemaphore(config.models.concurrency)
         self.calls = Calls(home)
@@ -276,7 +277,9 @@ class Models:
         """Why a model that failed too often is not asked now; "" if it is."""
         settings, now = self._config.models, clock.now()
         pause = timedelta(minutes=settings.pause_minutes)
-        failed = self.calls.paused(name, now, settings.failures, pause, operation in HURRIED)
+        since = self._lent_at if name == HOST else ""
+        hurried = operation in HURRIED
+        failed = self.calls.paused(name, now, settings.failures, pause, hurried, since)
         last = clock.parse(failed.at) if failed else None
         if failed is None or last is None:
             return ""

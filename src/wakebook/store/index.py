@@ -103,7 +103,8 @@ class Index:
         return [*own, *self._mounted()]
 
     def _mounted(self) -> Sequence[Path]:
-        return notes(self._home, self._config) if self._config.mounts.homes else ()
+        mounts = self._config.mounts
+        return notes(self._home, self._config) if mounts.homes or mounts.notes else ()
 
     @contextmanager
     def _mended(self) -> Iterator[None]:
@@ -298,22 +299,27 @@ class IndexStatus:
     problems: tuple[str, ...] = ()
 
 
-# --- mounts: other homes whose notes can be found here, and are never written ------------
-# What they know about projects, people and things is taken whole, generated lines included. Their
-# log, journal, MEMORY.md and identity stay their own.
+# --- mounts: other homes, and folders, whose notes can be found here and are never written --
+# What they know about projects, people and things is taken whole, generated lines included. A
+# home's log, journal, MEMORY.md and identity stay its own.
 SHARED = ("projects", "people", "procedures", "reference")
 FOLDERS = (*(f"{top}/{name}" for top in ("knowledge", "archive") for name in SHARED), "topics")
 
 
 def notes(home: Home, config: Config) -> list[Path]:
-    """The notes of the mounted homes, without those that a link brings in from elsewhere."""
-    named = [(home.root / expand(name)).resolve() for name in config.mounts.homes]
-    roots = [root for root in dict.fromkeys(named) if root != home.root.resolve()]
+    """The notes of the mounted homes and folders, without those that a link brings in from
+    elsewhere."""
+
+    def placed(names: Sequence[str]) -> list[Path]:
+        found = [(home.root / expand(name)).resolve() for name in names]
+        return [root for root in dict.fromkeys(found) if root != home.root.resolve()]
+
+    homes = [(root, root / top) for root in placed(config.mounts.homes) for top in FOLDERS]
+    folders = [(root, root) for root in placed(config.mounts.notes)]
     return [
         path.resolve()
-        for root in roots
-        for top in FOLDERS
-        for path in sorted((root / top).rglob("*.md"))
+        for root, top in (*homes, *folders)
+        for path in sorted(top.rglob("*.md"))
         if path.is_file() and path.resolve().is_relative_to(root)
         if path.name not in ("_active.md", "_index.md")  # which say it all again
     ]
@@ -327,3 +333,6 @@ def mount_problems(home: Home, config: Config) -> Iterator[str]:
             yield f"[mounts] homes: {name} is this home itself"
         elif not Home(root).exists():
             yield f"[mounts] homes: there is no Wakebook home in {name}"
+    for name in config.mounts.notes:
+        if not (home.root / expand(name)).parent.is_dir():  # the folder itself may come later
+            yield f"[mounts] notes: there is no folder {name}"

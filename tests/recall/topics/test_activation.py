@@ -315,3 +315,33 @@ def test_subagents_and_hosts_with_topics_of_their_own_get_none(home: Memory) -> 
 @pytest.mark.parametrize("said", ["x \ud83d", "\0", "x" * 50_000])
 def test_what_is_no_proper_message(home: Memory, said: str) -> None:
     assert "Black." in home.context(said, paths=("a.py",)).text
+
+
+# --- events, and the sample --------------------------------------------------------------
+EVENTS = (
+    "---\ntype: topic\ntriggers:\n  - type: webhook\n    source: mail\n---\n# {0}\n\nHow to {0}.\n"
+)
+
+
+def test_likeness_alone_does_not_bring_what_waits_for_events(memory: Memory) -> None:
+    folder = memory.home.root / "topics"
+    about = "sort the urgent mail in the inbox"
+    (folder / "mail.md").write_text(
+        EVENTS.format(about).replace("type: topic", "type: topic\nactivation: auto")
+    )
+    (folder / "calm.md").write_text(
+        f"---\ntype: topic\nactivation: auto\n---\n# {about}\n\nDo it.\n"
+    )
+    found = {one.topic.name: one.decision for one in memory.topics.test(f"Please {about}.")}
+    assert found["calm"].activated
+    assert not found["mail"].activated and found["mail"].reason == "it waits for events"
+    assert [one.topic for one in memory.topics.fire("mail")] == ["mail"]
+
+
+def test_the_sample_is_told_once_it_was_edited(memory: Memory) -> None:
+    path = memory.home.root / "topics" / "release-day.md"
+    asked = "Let's cut a release today: it is release day!"
+    assert "Release day" not in memory.context(asked).text
+    assert memory.topics.test(asked) == []
+    path.write_text(path.read_text().replace("Ask which version", "Ask Mira which version"))
+    assert "Ask Mira which version" in memory.context(asked).text

@@ -20,7 +20,7 @@ import msgspec
 from wakebook.base.errors import TranscriptError
 from wakebook.capture.hosts import jsonl
 from wakebook.capture.hosts.pi import MODEL, NodeMessage, Pi, Tree, header, is_openclaw, root
-from wakebook.capture.state import Kind, Session, kind_of_key
+from wakebook.capture.state import UNREAD, Kind, Session, kind_of_key
 from wakebook.capture.transcript import Event, Ignored, Record
 
 PAGE = 500  # rows a query: a long read never keeps the gateway from a checkpoint
@@ -31,6 +31,7 @@ NOT_HUMAN = (
     "A new session was started via /new or /reset",
     "Read HEARTBEAT.md if it exists",
     "Pre-compaction memory flush",
+    "[System]",  # such as: your previous turn was interrupted by a gateway restart
 )
 CANNED = ("✅ New session started", "✅ Session reset", "HEARTBEAT_OK", "NO_REPLY")
 
@@ -59,7 +60,7 @@ class OpenClaw(Pi):
                     seen.add((_agent(path), session.id))
                     yield session
             except TranscriptError:  # a session that cannot be read: catch_up says so
-                yield Session(host=self.name, id=f"{_agent(path).name}-store", path=path)
+                yield Session(host=self.name, id=f"{_agent(path).name}{UNREAD}", path=path)
         for session in _rotated(_matches(root, FILES)):
             if session.part or (_agent(session.path), session.id) not in seen:
                 yield session
@@ -155,8 +156,14 @@ class _Store(OpenClaw):
 @contextmanager
 def _open(path: Path) -> Iterator[sqlite3.Connection]:
     try:
-        uri = f"{path.absolute().as_uri()}?mode=ro"
-        with ended(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as database:
+        # a reader that is left half-way may be cleaned up by another thread
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro",
+            uri=True,
+            timeout=BUSY_SECONDS,
+            check_same_thread=False,
+        )
+        with ended(connection) as database:
             database.text_factory = lambda data: data.decode("utf-8", "replace")
             yield database
     except sqlite3.Error as error:
@@ -267,6 +274,7 @@ def _session(database: sqlite3.Connection, path: Path, identity: str, last: int)
         cwd=(opening.cwd if opening else "") or "",
         channel=window.get("channel") or "",
         model=window.get("model") or "",
+        ended=bool(entry) and entry.get("current_session_id") != identity,
     )
 
 
@@ -300,6 +308,7 @@ def _rotated(paths: list[Path]) -> Iterator[Session]:
             kind=_kind_of(key, entry, head),
             key=key,
             part=name["part"] or "",
+            ended=bool(name["part"]),
             size=path.stat().st_size,
             cwd=found.cwd or "",
             channel=str(entry.get("channel") or entry.get("lastChannel") or ""),

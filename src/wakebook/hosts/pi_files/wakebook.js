@@ -7,7 +7,8 @@ const TOOLS = [];
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-const ANY = ["session_start", "before_agent_start"]; // also of a session that pi does not save
+// also of a session that pi does not save
+const ANY = ["session_start", "before_agent_start", "tool_result"];
 const [HOOK, FLUSH, TOOL] = [5_000, 30_000, 60_000]; // milliseconds
 
 class Link {
@@ -108,7 +109,16 @@ export default function (pi) {
     const { message } = await hook("before_agent_start", ctx, more);
     if (message) return { message: { customType: "wakebook", content: message, display: false } };
   });
-  pi.on("agent_end", async ({ type }, ctx) => void (await hook(type, ctx)));
+  pi.on("tool_result", async ({ type, toolName, input, content }, ctx) => {
+    if (TOOLS.some(({ name }) => name === toolName)) return;
+    const { message: text } = await hook(type, ctx, { tool_input: input });
+    if (text) return { content: [...content, { type: "text", text }] };
+  });
+  pi.on("agent_end", async ({ type, messages }, ctx) => {
+    const { content = [] } = messages?.findLast(({ role }) => role === "assistant") ?? {};
+    const output = [content].flat().map(({ text = "" }) => text).join("\n");
+    await hook(type, ctx, { output });
+  });
   pi.on("session_before_compact", async ({ type, reason }, ctx) => {
     const { systemMessage } = await hook(type, ctx, { reason }, FLUSH);
     if (systemMessage && ctx.hasUI) ctx.ui.notify(systemMessage, "warning");

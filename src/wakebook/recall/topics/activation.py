@@ -6,7 +6,8 @@ A path, an address, a name, code or a language is what it is: a trigger that loo
 speaks for itself. Patterns, keywords and urgency are words, which may be meant otherwise: there the
 message must be like the topic, too. Priority decides how much is asked: a critical topic needs its
 trigger only, a high one passes the gate when it is alike enough, a medium or low one must be alike
-and pass the gate. What no trigger matches can still activate by being very much alike. Where no
+and pass the gate. What no trigger matches can still activate by being very much alike, unless the
+topic waits for events only. A sample that nobody has edited is never activated. Where no
 model can be asked, the same stricter likeness stands in for it.
 """
 
@@ -99,6 +100,8 @@ def verdict(
     if direction == "output":  # it watches for a mistake, which need not be like its correction
         outcome = "activate" if matched else "drop"
         return Verdict(outcome, "the agent's own words match", 0.0)
+    if not matched and topic.waits_for_events:
+        return Verdict("drop", "it waits for events", 0.0)
     if not matched:
         if score < strict:
             return Verdict("drop", "no trigger, and not very much alike", strict)
@@ -125,17 +128,23 @@ class Activator:
 
     def __init__(self, read: Read) -> None:
         self.read = read
+        self._topics = read.told
         self._triggers = {
-            direction: Triggers(read.topics, direction) for direction in ("input", "output")
+            direction: Triggers(self._topics, direction) for direction in ("input", "output")
         }
-        self._similarity = Similarity(read.topics)
+
+    @cached_property
+    def _similarity(self) -> Similarity:
+        return Similarity(self._topics)
 
     def matched(self, said: Remark) -> list[Matched]:
         """Tier 1."""
         return self._triggers[said.direction].match(Spoken(said))
 
     def likeness(self, said: Remark) -> dict[str, float]:
-        """Tier 2."""
+        """Tier 2. What corrects the agent need not be like what it says."""
+        if said.direction == "output" or not said.text.strip():
+            return {}
         return self._similarity.scores(whole(said.text[:LONGEST]))
 
     def candidates(self, said: Remark) -> tuple[list[Matched], dict[str, float]]:
@@ -157,7 +166,7 @@ class Activator:
             triggers.setdefault(one.topic, []).append(one.trigger)
         named = {
             topic.name: topic
-            for topic in self.read.topics
+            for topic in self._topics
             if topic.name in triggers
             or (said.direction == "input" and scores.get(topic.name, 0.0) >= NOTED)
         }

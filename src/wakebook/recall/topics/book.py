@@ -92,7 +92,7 @@ class Book:
         self._home.require()
         return self._activated(Remark(message, direction, tuple(paths)))
 
-    def _activated(self, said: Remark, session: str = "") -> list[Activation]:
+    def _activated(self, said: Remark, session: str = "", *, ask: bool = True) -> list[Activation]:
         if not said.text.strip() and not said.paths:
             return []
         read = self.read()
@@ -100,32 +100,40 @@ class Book:
         activator = self._activator
         if activator is None or activator.read is not read:
             activator = self._activator = Activator(read)
-        return activator.activate(said, self._opened.config.topics, gate, clock.now(), session)
+        settings, asked = self._opened.config.topics, gate if ask else None
+        return activator.activate(said, settings, asked, clock.now(), session)
 
-    def activate(self, said: Remark, session: str = "") -> list[Activation]:
+    def activate(self, said: Remark, session: str = "", *, ask: bool = True) -> list[Activation]:
         """What is activated, and why, written down."""
-        return decisions.trace(self._home, self._activated(said, session), said.text)
+        return decisions.trace(self._home, self._activated(said, session, ask=ask), said.text)
 
     def observe(
         self, output: str, *, session: str = "", paths: Sequence[str] = ()
     ) -> list[Decision]:
-        """Look at what the agent itself has said: a topic that corrects it waits for its next
-        turn, if its session is known."""
-        session = self._sessions.resolved(session)[0]
-        found = self.activate(Remark(output, "output", tuple(paths)), session)
+        """Look at what the agent itself has said, and at the files of its tool calls: a topic that
+        corrects it, or is about such a file, waits for its next turn, if its session is known. No
+        model is asked: the agent waits."""
+        if not any(one.observes for topic in self.read().told for one in topic.triggers):
+            return []
+        session, now = self._sessions.resolved(session)[0], clock.now()
+        found = self.activate(Remark(output, "output", tuple(paths)), session, ask=False)
+        said = {one.topic.name for one in found if one.decision.activated}
+        worked = self.activate(Remark("", "input", tuple(paths)), session, ask=False)
+        worked = [one for one in worked if one.topic.name not in said]
         if session:  # otherwise, whose next turn would it be?
             self._add(
                 Fired(
                     topic=one.topic.name,
-                    why=f"what you said: {', '.join(one.decision.matched)}",
-                    at=clock.now(),
+                    why=f"{'what you said' if one in found else 'a file that you work on'}: "
+                    + ", ".join(one.decision.matched),
+                    at=now,
                     session=session,
-                    hint="; ".join(dict.fromkeys(map(one.topic.hint, one.triggers))),
+                    hint=_hints(one) if one in found else "",
                 )
-                for one in found
+                for one in (*found, *worked)
                 if one.decision.activated
             )
-        return [one.decision for one in found]
+        return [one.decision for one in (*found, *worked)]
 
     # --- from outside --------------------------------------------------------------------
 
@@ -137,7 +145,7 @@ class Book:
         places = [(source, ""), (source, event)]
         names = [
             topic.name
-            for topic in self.read().topics
+            for topic in self.read().told
             if any(one.type == "webhook" and one.place in places for one in topic.triggers)
         ]
         return self._fired(names, f"webhook {label}", payload, session)
@@ -159,7 +167,7 @@ class Book:
         """By the clock: `due` says whether a schedule is."""
         return self._add(
             Fired(topic=topic.name, why=f"schedule {trigger.schedule}", at=clock.now())
-            for topic in self.read().topics
+            for topic in self.read().told
             for trigger in topic.triggers
             if trigger.type == "cron" and due(trigger.schedule)
         )
@@ -210,6 +218,10 @@ class Book:
         """Say whether a topic helped (or, if it was not activated, would have)."""
         self._home.require()
         return decisions.judge(self._home, decision, useful, clock.now())
+
+
+def _hints(one: Activation) -> str:
+    return "; ".join(dict.fromkeys(map(one.topic.hint, one.triggers)))
 
 
 # --- topics that wait for the next turn ---------------------------------------------------

@@ -6,6 +6,8 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import cache
+from importlib import resources
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -21,6 +23,7 @@ SCOPES = ("input", "output", "both")
 ACTIVATIONS = ("auto", "gated", "manual")
 PRIORITIES = ("low", "medium", "high", "critical")
 MAX_CONTEXT_KB = 4.0
+EVENTS = ("webhook", "cron")  # triggers that no message matches
 UNFILLED = "## Instructions\n\n1. What the agent should do when this comes up."
 
 
@@ -35,6 +38,11 @@ class Trigger(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def sees(self, direction: str) -> bool:
         return self.scope in (direction, "both")
+
+    @property
+    def observes(self) -> bool:
+        """Whether it looks at what the agent does: at its words, or at the files of its tools."""
+        return self.sees("output") or self.type == "glob"
 
     @property
     def label(self) -> str:
@@ -77,8 +85,28 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it says what the agent should do."""
         return self.body.strip() != UNFILLED
 
+    @property
+    def is_sample(self) -> bool:
+        """Whether it says what the sample of a new home says: nobody has edited it."""
+        sample = _sample()
+        return self.body == sample.body and self.triggers == sample.triggers
+
+    @property
+    def waits_for_events(self) -> bool:
+        """Whether nothing but events brings it: what is said does not, however alike it is."""
+        return bool(self.triggers) and all(one.type in EVENTS for one in self.triggers)
+
     def hint(self, trigger: Trigger) -> str:
         return trigger.hint or self.about
+
+
+@cache
+def _sample() -> Topic:
+    name = "topics/release-day.md"
+    text = (resources.files("wakebook") / "starter" / name).read_text(encoding="utf-8")
+    found = parse(name, text)
+    assert isinstance(found, Topic)
+    return found
 
 
 class BadTopic(msgspec.Struct, frozen=True):
@@ -114,6 +142,11 @@ class Read(msgspec.Struct, frozen=True):
 
     topics: tuple[Topic, ...]
     bad: tuple[BadTopic, ...]
+
+    @property
+    def told(self) -> tuple[Topic, ...]:
+        """All but the sample of a new home, as long as nobody has edited it."""
+        return tuple(topic for topic in self.topics if not topic.is_sample)
 
     def get(self, name: str) -> Topic | None:
         return next((topic for topic in self.topics if topic.name == name), None)
