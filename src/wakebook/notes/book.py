@@ -74,6 +74,7 @@ class Book:
     ) -> None:
         self.catalogue, self.registry, self.condensed = catalogue, registry, condensed
         self._config, self.zone = config, now.tzinfo
+        self._last: tuple[str, list[NoteBlock]] = ("", [])  # a page and its blocks
         self._now = now.replace(hour=0, minute=0, second=0, microsecond=0)  # days count, not hours
 
     def pages_of(self, entries: Sequence[Entry]) -> set[str]:
@@ -90,9 +91,11 @@ class Book:
 
     def blocks(self, page: str) -> list[NoteBlock]:
         """The blocks of a page. One without items says so, where the note exists already."""
-        kind, _, name = page.partition("/")
-        make: Callable[[str], Iterator[NoteBlock]] = getattr(self, f"_{kind}")
-        return list(make(name))
+        if self._last[0] != page:  # whoever goes through files asks for each file of a page
+            kind, _, name = page.partition("/")
+            make: Callable[[str], Iterator[NoteBlock]] = getattr(self, f"_{kind}")
+            self._last = page, list(make(name))
+        return self._last[1]
 
     def _block(
         self,

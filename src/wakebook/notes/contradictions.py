@@ -104,7 +104,8 @@ class _Terms:
         self.negated = any(token in _NEGATION for token in tokens)
         said = (one for one in tokens if not one[0].isdigit() and len(one) > 2)
         self.words = {_stem(token) for token in said if token not in _STOP}
-        self.raw = set(tokens)
+        raw = set(tokens)
+        self.sides = {pair: pair & raw for pair in _OPPOSITES if len(pair & raw) == 1}
 
 
 # a briefing, a wake and the next briefing compare the same statements
@@ -126,10 +127,7 @@ def _opposed(old: _Terms, new: _Terms) -> float:
         return 0.0 if old.negated == new.negated or not shared else 1.0
     share = len(shared) / smaller
     counted = old.numbers and new.numbers and not old.numbers & new.numbers
-    opposites = any(
-        len(pair & old.raw) == 1 and len(pair & new.raw) == 1 and pair & old.raw != pair & new.raw
-        for pair in _OPPOSITES
-    )
+    opposites = any(new.sides.get(pair, side) != side for pair, side in old.sides.items())
     corrects = bool(old.numbers) and old.numbers < new.numbers  # "on the 11th, not the 4th"
     negation = old.negated != new.negated and share >= 0.6 and len(shared) >= 2 and not corrects
     opposed = (counted and share >= SHARE) or opposites or negation

@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, tzinfo
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +294,7 @@ def ids_of(items: Iterable[Item | NoteLine]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for item in items for one in item.ids))
 
 
+@lru_cache(maxsize=8192)  # the same entry stands in several notes, written again and again
 def plain(text: str, limit: int = CONTENT) -> str:
     """Words on one line that is nothing but words."""
     return harmless(one_line(text.translate(_HARMLESS), limit))

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from wakebook.store.database import Store, is_broken
 
 SLICE = 8 << 20  # bytes of the log that are read at a time
 WRITE_SECONDS = 60.0  # how long to wait for another process that writes
+_entry = lru_cache(maxsize=8192)(decode)  # each note of a subject asks for the same ones
 
 
 def destroy(home: Home) -> None:
@@ -214,7 +216,7 @@ class Catalogue:
 
     def _many(self, where: str, *values: Any) -> list[Entry]:
         sql = f"SELECT line FROM entry WHERE {where}"  # noqa: S608
-        return [decode(row[0]) for row in self._db.execute(sql, values)]
+        return [_entry(row[0]) for row in self._db.execute(sql, values)]
 
     def about(self, slugs: Sequence[str], order: str = "seq") -> list[Entry]:
         """What holds about a subject, under all its names, in log order."""
@@ -234,7 +236,7 @@ class Catalogue:
         """What was said in a span of time, each with what holds instead, in log order."""
         sql = "SELECT line, replaced_by FROM entry WHERE at >= ? AND at < ? ORDER BY seq"
         rows = self._db.execute(sql, [since.timestamp(), until.timestamp()]).fetchall()
-        return [(decode(line), self.latest(by) if by else None) for line, by in rows]
+        return [(_entry(line), self.latest(by) if by else None) for line, by in rows]
 
     def latest(self, identity: str) -> Entry | None:
         """What holds today, of an entry's chain."""
@@ -244,7 +246,7 @@ class Catalogue:
             if row is None:
                 return None
             if not row[1]:
-                return decode(row[0])
+                return _entry(row[0])
             identity = row[1]
         return None
 
