@@ -14,6 +14,8 @@ from wakebook import Memory
 from wakebook.base import config, markdown
 from wakebook.base.errors import ConfigError, Locked, NotInitialised, WakebookError
 from wakebook.base.home import FOLDERS, Home, locate
+from wakebook.capture.hosts.plain_file import PlainFile
+from wakebook.log import log
 
 
 def mode(path: Path) -> int:
@@ -250,6 +252,20 @@ def test_an_appended_line_is_on_the_disk_unless_it_need_not_be(tmp_path: Path) -
     home.append(path, b"three\n", durable=False)
     assert synced.calls == [("file", b"one\ntwo\n", b"one\ntwo\n")]
     assert path.read_bytes() == b"one\ntwo\nthree\n"
+
+
+def test_what_is_cut_off_a_torn_file_is_cut_off_on_the_disk(tmp_path: Path) -> None:
+    synced = Synced(tmp_path / "log.jsonl")
+    synced.path.write_bytes(b'{"id": "half')
+    assert log.set_torn_aside(Home(tmp_path, sync=synced))
+    assert synced.calls[-1] == ("file", b"", b"")
+    synced = Synced(tmp_path / "chat.jsonl")
+    synced.path.write_bytes(b'{"wakebook":1}\n{"id": "ha')
+    home = Home(tmp_path, sync=synced)
+    home.state.write_text("{}")
+    PlainFile(home, synced.path, {}).append([{"id": "1", "role": "user", "content": "Hello"}])
+    cut, added = synced.calls
+    assert cut[1] == b'{"wakebook":1}\n' and added[1].startswith(cut[1] + b'{"id":"1"')
 
 
 def test_a_home_forces_its_files_to_the_disk_unless_a_test_looks_on(memory: Memory) -> None:

@@ -84,7 +84,7 @@ def set_torn_aside(home: Home) -> bool:
             return False
         home.append(home.root / "log.torn", torn + b"\n")
         os.ftruncate(stream.fileno(), start)
-        os.fsync(stream.fileno())
+        home.sync(stream.fileno())
     home.trace("torn", file="log.jsonl", bytes=len(torn), kept_in="log.torn")
     return True
 

@@ -271,7 +271,7 @@ class PlainFile:
                 stream.truncate(len(text) - len(torn))
                 self._home.trace("torn", where=str(self.path), bytes=len(torn))
             stream.flush()
-            os.fsync(stream.fileno())
+            self._home.sync(stream.fileno())
 
     def _at_reset(self) -> bool:
         with self.path.open("rb") as stream:
