@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import homes
 from tests.crash import run_and_die
 from tests.history.test_git import git, subjects
 from tests.journeys.command import run
@@ -47,9 +48,12 @@ def three_days(projects: Path) -> None:
 
 def remembering(memory: Memory, projects: Path) -> Memory:
     """Three closed conversations, read by rules."""
-    three_days(projects)
-    memory.catch_up()
-    return Memory(memory.home.root)
+
+    def make() -> None:
+        three_days(projects)
+        memory.catch_up()
+
+    return homes.again(memory.home.root.parent, memory, make)
 
 
 def site(memory: Memory, name: str = "rules-2026-11-09") -> Home:
