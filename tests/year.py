@@ -29,7 +29,7 @@ BUSY = 19  # every so many days there is a long one
 
 # name, first and last day of the year, what it deals with
 PROJECTS = (
-    ("tidepool", 0, 364, "berth jetty mooring gangway fender pontoon"),
+    ("tidepool", 0, 364, "berth jetty mooring gangway fender pontoon slipway buoy winch ferry"),
     ("lantern", 0, 120, "beacon lamp mast battery fuse shutter"),
     ("kestrel", 20, 200, "drone rotor camera gimbal hangar antenna"),
     ("orchard", 60, 150, "press crate cellar ladder trellis pruner"),
@@ -53,40 +53,78 @@ REASONS = (
     "the team knows it already and the others took a week to learn, even for those with time",
     "the support answers within a day and does not send us around from one office to the next",
 )
-ACTIONS = (  # what is to be done, and how it is reported
-    ("send the survey of {thing} to {firm}", "sent the survey of {thing} to {firm}"),
-    ("order the spare parts for {thing}", "ordered the spare parts for {thing}"),
-    ("call {person} about the permit for {thing}", "called {person} about the permit for {thing}"),
-    ("renew the insurance of {thing} with {firm}", "renewed the insurance of {thing} with {firm}"),
-    ("finish the manual of {thing} for {person}", "finished the manual of {thing} for {person}"),
+WHICH = (  # of several
+    "north south east west upper lower inner outer front back left right middle corner old new "
+    "small big long short tall wide narrow heavy round square flat covered public private wooden "
+    "steel stone copper glass rubber canvas floating broken spare rusty painted rented borrowed "
+    "red blue green white black yellow grey brown orange purple summer winter harbour market "
+    "church school station mill bridge Danish Dutch Spanish Irish"
+).split()
+TO_DO = (
+    "We need to {}.",
+    "I still have to {}.",
+    "Don't forget to {}.",
+    "We have to {} before the season starts.",
 )
+ACTIONS = (  # what is to be done, and how it is reported
+    ("send the survey of the {thing} to {firm}", "sent the survey of the {thing} to {firm}"),
+    ("order the spare parts for the {thing}", "ordered the spare parts for the {thing}"),
+    (
+        "call {person} about the permit for the {thing}",
+        "called {person} about the permit for the {thing}",
+    ),
+    (
+        "renew the insurance of the {thing} with {firm}",
+        "renewed the insurance of the {thing} with {firm}",
+    ),
+    (
+        "finish the manual of the {thing} for {person}",
+        "finished the manual of the {thing} for {person}",
+    ),
+    ("pay {firm} for the repair of the {thing}", "paid {firm} for the repair of the {thing}"),
+    ("book the crane for the {thing}", "booked the crane for the {thing}"),
+)
+REPORTS = ("I {} this morning.", "I've {}.", "I finally {} yesterday.", "I just {}.")
 LESSONS = (
     "Lesson learned: the {thing} loses its settings when two people work on it at the same time "
     "and neither of them saves what they have done before they go to lunch.",
-    "It turns out that the invoices of the {thing} are rounded twice, by us and by {firm}, "
+    "Turns out the invoices of the {thing} are rounded twice, by us and by {firm}, "
     "so that nobody could say for weeks where the missing cents of every month had gone.",
     "Lesson learned: the sensor of the {thing} reports nonsense below {number} degrees until "
     "somebody switches it off and on again, which takes the rest of the morning.",
-    "It turns out that the {thing} was wired by {firm} without a fuse, like "
+    "Turns out the {thing} was wired by {firm} without a fuse, like "
     "everything that they have delivered to this harbour since the day they opened.",
+    "We learned the hard way that the {thing} has to be drained before the first frost, "
+    "because {person} spent a weekend with a hair dryer and a bucket last winter.",
+    "The root cause was a loose cable behind the {thing}, which {person} had unplugged for the "
+    "vacuum cleaner and never put back.",
 )
 EVENTS = (
     "We moved the control of the {thing} to {city}.",
     "We signed a contract about the {thing} with {firm}.",
+    "I showed our {thing} to {person} from {firm} last week.",
+    "We've just replaced the lock on our {thing}, after the break-in in {city}.",
+    "I spent the whole weekend with {person} on the {thing}.",
 )
 FACTS = (  # with a value that is corrected now and then
-    "the rent of the {thing} is {value} euros a month",
-    "the inspection of the {thing} takes {value} minutes",
+    "the rent of our {thing} is {value} euros a month",
+    "our inspection of the {thing} takes {value} minutes",
     "the warranty of the {thing} covers {value} hours of use",
+    "our budget for the {thing} is {value} euros",
 )
 STANDING = (
     "Our {thing} was delivered by {firm} in {number} crates.",
     "The {thing} belongs to {firm} and is insured for {value} euros.",
+    "Our {thing} stands in {city}, in a shed that we rent from {firm}.",
+    "My brother built our {thing} with {person} in {number} weeks.",
+    "I keep the keys of the {thing} in the drawer below the coffee machine.",
+    "We share the {thing} with {firm}, who have it on {number} days a month.",
 )
 PREFERENCES = (
     "I prefer charts over tables in the report about the {thing}.",
     "Please always sort the list about the {thing} by date.",
-    "I like short answers with numbered steps when we talk about the {thing}.",
+    "I prefer short answers with numbered steps when we talk about the {thing}.",
+    "I like to see the costs of our {thing} in euros, with the tax beside them.",
 )
 NEEDS = (
     "second inspection",
@@ -143,7 +181,7 @@ class Matter:
     def __init__(self, name: str, things: str, chance: Random) -> None:
         self.name = name
         self._chance = chance
-        self._things = [f"{thing} {n}" for n in range(1, 400) for thing in things.split()]
+        self._things = [f"{which} {thing}" for which in WHICH for thing in things.split()]
         self._tasks: list[str] = []  # how each would be reported as done
         self._questions: list[str] = []  # how each would be answered
         self._facts: list[tuple[str, int]] = []  # and the value that holds
@@ -168,14 +206,15 @@ class Matter:
         both = self._filled(f"{to_do}|{done}")
         to_do, _, done = both.partition("|")
         self._tasks.append(done)
-        return f"We need to {to_do}."
+        return self._chance.choice(TO_DO).format(to_do)
 
     def done(self) -> str:
         """Of the last ones: what is not done soon is never done."""
         if not self._tasks:
             return self.task()
         recent = range(max(0, len(self._tasks) - 3), len(self._tasks))
-        return f"I {self._tasks.pop(self._chance.choice(recent))}."
+        done = self._tasks.pop(self._chance.choice(recent))
+        return self._chance.choice(REPORTS).format(done)
 
     def question(self) -> str:
         thing, what = self.thing(), self._chance.choice(NEEDS)
@@ -229,17 +268,17 @@ class Matter:
 
     def sentences(self, count: int) -> list[str]:
         kinds = {
-            self.task: 5,
-            self.done: 4,
+            self.task: 4,
+            self.done: 5,
             self.decision: 6,
             self.change_of_mind: 1,
             self.lesson: 6,
-            self.event: 2,
+            self.event: 4,
             self.fact: 4,
             self.correction: 3,
-            self.standing: 2,
+            self.standing: 4,
             self.preference: 1,
-            self.question: 3,
+            self.question: 1,
             self.answer: 1,
         }
         chosen = self._chance.choices(list(kinds), list(kinds.values()), k=count)
@@ -284,7 +323,7 @@ def _days(chance: Random, sessions: int, days: int, quiet: frozenset[int]) -> di
 def _project(chance: Random, day: int, days: int) -> str:
     of_year = day * DAYS // days
     going = [name for name, first, last, _ in PROJECTS if first <= of_year <= last]
-    return chance.choice(going)
+    return chance.choice([*going, PROJECTS[0][0]])  # the harbour comes up most
 
 
 def _talk(chance: Random, number: int, day: int, place: int, project: str, said: list[str]) -> Talk:
