@@ -60,6 +60,7 @@ WHICH = (  # of several
     "red blue green white black yellow grey brown orange purple summer winter harbour market "
     "church school station mill bridge Danish Dutch Spanish Irish"
 ).split()
+NTH = ("", "second ", "third ", "fourth ", "fifth ", "last ")
 TO_DO = (
     "We need to {}.",
     "I still have to {}.",
@@ -181,7 +182,8 @@ class Matter:
     def __init__(self, name: str, things: str, chance: Random) -> None:
         self.name = name
         self._chance = chance
-        self._things = [f"{which} {thing}" for which in WHICH for thing in things.split()]
+        kinds = [f"{which} {thing}" for which in WHICH for thing in things.split()]
+        self._things = [f"{nth}{kind}" for nth in NTH for kind in kinds]
         self._tasks: list[str] = []  # how each would be reported as done
         self._questions: list[str] = []  # how each would be answered
         self._facts: list[tuple[str, int]] = []  # and the value that holds

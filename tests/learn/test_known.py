@@ -210,17 +210,18 @@ def test_of_many_subjects_those_that_are_named_come_first(tale: Tale) -> None:
 # --- known entries -----------------------------------------------------------------------
 
 
-def many(tale: Tale, detail: str = "") -> None:
-    """Ten thousand entries, and few of them matter."""
+def many(tale: Tale, number: int, detail: str = "") -> None:
+    """So many entries, and few of them matter."""
+    old = number - 1000
     rows = [
         entry(n, f"Item {n:05} lies on shelf {n % 97} of the hall", subject="hall", detail=detail)
-        for n in range(10_000)
+        for n in range(number)
     ]
     rows[5] = entry(5, "Renew the certificate", "task", "open", detail=detail)
     rows[7] = entry(7, "Call the notary", "task", "open", "house", detail)
     rows[11] = entry(11, "Who has the second key?", "question", detail=detail)
-    rows[9000] = entry(9000, "The roof is made of slate", subject="house", detail=detail)
-    rows[9001] = entry(9001, "Ylva paints", subject="art", detail=detail)
+    rows[old] = entry(old, "The roof is made of slate", subject="house", detail=detail)
+    rows[old + 1] = entry(old + 1, "Ylva paints", subject="art", detail=detail)
     with tale.memory.home.locked():
         log.append(tale.memory.home, rows)
     for name in ("house", "art", "hall"):
@@ -228,7 +229,7 @@ def many(tale: Tale, detail: str = "") -> None:
 
 
 def test_of_ten_thousand_entries_those_that_matter_are_shown(tale: Tale) -> None:
-    many(tale)
+    many(tale, 10_000)
     tale.talk("I renewed the certificate yesterday. The house is sold.", "Well done!", "Thanks!")
     tale.memory.catch_up()
     [chat] = tale.asked
@@ -243,7 +244,7 @@ def test_of_ten_thousand_entries_those_that_matter_are_shown(tale: Tale) -> None
 
 
 def test_details_count_in_the_room_for_known_entries(tale: Tale) -> None:
-    many(tale, detail="because of x, y & z; " * 20)
+    many(tale, 1_500, detail="because of x, y & z; " * 20)
     tale.talk("I renewed the certificate yesterday.", "Well done!", "Thanks!")
     tale.memory.catch_up()
     assert tokens.tokens(block(tale.asked[0], "known")) < 1.2 * ask.KNOWN_TOKENS
