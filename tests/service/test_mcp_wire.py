@@ -8,13 +8,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import homes
 from tests.journeys.command import run
+from tests.service.serving import own_env
 from wakebook import Memory
 from wakebook.log.query import Query
 
@@ -25,11 +27,12 @@ PING = {"jsonrpc": "2.0", "id": "ping", "method": "ping"}
 
 
 class Wire:
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, env: Mapping[str, str] = os.environ) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "wakebook", "mcp", "--home", str(home)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            env=env,
         )
         assert self.process.stdin
         assert self.process.stdout
@@ -63,17 +66,27 @@ class Wire:
         assert self.process.wait(SECONDS) == 0
         return rest
 
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.stdin.close()
+        self.stdout.close()
+
 
 @pytest.fixture
 def wire(memory: Memory) -> Iterator[Wire]:
     found = Wire(memory.home.root)
-    try:
-        yield found
-    finally:
-        found.process.kill()
-        found.process.wait()
-        found.stdin.close()
-        found.stdout.close()
+    yield found
+    found.kill()
+
+
+@pytest.fixture(scope="module")
+def robust(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    """One for all that it must only refuse: whatever it was sent, it answers the next test."""
+    folder = tmp_path_factory.mktemp("wire")
+    found = Wire(homes.made(folder / "home").home.root, own_env(folder))
+    yield found
+    found.kill()
 
 
 def alive(wire: Wire) -> bool:
@@ -113,13 +126,13 @@ def test_otherwise_the_newest_that_has_a_handshake(wire: Wire, version: str) -> 
     ],
 )
 def test_what_is_no_message_is_refused_and_the_next_one_is_answered(
-    wire: Wire, line: bytes, code: int
+    robust: Wire, line: bytes, code: int
 ) -> None:
-    wire.send(line)
-    found = wire.read()
+    robust.send(line)
+    found = robust.read()
     assert (found["id"], found["error"]["code"]) == (None, code)
     assert found["error"]["message"]
-    assert alive(wire)
+    assert alive(robust)
 
 
 @pytest.mark.parametrize(
@@ -146,22 +159,24 @@ def test_what_is_no_message_is_refused_and_the_next_one_is_answered(
         ("tools/list", {"_meta": {VERSION: "2099-01-01", ABILITIES: {}}}, -32022),
     ],
 )
-def test_requests_that_cannot_be_answered(wire: Wire, method: Any, params: Any, code: int) -> None:
-    found = wire.ask(method, params)
+def test_requests_that_cannot_be_answered(
+    robust: Wire, method: Any, params: Any, code: int
+) -> None:
+    found = robust.ask(method, params)
     assert found["error"]["code"] == code
     assert found["error"]["message"]
-    assert alive(wire)
+    assert alive(robust)
 
 
-def test_arguments_that_do_not_fit_are_for_the_model_to_mend(wire: Wire) -> None:
+def test_arguments_that_do_not_fit_are_for_the_model_to_mend(robust: Wire) -> None:
     several: list[Any] = [[], "x", {"nonsense": 1}]
     for arguments in several:
         asked = {"name": "memory_search", "arguments": arguments}
-        assert wire.ask("tools/call", asked)["result"]["isError"] is True
+        assert robust.ask("tools/call", asked)["result"]["isError"] is True
 
 
-def test_a_version_that_is_not_spoken_is_told_which_are(wire: Wire) -> None:
-    found = wire.ask("server/discover", {"_meta": {VERSION: "2099-01-01", ABILITIES: {}}})
+def test_a_version_that_is_not_spoken_is_told_which_are(robust: Wire) -> None:
+    found = robust.ask("server/discover", {"_meta": {VERSION: "2099-01-01", ABILITIES: {}}})
     assert found["error"]["data"] == {"supported": ["2026-07-28"], "requested": "2099-01-01"}
 
 
