@@ -144,6 +144,17 @@ def test_when_works_without_git_and_says_so(days: Days) -> None:
     assert "From the log alone" in found.note
 
 
+def test_when_looks_into_conversations(memory: Memory, projects: Path) -> None:
+    claude = Claude(projects).user("Is the quay wall still leaking near the slipway?")
+    claude.agent("The quay wall is dry since Tuesday.")
+    memory.catch_up()
+    found = memory.history.when("quay  wall is dry")
+    assert [(one.speaker, one.session) for one in found.turns] == [("agent", claude.session)]
+    home = str(memory.home.root)
+    assert "In conversations" in run("--home", home, "when", "quay wall is dry")
+    assert memory.history.when("dry quay").turns == ()
+
+
 def test_the_command_when(days: Days) -> None:
     home = str(days.memory.home.root)
     said = run("--home", home, "when", "10", "A")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.journeys.command import run_json
 from wakebook import Memory, WakebookError
 from wakebook.base import markdown
 from wakebook.base.config import Briefing
@@ -89,7 +90,7 @@ def test_tasks_and_questions_age_unless_mentioned_or_pinned() -> None:
     text = lines(*entries)
     assert section(text, "Pending") == [
         "- Back up the photo archive",
-        "- 2026-11-06: Call the plumber on Wednesday",
+        "- Call the plumber on Wednesday (2026-11-11)",
         "- Order the oak shelves for the study",
     ]
     assert "## Open Questions" not in text
@@ -204,6 +205,10 @@ def test_a_dismissed_contradiction_stays_dismissed(memory: Memory) -> None:
     memory.remember("The shop closes at 6", subject="shop")
     memory.remember("The shop closes at 8", subject="shop")
     assert len(memory.notes.conflicts()) == 2
+    told = run_json("--home", str(memory.home.root), "notes", "review")["contradictions"]
+    assert [pair["new"]["content"] for pair in told] == [
+        new.content for _, new in memory.notes.conflicts()
+    ]
     with pytest.raises(NotFound, match="No contradiction '3'"):
         memory.notes.dismiss("3")
     [(old, new)] = memory.notes.dismiss("1")
@@ -220,6 +225,14 @@ def test_at_most_three_contradictions() -> None:
     entries = [said(30 + n, f"Max {n} retries for webhooks", subject="x") for n in range(2, 9)]
     text = lines(*entries, said(1, "Ninety retries or 90 for webhooks", subject="x"))
     assert len(section(text, "Contradictions")) == 3
+
+
+def test_a_handoff_that_names_a_finished_task_does_not_read_as_one_to_do() -> None:
+    task = said(3, "Deploy to lagoon", "task", status="open", subject="tidepool")
+    handoff = said(2.9, "Deploy to lagoon", "handoff", subject="tidepool")
+    assert section(lines(task, handoff), "Active") == ["- tidepool — Deploy to lagoon"]
+    done = said(1, "Deploy to lagoon", "task", status="done", replaces=(task.id,))
+    assert section(lines(task, handoff, done), "Active") == ["- tidepool — Done: Deploy to lagoon"]
 
 
 def test_what_is_pinned_stays_and_what_was_noted_is_told(memory: Memory) -> None:

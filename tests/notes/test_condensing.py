@@ -243,6 +243,23 @@ def test_sixty_weeks_stay_within_all_caps(memory: Memory, at: Go) -> None:
     assert not problems(memory, "MEMORY.md has"), "there is room to spare"
 
 
+def test_more_pinned_decisions_than_lines_are_rolled_up_all_the_same(memory: Memory) -> None:
+    pinned = [entry(1, f"Keep buoy {n} lit", "decision", pinned=True) for n in range(80)]
+    known(memory, *pinned)
+    assert "stays as it is" not in memory.notes.weekly(memory.opened.now())
+    assert sum(one.content in "\n".join(rollup(memory)) for one in pinned) > 60
+    assert length(memory) <= 200
+
+
+def test_a_preference_stands_in_memory_once(memory: Memory) -> None:
+    one = entry(1, "I prefer tea without sugar", kind="preference")
+    known(memory, one, entry(1, "Use the old jetty", "decision"))
+    memory.notes.weekly(memory.opened.now())
+    memory.notes.brief(ask=False)
+    text = memory.home.memory.read_text()
+    assert text.count(one.content) == 1 and "## About You" in text
+
+
 def test_a_briefing_that_grows_has_its_room(memory: Memory) -> None:
     """The file keeps to its cap although the rollup was written first."""
     own_words(memory, "memory/MEMORY.md", "".join(f"- Mira's line {n}\n" for n in range(80)))

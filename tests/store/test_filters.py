@@ -76,7 +76,11 @@ CASES: list[tuple[dict[str, Any], Callable[[Hit], bool], int]] = [
     ({"host": "claude-code"}, lambda hit: hit.session == "5e55-one", 3),
     ({"categories": ("person",)}, lambda hit: hit.category == "person", 1),
     ({"categories": ("conversation",)}, lambda hit: hit.category == "conversation", 3),
-    ({"categories": ("topic", "project")}, lambda hit: hit.category in ("topic", "project"), 2),
+    (
+        {"categories": ("topic", "project")},
+        lambda hit: hit.category in ("topic", "project") or hit.subject in ("pets", "tidepool"),
+        4,
+    ),
     (
         {"since": NOW - timedelta(days=9.5)},
         lambda hit: hit.timestamp is not None and hit.timestamp >= NOW - timedelta(days=9.5),
@@ -177,3 +181,32 @@ def test_odd_characters_in_a_filter(home: Memory, name_of: str) -> None:
         value = (odd,) if name_of.endswith("s") else odd
         assert refs(find(home, "zebra", **{name_of: value})) == []
         assert refs(find(home, "", **{name_of: value})) == []
+
+
+def test_ordinary_words_list_what_the_filter_holds(memory: Memory) -> None:
+    home = memory
+    home.remember("Caulk the dinghy", type_="task")
+    home.remember("Gannets nest on the cliff")
+    found = home.search(Query(text="open tasks please", types=("task",), status="open"))
+    assert [hit.snippet for hit in found.hits] == ["Caulk the dinghy"]
+    assert "Nothing within the filters says 'open tasks please'" in found.notes[0]
+    assert not home.search(Query(text="dinghy", types=("task",))).notes
+
+
+def test_a_category_finds_the_entries_of_its_notes(memory: Memory) -> None:
+    home = memory
+    home.remember("Ylva has the boat key", subject="ylva")
+    home.remember("Tidepool opens at nine", subject="tidepool")
+    append(home, entry(91, "Rinse the pump after each tide", kind="procedure"))
+    home.remember("Gannets nest on the cliff")
+    home.log.retype_subject("ylva", "person")
+    home.log.retype_subject("tidepool", "project")
+
+    def found(category: str) -> set[str]:
+        return {hit.snippet for hit in home.search(Query(categories=(category,))).hits if hit.type}
+
+    assert found("person") == {"Ylva has the boat key"}
+    assert found("project") == {"Tidepool opens at nine"}
+    assert found("procedure") == {"Rinse the pump after each tide"}
+    assert found("reference") == {"Gannets nest on the cliff"}
+    assert len(found("journal")) == 4

@@ -33,15 +33,19 @@ def when(memory: Memory, out: Out, text: tuple[str, ...]) -> bool:
     """When TEXT was learned: when it was said, and how it came and went since."""
     found = memory.history.when(" ".join(text))
     entries, commits = found.entries, found.commits
-    told = {"entries": entries_json(memory, entries), "commits": commits, "note": found.note}
-    out.json({"text": found.text} | told)
+    told = {"entries": entries_json(memory, entries), "turns": found.turns, "commits": commits}
+    out.json({"text": found.text} | told | {"note": found.note})
     said = "[bold]Said[/bold] (oldest first; `wakebook show ID` has the words themselves)"
     out.say(said, when=entries)
     out.entries(memory, entries)
-    out.say(("\n" if entries else "") + "[bold]Committed[/bold]", when=commits)
+    out.say(("\n" if entries else "") + "[bold]In conversations[/bold]", when=found.turns)
+    for turn in found.turns:
+        out.say(f"[dim]{_local(memory, turn.at)}  {esc(turn.ref)}[/dim]")
+        out.say(f"       {esc(turn.speaker)}: {esc(' '.join(turn.text.split())[:160])}")
+    out.say(("\n" if entries or found.turns else "") + "[bold]Committed[/bold]", when=commits)
     for number, commit in enumerate(commits):
         _commit(memory, out, commit, number == 0)
-    nothing = not entries and not commits
+    nothing = not entries and not commits and not found.turns
     instead = "`wakebook search` knows other words."
     out.say(f"Nothing says {esc(repr(found.text))}. {instead}", when=nothing)
     out.say(f"[dim]{esc(found.note)}[/dim]", when=found.note)

@@ -212,14 +212,16 @@ def brief(memory: Memory, out: Out, dry_run: bool) -> bool:
 @group(notes, alone=True)
 def review(memory: Memory, out: Out) -> None:
     """Your edits in generated text, as proposals, and contradictions."""
-    found = memory.notes.proposals()
-    out.json(found)
+    from wakebook.log.entry import as_dict
+
+    found, conflicts = memory.notes.proposals(), memory.notes.conflicts()
+    pairs = [{"old": as_dict(old), "new": as_dict(new)} for old, new in conflicts]
+    out.json({"proposals": found, "contradictions": pairs})
     for number, proposal in enumerate(found, 1):
         _proposal(out, number, proposal)
     hint = "  wakebook notes review accept | reject [NUMBER or PATH]"
     told = f"[green]●[/green] {many(len(found), 'edited block')} to review{hint}"
     out.say(told, when=found)
-    conflicts = memory.notes.conflicts()
     for number, (old, new) in enumerate(conflicts, 1):
         out.say(f"[bold]contradiction {number}.[/bold] {esc(old.content)} [dim]({old.id})[/dim]")
         out.say(f"  {esc(new.content)} [dim]({new.id})[/dim]")

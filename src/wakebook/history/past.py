@@ -237,11 +237,22 @@ def put_back(repository: Repository, file: Versions) -> Put:
 
 
 # --- moments, and what was learned -------------------------------------------------------
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn of a conversation."""
+
+    at: datetime
+    session: str
+    speaker: str
+    text: str
+    ref: str  # what `show` takes
+
+
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
     """When a text came into the memory: said, and committed."""
 
     text: str
     entries: tuple[Entry, ...]  # that hold it, oldest first
+    turns: tuple[Said, ...] = ()  # of conversations that hold it, oldest first
     commits: tuple[Commit, ...]  # that brought it or took it away, oldest first
     note: str = ""
 
@@ -308,8 +319,11 @@ def find(repository: Repository, text: str, now: datetime, end: bool = False) ->
     )
 
 
-def when(history: History, entries: Iterable[Entry], text: str) -> Learned:
-    """When a text was said, by the log, and when it came into the files, by git."""
+def when(
+    history: History, entries: Iterable[Entry], text: str, turns: Iterable[Said] = ()
+) -> Learned:
+    """When a text was said, by the log and the conversations (of `turns`, those that hold it), and
+    when it came into the files, by git."""
     wanted = _words(text)
     if not wanted:
         raise NotFound("An empty text is everywhere. Give the words that you look for.")
@@ -324,6 +338,9 @@ def when(history: History, entries: Iterable[Entry], text: str) -> Learned:
     return Learned(
         text=text,
         entries=tuple(sorted(said, key=lambda entry: entry.timestamp)),
+        turns=tuple(
+            sorted((one for one in turns if wanted in _words(one.text)), key=lambda one: one.at)
+        ),
         commits=tuple(_joined(found)),
         note=note,
     )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from wakebook.opened import Opened
 
 
+TURNS = 120  # of conversations that are looked at, the most alike first
 Bring = Callable[[Sequence[str]], None]
 
 
@@ -58,9 +59,25 @@ class Timeline:
 
     def when(self, text: str) -> Learned:
         """When something was said, and when it came into the files."""
-        from wakebook.history.past import when
+        from datetime import UTC, datetime
 
-        return when(self.git(), self._opened.chains().entries, text)
+        from wakebook.history.past import Said, when
+        from wakebook.log.query import Query
+
+        opened = self._opened
+        query = Query(text=text, categories=("conversation",))
+        found = opened.index.passages(query, clock.now(), TURNS).found if text.strip() else ()
+        turns = (
+            Said(
+                at=datetime.fromtimestamp(one.row.at, UTC),
+                session=one.session,
+                speaker=one.row.speaker,
+                text=one.content,
+                ref=one.ref,
+            )
+            for one in found
+        )
+        return when(self.git(), opened.chains().entries, text, turns)
 
     def diff(self, since: str, until: str = "", *, stat: bool = False) -> Difference:
         """What has changed in knowledge/ and in the log since a day, an age or a tag."""

@@ -49,6 +49,7 @@ class Query:
     subjects: tuple[str, ...] = ()  # slugs or aliases
     kinds: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    files: bool = False  # of a category only its files, not the entries that stand in them
     status: str = ""  # open, done
     session: str = ""  # a session id, or its beginning
     host: str = ""

@@ -6,15 +6,16 @@ nothing. The same log, subjects, rewrites and day give the same lines, whatever 
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from wakebook.base import clock
+from wakebook.base import clock, words
 from wakebook.base.config import Config
+from wakebook.learn.about import ENOUGH, points
 from wakebook.log.entry import RETRACTED, Entry
 from wakebook.log.subjects import Registry, Subject, title
 from wakebook.notes import page as pages
@@ -217,7 +218,9 @@ class Book:
         newest = sorted(times, key=lambda slug: (-times[slug], slug))[:ACTIVE]
         found = [(slug, self.catalogue.newest(self.names(slug))) for slug in newest]
         subjects, heading = self.registry.subjects, "Active Projects"
-        items = [_linked(subjects[slug], entry, heading) for slug, entry in found if entry]
+        recent = self.catalogue.recent(since, OBSERVED)
+        done = {words.terms(one.content) for one in recent if role(one) == "done"}
+        items = [_linked(subjects[slug], one, heading, done) for slug, one in found if one]
         yield self._block("projects/_active.md", "active", heading, "project_index", items)
 
     def _people(self, _: str) -> Iterator[NoteBlock]:
@@ -261,8 +264,15 @@ class Book:
         if kept:
             latest = [self.catalogue.latest(one) for line in kept.lines for one in line.ids]
             entries = {entry.id: entry for entry in latest if entry}
-            items = rollup_items(entries.values(), self.zone)
+            items = rollup_items(entries.values(), self.zone, self.of_user)
             yield self._block(path, name, "Core Memory", "memory", items)
+
+    @cached_property
+    def of_user(self) -> frozenset[str]:
+        """What the briefing tells of the user, so that MEMORY.md does not say it twice."""
+        facts = visible(self.catalogue.recent(FIRST, FACTS))
+        held = (one for one in facts if one.kind == "preference" and one.timestamp <= self._now)
+        return frozenset(one.id for one in held if points(one, self.registry) >= ENOUGH)
 
 
 # --- notes about a subject, the newest first ---------------------------------------------------
@@ -429,8 +439,10 @@ ROLLUP = {
 }
 
 
-def _linked(subject: Subject, entry: Entry, section: str) -> Item:
-    text = f"**{pages.link(subject)}** — {plain(stated(entry), LINE)}"
+def _linked(
+    subject: Subject, entry: Entry, section: str, done: Collection[frozenset[str]] = ()
+) -> Item:
+    text = f"**{pages.link(subject)}** — {plain(stated(entry, done), LINE)}"
     return item_of(entry, section, text, held=False, weight=1, tells=False)
 
 
@@ -446,10 +458,12 @@ def priority(entry: Entry, depth: int, now: datetime) -> str:
     return LOW if age <= timedelta(days=LOW_DAYS) else ""
 
 
-def rollup_items(entries: Iterable[Entry], zone: tzinfo | None) -> list[Item]:
+def rollup_items(
+    entries: Iterable[Entry], zone: tzinfo | None, without: Collection[str] = ()
+) -> list[Item]:
     """What may be kept in MEMORY.md for good, as its items."""
     order = list(ROLLUP)
-    found = [entry for entry in visible(entries) if role(entry) in ROLLUP]
+    found = [one for one in visible(entries) if role(one) in ROLLUP and one.id not in without]
     found.sort(key=lambda entry: (-order.index(role(entry)), entry.timestamp), reverse=True)
     texts = (f"{day(one.timestamp, zone)}: {'📌 ' * one.pinned}{told(one)}" for one in found)
     return [

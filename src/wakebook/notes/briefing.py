@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from wakebook.base import markdown
+from wakebook.base import markdown, words
 from wakebook.base.config import Briefing
 from wakebook.base.errors import WakebookError
 from wakebook.base.text import EMPTY
@@ -32,7 +32,7 @@ from wakebook.log.subjects import Registry
 from wakebook.notes import condensed
 from wakebook.notes import prose as proses
 from wakebook.notes.contradictions import CONFLICT, contradictions, dismissed, is_correction
-from wakebook.notes.page import MEMORY, NoteLine, harmless, ids_of, lines_json, stated
+from wakebook.notes.page import MEMORY, NoteLine, harmless, ids_of, lines_json, role, stated
 from wakebook.notes.prose import Prose
 from wakebook.recall.start import FIRST, WIDTH, Known, State
 
@@ -145,9 +145,10 @@ class _Sections:
         lines = [_line(f"pinned — {one_line(entry.content, WIDTH)}", entry) for entry in pinned]
         handoffs = (entry for entry in self._all if entry.type == "handoff")
         busy = active((*others, *handoffs), self._aliases, self._now, self._settings)
+        done = {words.terms(one.content) for one in self._current if role(one) == "done"}
         for subject, found in busy.items():
             said = self._prose.line(subject, found[-1])
-            text = f"{subject} — {one_line(said or stated(found[-1]), WIDTH)}"
+            text = f"{subject} — {one_line(said or stated(found[-1], done), WIDTH)}"
             lines.append(_line(text, *(found if said else found[-1:]), tells=False))
         return lines + [_line(one_line(one.content, WIDTH), one) for one in noted]
 

@@ -343,13 +343,14 @@ def rollup(notes: Notes, book: Book) -> Iterator[LongBlock]:
     found = [item for one in book.blocks("memory") for item in one.items]
     known = {one for item in found for one in item.ids}
     fresh = book.catalogue.recent(since, OBSERVED, telling=True)
-    new = [item for item in rollup_items(fresh, book.zone) if not known.issuperset(item.ids)]
+    wanted = rollup_items(fresh, book.zone, book.of_user)
+    new = [item for item in wanted if not known.issuperset(item.ids)]
     lines = min(notes.config.notes.rollup_lines, _room(notes))
     if new and lines >= LEAST and not _is_edited(notes.memory, "memory"):
         order = list(ROLLUP.values())
         items = sorted([*new, *found], key=lambda item: item.at, reverse=True)
         items.sort(key=lambda item: order.index(item.section))
-        yield LongBlock("rollup", key, tuple(items), Cap(lines=lines))
+        yield LongBlock("rollup", key, tuple(items), _with_held(items, lines))
 
 
 def memory(notes: Notes, book: Book) -> Iterator[LongBlock]:
@@ -357,7 +358,13 @@ def memory(notes: Notes, book: Book) -> Iterator[LongBlock]:
     room = _room(notes)
     for one in book.blocks("memory"):
         if len(one.lines) > room >= LEAST and not _is_edited(notes.memory, "memory"):
-            yield LongBlock("prune", one.key, one.items, Cap(lines=room))
+            yield LongBlock("prune", one.key, one.items, _with_held(one.items, room))
+
+
+def _with_held(items: Sequence[Item], lines: int) -> Cap:
+    """So many lines, or more if what is pinned needs them: MEMORY.md tells what it has room for,
+    and how many more there are."""
+    return Cap(lines=max(lines, len(note_lines([item for item in items if item.held]))))
 
 
 def _is_long(path: Path, lines: int) -> bool:

@@ -17,7 +17,7 @@ What is about nothing in particular is in reference/_general.md, _preferences.md
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, tzinfo
 from functools import lru_cache
@@ -311,9 +311,11 @@ def linked(text: str) -> str:
     return re.sub(r"\[ \[(\d{4}-\d\d-\d\d)\] \]", r"[[\1]]", plain(text))
 
 
-def stated(entry: Entry) -> str:
-    """The words of an entry; of a task that is done they would read as one to do."""
-    return f"Done: {entry.content}" if role(entry) == "done" else entry.content
+def stated(entry: Entry, done: Collection[frozenset[str]] = ()) -> str:
+    """The words of an entry; of a task that is done they would read as one to do. `done`: the terms
+    of such tasks, for a handoff may say no more than that one was to be done."""
+    over = entry.type == "handoff" and words.terms(entry.content) in done
+    return f"Done: {entry.content}" if over or role(entry) == "done" else entry.content
 
 
 def told(entry: Entry) -> str:

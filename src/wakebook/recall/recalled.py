@@ -81,7 +81,7 @@ class Around(NamedTuple):
 
 def passages(opened: Opened, message: str, kind: str) -> Passages:
     """What is remembered, and may be told in a session of this kind."""
-    query = Query(text=message, categories=PUBLIC if kind == "group" else ())
+    query = Query(text=message, categories=PUBLIC if kind == "group" else (), files=True)
     found = opened.index.passages(query, clock.now(), MOST)
     if kind == "main":
         return found

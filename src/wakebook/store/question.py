@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wakebook.log.query import AGENT, EVERYTHING
@@ -15,7 +15,7 @@ from wakebook.store import words
 from wakebook.store.words import Asked
 
 if TYPE_CHECKING:
-    from wakebook.log.query import Query
+    from wakebook.log.query import Query, Scope
     from wakebook.store.database import Store
 
 _ASKS_AGENT = (
@@ -215,8 +215,10 @@ class Allowed:
         return self._mask[: last + 1]
 
 
-def where(query: Query, aliases: Mapping[str, str]) -> tuple[str, list[Any]]:
-    """The query's filters as a condition on `chunk`, and its values."""
+def where(
+    query: Query, aliases: Mapping[str, str], types: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, list[Any]]:
+    """The query's filters as a condition on `chunk`, and its values. `types`: of subjects."""
     parts: list[str] = [] if query.shows_replaced else ["replaced_by = ''"]
     values: list[Any] = []
     names = {aliases.get(name, name) for name in query.subjects}
@@ -224,13 +226,14 @@ def where(query: Query, aliases: Mapping[str, str]) -> tuple[str, list[Any]]:
     for column, wanted in (
         ("type", query.types),
         ("kind", query.kinds),
-        ("category", query.categories),
         ("subject", names),
         ("status", [query.status] if query.status else ()),
     ):
         if wanted:
             parts.append(f"{column} IN ({','.join('?' * len(wanted))})")
             values += wanted
+    if query.categories:
+        parts.append(_in_categories(query, types, values))
     if query.session:
         parts.append("session IN (SELECT id FROM session WHERE substr(name, 1, ?) = ?)")
         values += [len(query.session), query.session]
@@ -240,7 +243,19 @@ def where(query: Query, aliases: Mapping[str, str]) -> tuple[str, list[Any]]:
     if query.projects:
         parts.append(f"project IN ({','.join('?' * len(query.projects))})")
         values += query.projects
-    scope = query.scope
+    _in_scope(query.scope, parts, values)
+    if query.since:
+        parts.append("at >= ?")
+        values.append(int(query.since.timestamp()))
+    if query.until:
+        parts.append("at < ? AND at > 0")
+        values.append(int(query.until.timestamp()))
+    for at, value in enumerate(values):  # half a character, of an odd argument, matches nothing
+        values[at] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+    return " AND ".join(parts) or "1", values
+
+
+def _in_scope(scope: Scope, parts: list[str], values: list[Any]) -> None:
     if scope.agents is not None:
         open_ = ",".join("?" * len(scope.agents))
         parts.append(f"(substr(project, 1, {len(AGENT)}) <> '{AGENT}' OR project IN ({open_}))")
@@ -253,15 +268,29 @@ def where(query: Query, aliases: Mapping[str, str]) -> tuple[str, list[Any]]:
         some = scope.unread and f" AND project IN ({','.join('?' * len(scope.unread))})"
         parts.append(f"NOT (turn{some or ''})")
         values += scope.unread or ()
-    if query.since:
-        parts.append("at >= ?")
-        values.append(int(query.since.timestamp()))
-    if query.until:
-        parts.append("at < ? AND at > 0")
-        values.append(int(query.until.timestamp()))
-    for at, value in enumerate(values):  # half a character, of an odd argument, matches nothing
-        values[at] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-    return " AND ".join(parts) or "1", values
+
+
+def _in_categories(query: Query, types: Mapping[str, str], values: list[Any]) -> str:
+    """Files of the categories, and the entries that stand in their notes."""
+    wanted = query.categories
+    values += wanted
+    parts = [f"category IN ({','.join('?' * len(wanted))})"]
+    for name in () if query.files else wanted:
+        subjects = [slug for slug, type_ in types.items() if type_ == name]
+        others = [slug for slug, type_ in types.items() if type_ in ("person", "project")]
+        marks, kept = ",".join("?" * len(subjects)), ",".join("?" * len(others))
+        if name in ("person", "project"):
+            also = " OR kind = 'relationship'" if name == "person" else ""
+            parts.append(f"(name <> '' AND (subject IN ({marks}){also}))")
+            values += subjects
+        elif name == "procedure":
+            parts.append("kind = 'procedure'")
+        elif name == "journal":
+            parts.append("name <> ''")
+        elif name == "reference":
+            parts.append(f"(type = 'fact' AND kind <> 'procedure' AND subject NOT IN ({kept}))")
+            values += others
+    return f"({' OR '.join(parts)})"
 
 
 def allowed_rows(store: Store, query: Query, aliases: Mapping[str, str]) -> Allowed | None:
@@ -272,16 +301,14 @@ def allowed_rows(store: Store, query: Query, aliases: Mapping[str, str]) -> Allo
         return None
     from dataclasses import replace
 
-    condition, values = where(replace(query, all=True), aliases)
+    condition, values = where(replace(query, all=True), aliases, store.get("subject_types", {}))
     sql = f"SELECT id FROM chunk WHERE {condition}"  # noqa: S608
     rows = partial(store.db.execute, sql, values)
     return store.keep((sql, *values), lambda: Allowed(row[0] for row in rows()))
 
 
-def newest(
-    db: sqlite3.Connection, query: Query, aliases: Mapping[str, str], most: int
-) -> list[int]:
+def newest(store: Store, query: Query, aliases: Mapping[str, str], most: int) -> list[int]:
     """What the filters alone find, newest first."""
-    condition, values = where(query, aliases)
+    condition, values = where(query, aliases, store.get("subject_types", {}))
     sql = f"SELECT id FROM chunk WHERE {condition} ORDER BY at DESC, id DESC LIMIT ?"  # noqa: S608
-    return [row[0] for row in db.execute(sql, [*values, most])]
+    return [row[0] for row in store.db.execute(sql, [*values, most])]

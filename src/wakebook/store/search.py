@@ -82,6 +82,11 @@ class Searcher:
             settled = hits.settled(ranked, query, self._allowed, limit)
             chosen = hits.chosen(settled, limit, floor)
         self._step("read")
+        if not chosen and query.filtered:
+            self.notes.append(
+                f"Nothing within the filters says {query.text.strip()!r}: the newest."
+            )
+            return self._filtered(query, limit)
         return self._told(chosen)
 
     def _told(self, hits: Sequence[Hit]) -> Found:
@@ -162,7 +167,7 @@ class Searcher:
 
     def _filtered(self, query: Query, limit: int) -> Found:
         """Filters alone: the newest first."""
-        ids = newest(self.store.db, query, self.subjects, limit)
+        ids = newest(self.store, query, self.subjects, limit)
         rows = self.store.rows(ids)
         hits = Hits(self.store, Question(text="", words=()), self.settings)
         self._step("filters")

@@ -176,6 +176,8 @@ class Sync:
         names = {item.slug: item.slug for item in registry.known()} | registry.aliases()
         with self._writing():
             self.store.set("subjects", names)
+            types = {name: registry.subjects[slug].type for name, slug in names.items()}
+            self.store.set("subject_types", types)
             self.store.set("subjects_mark", mark)
 
     def _files(self) -> None:
