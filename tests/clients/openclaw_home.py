@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from tests.clients import clients
+from tests.clients.wired import end_service
 from wakebook import Memory
 
 MAIN = "agent:main:main"
@@ -35,7 +36,8 @@ class Claw:
         self._gateway: subprocess.Popen[bytes] | None = None
         self.state.mkdir(parents=True)
         self.workspace.mkdir()
-        self.config.write_text(json.dumps(self._settings(model, _free_port()), indent=2) + "\n")
+        self.port = _free_port()
+        self.config.write_text(json.dumps(self._settings(model, self.port), indent=2) + "\n")
         self.env = self._environment(folder / "bin")
 
     def _settings(self, model: str, port: int) -> dict[str, Any]:
@@ -129,6 +131,7 @@ class Claw:
         if self._gateway is not None:
             os.killpg(self._gateway.pid, signal.SIGKILL)
             self._gateway.wait()
+        end_service(self.home)
 
     # --- commands --------------------------------------------------------------------------
 
@@ -166,6 +169,11 @@ class Claw:
     def reset(self) -> None:
         """What /new does."""
         self.call("sessions.reset", key=MAIN, reason="new")
+
+    def type(self, message: str, key: str = MAIN) -> None:
+        """As a person does it who chats: slash commands are run."""
+        script = str(Path(__file__).with_name("typed.mjs"))
+        self._run([self._openclaw[0], script, str(self.port), "test-token", key, message], 0)
 
     # --- what became of it -----------------------------------------------------------------
 

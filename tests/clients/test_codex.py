@@ -21,7 +21,7 @@ import pytest
 
 from tests.clients import clients
 from tests.clients.responses import Ask, Call, ResponsesServer, Say, Wait
-from tests.clients.wired import Wired, service, told, until
+from tests.clients.wired import Wired, end_service, service, told, until
 from tests.journeys.command import run
 from wakebook.hosts import codex as codex_server
 
@@ -123,7 +123,8 @@ def codex(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Codex]:
     monkeypatch.setenv("LOOPBACK_KEY", "none")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     with ResponsesServer() as server:
-        yield Codex(tmp_path, server)
+        yield (found := Codex(tmp_path, server))
+        end_service(found.home)
 
 
 class Screen:

@@ -136,6 +136,7 @@ def _killed_in_the_middle_of_a_turn(claw: Claw, model: Completions) -> None:
     claw.wakebook("audit")  # exit code 0: nothing is behind
     said = [path.read_text() for path in claw.memory.home.conversations.rglob("*.md")]
     assert sum(text.count("The office is in Lisbon.") for text in said) == 1
+    assert not any("[System]" in text for text in said)  # what the gateway says in her place
 
 
 def _is_accounted_for(claw: Claw) -> bool:

@@ -15,7 +15,9 @@ from typing import Any
 from tests.clients.responses import Ask
 from tests.journeys.command import run, run_json
 from wakebook import Memory
+from wakebook.base.home import Home
 from wakebook.hosts import host, wiring
+from wakebook.service.start import stop
 
 STATES = ("ok", "note", "warn", "fail")
 
@@ -61,6 +63,12 @@ class Wired:
         if path.exists():  # some hook has run
             with path.open("a") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def end_service(home: Path) -> None:
+    """The service that the first hook has started."""
+    if home.exists():
+        stop(Home(home))
 
 
 def told(ask: Ask) -> str:

@@ -200,6 +200,30 @@ def test_openclaw_is_found_where_its_environment_says(memory: Memory, tmp_path: 
     assert plan.changes[0].path == moved
 
 
+def test_openclaw_prunes_by_our_settings_unless_it_has_its_own(memory: Memory) -> None:
+    with memory.home.config.open("a") as stream:
+        stream.write('\n[pruning]\nttl_ms = 600000\ntools_deny = ["read"]\n')
+    text = memory.home.config.read_text()
+    memory.home.config.write_text(text.replace("[pruning]\n#", "#", 1))
+    where = _where(Memory(memory.home.root))
+    path = _config("{}")
+    values = json5.read((openclaw.plan(where).changes[0].after or b"").decode())
+    placeholder = "[Old tool result content cleared]"
+    assert values["agents"]["defaults"]["contextPruning"] == {
+        "mode": "cache-ttl",
+        "ttl": "10m",
+        "hardClear": {"enabled": True, "placeholder": placeholder},
+        "tools": {"deny": ["read"]},
+    }
+    wiring.wire(memory, "openclaw", openclaw.plan(where))
+    path.write_text(path.read_text().replace("{", '{"mine": 1,', 1))  # changed since
+    wiring.unwire(memory, "openclaw")
+    assert json5.read(path.read_text()) == {"mine": 1}
+    own = '{"agents": {"defaults": {"contextPruning": {"mode": "off"}}}}'
+    values = _planned(memory, own)
+    assert values["agents"]["defaults"]["contextPruning"] == {"mode": "off"}
+
+
 def test_a_memory_in_small_letters_is_taken_along(memory: Memory) -> None:
     _config("{}")
     workspace = Path.home() / ".openclaw" / "workspace"

@@ -47,6 +47,7 @@ ALLOW = ("plugins", "allow")
 SLOT = ("plugins", "slots", "memory")
 CORE = ("plugins", "entries", "memory-core", "enabled")
 FLUSH = ("agents", "defaults", "compaction", "memoryFlush", "enabled")
+PRUNING = ("agents", "defaults", "contextPruning")
 HOOK = ("hooks", "internal", "entries", "session-memory")
 PERMISSIONS = ("allowConversationAccess", "allowPromptInjection")
 
@@ -172,8 +173,21 @@ def _wanted(where: Where, values: Any) -> Iterator[tuple[Place, Any]]:
             yield (*ENTRY, "config", name), value
     yield CORE, False
     yield FLUSH, False
+    if json5.get(values, PRUNING) is None and where.config.pruning.mode != "off":
+        yield PRUNING, _pruning(where)
     if _is_on(json5.get(values, HOOK)):
         yield (*HOOK, "enabled"), False
+
+
+def _pruning(where: Where) -> dict[str, Any]:
+    """OpenClaw prunes old tool results by the rules of our `prune`: by [pruning], as far as it has
+    the same settings."""
+    ours = where.config.pruning
+    clear = {"enabled": ours.hard_clear, "placeholder": ours.hard_clear_placeholder}
+    tools = {"allow": list(ours.tools_allow), "deny": list(ours.tools_deny)}
+    named = {name: listed for name, listed in tools.items() if listed}
+    wanted = {"mode": ours.mode, "ttl": f"{max(ours.ttl_ms // 60_000, 1)}m", "hardClear": clear}
+    return wanted | ({"tools": named} if named else {})
 
 
 def _is_on(hook: Any) -> bool:
@@ -189,7 +203,7 @@ def _taken_out(where: Where, path: Path, text: str) -> str:
     """Without ours; what was there before is put back, what was changed since stays."""
     before = _before(where, path)
     values = values_of(path, text)
-    ours: dict[Place, Any] = {SLOT: PLUGIN, CORE: False, FLUSH: False}
+    ours: dict[Place, Any] = {SLOT: PLUGIN, CORE: False, FLUSH: False, PRUNING: _pruning(where)}
     if json5.get(before, HOOK) is not None:
         ours[(*HOOK, "enabled")] = False
     changed = [place for place, value in ours.items() if json5.get(values, place) == value]
@@ -310,6 +324,8 @@ def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterat
             "OpenClaw's own model reads the conversations, because config.toml names none. It "
             'costs what your provider takes; [models] off = ["extract"] has rules read them.'
         )
+    if json5.get(values, PRUNING) is None and where.config.pruning.mode != "off":
+        yield "OpenClaw prunes old tool results from now on; the agent sees where they were."
     if json5.get(values, ("session", "reset")) is None:
         yield f"Sessions never end by themselves. Suggested, not applied: {SESSIONS}"
 
@@ -387,6 +403,9 @@ def _doubles(where: Where, values: Any) -> Iterator[Check]:
     if _is_on(json5.get(values, HOOK)):
         said = "The session-memory hook is on: it saves the same conversations again."
         yield _check("session-memory", "note", said)
+    if json5.get(values, (*PRUNING, "mode")) != "cache-ttl":
+        said = "Old tool results are not pruned: long sessions fill the model's window sooner."
+        yield _check("pruning", "note", said)
     for name, tools in sorted(_others(where, values)):
         said = f"The plugin {name} has {' and '.join(sorted(tools))} too, and may hide ours."
         yield _check("tools", "warn", said, f"openclaw plugins disable {name}")
