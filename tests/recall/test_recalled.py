@@ -297,7 +297,7 @@ def made(number: int, score: float, text: str) -> Passage:
     }  # fmt: skip
     rest: dict[str, Any] = dict.fromkeys(Passage._fields, "") | {
         "id": number, "row": Row(**row), "score": score, "text": text, "content": text,
-        "language": "english", "why": "words",
+        "language": "english", "why": lambda: "words",
     }  # fmt: skip
     return Passage(**{key: rest[key] for key in Passage._fields})
 

@@ -55,7 +55,7 @@ def test_an_entry_with_its_detail(home: Memory) -> None:
     assert (one.ref, one.text) == (name(1), "the zebra eats grass — In the morning.")
     assert (one.path, one.row.subject, one.replaced_by) == ("", "zoo", "")
     assert one.score > 0.5
-    assert "zebra" in one.why
+    assert "zebra" in one.why()
 
 
 def test_the_whole_text_of_a_long_turn(home: Memory) -> None:

@@ -254,7 +254,9 @@ class Compiler:
         self._step("recalled")
 
     def _found(self, room: int) -> slots.Packed:
-        found = recalled.passages(self.sources.opened, self.request.message, self.request.kind)
+        found = recalled.passages(
+            self.sources.opened, self.request.message, self.request.kind, room
+        )
         self.notes += found.notes
         self._step("search")
         around = Around(

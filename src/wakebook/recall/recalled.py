@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 TITLE = "# Found"
 MOST = 120  # candidates
+FEWEST, TYPICAL = 20, 30  # candidates, and tokens of one
 EXCERPT = 80  # tokens of a passage, at most
 AGAIN = 0.97  # what is left of a passage's worth for every one from the same place
 FLOOR = 0.15  # of the best one's worth: less is not worth reading
@@ -79,10 +80,11 @@ class Around(NamedTuple):
         return self.once.has(line) or (len(said) >= SHORT and said in self.words)
 
 
-def passages(opened: Opened, message: str, kind: str) -> Passages:
-    """What is remembered, and may be told in a session of this kind."""
+def passages(opened: Opened, message: str, kind: str, room: int) -> Passages:
+    """What is remembered, and may be told in a session of this kind: more than there is room for,
+    because some of it may have been told."""
     query = Query(text=message, categories=PUBLIC if kind == "group" else (), files=True)
-    found = opened.index.passages(query, clock.now(), MOST)
+    found = opened.index.passages(query, clock.now(), min(MOST, FEWEST + room // TYPICAL))
     if kind == "main":
         return found
     # MEMORY.md may live elsewhere, mounted homes have notes of every kind, and a handoff is
@@ -102,7 +104,6 @@ def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
     wanted = [
         (passage, passage.score * (1 + boost * min(found.references.get(passage.id, 0), REFERRED)))
         for passage in found.found
-        if not _known(passage, around)
     ]
     room -= tokenizer.count(f"{TITLE}\n")
     stale = Stale(found.replaced)
@@ -114,7 +115,7 @@ def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
         text=render(chosen) if chosen else "",
         tokens=sum(sizes),
         items=tuple(
-            _item(line, line.passage.why) for line in sorted(chosen, key=lambda one: -one.worth)
+            _item(line, line.passage.why()) for line in sorted(chosen, key=lambda one: -one.worth)
         ),
         missed=tuple(_item(line, "no room") for line in missed),
     )
@@ -183,14 +184,15 @@ class _Choice:
 
     def __init__(self, asked: Asked, around: Around, room: int, stale: Stale) -> None:
         self._asked, self._zone, self._room = asked, around.zone, room
-        self._stale = stale
+        self._stale, self._around = stale, around
         self._seen = around.once.copy()
         self._times: dict[str, int] = {}
         self._groups: set[str] = set()
 
     def made(self, wanted: Sequence[tuple[Passage, float]]) -> tuple[list[Told], list[Told]]:
         """What is chosen, and what fits no more, best first."""
-        best = max((passage.score for passage, _ in wanted), default=0.0)
+        order = sorted((passage for passage, _ in wanted), key=lambda one: -one.score)
+        best = next((one.score for one in order if not _known(one, self._around)), 0.0)
         floor = max(FLOOR * best, LEAST)
         chosen: list[Told] = []
         missed: list[Told] = []
@@ -205,6 +207,8 @@ class _Choice:
                 continue
             if -value < floor:
                 break
+            if _known(passage, self._around):
+                continue
             line = self._line(passage, worth)
             if line is not None:
                 (chosen if self._taken(line) else missed).append(line)

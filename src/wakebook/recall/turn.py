@@ -85,8 +85,9 @@ class Turns:
         begun, book = perf_counter(), self._topics
         asked = [book.get(name) for name in topics]
         wants = kind != "subagent" and "topics" not in slots
-        found = book.activate(Remark(message, "input", tuple(paths)), own) if wants else []
         read = book.read()
+        remark = Remark(message, "input", tuple(paths))
+        found = book.activate(remark, own, read=read) if wants else []
         spent = round((perf_counter() - begun) * 1000, 3)
         spoken = of_messages(history) if history else ()
         if transcript and not history and "history" not in slots:

@@ -15,7 +15,6 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Literal
 
@@ -283,6 +282,8 @@ def is_locked(home: Home) -> bool:
 
 def reachable(port: int) -> str:
     """Why the service cannot be reached on its port; nothing if it can."""
+    from http.client import HTTPConnection, HTTPException
+
     link = HTTPConnection("127.0.0.1", port, timeout=SECONDS)
     try:
         link.request("GET", HEALTH)

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -201,7 +201,7 @@ class Passage(NamedTuple):
     replaced_by: str
     done: bool  # what replaced it says that it is done
     partly: str  # what holds instead of a part of it
-    why: str
+    why: Callable[[], str]
     cosine: float = 0.0  # how near it lies to the question
     holds: int = 0  # a bit for every word of the question that it has
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from math import prod
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -302,7 +303,7 @@ class Hits:
             replaced_by=item.corrected_by or row.replaced_by,
             done=done,
             partly=item.partly,
-            why=self._why(item),
+            why=partial(self._why, item),  # of what is told, for people
             cosine=item.cosine,
             holds=item.holds,
         )

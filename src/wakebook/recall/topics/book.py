@@ -92,10 +92,12 @@ class Book:
         self._home.require()
         return self._activated(Remark(message, direction, tuple(paths)))
 
-    def _activated(self, said: Remark, session: str = "", *, ask: bool = True) -> list[Activation]:
+    def _activated(
+        self, said: Remark, session: str = "", *, read: Read | None = None, ask: bool = True
+    ) -> list[Activation]:
         if not said.text.strip() and not said.paths:
             return []
-        read = self.read()
+        read = read or self.read()
         gate = self._gate = self._gate or quick_gate(self._opened)
         activator = self._activator
         if activator is None or activator.read is not read:
@@ -103,9 +105,12 @@ class Book:
         settings, asked = self._opened.config.topics, gate if ask else None
         return activator.activate(said, settings, asked, clock.now(), session)
 
-    def activate(self, said: Remark, session: str = "", *, ask: bool = True) -> list[Activation]:
-        """What is activated, and why, written down."""
-        return decisions.trace(self._home, self._activated(said, session, ask=ask), said.text)
+    def activate(
+        self, said: Remark, session: str = "", *, read: Read | None = None, ask: bool = True
+    ) -> list[Activation]:
+        """What is activated, and why, written down. `read`: the topics, if they were just read."""
+        found = self._activated(said, session, read=read, ask=ask)
+        return decisions.trace(self._home, found, said.text)
 
     def observe(
         self, output: str, *, session: str = "", paths: Sequence[str] = ()
