@@ -45,6 +45,7 @@ bench: .venv/.dev
 	$(BIN)/python bench/kills.py
 	$(BIN)/python bench/notes.py
 	$(BIN)/python bench/search.py --sizes 10000,100000
+	$(BIN)/python bench/told.py
 	$(BIN)/python bench/topics.py
 	$(BIN)/python bench/turns.py
 	$(BIN)/python bench/hooks.py
