@@ -18,7 +18,7 @@ from tests.store.making import NOW, append, entry, fresh, name, note, transcript
 from wakebook import Memory
 from wakebook.log.query import Query
 from wakebook.store.database import Row
-from wakebook.store.question import Question
+from wakebook.store.question import Question, ask, phrases
 from wakebook.store.rank import Scored
 from wakebook.store.search import Hits, Searcher
 
@@ -46,7 +46,8 @@ def searcher(memory: Memory) -> Searcher:
 
 
 def ranked(memory: Memory, text: str, whole: bool) -> tuple[list[Scored], Question, list[float]]:
-    return searcher(memory).ranked(Query(text=text), whole, None)
+    found, question, weights = searcher(memory).ranked(Query(text=text), whole, None)
+    return [*found], question, weights
 
 
 # --- the rules, one chunk at a time ------------------------------------------------------
@@ -289,3 +290,41 @@ def test_what_says_the_same_again_gives_way(tmp_path: Path) -> None:
     assert totals[name(2)] > totals[name(3)]
     best = [hit.ref for hit in memory.search("zebra eats grass", limit=2, min_score=0).hits]
     assert best == [name(1), name(3)]
+
+
+# --- what is read ------------------------------------------------------------------------
+
+
+def test_only_those_that_may_be_told_are_read(memory: Memory) -> None:
+    memory.close()
+    found = memory.search("the harbour office", limit=10)
+    assert found.candidates > 40
+    assert len(memory.index.store.keep("rows", dict)) == 16
+
+
+def test_rows_come_in_the_order_that_was_asked_for(memory: Memory) -> None:
+    memory.search("tide tables")
+    assert memory.index.store.read("chunk", "id", [3, 999_999, 1, 2]) == [(3,), (1,), (2,)]
+
+
+def test_words_of_a_chunk_that_is_not_there_are_an_error(tmp_path: Path) -> None:
+    memory = fresh(tmp_path / "home")
+    append(memory, entry(1, "zebras eat grass"), entry(2, "zebras sleep"))
+    memory.index.sync()
+    memory.index.store.db.execute("DELETE FROM chunk WHERE id = 1")
+    with pytest.raises(ValueError, match="not there"):
+        ranked(memory, "zebras", False)
+
+
+@pytest.mark.parametrize("text", ["the tide tables of June", "old tide-tables", "about tables"])
+def test_a_question_names_a_subject_by_all_of_its_words(text: str) -> None:
+    names = phrases({"tide-tables": "tide-tables", "tables of june": "june", "tide": "tide"})
+    named = ask(text, (), names, {}, NOW).subjects
+    assert (
+        named
+        == {
+            "the tide tables of June": {"tide-tables", "june", "tide"},
+            "old tide-tables": {"tide-tables", "tide"},
+            "about tables": set(),
+        }[text]
+    )

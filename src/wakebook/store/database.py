@@ -259,15 +259,22 @@ class Store:
 
     def source(self, row: Row) -> tuple[str, str, str]:
         """The file, the session and the host of a chunk."""
-        file, session = ("file", row.file), ("session", row.session)
-        known: dict[tuple[str, int], Any] = self.keep("names", dict)
-        for kind, number in (file, session):
-            if (kind, number) not in known:
-                columns = "path" if kind == "file" else "name, host"
-                sql = f"SELECT {columns} FROM {kind} WHERE id = ?"  # noqa: S608
-                known[kind, number] = self.db.execute(sql, (number,)).fetchone()
-        path, where = known[file], known[session]
-        return (path[0] if path else ""), *(where or ("", ""))
+        known: dict[tuple[int, int], tuple[str, str, str]] = self.keep("sources", dict)
+        key = row.file, row.session
+        if key not in known:
+            sql = (
+                "SELECT ifnull(path, ''), ifnull(name, ''), ifnull(host, '') FROM (SELECT 1) "
+                "LEFT JOIN file ON file.id = ? LEFT JOIN session ON session.id = ?"
+            )
+            known[key] = self.db.execute(sql, key).fetchone()
+        return known[key]
+
+    def read(self, table: str, columns: str, ids: Sequence[int]) -> list[Any]:
+        """Rows of a table in the order of the ids, of those that are there. The statement is the
+        same for any number of ids, so that SQLite does not have to plan it anew."""
+        wanted = "(SELECT value AS number FROM json_each(?))"
+        sql = f"SELECT {columns} FROM {wanted} CROSS JOIN {table} ON id = number"  # noqa: S608
+        return self.db.execute(sql, (json.dumps(ids),)).fetchall()
 
     def rows(self, ids: Sequence[int]) -> dict[int, Row]:
         """What is known about some chunks, of those that are there."""
@@ -276,9 +283,8 @@ class Store:
             known.clear()
         missing = [number for number in ids if number not in known]
         if missing:
-            marks = ",".join(map(str, missing))
-            sql = f"SELECT {', '.join(Row._fields)} FROM chunk WHERE id IN ({marks})"  # noqa: S608
-            known.update((row[0], Row._make(row)) for row in self.db.execute(sql))
+            found = self.read("chunk", ", ".join(Row._fields), missing)
+            known.update((row[0], Row._make(row)) for row in found)
         return {number: known[number] for number in ids if number in known}
 
 

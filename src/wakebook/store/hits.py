@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -25,18 +25,12 @@ class Marker:
         unspaced = {term for term in terms if words.is_unspaced(term)}
         pairs = sorted(map(re.escape, unspaced), key=len, reverse=True)
         self._pairs = re.compile(f"(?=({'|'.join(pairs)}))") if pairs else None
-        plain = {words.plain(term) for term in terms - unspaced}
-        # a stem keeps the beginning of its word
-        begins = {term[: max(2, len(term) - 2)] for term in plain if term}
-        self._begins = sorted(
-            begin if begin.isascii() else begin.translate(_FOLD).translate(_LOWER)
-            for begin in begins
-        )
+        self._begins = sorted({_begin(term) for term in terms - unspaced} - {""})
 
     def snippet(self, text: str, language: str, longest: int = LONGEST) -> str:
         """At most `longest` characters around the densest matches, on one line."""
-        text = " ".join(text.split())
-        spans = self._spans(text, language)
+        text, folded, lower = _prepared(text)
+        spans = self._spans(text, folded, lower, language)
         start, stop = 0, len(text)
         if stop + _MARKS * len(spans) > longest:
             start, stop = _window(text, spans, longest - 2)  # room for the ellipses
@@ -49,13 +43,25 @@ class Marker:
         parts += [text[at:stop], "…" if stop < len(text) else ""]
         return "".join(parts)
 
-    def _spans(self, text: str, language: str) -> list[tuple[int, int]]:
-        """Where words stand that were asked for; what touches counts as one."""
-        found = [
-            (start, stop)
-            for start, stop in self._candidates(text)
-            if not self._terms.isdisjoint(_terms(text[start:stop], language))
-        ]
+    def _spans(self, text: str, folded: str, lower: str, language: str) -> list[tuple[int, int]]:
+        """Where words stand that were asked for; what touches counts as one. Looking for each
+        beginning is quicker than an expression with all of them, which would have to be compiled
+        for every question."""
+        plain = folded is text
+        starts: dict[int, str] = {}  # of whatever may turn out to be one: it begins like one
+        for begin in self._begins:
+            at = lower.find(begin)
+            while at >= 0:
+                if not at or not lower[at - 1].isalnum() or (not plain and _HUMP.match(folded, at)):
+                    starts.setdefault(at, begin)
+                at = lower.find(begin, at + 1)
+        found, end, rest = [], 0, _PLAIN_REST if plain else words.compiled(_ANY_REST)
+        for at, begin in sorted(starts.items()):
+            if at >= end:
+                match = rest.match(lower if plain else folded, at + len(begin))
+                end = match.end() if match else at + len(begin)
+                if not self._terms.isdisjoint(_terms(text[at:end], language)):
+                    found.append((at, end))
         if self._pairs:
             found += [match.span(1) for match in self._pairs.finditer(text.translate(_FOLD))]
         spans: list[tuple[int, int]] = []
@@ -66,26 +72,23 @@ class Marker:
                 spans.append((start, stop))
         return spans
 
-    def _candidates(self, text: str) -> Iterator[tuple[int, int]]:
-        """Whatever may turn out to be one of the words: it begins like one. Looking for each
-        beginning is quicker than an expression with all of them, which would have to be compiled
-        for every question."""
-        plain = text.isascii() and not words.has_camel(text)
-        folded = text if plain else text.translate(_FOLD)
-        lower = text.lower() if plain else folded.translate(_LOWER)
-        starts: dict[int, str] = {}
-        for begin in self._begins:
-            at = lower.find(begin)
-            while at >= 0:
-                if not at or not lower[at - 1].isalnum() or (not plain and _HUMP.match(folded, at)):
-                    starts.setdefault(at, begin)
-                at = lower.find(begin, at + 1)
-        end, rest = 0, _PLAIN_REST if plain else words.compiled(_ANY_REST)
-        for at, begin in sorted(starts.items()):
-            if at >= end:
-                found = rest.match(lower if plain else folded, at + len(begin))
-                end = found.end() if found else at + len(begin)
-                yield at, end
+
+@lru_cache(maxsize=20_000)
+def _begin(term: str) -> str:
+    """The beginning that a stem shares with its word, as it is compared."""
+    stem = words.plain(term)
+    begin = stem[: max(2, len(stem) - 2)]
+    return begin if begin.isascii() else begin.translate(_FOLD).translate(_LOWER)
+
+
+@lru_cache(maxsize=5_000)
+def _prepared(text: str) -> tuple[str, str, str]:
+    """A text on one line; the same without accents, if it is not plain; and in lower case."""
+    text = " ".join(text.split())
+    if text.isascii() and not words.has_camel(text):
+        return text, text, text.lower()
+    folded = text.translate(_FOLD)
+    return text, folded, folded.translate(_LOWER)
 
 
 @lru_cache(maxsize=20_000)

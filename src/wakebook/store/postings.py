@@ -107,7 +107,7 @@ def _read(db: sqlite3.Connection, term: int, blocks: int) -> tuple[Any, Any]:
 
 # --- searching ---------------------------------------------------------------------------
 class Found(NamedTuple):
-    """The chunks that hold words of a question, best first, side by side with their scores."""
+    """The chunks that hold words of a question, ascending, side by side with their scores."""
 
     ids: Any
     scores: Any
@@ -178,29 +178,28 @@ class Postings:
 
 
 def _best(scores: Any, most: int) -> Any:
-    """Where the highest scores stand, best first; of equal ones the first. Zeros do not count."""
+    """Where the highest scores stand, ascending; of equal ones the first. Zeros do not count."""
     width = len(scores) // STRIPES
     least = 0.0
     if width > 4 * most:  # at least so many reach the least of the best of all columns
         columns = scores[: STRIPES * width].reshape(STRIPES, width).max(axis=0)
         columns.partition(width - most)
         least = float(columns[width - most])
-    found = (scores >= least if least else scores).nonzero()[0]
-    values = scores.take(found)
+    found = (scores >= least if least else scores > 0).nonzero()[0]
     if len(found) > most:
-        found = found[values >= np.partition(values, -most)[-most]]
         values = scores.take(found)
-    return found.take((-values).argsort(kind="stable")[:most])
+        least = np.partition(values, -most)[-most]
+        found = found[values >= least]
+        if len(found) > most:
+            equal = (scores.take(found) == least).nonzero()[0]
+            found = np.delete(found, equal[most - len(found) :])
+    return found
 
 
 def _holds(plan: Sequence[tuple[int, Any]], chunks: Any) -> Any:
     """Which words each of the chunks holds."""
     held = np.zeros(len(chunks), np.uint64)
-    order = chunks.argsort()
-    ascending = chunks.take(order)
     for bit, ids in plan:
-        there = ids.take(ids.searchsorted(ascending), mode="clip") == ascending
+        there = ids.take(ids.searchsorted(chunks), mode="clip") == chunks
         held |= there * np.uint64(bit)
-    found = np.empty_like(held)
-    found[order] = held
-    return found
+    return held

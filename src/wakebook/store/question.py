@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -42,8 +42,12 @@ class Question(NamedTuple):
         """What is embedded: the question without the names of those who were there."""
         if not self.names:
             return self.text
-        kept = [word for word in self.text.split() if not self.names & set(words.tokens(word))]
-        return " ".join(kept) or self.text
+        return " ".join(word for word in self.text.split() if not self._named(word)) or self.text
+
+    def _named(self, word: str) -> bool:
+        lower = word.lower()
+        maybe = not word.isascii() or any(name in lower for name in self.names)
+        return maybe and not self.names.isdisjoint(words.tokens(word))
 
     @property
     def exact(self) -> int:
@@ -60,12 +64,12 @@ class Question(NamedTuple):
 def ask(
     text: str,
     languages: Iterable[str],
-    subjects: Mapping[str, str],
+    subjects: Mapping[str, Sequence[tuple[str, str]]],
     speakers: Mapping[str, str],
     now: datetime,
 ) -> Question:
-    """`subjects` are slugs and aliases with the slug that each stands for; `speakers` the
-    words of the names of those who took part, with the whole name."""
+    """`subjects` are as `phrases` gives them; `speakers` are the words of the names of those who
+    took part, with the whole name."""
     text = text[:LONGEST]
     found = words.asked(text, languages)
     counted = [word for word in found if not word.common] or found
@@ -82,9 +86,19 @@ def ask(
         names=frozenset(named | {f"{name}'s" for name in named}),
         asks_agent=maybe and re.search(_ASKS_AGENT, text.lower()) is not None,
         subjects=frozenset(
-            slug for name, slug in subjects.items() if f" {name.replace('-', ' ')} " in line
+            slug for word in found for name, slug in subjects.get(word.word, ()) if name in line
         ),
     )
+
+
+def phrases(subjects: Mapping[str, str]) -> dict[str, list[tuple[str, str]]]:
+    """Slugs and aliases with the slug that each stands for -> by the first word of each, what a
+    question says that names it, and that slug."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, slug in subjects.items():
+        phrase = name.replace("-", " ")
+        found.setdefault(phrase.partition(" ")[0], []).append((f" {phrase} ", slug))
+    return found
 
 
 # --- dates that a question names: "in May 2023", "on 3 June", "last week", "two days ago" ----

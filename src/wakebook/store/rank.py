@@ -11,8 +11,9 @@ Every part of a score is an array, with a place for every candidate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from math import inf, prod
 from typing import Any
 
@@ -21,7 +22,7 @@ import numpy as np
 from wakebook.base.config import Search
 from wakebook.store.database import Row, Store
 from wakebook.store.postings import Found
-from wakebook.store.question import Question
+from wakebook.store.question import MOST_WORDS, Question
 
 NEIGHBOUR = 0.35  # of the better neighbour's score
 ANSWER = 0.2  # more of the one before, if that is a question and this is not
@@ -41,9 +42,12 @@ PINNED = 1.2
 SUBJECT = 1.25
 ARCHIVED = 0.7
 DAY = 86_400
+SOME = 16  # candidates that are made at a time
 ROOM = 4096  # chunks for which a table of columns has room at first
 ALONE = -1  # the group of what was not said in a conversation
-FIRST = -float(1 << 52)
+FIRST = -1 << 52
+APART = 16.0  # more than any score
+BITS = np.uint64(1) << np.arange(MOST_WORDS, dtype=np.uint64)[:, None]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -68,20 +72,34 @@ class Scored:
     partly: str = ""  # what holds instead of a part of this
 
 
+class Ranked:
+    """Candidates in order, some at a time: most are never looked at."""
+
+    def __init__(self, count: int, make: Callable[[slice], list[Scored]]) -> None:
+        self._count, self._make = count, make
+        self._made: list[Scored] = []
+
+    def __iter__(self) -> Iterator[Scored]:
+        for at in range(self._count):
+            if at == len(self._made):
+                self._made += self._make(slice(at, at + SOME))
+            yield self._made[at]
+
+
 class Columns:
     """What a ranking needs to know about chunks, as numbers; read when it is first needed.
 
+    speaker, subject   as `code` gives them
+    speaks    the factor of who speaks
+    boost     the product of `boosts`
     group     the session of a turn; -1 for what stands alone
     key       the file and the number of a turn, so that the next turn has the next key
     session   also of an entry
     at, aged  when it was said; the same if it loses by its age, otherwise the end of time
-    speaker, subject   as `code` gives them
     asks      1 for a question
-    speaks    the factor of who speaks
-    boost     the product of `boosts`
     """
 
-    NAMES = "there group key session at aged speaker subject asks speaks boost".split()
+    NAMES = "there speaker subject speaks boost group key session at aged asks".split()
 
     def __init__(self) -> None:
         self._table = np.zeros((ROOM, len(self.NAMES)))
@@ -90,47 +108,62 @@ class Columns:
     def code(self, text: str) -> int:
         return self._codes.setdefault(text, len(self._codes))
 
-    def of(self, store: Store, ids: Any) -> tuple[Any, ...]:
-        """Those of the ids that are there, by group and key, and their columns after `there`."""
+    def of(self, store: Store, ids: Any) -> tuple[Any, Any]:
+        """The columns of some chunks after `there`, by group and key, and that order."""
         if len(ids) and ids[-1] >= len(self._table):
             grown = np.zeros((2 * int(ids[-1]), len(self.NAMES)))
             grown[: len(self._table)] = self._table
             self._table = grown
         rows = self._table.take(ids, axis=0)
         if not rows[:, 0].all():
-            for number, row in store.rows(ids[rows[:, 0] == 0].tolist()).items():
-                self._table[number] = self._known(number, row)
-            ids = ids[self._table[ids, 0] != 0]  # those that are there
+            self._read(store, ids[rows[:, 0] == 0].tolist())
             rows = self._table.take(ids, axis=0)
-        order = np.lexsort((rows[:, 2], rows[:, 1]))
-        return ids.take(order), *rows.take(order, axis=0).T[1:]
+            if not rows[:, 0].all():
+                raise ValueError("The index has words or vectors of chunks that are not there.")
+        order = np.lexsort((rows[:, 6], rows[:, 5]))
+        return rows.take(order, axis=0).T[1:], order
 
-    def _known(self, number: int, row: Row) -> tuple[float, ...]:
-        return (
-            1,
-            row.session if row.turn else ALONE,
-            row.file << 24 | row.place if row.turn else FIRST + 2 * number,
-            row.session,
-            row.at,
-            row.at if row.dated and not row.pinned else inf,
-            self.code(row.speaker),
-            self.code(row.subject),
-            row.asks,
-            AGENT if row.speaker == "agent" else 1,
-            prod(factor for _, factor in boosts(row)),
+    def _read(self, store: Store, ids: list[int]) -> None:
+        found = store.read("chunk", READ, ids)
+        if not found:
+            return
+        numbers, speakers, subjects, *rest = zip(*found, strict=True)
+        number, flags, ages, asks, turn, key, session, at = map(np.array, (numbers, *rest))
+        known = (
+            np.ones(len(number)),
+            [self.code(name) for name in speakers],
+            [self.code(name) for name in subjects],
+            [AGENT if name == "agent" else 1 for name in speakers],
+            BOOST.take(flags),
+            np.where(turn, session, ALONE),
+            np.where(turn, key, FIRST + 2 * number),
+            session,
+            at,
+            np.where(ages, at, inf),
+            asks,
         )
+        self._table[number] = np.array(known).T
+
+
+# What ranks a chunk up or down, whatever the question
+BOOSTS = (
+    ("distilled", DISTILLED),
+    ("handoff", HANDOFF),
+    ("open", OPEN),
+    ("pinned", PINNED),
+    ("archived", ARCHIVED),
+)
+BOOST = np.array([prod(f for at, (_, f) in enumerate(BOOSTS) if n >> at & 1) for n in range(32)])
+READ = """id, speaker, subject, (NOT turn) + 2 * (type = 'handoff')
+    + 4 * (status = 'open' AND replaced_by = '') + 8 * pinned + 16 * archived,
+    dated AND NOT pinned, asks, turn, file << 24 | place, session, at"""
 
 
 def boosts(row: Row) -> list[tuple[str, float]]:
-    """What ranks a chunk up or down, whatever the question: its name, and its factor."""
-    found = (
-        ("distilled", DISTILLED, not row.turn),
-        ("handoff", HANDOFF, row.type == "handoff"),
-        ("open", OPEN, row.status == "open" and not row.replaced_by),
-        ("pinned", PINNED, row.pinned),
-        ("archived", ARCHIVED, row.archived),
-    )
-    return [(name, factor) for name, factor, has in found if has]
+    """Those that a chunk has: the name of each, and its factor."""
+    open_ = row.status == "open" and not row.replaced_by
+    has = (not row.turn, row.type == "handoff", open_, row.pinned, row.archived)
+    return [*compress(BOOSTS, has)]
 
 
 class Ranking:
@@ -145,22 +178,21 @@ class Ranking:
         self._columns = store.keep("columns", Columns)
         self.candidates = 0
 
-    def best(self, lexical: Found, near: tuple[Any, Any], most: int | None) -> list[Scored]:
+    def best(self, lexical: Found, near: tuple[Any, Any], most: int | None) -> Ranked:
         """The best candidates, in order. Replaced entries are among them. `near` are the ids of all
         candidates, ascending, and their cosines. Of equals, the chunk that was indexed first comes
         first."""
-        columns = self._columns.of(self._store, near[0])
-        ids, group, key, session, at, aged, speaker, subject, asks, speaks, boost = columns
+        ids, cosines = near
         self.candidates = size = len(ids)
         if not size:
-            return []
-        parts = np.zeros((9, size))
+            return Ranked(0, lambda _: [])
+        columns, order = self._columns.of(self._store, ids)
+        speaker, subject, speaks, boost, group, key, session, at, aged, asks = columns
+        parts, holds = np.zeros((9, size)), np.zeros(size, np.uint64)
+        places = ids.searchsorted(lexical.ids)
+        parts[1, places], parts[2], holds[places] = lexical.scores, cosines, lexical.holds
+        parts[1:3], holds, ids = parts[1:3].take(order, axis=1), holds.take(order), ids.take(order)
         total, bm25, cosine, covers, words, meaning, context, about, recency = parts
-        holds = np.zeros(size, np.uint64)
-        order = ids.argsort()
-        cosine[order] = near[1]
-        places = order.take(near[0].searchsorted(lexical.ids))
-        bm25[places], holds[places] = lexical.scores, lexical.holds
         words_of = _Words(lexical.weights)
         covers += words_of.covered(holds)
         self._share(bm25, cosine, words, meaning)
@@ -183,16 +215,19 @@ class Ranking:
         for has, (_, factor) in asked:
             total[has] *= factor
         best = np.lexsort((ids, -total))[:most]
-        rows = self._store.rows(ids.take(best).tolist())
-        values = zip(holds.take(best).tolist(), *parts.take(best, axis=1).tolist(), strict=True)
-        found = [
-            Scored(number, row, *its)
-            for (number, row), its in zip(rows.items(), values, strict=True)
-        ]
-        for has, named in asked:
-            for place in has.take(best).nonzero()[0].tolist():
-                found[place].asked += (named,)
-        return found
+
+        def made(some: slice) -> list[Scored]:
+            chosen = best[some]
+            rows = self._store.rows(ids.take(chosen).tolist())
+            values = parts.take(chosen, axis=1).tolist()
+            its = zip(rows.items(), holds.take(chosen).tolist(), *values, strict=True)
+            found = [Scored(number, row, *value) for (number, row), *value in its]
+            for has, named in asked:
+                for place in has.take(chosen).nonzero()[0].tolist():
+                    found[place].asked += (named,)
+            return found
+
+        return Ranked(len(best), made)
 
     def _asked(self, subject: Any, holds: Any) -> list[tuple[Any, tuple[str, float]]]:
         """Which have what the question names: one of its subjects, an exact name."""
@@ -226,13 +261,15 @@ class Ranking:
         if alone == len(found):
             return found
         group, score = group[alone:], score[alone:]
-        first = np.concatenate(([0], (group[1:] != group[:-1]).nonzero()[0] + 1))
-        ordered = score.take(np.lexsort((score, group)))  # the best turns of each session last
-        ordered[:-BEST_TURNS] *= group[BEST_TURNS:] != group[:-BEST_TURNS]
+        begins = np.ones(len(group), bool)
+        np.not_equal(group[1:], group[:-1], out=begins[1:])
+        first, number = begins.nonzero()[0], begins.cumsum() - 1
+        ordered = score.take((APART * number + score).argsort())  # each session's best turns last
+        ordered[:-BEST_TURNS] *= number[BEST_TURNS:] != number[:-BEST_TURNS]
         held = np.bitwise_or.reduceat(holds[alone:], first)
         total = np.add.reduceat(ordered, first)
         share = SESSION * total / BEST_TURNS + factor * words.covered(held)
-        found[alone:] = share.repeat(np.concatenate((first[1:], [len(group)])) - first)
+        found[alone:] = share.take(number)
         if alone:
             names, mine = group.take(first), session[:alone]
             place = names.searchsorted(mine)
@@ -256,9 +293,9 @@ class Ranking:
         weight, days = self._settings.recency_weight, self._settings.half_life_days
         recency += 1
         if weight and days:
-            age = self._now - aged
-            age /= days * DAY
-            np.power(0.5, np.maximum(age, 0, out=age), out=recency)
+            np.subtract(self._now, aged, out=recency)
+            recency /= days * DAY
+            np.power(0.5, np.maximum(recency, 0, out=recency), out=recency)
             recency *= weight
             recency += 1 - weight
 
@@ -279,7 +316,7 @@ class _Words:
 
     def __init__(self, weights: Sequence[float]) -> None:
         self._weights = np.array(weights)[:, None]
-        self._bits = np.array([1 << number for number in range(len(weights))], np.uint64)[:, None]
+        self._bits = BITS[: len(weights)]
         self._total = sum(weights) or 1.0
 
     def covered(self, holds: Any) -> Any:

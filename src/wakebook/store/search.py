@@ -7,7 +7,7 @@ longer holds stays below the entry that corrected it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -33,8 +33,8 @@ from wakebook.store.hits import (
     references,
 )
 from wakebook.store.postings import Postings
-from wakebook.store.question import Allowed, Question, allowed_rows, ask, newest
-from wakebook.store.rank import Ranking, Scored, boosts
+from wakebook.store.question import Allowed, Question, allowed_rows, ask, newest, phrases
+from wakebook.store.rank import Ranked, Ranking, Scored, boosts
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query
@@ -120,11 +120,12 @@ class Searcher:
 
     def ranked(
         self, query: Query, whole: bool, most: int | None
-    ) -> tuple[list[Scored], Question, list[float]]:
+    ) -> tuple[Ranked, Question, list[float]]:
         """The best candidates, without their texts; what each word tells."""
         store = self.store
         languages, speakers = store.get("languages", []), store.get("speakers", {})
-        question = ask(query.text, languages, self.subjects, speakers, self.now)
+        subjects = store.keep("phrases", lambda: phrases(self.subjects))
+        question = ask(query.text, languages, subjects, speakers, self.now)
         allowed = self._allowed = allowed_rows(store, query, self.subjects)
         self._step("question")
         postings, edition = store.keep("postings", Postings), store.edition()
@@ -145,7 +146,7 @@ class Searcher:
 
     def _nearest(self, question: Question, also: Any, allowed: Allowed | None) -> tuple[Any, Any]:
         """Chunks that mean something like the question, and how near they and `also` lie."""
-        store, nothing = self.store, (np.sort(also), np.zeros(len(also)))
+        store, nothing = self.store, (also, np.zeros(len(also)))
         if self.embedder is None or store.get("embedder") != self.embedder.name:
             return nothing
         waiting = store.keep("pending", lambda: store.count("pending"))
@@ -207,23 +208,24 @@ class Hits:
             self._words.clear()
 
     def settled(
-        self, ranked: Sequence[Scored], query: Query, allowed: Allowed | None, limit: int
+        self, ranked: Iterable[Scored], query: Query, allowed: Allowed | None, limit: int
     ) -> list[Scored]:
         """The best candidates, with corrections above what they correct."""
-        by_name = {item.row.name: item for item in ranked if item.row.name}
+        by_name: dict[str, Scored] = {}  # made if one of them no longer holds
         kept: dict[int, Scored] = {}
         corrected: dict[int, Scored] = {}  # by session
         for item in ranked:
-            if len(kept) >= limit + MORE:
-                break
             stale = item.row.replaced_by or self._corrected(item)
             if stale:
+                by_name = by_name or {other.row.name: other for other in ranked if other.row.name}
                 item.corrected_by = self._latest(stale)
                 holds = self._raise(item, by_name, kept, allowed)
                 if holds and item.row.session:
                     corrected.setdefault(item.row.session, holds)
             if query.shows_replaced or not item.row.replaced_by:
                 kept[item.id] = item
+            if len(kept) >= limit + MORE:
+                break
         for item in kept.values():  # a handoff repeats what was learned in its session
             if item.row.type == "handoff" and item.row.session in corrected:
                 holds = corrected[item.row.session]
@@ -330,13 +332,15 @@ class Hits:
                 found.append((item, round(least, 4)))
         return found[::-1]
 
-    def sessions(self, ranked: Sequence[Scored], limit: int, floor: float) -> list[Hit]:
+    def sessions(self, ranked: Iterable[Scored], limit: int, floor: float) -> list[Hit]:
         """Whole conversations, each with its best turn."""
         best: dict[int, Scored] = {}
         for item in ranked:
             if item.row.session and item.row.turn:
                 best.setdefault(item.row.session, item)
-        scored = self._scored(list(best.values())[:limit], floor)
+                if len(best) == limit:
+                    break
+        scored = self._scored(list(best.values()), floor)
         hits = [self.made(item, score, self._why(item)) for item, score in scored]
         return [replace(hit, ref=f"session:{hit.session}") for hit in hits]
 
@@ -363,11 +367,9 @@ class Hits:
         return self._words[item.id]
 
     def _fetch(self, ids: Sequence[int]) -> None:
-        wanted = ",".join(str(number) for number in ids if number not in self._bodies)
-        if not wanted:
-            return
-        sql = f"SELECT id, title, text, detail, language FROM body WHERE id IN ({wanted})"  # noqa: S608
-        for number, *body in self._store.db.execute(sql):
+        columns = "id, title, text, detail, language"
+        wanted = [number for number in ids if number not in self._bodies]
+        for number, *body in self._store.read("body", columns, wanted) if wanted else ():
             self._bodies[number] = Body(*body)
 
     def made(self, item: Scored, score: float, why: str) -> Hit:

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 BLOCK = 128  # chunks
 NEAREST = 400  # chunks whose numbers are compared ...
 SHARE = 300  # ... and one more for this many chunks
-FEW = 4_000_000  # numbers that are kept ready for multiplying, at four bytes each
-STRIPE = 1 << 15  # chunks compared at a time: what fits into the processor's cache
+STRIPE = 1 << 14  # chunks compared at a time: what fits into the processor's cache
 SAMPLE = 1 << 16
 LITTLE, MUCH = 0.3, 0.75  # shares of the directions that count not at all, and not twice
 FAR = np.float32(-3)  # farther than any vector
@@ -49,9 +48,9 @@ def check(rows: Any, dimension: int, name: str) -> None:
 
 def _bits(flags: Any) -> Any:
     """Rows of flags as rows of 64-bit words, the first flag as the lowest bit."""
-    padded = np.zeros((len(flags), (flags.shape[1] + 63) // 64 * 64), bool)
-    padded[:, : flags.shape[1]] = flags
-    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+    if flags.shape[1] % 64:
+        flags = np.pad(flags, ((0, 0), (0, -flags.shape[1] % 64)))
+    return np.packbits(flags, axis=1, bitorder="little").view(np.uint64)
 
 
 # --- keeping -----------------------------------------------------------------------------
@@ -123,12 +122,12 @@ class Nearest:
         also: Any,
         edition: Edition,
     ) -> tuple[Any, Any]:
-        """The ids of the nearest chunks and of those in `also`, ascending, with their cosine
+        """The ids of the nearest chunks and of those in `also`, both ascending, with their cosine
         similarity: 0 if a chunk has no vector."""
         unit = np.asarray(wanted, np.float64)
         length = sqrt(unit @ unit)
         if not length or not self._refresh(db, len(unit), edition):
-            return np.sort(also), np.zeros(len(also))
+            return also, np.zeros(len(also))
         unit = unit / length
         near = self._near(unit, max(NEAREST, most) + len(self._scales) // SHARE, allowed)
         both = near.copy()
@@ -136,7 +135,7 @@ class Nearest:
         ids = both.nonzero()[0]
         if not self._all_read:
             self._load(db, np.unique(ids // BLOCK), len(unit))
-        numbers = self._numbers.take(ids, axis=0).astype(np.float32, copy=False)
+        numbers = self._numbers.take(ids, axis=0).astype(np.float32)
         cosines = numbers @ unit.astype(np.float32) * self._scales.take(ids)
         values = np.where(near.take(ids), cosines, FAR)
         most = min(most, len(values))
@@ -148,10 +147,10 @@ class Nearest:
     def _near(self, unit: Any, several: int, allowed: Allowed | None) -> Any:
         """Which chunks have the nearest bits: all that are as near as the last of several."""
         steep = np.abs(unit)
-        order = np.sort(steep)
-        some, much = order[int(LITTLE * len(unit))], order[int(MUCH * len(unit))]
-        flags = np.array((unit > 0, steep >= some, steep > much))
-        farthest = int(flags[1:].sum())
+        few, many = int(LITTLE * len(unit)), int(MUCH * len(unit))
+        order = np.partition(steep, (few, many))
+        flags = np.array((unit > 0, steep >= order[few], steep > order[many]))
+        farthest = int(np.count_nonzero(flags[1:]))
         distances = _distances(self._signs, _bits(flags), farthest)
         distances[self._empty] = farthest + 1
         if allowed is not None:
@@ -197,8 +196,7 @@ class Nearest:
         """Read the numbers of some blocks that were not needed before."""
         size = len(self._scales)
         if self._numbers is None or len(self._numbers) < size:
-            kind = np.float32 if size * dimension < FEW else np.int8
-            numbers = np.zeros((2 * size, dimension), kind)  # unused room costs nothing
+            numbers = np.zeros((2 * size, dimension), np.int8)  # unused room costs nothing
             if self._numbers is not None:
                 numbers[: len(self._numbers)] = self._numbers
             self._numbers = numbers

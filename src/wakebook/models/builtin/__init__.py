@@ -9,7 +9,7 @@ import mmap
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,10 @@ class Builtin:
         self._folder = folder or Path(__file__).parent
         self._pieces: dict[str, tuple[int, ...]] = {}
 
+    @cached_property
+    def _table(self) -> tuple[Any, Any]:
+        return _table(self._folder)
+
     def _row(self, token: str) -> int | None:
         """A token's row. A few are looked up in the text: quicker than making a dictionary."""
         if len(self._pieces) > FEW_WORDS:
@@ -45,7 +49,7 @@ class Builtin:
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Sequence[Sequence[float]]:
         import numpy as np
 
-        table, scales = _table(self._folder)
+        table, scales = self._table
         sums = np.empty((len(texts), DIMENSION), np.float32)
         for at, text in enumerate(texts):
             rows = np.array(self.tokens(text), np.intp)
