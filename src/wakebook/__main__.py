@@ -19,7 +19,8 @@ def main() -> None:
     if words == ["wake"] and sys.stdout:
         from wakebook.base import cache
 
-        text = cache.read(root, "wake.md")
+        here = _here()
+        text = cache.read(root, cache.wake_file(here), f" {here}")
     if text is None:
         from wakebook import cli
 
@@ -32,6 +33,13 @@ def main() -> None:
         from wakebook import cli
 
         cli.leave(0)
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except OSError:  # it was deleted
+        return ""
 
 
 def _words(arguments: list[str]) -> tuple[list[str], str]:

@@ -78,6 +78,7 @@ class Conversation:
             "cwd": _text(cwd, "The folder"),
         }
         self.path = opened.home.root / SESSIONS / f"{_file_name(self.id)}.jsonl"
+        self._cwd = about["cwd"]
         self._file = plain_file.PlainFile(opened.home, self.path, about)
         self._memory, self._opened = memory, opened
 
@@ -138,8 +139,9 @@ class Conversation:
 
         What was said in this conversation is not in it: you send that yourself (`messages`).
         """
-        name, have = f"plain/{self.id}", ("history",)
-        return self._memory.context(message, session=name, kind="main", budget=budget, have=have)
+        options: dict[str, Any] = {"kind": "main", "budget": budget, "have": ("history",)}
+        name = f"plain/{self.id}"
+        return self._memory.context(message, session=name, cwd=self._cwd, **options)
 
     def keep(self) -> Sweep:
         """Learn from what was said so far. The conversation goes on."""

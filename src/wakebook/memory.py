@@ -267,10 +267,14 @@ class Memory:
         replaces: Sequence[str] = (),
         status: str = "",
         pinned: bool = False,
+        project: str = "",
+        cwd: str = "",
     ) -> Entry:
-        """Keep something that was not said in a conversation."""
+        """Keep something that was not said in a conversation. `project`, or that of `cwd` if the
+        memory knows it: where it belongs."""
         from wakebook.learn.entries import remember
 
+        here = self.log.projects([project])[0] if project else self.opened.project(cwd)
         with self.opened.writing():
             entry = remember(
                 self.home,
@@ -282,6 +286,7 @@ class Memory:
                 replaces=replaces,
                 status=status,
                 pinned=pinned,
+                project=here,
             )
         self.notes.refresh()
         self.opened.quietly("git", lambda: self.history.git().batch(clock.now(), ask=False))
@@ -341,11 +346,14 @@ class Memory:
 
         return Conversation(self, id, channel=channel, model=model, cwd=cwd)
 
-    def wake(self) -> str:
-        """What a new session should be told. Cached until something changes."""
+    def wake(self, cwd: str = "", *, project: str = "", everywhere: bool = False) -> str:
+        """What a new session should be told; in a folder, what it would be told there, if the
+        memory knows its project. Cached until something changes."""
         from wakebook.recall.turn import woken
 
-        return woken(self.opened)
+        here = cwd if self.opened.project(cwd) else ""
+        scope = self.turns.scope(cwd=here, project=project, everywhere=everywhere)
+        return woken(self.opened, scope, cwd="" if project or everywhere else cwd)
 
     context = _Verb(lambda memory: memory.turns.context)
     observe = _Verb(lambda memory: memory.topics.observe)
@@ -358,15 +366,24 @@ class Memory:
         min_score: float | None = None,
         sessions: bool = False,
         explain: bool = False,
+        cwd: str = "",
+        everywhere: bool = False,
         progress: Progress | None = None,
     ) -> Found:
         """What fits best, of everything that is remembered. Filters alone need no words.
 
-        With `sessions`, the hits are whole conversations; with `explain`, each says why.
+        With `sessions`, the hits are whole conversations; with `explain`, each says why. `cwd`: of
+        what may be told in this folder, unless `everywhere`.
         """
+        from dataclasses import replace
+
         from wakebook.store.hits import Options
 
         query = Query(text=wanted) if isinstance(wanted, str) else wanted
+        if query.projects:
+            query = replace(query, projects=self.log.projects(query.projects))
+        elif cwd and not everywhere:
+            query = replace(query, scope=self.turns.scope(cwd=cwd, message=query.text))
         options = Options(limit, min_score, sessions, explain)
         return self.index.search(query, clock.now(), options, progress)
 

@@ -57,6 +57,7 @@ class Opened:
         self.home = Home(locate(home))
         self.lend = lend
         self.dry = dry
+        self.here = ""  # the folder that agents ask from, where they all ask from one
         self._extractor = extractor
         self._config = config
         self._verbatim = verbatim
@@ -144,6 +145,22 @@ class Opened:
         from wakebook.log import subjects
 
         return subjects.load(self.home)
+
+    def project(self, cwd: str) -> str:
+        """The key of a folder's project, if the memory knows it."""
+        from wakebook.capture import project
+
+        known = project.load(self.home) if cwd else None
+        key = known.of(cwd) if known and known.known else ""
+        return key if known and key in known.known else ""
+
+    def is_off(self, cwd: str) -> bool:
+        """Whether nothing is told or captured in a folder: its project is off."""
+        from wakebook.capture import project
+
+        modes = self.config.projects.values()
+        known = project.load(self.home) if modes and cwd else None
+        return known is not None and known.mode(known.of(cwd), modes) == "off"
 
     def state(self) -> State:
         from wakebook.capture import state as states

@@ -59,7 +59,8 @@ def query_of(ask: Any) -> Query:
 
 
 def _search(m: Any, a: Any) -> Any:
-    options = {name: getattr(a, name) for name in ("limit", "min_score", "sessions", "explain")}
+    names = ("limit", "min_score", "sessions", "explain", "cwd", "everywhere")
+    options = {name: getattr(a, name) for name in names}
     return m.search(query_of(a), **options)
 
 
@@ -74,10 +75,15 @@ FILTERS = _asks(
     types=(tuple[Literal["fact", "decision", "task", "question", "handoff"], ...], ()),
     subjects=(Words, ()), kinds=(Words, ()), status=(Literal["", "open", "done", "answered"], ""),
     session=(str, ""), since=(Moment, None), until=(Moment, None),
+    projects=(Words, ()),  # said there: names, folders or keys
     all=(bool, False),  # replaced entries too
 )  # fmt: skip
+PLACE = _asks(  # where it is asked: a folder, or a project by name; without one, everything
+    cwd=(str, ""), project=(str, ""), everywhere=(bool, False)
+)
 _TABLE = (
-    Verb("wake", "What a new session should be told.", "text: str", lambda m, a: m.wake(), {}),
+    Verb("wake", "What a new session should be told.", "text: str",
+         lambda m, a: m.wake(**asdict(a)), PLACE),
     Verb("context", "What an agent needs to know for a message.", "recall.slot.Context",
          lambda m, a: m.context(**asdict(a)), _asks(
              message=(str, ""), session=(str, ""),
@@ -86,13 +92,14 @@ _TABLE = (
              have=(Words, ()), history=(tuple[Any, ...], ()), topics=(Words, ()), paths=(Words, ()),
              skip=(Words, ()),  # slots that are not wanted now
              told=(str, ""),  # earlier context that the session still sees
-         )),
+             **PLACE)),
     Verb("search", "Find what was said, learned or written.", "store.search.Found", _search, _asks(
          **FILTERS, categories=(Words, ()), host=(str, ""),
          limit=(Count, 0),  # 0: as many as [search] says
          min_score=(Annotated[float, Meta(ge=0, le=1)] | None, None),
          sessions=(bool, False),  # whole conversations
-         explain=(bool, False))),
+         explain=(bool, False),
+         cwd=(str, ""), everywhere=(bool, False))),  # of what may be told there, or of everything
     Verb("get", "An entry with its history, a session, or lines of a file.", "recall.show.Shown",
          lambda m, a: m.get(**asdict(a)), _asks(
              ref=str,  # an entry's id, session:ID, or a file of the home
@@ -104,7 +111,8 @@ _TABLE = (
          lambda m, a: m.remember(**asdict(a)), _asks(
              text=str, type_=(Literal["fact", "decision", "task", "question"], "fact"),
              subject=(str, ""), detail=(str, ""), replaces=(Words, ()),
-             status=(Literal["", "open", "done"], ""), pinned=(bool, False))),
+             status=(Literal["", "open", "done"], ""), pinned=(bool, False),
+             project=(str, ""), cwd=(str, ""))),  # where it belongs
     Verb("forget", "Take entries out of the log. Without `yes` it only says what would go.",
          "upkeep.forget.Forgetting",
          lambda m, a: (m.forget if a.yes else m.plan_forget)(a.ids, chain=a.chain), _asks(
@@ -181,7 +189,7 @@ _SESSIONS = (  # verbs of a conversation of your own agent
 TOOLS = {  # the tools of agents: a verb, and the names that they know its fields by
     "memory_search": ("search", {
         "query": "text", "maxResults": "limit", "minScore": "min_score", "type": "types",
-        "subject": "subjects", "includeReplaced": "all",
+        "subject": "subjects", "project": "projects", "includeReplaced": "all",
     }),
     "memory_get": ("get", {"path": "ref", "from": "first"}),
     "remember": ("remember", {"type": "type_"}),
@@ -201,7 +209,7 @@ def request_of(tool: str, arguments: Mapping[str, Any]) -> Any:
     """The request that a tool's arguments make. A tool names one type or subject, not several."""
     name, fields = TOOLS[tool]
     given = {fields.get(key, key): value for key, value in arguments.items()}
-    one = {key: (given[key],) for key in ("types", "subjects") if key in given}
+    one = {key: (given[key],) for key in ("types", "subjects", "projects") if key in given}
     return VERBS[name].asks(**given | one)
 
 

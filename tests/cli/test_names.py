@@ -17,8 +17,8 @@ from wakebook.verbs import VERBS
 NAMES = {
     "Start": ["init", "catch-up", "import", "serve", "demo"],
     "Look": ["search", "show", "log", "history", "status"],
-    "Keep": ["remember", "forget", "notes", "subjects", "topics", "export"],
-    "Care": ["doctor", "jobs", "rebuild", "index", "prompts"],
+    "Keep": ["remember", "forget", "review", "notes", "subjects", "topics", "export"],
+    "Care": ["doctor", "jobs", "rebuild", "prompts"],
     "For agents": ["wake", "context", "window", "mcp"],
 }
 BELOW = {
@@ -37,12 +37,12 @@ BELOW = {
 OLD = {  # all 44 names of the flat list that are not listed now, and their subcommands
     "at": "", "audit": "", "brief": "", "commit": "", "completion": "", "costs": "", "diff": "",
     "explore": "", "flush": "", "gates": "useful useless", "hook": "", "prune": "", "restore": "",
-    "review": "accept reject", "service": "install uninstall stop status",
+    "service": "install uninstall stop status",
     "snapshot": "", "tick": "", "undo": "", "vault": "build", "watch": "", "when": "", "why": "",
 }  # fmt: skip
 STILL = (
     "init catch-up serve mcp import jobs wake context topics log search index show remember forget "
-    "subjects notes rebuild status doctor prompts demo"
+    "subjects notes review rebuild status doctor prompts demo"
 ).split()
 
 
@@ -86,7 +86,7 @@ def test_every_subcommand_is_named_beside_its_command() -> None:
 def test_nothing_of_the_flat_list_is_lost() -> None:
     assert len(OLD) + len(STILL) == 44
     assert set(OLD) | set(STILL) < set(PLACES)
-    assert set(PLACES) - set(OLD) - set(COMMANDS) == {"git-hook", "link"}
+    assert set(PLACES) - set(OLD) - set(COMMANDS) == {"git-hook", "link", "index"}
 
 
 @pytest.mark.parametrize("name", OLD)
@@ -171,7 +171,7 @@ def test_a_groups_own_option_is_not_lost_before_a_subcommand() -> None:
 def test_search_and_log_take_the_filters_of_the_service() -> None:
     own = {"home", "as_json", "words", "details"}
     for name in ("search", "log"):
-        fields = set(VERBS[name].asks.__struct_fields__) - {"text"}
+        fields = set(VERBS[name].asks.__struct_fields__) - {"text", "cwd"}
         assert {one.name for one in found(name).params} - own == fields, name
 
 

@@ -13,6 +13,7 @@ from tests.recall.contexts import TODAY, YESTERDAY, fences, slot
 from tests.store.making import NOW, WORDS_ALONE, append, entry, fresh, note
 from tests.story import Claude
 from wakebook import Memory
+from wakebook.base import cache
 from wakebook.recall.context import LEAST
 from wakebook.recall.slot import BACKGROUND, STANDING
 
@@ -108,7 +109,8 @@ def test_a_new_handoff_is_told_at_once(home: Memory) -> None:
     assert "We stopped early" in home.context().text
     append(home, entry(2, "We stopped late", type="handoff", session="s2", days=1))
     assert "We stopped late" in home.context().text
-    (home.home.cache / "handoffs.json").write_text("garbage")
+    for kept in (home.home.cache / "start").glob("*.json"):
+        kept.write_text(f"{cache.key(str(home.home.root))}\ngarbage")
     assert "We stopped late" in home.context().text
 
 

@@ -15,6 +15,7 @@ from wakebook.base import cache
 from wakebook.capture.clean import CLOSE, OPEN
 from wakebook.log import log
 from wakebook.log.entry import Entry, new_id
+from wakebook.log.query import EVERYTHING
 from wakebook.models import tokenizer
 from wakebook.recall.turn import woken
 
@@ -89,22 +90,26 @@ def test_what_the_user_wrote_into_memory_md_is_told_and_noticed(memory: Memory) 
     path = memory.home.memory
     path.write_text(path.read_text() + "\nNever lift with the blue crane.\n")
     assert "## Your Own Notes\n" in memory.wake() and "the blue crane" in memory.wake()
-    assert "the blue crane" not in woken(memory.opened, loaded=True)
+    assert "the blue crane" not in woken(memory.opened, EVERYTHING, loaded=True)
 
 
 def test_the_text_is_cached_until_something_changes(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = str(memory.home.root)
-    assert cache.read(root, "wake.md") is None
-    first = memory.wake()
-    assert cache.read(root, "wake.md") == first
+    here = str(memory.home.root.parent)
+
+    def kept() -> str | None:
+        return cache.read(str(memory.home.root), cache.wake_file(here), f" {here}")
+
+    assert kept() is None
+    first = memory.wake(here)
+    assert kept() == first
     memory.remember("Deploy to lagoon", type_="task")
-    assert cache.read(root, "wake.md") is None
-    assert "Deploy to lagoon" in memory.wake()
-    assert cache.read(root, "wake.md") is not None
+    assert kept() is None
+    assert "Deploy to lagoon" in memory.wake(here)
+    assert kept() is not None
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-10T08:00:00Z")
-    assert cache.read(root, "wake.md") is None  # a new day, a new briefing
+    assert kept() is None  # a new day, a new briefing
 
 
 def loaded(memory: Memory, *arguments: str) -> tuple[str, set[str]]:
@@ -125,7 +130,7 @@ def loaded(memory: Memory, *arguments: str) -> tuple[str, set[str]]:
 
 
 def test_a_cached_wake_imports_next_to_nothing(memory: Memory) -> None:
-    expected = memory.wake()
+    expected = memory.wake(str(Path.cwd()))
     for arguments in (["wake"], ["--home", str(memory.home.root), "wake"]):
         text, modules = loaded(memory, *arguments)
         assert text == expected

@@ -69,7 +69,8 @@ async def connected(
 ) -> AsyncIterator[Client]:
     if way == "stdio":
         arguments = ["-m", "wakebook", "mcp", "--home", str(service.home)]
-        server = StdioServerParameters(command=sys.executable, args=arguments, env=env)
+        nowhere = "/"  # a folder that is no project
+        server = StdioServerParameters(command=sys.executable, args=arguments, env=env, cwd=nowhere)
         with Path(os.devnull).open("w") as quiet:
             async with Client(stdio_client(server, errlog=quiet), mode=mode) as client:
                 yield client

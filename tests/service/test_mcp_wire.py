@@ -33,6 +33,7 @@ class Wire:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=env,
+            cwd="/",  # no project
         )
         assert self.process.stdin
         assert self.process.stdout

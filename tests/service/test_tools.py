@@ -84,6 +84,7 @@ def test_names_and_parameters_are_those_that_were_agreed() -> None:
     assert shapes["memory_search"] == {
         "query": "string", "maxResults": "integer", "minScore": "number", "type": "string",
         "subject": "string", "status": "string", "includeReplaced": "boolean",
+        "project": "string", "everywhere": "boolean",
     }  # fmt: skip
     assert shapes["memory_get"] == {"path": "string", "from": "integer", "lines": "integer"}
     assert set(shapes) == {"memory_search", "memory_get", "remember", "forget", "context"}
@@ -114,7 +115,12 @@ def _allowed(name: str, schema: dict[str, Any], identity: str) -> list[Any]:
     if name in ("ids", "replaces"):
         return [[identity]]
     found = [schema[key] for key in ("minimum", "maximum") if key in schema]
-    texts = {"subject": "kiosk", "confirm": "nothing", "path": "log.jsonl"}
+    texts = {
+        "project": "/home/mira/tidepool",
+        "subject": "kiosk",
+        "confirm": "nothing",
+        "path": "log.jsonl",
+    }
     kinds: dict[str, list[Any]] = {
         "string": [texts.get(name, "webhook")],
         "boolean": [True, False],

@@ -29,6 +29,13 @@ def key(root: str) -> str:
     return " ".join(parts)
 
 
+def wake_file(cwd: str) -> str:
+    """Where the text of `wakebook wake` is kept that was asked for in a folder."""
+    from binascii import crc32
+
+    return f"wake/{crc32(cwd.encode('utf-8', 'replace')):08x}.md"
+
+
 def read(root: str, name: str, also: str = "") -> str | None:
     """The cached text, if what it was made from is unchanged. `also`: more of its key."""
     try:

@@ -168,6 +168,7 @@ class Pending(msgspec.Struct, frozen=True):
     log_size: int
     entries: list[dict[str, Any]]
     progress: Progress | None
+    held: list[dict[str, Any]] = []  # entries that wait for the user
 
 
 class JobRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

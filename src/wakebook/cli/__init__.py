@@ -16,8 +16,8 @@ from wakebook.cli.shared import help_text
 GROUPS = {  # what a person wants, and the commands for it
     "Start": "init catch-up import serve demo",
     "Look": "search show log history status",
-    "Keep": "remember forget notes subjects topics export",
-    "Care": "doctor jobs rebuild index prompts",
+    "Keep": "remember forget review notes subjects topics export",
+    "Care": "doctor jobs rebuild prompts",
     "For agents": "wake context window mcp",
 }
 COMMANDS = [name for names in GROUPS.values() for name in names.split()]

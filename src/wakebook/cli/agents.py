@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from wakebook.base.errors import GitError
-from wakebook.cli.shared import ONE, Command, Out, command, esc, group, many, spoken
+from wakebook.cli.shared import ONE, Command, Out, command, cwd, esc, group, many, place, spoken
 
 if TYPE_CHECKING:
     from wakebook.learn.flush import Flushed
@@ -24,9 +24,10 @@ SHOWN = 12  # items of a slot
 
 
 @command()
-def wake(memory: Memory, out: Out) -> None:
-    """What a new session should be told."""
-    text = memory.wake()
+@place
+def wake(memory: Memory, out: Out, project: str, everywhere: bool) -> None:
+    """What a new session should be told: here, if the memory knows this folder's project."""
+    text = memory.wake(cwd(), project=project, everywhere=everywhere)
     if not out.json({"text": text}):
         click.echo(text, nl=False)
 
@@ -41,6 +42,7 @@ def wake(memory: Memory, out: Out) -> None:
 @click.option("--path", "paths", multiple=True, help="A file that the turn's tool calls touch.")
 @click.option("--history", type=click.File("rb"), help="The messages so far: JSON, a file or -.")
 @click.option("--explain", is_flag=True, help="Show what is in it and why, instead of its text.")
+@place
 def context(
     memory: Memory, out: Out, message: tuple[str, ...], history: Any, explain: bool, **asked: Any
 ) -> None:
@@ -50,6 +52,8 @@ def context(
     text = spoken(message)
     if history:
         asked["history"] = _messages_of(_json_in(history), history)
+    if not (asked["project"] or asked["session"]):
+        asked["cwd"] = cwd() if memory.opened.project(cwd()) else ""
     found = memory.context(text, **{name: value for name, value in asked.items() if value})
     if out.json(found):
         return

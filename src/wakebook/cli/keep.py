@@ -11,15 +11,18 @@ from wakebook.cli.shared import (
     ANY_ID,
     Out,
     command,
+    cwd,
     dry_run,
     entries_json,
     esc,
     group,
     many,
+    place,
     spoken,
 )
 
 if TYPE_CHECKING:
+    from wakebook.log.entry import Entry
     from wakebook.memory import Memory
     from wakebook.notes.review import Proposal
     from wakebook.upkeep.forget import Forgetting
@@ -38,8 +41,13 @@ SHOWN = 20  # pages of a vault
 @click.option("--replaces", "-r", multiple=True, metavar="ID", help="The entry that it corrects.")
 @click.option("--done", is_flag=True, help="For a task: it is done.")
 @click.option("--pin", "pinned", is_flag=True, help="Keep it in view whatever its age.")
-def remember(memory: Memory, out: Out, text: tuple[str, ...], done: bool, **given: Any) -> None:
-    """Keep TEXT as an entry of its own. A single - reads it from standard input."""
+@place
+def remember(
+    memory: Memory, out: Out, text: tuple[str, ...], done: bool, everywhere: bool, **given: Any
+) -> None:
+    """Keep TEXT as an entry of its own, for the project of this folder if the memory knows it. A
+    single - reads it from standard input."""
+    given["cwd"] = "" if everywhere or given["project"] else cwd()
     if done and given["type_"] != "task":
         raise click.UsageError("--done is for --type task.")
     entry = memory.remember(spoken(text), status="done" if done else "", **given)
@@ -211,23 +219,42 @@ def brief(memory: Memory, out: Out, dry_run: bool) -> bool:
 
 @group(notes, alone=True)
 def review(memory: Memory, out: Out) -> None:
-    """Your edits in generated text, as proposals, and contradictions."""
-    from wakebook.log.entry import as_dict
-
-    found, conflicts = memory.notes.proposals(), memory.notes.conflicts()
-    pairs = [{"old": as_dict(old), "new": as_dict(new)} for old, new in conflicts]
-    out.json({"proposals": found, "contradictions": pairs})
+    """What waits for your word: new entries, your edits in generated text, contradictions."""
+    found, new = memory.notes.proposals(), memory.log.waiting()
+    conflicts = memory.notes.conflicts()
+    rows = [{"older": _row(old), "newer": _row(newer)} for old, newer in conflicts]
+    out.json({"waiting": [_row(one) for one in new], "edits": found, "contradictions": rows})
+    for entry in new:
+        out.say(f"  [bold]{entry.id}[/bold] {entry.type}: {esc(entry.content)}")
+    ways = "wakebook review accept | reject [ID]..., or all of them without an ID"
+    out.say(f"[green]●[/green] {many(len(new), 'new entry')} to review  {ways}", when=new)
     for number, proposal in enumerate(found, 1):
         _proposal(out, number, proposal)
-    hint = "  wakebook notes review accept | reject [NUMBER or PATH]"
+    hint = "  wakebook review accept | reject [NUMBER or PATH]"
     told = f"[green]●[/green] {many(len(found), 'edited block')} to review{hint}"
     out.say(told, when=found)
-    for number, (old, new) in enumerate(conflicts, 1):
+    for number, (old, newer) in enumerate(conflicts, 1):
         out.say(f"[bold]contradiction {number}.[/bold] {esc(old.content)} [dim]({old.id})[/dim]")
-        out.say(f"  {esc(new.content)} [dim]({new.id})[/dim]")
-    ways = "wakebook notes review dismiss [NUMBER], or remember --replaces ID what holds"
+        out.say(f"  {esc(newer.content)} [dim]({newer.id})[/dim]")
+    ways = "wakebook review dismiss [NUMBER], or remember --replaces ID what holds"
     out.say(f"[green]●[/green] {many(len(conflicts), 'contradiction')}  {ways}", when=conflicts)
-    out.say("Nothing to review.", when=not found and not conflicts)
+    out.say("Nothing to review.", when=not found and not conflicts and not new)
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    from wakebook.log.entry import as_dict
+
+    return as_dict(entry)
+
+
+def _parted(memory: Memory, names: tuple[str, ...]) -> tuple[list[str], tuple[str, ...] | None]:
+    """The new entries among these names, and the edits; None: no edit is meant. No name: all."""
+    ids = [one.id for one in memory.log.waiting()]
+    if not names:
+        return ids, () if memory.notes.proposals() else None
+    new = [name for name in names if any(one.startswith(name) for one in ids if len(name) > 3)]
+    edits = tuple(name for name in names if name not in new)
+    return new, edits or None
 
 
 def _proposal(out: Out, number: int, proposal: Proposal) -> None:
@@ -246,28 +273,33 @@ def _proposal(out: Out, number: int, proposal: Proposal) -> None:
 
 
 @command(review)
-@click.argument("names", nargs=-1, metavar="[NUMBER or PATH]...")
+@click.argument("names", nargs=-1, metavar="[ID, NUMBER or PATH]...")
 def accept(memory: Memory, out: Out, names: tuple[str, ...]) -> None:
-    """Put your edits into the log, as correcting entries. Without a name: all of them."""
-    from wakebook.log.entry import as_dict
-
-    done = memory.notes.accept(*names)
-    entries = [as_dict(entry) for entry in done.entries]
-    out.json({"accepted": done.proposals, "entries": entries, "left": done.left})
-    for entry in done.entries:
+    """Put new entries, and your edits as correcting ones, into the log. Without a name: all."""
+    new, edits = _parted(memory, names)
+    done = memory.notes.accept(*(edits or ())) if edits is not None or not new else None
+    entries = [*memory.log.accept(*new), *(done.entries if done else ())]
+    blocks, left = (done.proposals, done.left) if done else ([], [])
+    rows = [_row(one) for one in entries]
+    out.json({"accepted": blocks, "entries": rows, "left": left})
+    for entry in entries:
         out.say(f"  [bold]{entry.id}[/bold] {entry.type}: {esc(entry.content)}")
-    left = [change.new or change.old for change in done.left]
-    out.each("  [yellow]not an entry's own words, and not taken over:[/yellow] ", left)
-    out.ok(f"{many(len(done.entries), 'entry')} from {many(len(done.proposals), 'block')}")
+    words = [change.new or change.old for change in left]
+    out.each("  [yellow]not an entry's own words, and not taken over:[/yellow] ", words)
+    source = f" from {many(len(blocks), 'block')}" if done else ""
+    out.ok(f"{many(len(entries), 'entry')}{source}")
 
 
 @command(review)
-@click.argument("names", nargs=-1, metavar="[NUMBER or PATH]...")
+@click.argument("names", nargs=-1, metavar="[ID, NUMBER or PATH]...")
 def reject(memory: Memory, out: Out, names: tuple[str, ...]) -> None:
-    """Write the blocks as the log has them. Your text stays in git."""
-    found = memory.notes.reject(*names)
-    out.json({"rejected": found})
-    out.ok(f"{many(len(found), 'block')} written anew")
+    """Drop new entries, and write edited blocks as the log has them: your text stays in git."""
+    new, edits = _parted(memory, names)
+    dropped = memory.log.refuse(*new)
+    found = memory.notes.reject(*(edits or ())) if edits is not None or not new else []
+    out.json({"rejected": found, "refused": [_row(one) for one in dropped]})
+    out.ok(f"{many(len(dropped), 'entry')} dropped", when=dropped)
+    out.ok(f"{many(len(found), 'block')} written anew", when=found or not dropped)
 
 
 @command(review)

@@ -11,10 +11,12 @@ import click
 from wakebook.cli.shared import (
     ANY_ID,
     COLOURS,
+    EVERYWHERE,
     ONE,
     Out,
     When,
     command,
+    cwd,
     entries_json,
     entry_json,
     esc,
@@ -49,6 +51,7 @@ def filters(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--session", default="", help="Only from this session (a beginning will do)."),
         since,
         click.option("--until", type=When(), help="Older than this moment."),
+        click.option("--project", "projects", help="Only what was said in this project.", **some),
         click.option("--all", is_flag=True, help="Replaced entries too."),
     ):
         function = option(function)
@@ -68,9 +71,11 @@ def _query(text: str, asked: dict[str, Any]) -> Query:
 @click.option("--limit", "-n", type=ONE, help="Hits, at most.")
 @click.option("--min-score", type=click.FloatRange(0, 1), help="Leave out what fits less.")
 @click.option("--explain", is_flag=True, help="Show what each score is made of, and the time.")
+@click.option("--everywhere", is_flag=True, help=EVERYWHERE)
 def search(memory: Memory, out: Out, words: tuple[str, ...], **asked: Any) -> bool:
     """Find what was said, learned or written, by its words and by its meaning."""
-    how = {name: asked.pop(name) for name in ("sessions", "min_score", "explain")}
+    how = {name: asked.pop(name) for name in ("sessions", "min_score", "explain", "everywhere")}
+    how["cwd"] = cwd() if memory.opened.project(cwd()) else ""
     how["limit"] = asked.pop("limit") or 0
     query = _query(" ".join(words), asked)
     if not query.text.strip() and not query.filtered and not query.all:

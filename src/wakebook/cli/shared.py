@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -140,8 +141,8 @@ class Out:
         if when and not self.as_json:
             self.console.print(text, **style)
 
-    def ok(self, text: str) -> None:
-        self.say(f"[green]●[/green] {text}")
+    def ok(self, text: str, when: object = True) -> None:
+        self.say(f"[green]●[/green] {text}", when=when)
 
     def cut(self, text: str) -> None:
         """A line that ends with … where the terminal does."""
@@ -314,6 +315,23 @@ def entry_json(memory: Memory, entry: Entry) -> dict[str, Any]:
     if newer := memory.log.chains().replaced_by.get(entry.id):
         found["replaced_by"] = newer
     return found
+
+
+EVERYWHERE = "Not only for the project of this folder."
+
+
+def place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say where, instead of the folder that one is in."""
+    about = "A project by name, folder or remote."
+    function = click.option("--everywhere", is_flag=True, help=EVERYWHERE)(function)
+    return click.option("--project", default="", help=about)(function)
+
+
+def cwd() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except OSError:  # it was deleted
+        return ""
 
 
 def entries_json(memory: Memory, entries: Iterable[Entry]) -> list[dict[str, Any]]:

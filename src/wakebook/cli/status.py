@@ -81,6 +81,7 @@ def _standing(out: Out, found: Status, service: str) -> bool:
             ("transcripts", str(found.transcripts)),
             ("last handoff", found.last_handoff or "none yet"),
             ("reads", _reads(found)),
+            *_waiting(found),
             ("search", f"{indexed}; embedder {index.why}"),
             ("service", service),
             ("git", f"{found.git}; {many(found.uncommitted, 'change')} to commit"),
@@ -94,6 +95,11 @@ def _standing(out: Out, found: Status, service: str) -> bool:
     well = f", and {edits} to review" if known.edited else ""
     out.say(f"[green]● all well[/green]{well}", when=not wrong)
     return wrong
+
+
+def _waiting(found: Status) -> list[tuple[str, str]]:
+    told = f"{many(found.waiting, 'new entry')} for your word: `wakebook review`"
+    return [("waiting", told)] if found.waiting else []
 
 
 def _reads(found: Status) -> str:

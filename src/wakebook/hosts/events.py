@@ -102,6 +102,8 @@ def answer(
     act = act_of(host, event)
     moment = _Event(memory, host, payload, asked)
     found = ""
+    if memory.opened.is_off(moment.text("cwd")):
+        return {}
     if act == "wake":
         behind.wait(moment.patience)
         found = moment.wake() if moment.text("source") in told.WAKING else moment.goes_on()
@@ -253,7 +255,8 @@ class _Event:
         settings, session = self.memory.config.hooks, self.text("key") or self.session
         most = max(settings.characters - 4 * settings.start, SMALLEST)
         start, budget = self.memory.turns.start, self.budget
-        return start(session, budget=budget, characters=most, have=self.host.loads)
+        have, cwd = self.host.loads, self.text("cwd")
+        return start(session, budget=budget, characters=most, have=have, cwd=cwd)
 
     def steer(self) -> str:
         """What a tool call brings: topics about its files, or about what the agent wrote with it.
@@ -291,6 +294,7 @@ class _Event:
     def context(self, message: str, told: str, before: int) -> str:
         """As much of a context as a host lets through, `before` characters being told already."""
         options: Payload = self.whose | {"told": told}
+        options |= {"cwd": self.text("cwd"), "key": self.text("key")}
         options["characters"] = max(self.memory.config.hooks.characters - before, SMALLEST)
         options |= {"budget": self.budget, "have": self.host.loads, "skip": FIXED}
         return self.memory.context(message, **options).text

@@ -21,7 +21,7 @@ from wakebook.capture.project import AGENT, Projects
 from wakebook.capture.state import Pending, Progress, State
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
-from wakebook.log import forgotten, log, subjects
+from wakebook.log import forgotten, log, subjects, waiting
 from wakebook.log.chains import Chains, find_entry
 from wakebook.log.entry import TYPES, Entry, as_dict, from_dict, new_id, slugify, validate
 from wakebook.log.forgotten import Forgotten
@@ -95,12 +95,12 @@ def admitted(
 ) -> list[Entry]:
     """The drafts as entries that are new to the log, and that were not forgotten."""
     entries: dict[str, Entry] = {}
-    gone = forgotten.load(home)
+    gone, asked = forgotten.load(home), waiting.read(home)
     for draft in drafts:
         entry = _entry(home, draft, source, registry, now)
         entry = entry and _not_outdated(home, entry, chains)
         entry = entry and _not_forgotten(home, entry, gone)
-        if entry and entry.id not in chains.by_id:
+        if entry and entry.id not in chains.by_id and not asked.knows(entry.id):
             entries.setdefault(entry.id, entry)
     return list(entries.values())
 
@@ -178,6 +178,7 @@ def settle(home: Home) -> State:
     written = {entry.id for entry in log.read(home, pending.log_size).entries}
     missing = [from_dict(raw) for raw in pending.entries if raw["id"] not in written]
     log.append(home, missing)
+    waiting.add(home, map(from_dict, pending.held), {})
     _ensure_subjects(home, [str(raw.get("subject", "")) for raw in pending.entries])
     state = _after(state, pending.ref, pending.progress)
     states.save(home, state)
@@ -192,18 +193,22 @@ def append(
     after: Progress | None,
     entries: Sequence[Entry],
     types: Mapping[str, str] = {},
+    held: Sequence[Entry] = (),
 ) -> None:
     """Put entries into the log and a session's progress into the state. Under the lock.
 
-    `types`: what new subjects are, by slug. They come first: a subject alone does no harm.
+    `types`: what new subjects are, by slug. They come first: a subject alone does no harm. `held`:
+    entries that wait for the user instead.
     """
-    if entries:
+    if entries or held:
         _ensure_subjects(home, [one.subject for one in entries if one.subject in types], types)
         log.set_torn_aside(home)
         size = home.log.stat().st_size if home.log.exists() else 0
-        pending = Pending(ref, size, [as_dict(entry) for entry in entries], after)
+        both = ([as_dict(entry) for entry in some] for some in (entries, held))
+        pending = Pending(ref, size, next(both), after, next(both))
         states.save(home, msgspec.structs.replace(state, pending=pending))
         log.append(home, entries)
+        waiting.add(home, held, types)
         _ensure_subjects(home, [entry.subject for entry in entries])
     states.save(home, _after(state, ref, after))
 
@@ -232,6 +237,7 @@ def remember(
     replaces: Sequence[str],
     status: str,
     pinned: bool,
+    project: str = "",
 ) -> Entry:
     """Keep what a person or an agent writes. Under the lock.
 
@@ -264,6 +270,7 @@ def remember(
             replaces=tuple(one.id for one in old),
             status=(status or "open") if type_ == "task" else None,  # type: ignore[arg-type]
             pinned=pinned,
+            project=project,
         )
     )
     if registry != before:  # first: a subject without entries does no harm

@@ -65,6 +65,12 @@ class Work(msgspec.Struct, frozen=True):
         """Not the same all the time: with a model, catching up may take an hour."""
         return self.at or clock.now()
 
+    def asks(self, project: str) -> bool:
+        """Whether what was learned there waits for the user."""
+        modes = self.config.projects.values()
+        mode = projects.load(self.home).mode(project, modes) if modes else ""
+        return mode == "ask" or self.config.learn.approve
+
     @property
     def record_limit(self) -> int:
         """Bytes of the largest record that is read."""
@@ -260,6 +266,7 @@ def _kept(
         drafts = _marked(found.drafts) if window.covered else found.drafts
         chains = work.ledger.chains()
         entries = admitted(work.home, drafts, before.source, chains, registry, work.now)
+        entries, held = (entries, []) if not work.asks(before.source.project) else ([], entries)
         used = (*window.subjects, *(one.subject for one in entries if one.subject))
         window = window.with_(
             extracted=before.first + found.taken,
@@ -282,7 +289,7 @@ def _kept(
             failure=None,
             touched_at=work.now,
         )
-        append(work.home, state, ref, after, entries, extract.subject_types(drafts))
+        append(work.home, state, ref, after, entries, extract.subject_types(drafts), held)
     closed = (window.path,) if ends else ()
     report = Report(ref=ref, entries=len(entries), closed=closed, covered=covered)
     left = complete(before.source.turns) > window.extracted

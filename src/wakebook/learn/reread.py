@@ -117,15 +117,17 @@ def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[
         entries = admitted(work.home, new, source, chains, registry, work.now)
         entries += _taken_back(source, drafts, entries, old, chains)
         entries += _revived(chains, source.path, entries)
+        held = entries if work.asks(source.project) else []
+        kept = [] if held else entries
         same = (ref for ref, one in state.sessions.items() if one.id == source.session)
         known = next(same, source.ref)
         progress = state.sessions.get(known)
         if progress:
-            ours = sum(entry.session == source.session for entry in entries)
+            ours = sum(entry.session == source.session for entry in kept)
             progress = progress.with_(entries=progress.entries + ours)
         done = tuple(sorted({*state.reread, source.path}))
         state = msgspec.structs.replace(state, reread=done)
-        append(work.home, state, known, progress, entries, extract.subject_types(drafts))
+        append(work.home, state, known, progress, kept, extract.subject_types(drafts), held)
     return Report(ref=source.ref, entries=len(entries))
 
 

@@ -1,11 +1,12 @@
 """Logbook: the handle of the log. Entries picked and found, and the subjects they are about."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from wakebook.base.home import Home
-from wakebook.log import query, subjects
+from wakebook.capture import project as projects
+from wakebook.log import query, subjects, waiting
 from wakebook.log.chains import Chains, find_entry
 from wakebook.log.entry import Entry
 from wakebook.log.log import Ledger
@@ -31,13 +32,37 @@ class Logbook:
         """Entries of the log that match, in log order. Every word has to occur."""
         registry = self.registry()
         slugs = tuple(registry.canonical(name) for name in wanted.subjects)
-        return query.pick(self.chains(), replace(wanted, subjects=slugs), registry.aliases())
+        wanted = replace(wanted, subjects=slugs, projects=self.projects(wanted.projects))
+        return query.pick(self.chains(), wanted, registry.aliases())
+
+    def projects(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The keys of projects by name, folder or key. Raises WakebookError."""
+        known = projects.load(self.home)
+        return tuple(known.find(name) for name in names)
 
     def entry(self, name: str) -> Entry:
         return find_entry(self.chains(), name)
 
     def status_of(self, entry: Entry) -> str:
         return query.status(entry, self.chains())
+
+    # --- what waits for the user ---------------------------------------------------------------
+
+    def waiting(self) -> list[Entry]:
+        self.home.require()
+        return list(waiting.read(self.home).entries.values())
+
+    def accept(self, *names: str) -> list[Entry]:
+        """Entries that waited go into the log: by number, id, or `all`."""
+        with self.writing():
+            done = waiting.accept(self.home, self.chains(), names)
+        self.changed()
+        return done
+
+    def refuse(self, *names: str) -> list[Entry]:
+        """Entries that waited are dropped, and not asked for again."""
+        with self.writing():
+            return waiting.refuse(self.home, names)
 
     # --- subjects ----------------------------------------------------------------------------
 

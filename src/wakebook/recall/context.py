@@ -16,7 +16,7 @@ carries none. Nothing is said twice, and what the host loads by itself is not sa
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
 from pathlib import Path
@@ -27,6 +27,7 @@ from msgspec.structs import replace
 
 from wakebook.base.errors import WakebookError
 from wakebook.capture.clean import fence
+from wakebook.log.query import EVERYTHING, Scope
 from wakebook.models import tokenizer
 from wakebook.recall import messages as history
 from wakebook.recall import playbooks, recalled
@@ -58,6 +59,7 @@ class Sources(NamedTuple):
     texts: Texts
     handoffs: Sequence[Handoff]
     now: datetime  # in the user's time zone
+    start: Callable[[Scope], str] = lambda scope: ""  # what a session there is told first
 
     @property
     def root(self) -> Path:
@@ -79,6 +81,7 @@ class Request(NamedTuple):
     told: str = ""  # what this session has been told before, and still sees
     history: Sequence[Spoke] = ()
     topics: Sequence[Active] = ()
+    scope: Scope = EVERYTHING
 
 
 def check(budget: int) -> None:
@@ -147,13 +150,17 @@ class Compiler:
 
     def _fixed(self) -> None:
         made = {name: slot.make for name, slot in SLOTS.items() if slot.make}
-        parts = {name: make(self.sources, self.request) for name, make in made.items()}
         have = self.request.have
+        told = {*self._wanted, *have}
+        parts = {
+            name: make(self.sources, self.request) for name, make in made.items() if name in told
+        }
         wanted = tuple(
             slots.Wanted(name, part, getattr(self.settings, name), name in have)
             for name, part in parts.items()
-            if self._allowed(name) or name in have
         )
+        for name in made:
+            self._allowed(name)
         told = {one.name for one in wanted if not one.host and one.part.text}
         fences = list(FENCES.items())[:2]
         frames = [_cost(note) for note, names in fences if told.intersection(names)]
@@ -171,7 +178,7 @@ class Compiler:
                 self.slots[first] = replace(slot, **more)
         self.left -= sum(slot.tokens for slot in self.slots.values())
         for name in ("memory", "journal"):  # the index knows their long lines in pieces
-            part = parts[name]
+            part = parts.get(name, slots.Part("", ""))
             text = f"{part.older}\n{part.text}" if name in have else self.texts.get(name, "")
             if text:
                 self.flat[part.where] = " ".join(map(bare, text.split("\n")))
@@ -254,9 +261,7 @@ class Compiler:
         self._step("recalled")
 
     def _found(self, room: int) -> slots.Packed:
-        found = recalled.passages(
-            self.sources.opened, self.request.message, self.request.kind, room
-        )
+        found = recalled.passages(self.sources.opened, self.request, room)
         self.notes += found.notes
         self._step("search")
         around = Around(

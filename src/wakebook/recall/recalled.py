@@ -36,6 +36,7 @@ from wakebook.store.question import Question
 
 if TYPE_CHECKING:
     from wakebook.opened import Opened
+    from wakebook.recall.context import Request
 
 TITLE = "# Found"
 MOST = 120  # candidates
@@ -80,12 +81,13 @@ class Around(NamedTuple):
         return self.once.has(line) or (len(said) >= SHORT and said in self.words)
 
 
-def passages(opened: Opened, message: str, kind: str, room: int) -> Passages:
-    """What is remembered, and may be told in a session of this kind: more than there is room for,
-    because some of it may have been told."""
-    query = Query(text=message, categories=PUBLIC if kind == "group" else (), files=True)
+def passages(opened: Opened, request: Request, room: int) -> Passages:
+    """What is remembered, and may be told in a session of this kind, at this place: more than there
+    is room for, because some of it may have been told."""
+    public = PUBLIC if request.kind == "group" else ()
+    query = Query(text=request.message, categories=public, files=True, scope=request.scope)
     found = opened.index.passages(query, clock.now(), min(MOST, FEWEST + room // TYPICAL))
-    if kind == "main":
+    if request.kind == "main":
         return found
     # MEMORY.md may live elsewhere, mounted homes have notes of every kind, and a handoff is
     # from one main session to the next

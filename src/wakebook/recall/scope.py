@@ -11,16 +11,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.capture import project as projects
 from wakebook.capture.project import agent_of
-from wakebook.log.query import AGENT, EVERYTHING, Scope
+from wakebook.learn.about import is_own
+from wakebook.log.entry import slugify
+from wakebook.log.query import AGENT, Scope
 
 if TYPE_CHECKING:
     from wakebook.capture.project import Projects
+    from wakebook.log.entry import Entry
+    from wakebook.log.subjects import Registry
     from wakebook.opened import Opened
 
 SHORTEST = 4  # characters of a name that a message may name a project by
@@ -45,10 +48,10 @@ def scope(opened: Opened, place: Place, message: str = "") -> Scope:
     agent, known = agent_of(place.session_key), projects.load(opened.home)
     if not agent and (place.everywhere or not (place.cwd or place.project)):
         inside = bool(place.session_key or place.cwd)  # an agent, not a person
-        return EVERYTHING._replace(agents=_joined(opened, known) if inside else None)
-    joined = _joined(opened, known)
+        agents = _joined(opened, known) if inside else None
+        return Scope(None, agents, waiting(opened, known))
+    joined, unread = _joined(opened, known), waiting(opened, known)
     here = known.find(place.project) if place.project else known.of(place.cwd, agent)
-    unread = waiting(opened, known)
     if here.startswith(AGENT) and here not in joined:
         return Scope((here,), (here,), unread)
     named = [key for key in known.known if key != here and names(message, known.name(key))]
@@ -56,19 +59,46 @@ def scope(opened: Opened, place: Place, message: str = "") -> Scope:
     return Scope((*open_, *joined), joined, unread)
 
 
-def belonging(opened: Opened, scope: Scope) -> Callable[[str, str], bool]:
-    """Whether something belongs to the place itself, by its project and its transcript: entries of
-    older logs say only the latter."""
-    said_in = cache(lambda: opened.index.transcripts())
-    joined = scope.agents or ()
+class Inside:
+    """What belongs to a place itself. Entries of older logs say only their transcript."""
 
-    def here(project: str, transcript: str = "") -> bool:
-        key = project or (said_in().get(transcript, "") if transcript else "")
-        if scope.here is None:
-            return scope.holds(key, own=False)
-        return key == scope.here or (not scope.here and key in joined)
+    def __init__(self, opened: Opened, scope: Scope) -> None:
+        self._opened, self._scope = opened, scope
+        self._slug = ""
+        if scope.here and not scope.here.startswith(AGENT):
+            self._slug = slugify(projects.load(opened.home).name(scope.here))
 
-    return here
+    @cached_property
+    def _said_in(self) -> dict[str, str]:
+        return self._opened.index.transcripts()
+
+    def _project(self, project: str, transcript: str) -> str:
+        return project or (self._said_in.get(transcript, "") if transcript else "")
+
+    def has(self, project: str, transcript: str) -> bool:
+        key, here = self._project(project, transcript), self._scope.here
+        if here is None:
+            return self._scope.holds(key, own=False)
+        return key == here or (not here and key in (self._scope.agents or ()))
+
+    def holds(self, entry: Entry) -> bool:
+        """Said here, or elsewhere about this project by name."""
+        named = bool(self._slug) and entry.subject == self._slug
+        key = self._project(entry.project, entry.transcript)
+        return self.has(entry.project, entry.transcript) or (
+            named and self._scope.holds(key, own=True)
+        )
+
+    def tells(self, entry: Entry) -> bool:
+        """Whether it may be told here as something about the user."""
+        key = self._project(entry.project, entry.transcript)
+        if key and not entry.project:
+            entry = entry.with_(project=key)
+        return self._scope.holds(key, own=is_own(entry, self._registry))
+
+    @cached_property
+    def _registry(self) -> Registry:
+        return self._opened.registry()
 
 
 def _joined(opened: Opened, known: Projects) -> tuple[str, ...]:

@@ -117,6 +117,9 @@ def identity(sources: Sources, request: Request) -> Part:
 
 
 def memory(sources: Sources, request: Request) -> Part:
+    """MEMORY.md is about everything; in a project, what a session there is told at its start."""
+    if request.scope.here is not None and "memory" not in request.have:
+        return Part(sources.start(request.scope), "`wakebook wake`")
     home, path = sources.opened.home, sources.memory_file
     where = home.relative(path) if path.is_relative_to(home.root) else str(path)
     where = where if len(where) <= LONGEST else f"…{where[-LONGEST:]}"
@@ -125,11 +128,15 @@ def memory(sources: Sources, request: Request) -> Part:
 
 def projects(sources: Sources, request: Request) -> Part:
     where = "knowledge/projects/_active.md"
+    if request.scope.here is not None:
+        return Part("", where)
     return Part(_titled(sources.texts.read(sources.root / where), "Active Projects"), where)
 
 
 def journal(sources: Sources, request: Request) -> Part:
     """Today's and yesterday's, the older one first: what is added comes at the end."""
+    if request.scope.here is not None:
+        return Part("", "knowledge/journal/")
     folder, day = sources.root / "knowledge/journal", sources.now.date()
     today, yesterday = (
         _titled(sources.texts.read(folder / f"{each}.md"), f"Journal {each}")
@@ -140,6 +147,9 @@ def journal(sources: Sources, request: Request) -> Part:
 
 def handoff(sources: Sources, request: Request) -> Part:
     """What is still open of the session that goes on, it knows itself."""
+    if request.scope.here is not None:
+        text = sources.start(request.scope) if "memory" in request.have else ""
+        return Part(text, "`wakebook wake`")
     found = [one for one in sources.handoffs if one.entry or one.session != request.session]
     return Part("\n\n".join(one.text for one in found), "`wakebook log --type handoff`")
 

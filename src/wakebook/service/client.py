@@ -11,7 +11,7 @@ from typing import Any
 
 from wakebook.base import errors
 from wakebook.base.errors import WakebookError
-from wakebook.log.query import Query
+from wakebook.log.query import EVERYTHING, Query
 from wakebook.memory import Memory
 from wakebook.service.call import address, call
 
@@ -49,7 +49,9 @@ class Served(Memory):
         if name == "search":
             wanted = fields.pop("wanted", fields.pop("text", ""))
             query = Query(text=wanted) if isinstance(wanted, str) else wanted
-            fields |= {one: getattr(query, one) for one in Query.__slots__}
+            if query.scope != EVERYTHING:
+                return None
+            fields |= {one: getattr(query, one) for one in Query.__slots__ if one != "scope"}
             fields.pop("progress", None)
         if not fields.keys() <= set(known):
             return None

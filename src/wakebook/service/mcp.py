@@ -289,7 +289,7 @@ def _prompt(memory: Memory, params: Params) -> Message:
     if not isinstance(given, dict | None):
         raise Refused(INVALID, "arguments must be an object.")
     if name == "wake":
-        about, text = "What a new session should know.", memory.wake()
+        about, text = "What a new session should know.", memory.wake(memory.opened.here)
     elif name == "handoff":
         session = (given or {}).get("session") or ""
         if not isinstance(session, str):

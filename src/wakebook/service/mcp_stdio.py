@@ -103,6 +103,8 @@ class Server:
         """Every thread has its own."""
         if not hasattr(self._own, "memory"):
             self._own.memory = self._open()
+            with suppress(OSError):  # a folder that was deleted
+                self._own.memory.opened.here = os.getcwd()  # noqa: PTH109
         found: Memory = self._own.memory
         return found
 

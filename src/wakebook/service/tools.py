@@ -45,13 +45,14 @@ def call(memory: Memory, name: str, arguments: object, session: str = "") -> Ans
         return _failed(f"There is no tool {name!r}. There are: {', '.join(NAMES)}.")
     if wrong := _wrong(LIST[NAMES.index(name)]["parameters"], arguments):
         return _failed(f"{name}: {wrong}")
-    from wakebook.verbs import VERBS, request_of
+    from wakebook.verbs import request_of
 
     assert isinstance(arguments, dict)
     given = {key: _whole(value) for key, value in arguments.items() if value is not None}
+    place: dict[str, Any] = {"session": session, "cwd": memory.opened.here}
     try:
         if name == "context":
-            done = memory.context(**given, session=session)
+            done = memory.context(**given, **place)
             told = {"text": done.text, "tokens": done.tokens, "notes": list(done.notes)}
             return Answer(done.text, told)
         if memory.turns.kind_of(session) == "group":
@@ -60,8 +61,8 @@ def call(memory: Memory, name: str, arguments: object, session: str = "") -> Ans
             return _forget(memory, given["ids"], given.get("confirm"))
         ask = request_of(name, given)
         if name == "remember":
-            return _json({"remembered": _short(VERBS[name].does(memory, ask))})
-        return _get(memory, ask) if name == "memory_get" else _search(memory, ask)
+            return _json({"remembered": _short(_remember(memory, ask, place))})
+        return _get(memory, ask) if name == "memory_get" else _search(memory, ask, place)
     except WakebookError as error:
         return Answer(str(error), {"error": str(error), "kind": type(error).__name__}, failed=True)
 
@@ -113,10 +114,24 @@ def _whole(value: Any) -> Any:
     return [_whole(one) for one in value] if isinstance(value, list) else value
 
 
-def _search(memory: Memory, ask: Any) -> Answer:
+def _remember(memory: Memory, ask: Any, place: Mapping[str, Any]) -> Entry:
+    """For the project that the agent works in."""
+    from msgspec.structs import asdict, replace
+
+    if not ask.project and memory.turns.scope(**place).here:
+        with memory.opened.writing():
+            here = memory.turns.noted(**place)
+        ask = replace(ask, project=here)
+    return memory.remember(**asdict(ask))
+
+
+def _search(memory: Memory, ask: Any, place: Mapping[str, Any]) -> Answer:
+    """Of what may be told in this project, unless another is named or everything is wanted."""
+    from dataclasses import replace as with_
+
     from msgspec.structs import replace
 
-    from wakebook.verbs import VERBS, query_of
+    from wakebook.verbs import query_of
 
     if not ask.text.strip() and not query_of(ask).filtered:
         return _failed("memory_search: query is empty. Give words, or a filter.")
@@ -124,7 +139,12 @@ def _search(memory: Memory, ask: Any) -> Answer:
         names = memory.log.registry().names()
         slugs = tuple(names.get(one.strip().casefold(), one) for one in ask.subjects)
         ask = replace(ask, subjects=slugs)
-    found = VERBS["search"].does(memory, ask)
+    wide = ask.everywhere or bool(ask.projects)
+    here = memory.turns.scope(**place, everywhere=wide, message=ask.text)
+    if here.here == "":  # outside of all projects
+        here = memory.turns.scope(**place, everywhere=True)
+    query = with_(query_of(ask), scope=here)
+    found = memory.search(query, limit=ask.limit, min_score=ask.min_score)
     data: dict[str, Any] = {"results": [_result(hit) for hit in found.hits]}
     notes = [*found.notes, *([found.problem] if found.problem else [])]
     return _json(data | ({"notes": notes} if notes else {}))

@@ -16,6 +16,7 @@ from wakebook.capture.state import State
 from wakebook.history.history import History
 from wakebook.learn.account import UNACCOUNTED, Account
 from wakebook.learn.reread import candidates
+from wakebook.log import waiting as unaccepted
 from wakebook.log.chains import Chains
 from wakebook.log.entry import TYPES
 from wakebook.log.log import Ledger
@@ -63,6 +64,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     last_handoff: str
     git: str
     uncommitted: int
+    waiting: int  # entries that the user has yet to accept
     index: IndexStatus
     knowledge: Knowledge
     problems: tuple[str, ...]
@@ -112,6 +114,7 @@ def status(
         last_handoff=clock.iso(max(handoffs)) if handoffs else "",
         git=history.note(),
         uncommitted=len(waiting),
+        waiting=len(unaccepted.read(home).entries),
         index=index,
         knowledge=known,
         problems=(
