@@ -294,6 +294,6 @@ def test_undo_leaves_their_trust(codex: Codex) -> None:
     before = codex.files()
     assert before["config.toml"].count(b"trusted_hash") == 1
     codex.wire()
-    assert codex.files()["config.toml"].count(b"trusted_hash") == 6
+    assert codex.files()["config.toml"].count(b"trusted_hash") == 7
     codex.init("--undo", "--yes")
     assert codex.files() == before

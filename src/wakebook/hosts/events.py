@@ -6,7 +6,7 @@ context, steer, flush); the rest (keep, close, reset, sweep) is handed to `behin
 """
 
 import json
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from time import time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -282,7 +282,8 @@ class _Event:
         """What the agent has said: a topic that corrects it comes with the next turn."""
         said = self.text("last_assistant_message", "output")
         if said and self.session and not self.text("agent_id"):
-            self.memory.observe(said, session=self.session)
+            look = partial(self.memory.observe, said, session=self.session)
+            self.memory.opened.quietly("topics", look)  # the session is read all the same
 
     @property
     def whose(self) -> Payload:
