@@ -54,12 +54,13 @@ class Gate:
             if not _NUMBER.fullmatch(word.word)
         ]
         self._total = sum(word.weight for word in self.words)
+        self._knows = bool(question.speaker or question.subjects)  # it names someone or something
         self._dated = bool(question.dates) and self._has(forms.RECALLS)
         self.need = self._need()
 
     def _need(self) -> float | None:
         """The evidence that it takes; None for a message that is about nothing remembered."""
-        ours = self._has(forms.OURS)
+        ours = self._knows or self._has(forms.OURS)
         if not ours and (self._has(forms.ARITHMETIC) or self._has(forms.KNOWLEDGE)):
             return None
         if self._dated:

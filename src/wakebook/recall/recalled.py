@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.base import clock
-from wakebook.learn.select.speech import hosted
+from wakebook.learn.select.speech import fiction, hosted
 from wakebook.log.entry import present
 from wakebook.log.query import Query
 from wakebook.models import tokenizer
@@ -47,7 +47,7 @@ FLOOR = 0.15  # of the best one's worth: less is not worth reading
 LEAST = 0.1  # of any worth: a best hit that is a bad one lets nothing in
 REFERRED = 5  # references that count, at most
 MISSED = 8  # that are told
-RECENT = 40  # of the best passages, in which later words may correct earlier ones
+RECENT = 24  # of the best passages, in which later words may correct earlier ones
 ELSEWHERE = ("identity", "topic")  # what has a slot of its own
 HANDLE = 8  # characters of a session's id, if that is longer than ...
 LONG = 12
@@ -109,7 +109,7 @@ def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
     ]
     room -= tokenizer.count(f"{TITLE}\n")
     stale = Stale(found.replaced)
-    stale.learn(passage for passage in found.found[:RECENT])
+    stale.learn(found.found[:RECENT])
     chosen, missed = _Choice(asked, around, room, stale).made(wanted)
     headings = {line.group for line in chosen} | {TITLE}
     sizes = [*(line.tokens for line in chosen), *(tokenizer.count(f"{one}\n") for one in headings)]
@@ -132,8 +132,8 @@ def _known(passage: Passage, around: Around) -> bool:
         or (row.turn and passage.path == around.current)
     ):
         return True
-    if row.turn and row.speaker == "user" and hosted(passage.content):
-        return True  # the host's words
+    if row.turn and (hosted(passage.content) or fiction(passage.content)):
+        return True  # the host's words, or a story
     if row.name:
         told = around.has(passage.content) or f"({row.name}" in around.told
         return told or bool(passage.replaced_by)

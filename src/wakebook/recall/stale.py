@@ -9,7 +9,8 @@ twice in conversations alone counts, too, if the later words say that something 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from wakebook.base import words
@@ -27,6 +28,7 @@ _CHANGES = re.compile(
     r"|verschoben|ahora|ya no|cambio|cambia|pasa a|désormais|change)\b"
     r"|, not\b"
 )
+_SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
 _NOT = re.compile(
     r"(?i)\b(?:not|instead of|rather than|nicht|no|pas) (?:(?:the|on|in|at|am|el|le) )?\S+"
 )
@@ -41,48 +43,62 @@ class Correction(NamedTuple):
 
 
 class Stale:
-    def __init__(self, pairs: Iterable[Replaced]) -> None:
-        self._by_lost: dict[str, list[Correction]] = {}
-        for pair in pairs:
-            self._add(pair)
+    def __init__(self, pairs: Sequence[Replaced]) -> None:
+        self._known = _by_lost(tuple(pairs))  # the same for one message after the other
+        self._learned: dict[str, list[Correction]] = {}
 
-    def _add(self, pair: Replaced) -> None:
-        old, new = words.terms(pair.old), words.terms(_NOT.sub(" ", pair.new))
-        values = {words.stem(word.lower()) for word in _words(pair.old) if _VALUE.search(word)}
-        lost = frozenset((values & old) - new) or old - new
-        if lost:
-            found = Correction(lost, old, new, one_line(whole(pair.new), LONGEST), pair.at)
-            for term in lost:
-                self._by_lost.setdefault(term, []).append(found)
-
-    def learn(self, passages: Iterable[Passage]) -> None:
+    def learn(self, passages: Sequence[Passage]) -> None:
         """Take in what was said anew in the conversations that were found."""
         said = [
-            (sentence, words.terms(_NOT.sub(" ", sentence)), one.row.at, one.row.turn)
+            (sentence, one.row.at, one.row.turn)
             for one in passages
             if one.row.speaker != "agent" and not one.replaced_by
-            for sentence in re.split(r"(?<=[.!?;])\s+|\n+", one.content)
+            for sentence in _SENTENCES.split(one.content)
         ]
-        for new, fresh, at, _ in said:
-            if not _CHANGES.search(new):
-                continue
-            for old, terms, before, turn in said:
-                shared = len(terms & fresh)
+        changes = [(text, at) for text, at, _ in said if _CHANGES.search(text)]
+        earlier = [(text, at, _terms(text)) for text, at, turn in said if turn] if changes else []
+        for new, at in changes:
+            fresh = _terms(new)
+            for old, before, terms in earlier:
                 least = max(FRAME, SHARE * min(len(terms), len(fresh)))
-                if turn and before < at and shared >= least and terms - fresh and fresh - terms:
-                    self._add(Replaced(old, new, at))
+                if before < at and len(terms & fresh) >= least and terms - fresh and fresh - terms:
+                    _add(self._learned, Replaced(old, new, at))
 
     def correction(self, sentence: str, at: int = 0) -> str:
         """What holds instead of a sentence that was said at a time; nothing if it may hold."""
         said = words.terms(sentence)
-        for term in said & self._by_lost.keys():
-            for one in self._by_lost[term]:
+        for term in said:
+            one: Correction
+            for one in (*self._known.get(term, ()), *self._learned.get(term, ())):
                 shared = len(said & one.old)
                 gained = (one.new - one.old) & said
                 least = max(FRAME, SHARE * min(len(said), len(one.old)))
                 if at <= one.at and shared >= least and not gained:
                     return one.text
         return ""
+
+
+@lru_cache(4)
+def _by_lost(pairs: tuple[Replaced, ...]) -> dict[str, list[Correction]]:
+    """Corrections by what was lost in each."""
+    found: dict[str, list[Correction]] = {}
+    for pair in pairs:
+        _add(found, pair)
+    return found
+
+
+def _add(found: dict[str, list[Correction]], pair: Replaced) -> None:
+    old, new = words.terms(pair.old), _terms(pair.new)
+    values = {words.stem(word.lower()) for word in _words(pair.old) if _VALUE.search(word)}
+    lost = frozenset((values & old) - new) or old - new
+    correction = Correction(lost, old, new, one_line(whole(pair.new), LONGEST), pair.at)
+    for term in lost:
+        found.setdefault(term, []).append(correction)
+
+
+def _terms(text: str) -> frozenset[str]:
+    """What a sentence says, without what it says is not so."""
+    return words.terms(_NOT.sub(" ", text))
 
 
 def _words(text: str) -> list[str]:

@@ -44,6 +44,7 @@ MOST = 20  # facts, if there is room
 FEW = 40  # tokens: with fewer left, no facts are told
 SOME = 2  # tokens of a heading and its line end, beside its words
 SAME = 0.8  # of a line's words, in a text that was told: it says nothing new
+HALF = 0.5  # of the words of both: they say the same, unless a number differs
 DAY = timedelta(days=2)
 MENTIONED = 0.6  # of its words in something newer
 ABOUT, NOTES = "## About You", "## Your Own Notes"
@@ -151,9 +152,11 @@ class State:
         by_id = self._chains.by_id
         pairs = ((by_id[old], by_id[new]) for old, new in self._chains.replaced_by.items())
         return Stale(
-            Replaced(old.content, new.content, int(new.timestamp.timestamp()))
-            for old, new in pairs
-            if old.type != "handoff" and old.content != new.content
+            [
+                Replaced(old.content, new.content, int(new.timestamp.timestamp()))
+                for old, new in pairs
+                if old.type != "handoff" and old.content != new.content
+            ]
         )
 
     def dated(self, entry: Entry) -> str:
@@ -247,6 +250,16 @@ class _Said:
                 found.append(line(entry))
                 self._told.append(terms)
         return found
+
+
+def _says(told: frozenset[str], terms: frozenset[str]) -> bool:
+    """Whether what was told says this, too: most of its words, or half of both and no number that
+    only one of them has."""
+    shared = len(told & terms)
+    if shared >= SAME * len(terms):
+        return True
+    numbers = any(any(map(str.isdigit, term)) for term in terms - told)
+    return shared >= max(2, HALF * max(len(terms), len(told))) and not numbers
 
 
 class _Part:
