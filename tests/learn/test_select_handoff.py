@@ -112,3 +112,13 @@ def test_lines_are_bounded() -> None:
     assert draft
     assert len(draft.content) <= 200
     assert all(len(line) <= 720 for line in draft.detail.split("\n"))
+
+
+def test_ok_is_no_report() -> None:
+    said = [
+        user("Refresh tokens please", 1),
+        agent("Done on `token-refresh`. Open: revoke all sessions on a password change.", 2),
+        user("next time", 3),
+        agent("OK.", 4),
+    ]
+    assert lines(said)["Report"].endswith("revoke all sessions on a password change.")

@@ -17,6 +17,7 @@ HEADLINE = 200
 REPORT = 700
 LINE = 300
 FILES = 8
+BRIEF = 60  # characters of an answer that may say no more than "OK."
 LOOKED = 4  # agent's turns from the end that may hold the report
 
 _WRITES = re.compile(r"(?i)edit|write|patch|create|notebook|str_replace|save")
@@ -39,9 +40,7 @@ def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool)
     tools = [tool for one in agents for tool in one.tools]
     report = _report(agents)
     worked = any(not _REFUSED.search(tool.result or "") for tool in tools)
-    ends = " ".join(one.report or one.text for one in agents[-LOOKED:])
-    asks = [one for one in users if len(words.terms(one.text)) > 1]  # more than "thanks"
-    told = pattern(cues.REPORTS).search(ends) and len(asks) > 1
+    told = _tells(" ".join(one.report or one.text for one in agents[-LOOKED:])) and len(users) > 1
     if not users or not (worked or open_ or decided or told):
         return None
     last = _said(users[-1].text)
@@ -61,10 +60,16 @@ def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool)
     return Handoff(content, "\n".join(filter(None, lines))) if content else None
 
 
+def _tells(text: str) -> bool:
+    """Whether it says what was done or is left, and not only "OK."."""
+    return bool(pattern(cues.REPORTS).search(text) or pattern(cues.LEFT).search(text))
+
+
 def _report(agents: Sequence[Message]) -> str:
     """The end of the agent's last report that says what was done, and its very last words."""
     ends = [plain(one.report or one.text) for one in agents[-LOOKED:]]
     ends = [text for text in ends if text]
+    ends = [text for text in ends if len(text) >= BRIEF or _tells(text)] or ends[-1:]
     if not ends:
         return ""
     last = ends[-1]
