@@ -81,6 +81,9 @@ def set_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WAKEBOOK_NOW", NOW)
     monkeypatch.setenv("WAKEBOOK_OFFLINE", "1")
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")  # git would look after each commit what to pack
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "maintenance.auto")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "false")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(folder))
 
 
