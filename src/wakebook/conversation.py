@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -91,9 +91,11 @@ class Conversation:
         """What the human said."""
         return self.add({"role": "user", "content": _text(text, "A message")}, id=id)
 
-    def agent(self, text: str, *, id: str = "") -> str:
-        """What the agent answered. A topic that corrects it comes with the next `context`."""
-        done = self.add({"role": "assistant", "content": _text(text, "A message")}, id=id)
+    def agent(self, text: str, *, id: str = "", usage: Mapping[str, Any] | None = None) -> str:
+        """What the agent answered. A topic that corrects it comes with the next `context`. `usage`:
+        the tokens that it took, as the client of the model gives them."""
+        said = {"role": "assistant", "content": _text(text, "A message"), "usage": usage}
+        done = self.add(said, id=id)
         self._observe(text)
         return done
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from wakebook.base import clock
+from wakebook.capture.hosts.jsonl import result
 from wakebook.capture.hosts.plain import Plain
 from wakebook.capture.state import Session
 from wakebook.capture.transcript import About, Boundary, Call, Event, Ignored, Record, Result, Said
@@ -162,3 +163,42 @@ def test_a_turn_that_grows_after_closing_goes_on(tmp_path: Path) -> None:
 def test_recognition(tmp_path: Path, name: str, text: str, known: bool) -> None:
     (tmp_path / name).write_text(text)
     assert bool(list(HOST.discover(tmp_path))) is known
+
+
+def test_tokens_and_pictures_of_a_line(tmp_path: Path) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 4096}}
+    linked = {"type": "input_image", "image_url": "https://example.org/boat.png"}
+    session = jsonl(
+        tmp_path / "chat.jsonl",
+        {"role": "user", "id": "u1", "content": [picture]},
+        {"role": "user", "id": "u2", "content": [{"type": "text", "text": "and this?"}, linked]},
+        {"role": "assistant", "id": "a1", "content": "A boat.",
+         "usage": {"prompt_tokens": 90, "completion_tokens": 7, "total_tokens": 97}},
+        {"role": "assistant", "id": "a2", "content": "Two.",
+         "usage": {"input_tokens": 120, "output_tokens": 3, "input_token_details": {}}},
+    )  # fmt: skip
+    first, second, third, fourth = events(read(session))
+    assert isinstance(first, Said) and isinstance(second, Said)
+    assert (first.text, first.attachments) == ("", ("image/png 3 KB (source line u1)",))
+    assert second.attachments == ("image https://example.org/boat.png",)
+    assert isinstance(third, Said) and (third.tokens_in, third.tokens_out) == (90, 7)
+    assert isinstance(fourth, Said) and (fourth.tokens_in, fourth.tokens_out) == (120, 3)
+
+
+@pytest.mark.parametrize(
+    ("printed", "kept"),
+    [
+        ("===== test session starts =====\ncollected 18 items\n\ntests/a.py ....\n\n"
+         "===== 18 passed in 2.31s =====\n",
+         "===== test session starts ===== … 18 passed in 2.31s (+4 lines)"),
+        ("....\n-----\nRan 18 tests in 0.4s\n\nOK\n", "Ran 18 tests in 0.4s (+4 lines)"),
+        ("running 2 tests\ntest a ... ok\n\ntest result: ok. 2 passed; 0 failed; 0 ignored\n\n",
+         "running 2 tests … test result: ok. 2 passed; 0 failed; 0 ignored (+2 lines)"),
+        ("> vitest\n Tests  1 failed | 20 passed (21)\n Duration  1.2s\n",
+         "> vitest … Tests 1 failed | 20 passed (21) (+1 line)"),
+        ("a\nb\nc", "a (+2 lines)"),
+        ("3 failed, 2 passed", "3 failed, 2 passed"),
+    ],
+)  # fmt: skip
+def test_a_test_runs_summary_is_kept_beside_its_first_line(printed: str, kept: str) -> None:
+    assert result(printed) == kept

@@ -227,7 +227,14 @@ def test_a_bad_topic_file_is_warned_of_and_committed(memory: Memory, text: str, 
     assert git(memory.home.root, "show", "HEAD:topics/one.md") == text.strip()
 
 
-def test_a_topic_without_triggers_is_nothing_to_warn_of(memory: Memory) -> None:
+def test_a_topic_without_triggers_is_warned_of_and_committed(memory: Memory) -> None:
+    stage(memory, "topics/one.md", TOPIC.format("priority: low"))
+    heard = commit(memory.home.root)
+    assert "warning: topics/one.md:1: it has no triggers" in heard
+    assert git(memory.home.root, "show", "HEAD:topics/one.md")
+
+
+def test_a_topic_that_is_activated_by_hand_needs_no_triggers(memory: Memory) -> None:
     stage(memory, "topics/one.md", TOPIC.format("activation: manual"))
     stage(memory, "topics/_draft.md", "No topic yet.\n")
     stage(memory, "topics/notes.txt", "None at all.\n")

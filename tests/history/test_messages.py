@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -229,3 +230,23 @@ def test_the_cheap_model_is_asked(memory: Memory, server: ModelServer) -> None:
     memory = equipped(memory, server, cheap="anthropic/claude-haiku-5-5")
     memory.history.commit()
     assert [question.model for question in server.chats] == ["claude-haiku-5-5"]
+
+
+def test_without_a_model_a_commit_says_what_kinds_of_files_and_which_conversations(
+    tmp_path: Path, projects: Path
+) -> None:
+    plain = Memory(tmp_path / "plain")
+    plain.init()
+    plain.history.commit("settings")
+    claude = chat(Claude(projects), WORKDAY)
+    claude.user("My sister Nora lives in Ghent, and my brother Piet in Utrecht.")
+    claude.agent("Good to know.")
+    plain.catch_up(closing=True)
+    for number in range(6):
+        (plain.home.root / f"knowledge/people/someone-{number}.md").write_text("# Someone\n")
+    assert plain.history.commit()
+    summary, _, body = last(plain).partition("\n")
+    assert summary.startswith("memory: log.jsonl, ") and " more" not in summary
+    assert re.search(r"\b[6-9] people\b", summary)
+    (transcript,) = plain.home.conversations.glob("*/*/*/*.md")
+    assert body.strip() == f"Session: {plain.home.relative(transcript)}"

@@ -458,3 +458,14 @@ def test_what_the_agent_does_brings_a_topic(memory: Memory) -> None:
     chat.tool("write", {"path": "a.py", "content": "print 'hello'"}, "ok")
     assert "Use Python 3 syntax." in memory.session("steered").context("Go on.").text
     assert "House style" not in memory.session("another").context("Go on.").text
+
+
+def test_the_tokens_of_an_agent_are_in_its_transcript(memory: Memory) -> None:
+    with memory.session("counted") as chat:
+        chat.user("My sister Nora lives in Ghent.")
+        chat.agent("Good to know.", usage={"input_tokens": 120, "output_tokens": 7})
+        chat.add({"role": "user", "content": "And Piet in Utrecht."})
+        used = {"prompt_tokens": 150, "completion_tokens": 3}
+        chat.add({"role": "assistant", "content": "Noted.", "usage": used})
+    (path,) = memory.home.conversations.glob("*/*/*/*.md")
+    assert "tokens_in: 270\ntokens_out: 10\n" in path.read_text()

@@ -79,7 +79,7 @@ def test_a_long_section_is_cut_into_pieces_that_overlap(kind: str) -> None:
     sizes = [tokens(item.text) for item in found]
     assert max(sizes) <= TOKENS * 1.02
     assert min(sizes[:-1]) >= TOKENS / 2
-    for one, other in pairwise(found if kind == "lines" else []):
+    for one, other in pairwise(found if kind in ("lines", "one line") else []):
         sizes = [n for n in range(1, 1200) if other.text.startswith(one.text[-n:])]
         assert OVERLAP / 2 <= tokens(one.text[-max(sizes) :]) <= OVERLAP
     for part in text.split()[:: max(1, len(text.split()) // 50)]:

@@ -82,6 +82,9 @@ def _topic(path: str, text: str) -> Iterator[Problem]:
     found = topic.parse(path, text)
     if isinstance(found, topic.BadTopic):
         yield Problem(path, f"{found.problem} The topic is left out until then.", found.line, False)
+    elif not found.triggers and found.activation != "manual":
+        said = "it has no triggers, so it activates by likeness alone, which is seldom."
+        yield Problem(path, f"{said} Add some, or set `activation: manual`.", 1, False)
 
 
 def _is_closed(data: bytes | None) -> bool:

@@ -15,8 +15,9 @@ without the line that `undo` looks for.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +45,13 @@ REWRITE = "Rewrite"  # the line of a message that `undo` looks for
 SETTINGS = ("config.toml", "prices.toml", ".gitignore", ".gitattributes", "prompts")
 OTHER = {"knowledge": "archive", "archive": "knowledge"}  # where a note moves to
 _under_way: WeakSet[Home] = WeakSet()  # a home that is locked has one object, and one thread
+NAMED, SESSIONS = 3, 5  # files of a commit, and conversations, that its message names
+FOLDERS = {
+    "projects": "projects", "people": "people", "procedures": "procedures", "topics": "topics",
+    "reference": "reference", "journal": "journal", "identity": "identity", "archive": "archived",
+    "conversations": "conversations", "memory": "memory", "attachments": "attachments",
+}  # fmt: skip
+_json = msgspec.json.Decoder(dict[str, object]).decode
 
 
 class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +151,7 @@ class History:
         with self.home.locked():
             finished = self.finish()
             paths, refused = self._sorted(self.waiting())
+            body = self._from(paths, body)
             done = self.repository.commit(self._kind(paths), said or _summary(paths), paths, body)
             done = done or finished
             self._note_commit(now)
@@ -163,6 +172,7 @@ class History:
             with self.home.locked():
                 if self._due(now):
                     paths = self.waiting()
+                    body = self._from(paths, body)
                     done = self._commit(self._kind(paths), said or _summary(paths), paths, body)
                     self._note_commit(now)
         push.start(self.home, self.config, self.repository, now)
@@ -193,6 +203,20 @@ class History:
             self.home.trace("failure", where="commit message", error=str(error))
             return plain
         return _formed(said) or plain
+
+    def _from(self, paths: Sequence[Path], body: str) -> str:
+        """The body of a commit, with the conversations that its entries were learned from."""
+        if self.repository is None or self.home.log not in paths:
+            return body
+        found: dict[str, None] = {}
+        for line in self.repository.diff([self.home.log]).split("\n"):
+            with suppress(msgspec.DecodeError, AttributeError):
+                if line.startswith("+{") and (path := _json(line[1:]).get("transcript")):
+                    found[str(path)] = None
+        lines = [f"Session: {path}" for path in list(found)[:SESSIONS]]
+        more = len(found) - SESSIONS
+        lines += [f"and {more} more session{'s' if more > 1 else ''}"] if more > 0 else []
+        return "\n".join([*([f"{body}\n"] if body and lines else [body] * bool(body)), *lines])
 
     def _telling(self, paths: Sequence[Path]) -> list[Path]:
         """What a message can be made from: the log first, and no conversations."""
@@ -351,8 +375,22 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def _summary(paths: Sequence[Path]) -> str:
+    """By name, or by how many there are of a kind: log.jsonl, 12 projects, 3 journal."""
     names = sorted({path.name for path in paths}, key=lambda name: (name != "log.jsonl", name))
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    if len(names) <= NAMED:
+        return ", ".join(names)
+    counts = Counter(map(_kind_of, paths))
+    alone = [name for name in counts if name.endswith((".jsonl", ".json", ".md", ".toml"))]
+    kinds = [f"{counts[name]} {name}" for name in sorted(counts) if name not in alone]
+    return ", ".join([*sorted(alone, key=lambda name: name != "log.jsonl"), *kinds])
+
+
+def _kind_of(path: Path) -> str:
+    """The folder of knowledge that a file is in, or its own name."""
+    for folder in path.parts[-2::-1]:
+        if folder in FOLDERS:
+            return FOLDERS[folder]
+    return path.name
 
 
 def _formed(said: str) -> tuple[str, str] | None:

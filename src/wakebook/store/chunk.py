@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from wakebook.base import markdown
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from wakebook.capture.archive import Transcript, Turn
     from wakebook.log.entry import Entry
 
-VERSION = "2"  # part of the index's fingerprint
+VERSION = "3"  # part of the index's fingerprint
 TOKENS = 400
 OVERLAP = 80
 
@@ -40,7 +41,7 @@ _FOLDERS = {
 }
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")
 _FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
-_SHORT = re.compile(r".{1,400}(?:\s|$)|.{400}", re.DOTALL)
+_SHORT = re.compile(r".{1,150}(?:\s|$)|.{150}", re.DOTALL)  # pieces of at most 80 tokens, mostly
 _SPEAKER = re.compile(r"([A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,2}): ")
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
 
@@ -241,7 +242,7 @@ def _shown(lines: Sequence[str], start: int, stop: int, hidden: set[int]) -> lis
 
 def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """First and last line and text of runs of at most 400 tokens. Each begins 80 tokens
-    before the last one ended."""
+    before the last one ended, also within a long line."""
     parts = [
         (number, part)
         for number, line in enumerate(lines)
@@ -255,7 +256,9 @@ def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
             size += sizes[stop]
             stop += 1
         run = parts[start:stop]
-        yield run[0][0], run[-1][0], "\n".join(part for _, part in run)
+        of_lines = groupby(run, key=lambda one: one[0])  # a long line stays one
+        text = "\n".join("".join(part for _, part in group) for _, group in of_lines)
+        yield run[0][0], run[-1][0], text
         if stop == len(parts):
             return
         back, again = stop, 0

@@ -288,6 +288,11 @@ TELLING = (
 )  # fmt: skip
 ROUGH = 1000  # the final cut is made after redaction, lest half a secret survive it
 LOOKED_AT = 8 * ROUGH  # characters of a line
+SUMMARY, SUMMARY_LINES = 200, 12  # characters of a test run's summary; lines in which it stands
+_SUMMED = re.compile(
+    r"(?i)\b\d+ (?:tests? )?(?:passed|passing|failed|failing|errors?|failures?)\b"
+    r"|\bran \d+ tests?\b|\b\d+ tests? (?:ok|run)\b|^(?:OK|FAILED) \(.*\d|\btests run: \d"
+)
 _TELLING = re.compile(rf"^[^\n]{{0,{LOOKED_AT - 1}}}?[^\W_]", re.MULTILINE)
 
 
@@ -317,13 +322,30 @@ def _words(value: Any) -> str:
 
 
 def result(text: str) -> str:
-    """The first line that says something, and how many others there are."""
+    """The first line that says something, the line at the end in which a test run sums itself up,
+    and how many others there are."""
     text = text.strip()
-    others = text.count("\n")
-    more = f" (+{others} line{'s' if others > 1 else ''})" if others else ""
     telling = _TELLING.search(text)
     start = telling.start() if telling else 0
-    return one_line(text[start : start + LOOKED_AT].partition("\n")[0], ROUGH) + more
+    first = one_line(text[start : start + LOOKED_AT].partition("\n")[0], ROUGH)
+    summed = _summed_up(text[-LOOKED_AT:]) if "\n" in text else ""
+    summed = f" … {summed}" if summed and summed not in first else ""
+    others = text.count("\n") - bool(summed)
+    more = f" (+{others} line{'s' if others > 1 else ''})" if others else ""
+    return first[: ROUGH - len(summed)] + summed + more
+
+
+def _summed_up(text: str) -> str:
+    """18 passed, 1 failed in 2.31s; Ran 18 tests in 0.4s; test result: ok. 18 passed; ..."""
+    last = [line.strip("= \t\r") for line in text.split("\n")[-SUMMARY_LINES:]]
+    return next((one_line(line, SUMMARY) for line in reversed(last) if _SUMMED.search(line)), "")
+
+
+def image(url: str, record: str) -> str:
+    """A picture: what is said of one that stands in the file, or where it is."""
+    if not url.startswith("data:"):
+        return f"image {one_line(url, ROUGH)}"
+    return attachment(url[5:].partition(";")[0], url.partition(",")[2], record)
 
 
 def attachment(kind: str, base64: str, record: str) -> str:

@@ -57,9 +57,23 @@ class _ToolCall(msgspec.Struct, gc=False):
     function: _Function | None = None
 
 
+class _Link(msgspec.Struct, gc=False):
+    url: str = ""
+
+
 class _Part(msgspec.Struct, gc=False):
     type: str = ""
     text: str | None = None
+    image_url: str | _Link | None = None
+
+
+class _Usage(msgspec.Struct, gc=False):
+    """As OpenAI's, Anthropic's and LangChain's clients call it."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
 
 
 class _Line(msgspec.Struct, gc=False):
@@ -79,6 +93,7 @@ class _Line(msgspec.Struct, gc=False):
     model: str | None = None
     cwd: str | None = None
     channel: str | None = None
+    usage: _Usage | None = None
 
 
 _line = msgspec.json.Decoder(_Line)
@@ -147,9 +162,28 @@ def _event(found: _Line, line: RawLine, session: Session) -> Event:
     if role is None:
         return Ignored(found.role or found.type or "no role", unknown=True)
     calls = tuple(_call(call) for call in found.tool_calls or ())
-    if not text and not calls:
+    images = tuple(_images(found, identity))
+    if not text and not calls and not images:
         return Ignored("empty")
-    return Said(role, text, identity, at, calls, model=found.model or "")
+    used = found.usage or _Usage()
+    return Said(
+        role,
+        text,
+        identity,
+        at,
+        calls,
+        images,
+        tokens_in=used.input_tokens or used.prompt_tokens or 0,
+        tokens_out=used.output_tokens or used.completion_tokens or 0,
+        model=found.model or "",
+    )
+
+
+def _images(line: _Line, record: str) -> Iterator[str]:
+    for part in line.content if isinstance(line.content, list) else ():
+        link = part.image_url
+        if url := link.url if isinstance(link, _Link) else link or "":
+            yield jsonl.image(url, record)
 
 
 def _text(line: _Line) -> str:

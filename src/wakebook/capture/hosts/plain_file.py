@@ -41,6 +41,7 @@ _MEDIA = ("image", "audio", "video", "file", "document")
 _UNREAL = ("__fake_id__",)  # what the Agents SDK calls every message of a chat model
 LAST = 4096  # bytes in which the last line is looked for, if it may be a reset
 LOST = "(no result: the agent was stopped)"
+USED = ("input_tokens", "output_tokens", "prompt_tokens", "completion_tokens")
 SENT = ("role", "content", "tool_calls", "tool_call_id")  # what a model is sent of a line
 SHAPES = (
     'Give a dict with "role" (user, assistant or tool) and "content", as OpenAI, Anthropic and '
@@ -64,7 +65,11 @@ def lines(message: object) -> list[Line]:
         answered = given.get("tool_call_id") or given.get("toolCallId") or given.get("name")
         failed = given.get("status") == "error" or given.get("is_error") or given.get("isError")
         return [result(answered, content, bool(failed))]
-    return _spoken(role, content, given) if role else []
+    spoken = _spoken(role, content, given) if role else []
+    used = given.get("usage") or given.get("usage_metadata")
+    if spoken and role == "assistant" and isinstance(used, Mapping):
+        spoken[-1]["usage"] = {key: used[key] for key in USED if isinstance(used.get(key), int)}
+    return spoken
 
 
 def as_dict(message: object) -> Mapping[str, Any]:
