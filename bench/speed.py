@@ -231,7 +231,7 @@ def log(folder: Path) -> dict[str, Any]:
     script = (
         "import sys, time; began = time.perf_counter()\n"
         "from wakebook import Memory, Query\n"
-        "memory = Memory(sys.argv[1]); read = len(memory.chains().current())\n"
+        "memory = Memory(sys.argv[1]); read = len(memory.log.chains().current())\n"
         "middle = time.perf_counter()\n"
         "memory.search(Query(types=('decision',), subjects=('subject-7',), text='retry'))\n"
         "print(middle - began, time.perf_counter() - middle, read)"
