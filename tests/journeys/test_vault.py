@@ -504,3 +504,18 @@ def test_a_full_disk_is_named_and_the_next_build_goes_on(memory: Memory, vault: 
 def test_the_help_teaches() -> None:
     out = run("vault", "build", "--help")
     assert "wakebook export obsidian ~/Vault --dry-run" in out and "only ever added" in out
+
+
+def test_the_nightly_job_adds_to_the_vault_that_the_settings_name(
+    memory: Memory, tmp_path: Path
+) -> None:
+    vault = tmp_path / "Vault"
+    vault.mkdir()
+    memory.remember("The kiosk is called Heron.", subject="kiosk")
+    assert not pages(vault)
+    memory.home.config.write_text(f'[notes]\nvault = "{vault}"\n')
+    home = ("--home", str(memory.home.root))
+    said = run("tick", "briefing", *home)
+    assert f"lines added to {vault}" in " ".join(said.split())
+    assert any("Heron" in text for text in pages(vault).values())
+    assert "0 lines added" in " ".join(run("tick", "briefing", *home).split())

@@ -97,6 +97,7 @@ class Notes(Section):
     decay_per_day: float = 0.05
     retire_score: float = 0.01
     retire_days: int = 30
+    vault: str = ""
 
 
 class Learn(Section):

@@ -26,7 +26,7 @@ import msgspec
 from cronsim import CronSim, CronSimError
 
 from wakebook.base import clock
-from wakebook.base.config import Schedule, meanings
+from wakebook.base.config import Schedule, expand, meanings
 from wakebook.base.errors import ConfigError, NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import state as states
@@ -92,10 +92,15 @@ def _fire(rooms: Rooms, slot: Slot) -> str:
 
 def _brief(rooms: Rooms, slot: Slot) -> str:
     done = rooms.notes.brief()
-    if done.edited:
-        return f"{done.path.name} was edited by hand, and waits for `wakebook notes review`"
     lines = "1 line" if len(done.lines) == 1 else f"{len(done.lines)} lines"
-    return f"{lines} {'written to' if done.changed else 'unchanged in'} {done.path.name}"
+    said = f"{lines} {'written to' if done.changed else 'unchanged in'} {done.path.name}"
+    if done.edited:
+        said = f"{done.path.name} was edited by hand, and waits for `wakebook notes review`"
+    if vault := rooms.opened.config.notes.vault:
+        built = rooms.notes.obsidian(expand(vault))
+        refused = "".join(f"; {page}: {why}" for page, why in built.refused.items())
+        said += f"; {built.lines} lines added to {built.path}{refused}"
+    return said
 
 
 def _commit(rooms: Rooms, slot: Slot) -> str:
