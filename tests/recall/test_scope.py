@@ -164,6 +164,17 @@ def test_the_command_line(two: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     assert load(two.home).find("heron") == HERON
 
 
+def test_a_topic_can_be_for_a_project_alone(two: Memory) -> None:
+    path = two.home.root / "topics" / "release.md"
+    path.write_text(
+        "---\ntype: topic\nprojects: [atlas]\nactivation: auto\n"
+        "triggers:\n- type: keyword\n  match: [release]\n---\nTag the commit first.\n"
+    )
+    told = {cwd: two.context("release it", cwd=cwd).text for cwd in (ATLAS, HERON, HOME)}
+    assert [cwd for cwd, text in told.items() if "Tag the commit" in text] == [ATLAS]
+    assert "Tag the commit" in two.context("release it").text
+
+
 def test_a_message_names_a_project() -> None:
     assert names("how far is Alpha Grid?", "alpha-grid")
     assert names("what about tidepool's tests", "tidepool")

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -105,6 +106,14 @@ def _joined(opened: Opened, known: Projects) -> tuple[str, ...]:
     wanted = opened.config.learn.joined_agents
     apart = (key for key in known.known if key.startswith(AGENT))
     return tuple(key for key in apart if {"*", key.removeprefix(AGENT)} & set(wanted))
+
+
+def is_for(opened: Opened, wanted: Collection[str], scope: Scope) -> bool:
+    """Whether what is for some projects, by name, is for this place. For none: it is for all."""
+    if not wanted or scope.here is None:
+        return True
+    known = projects.load(opened.home)
+    return any(scope.here in known.called(name) for name in wanted)
 
 
 def names(message: str, name: str) -> bool:

@@ -26,7 +26,7 @@ from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.query import EVERYTHING, Scope, status
 from wakebook.recall import days
-from wakebook.recall.scope import Inside, Place, scope
+from wakebook.recall.scope import Inside, Place, is_for, scope
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -99,6 +99,7 @@ class Turns:
         read = book.read()
         remark = Remark(message, "input", tuple(paths))
         found = book.activate(remark, own, read=read) if wants else []
+        found = [one for one in found if is_for(self._opened, one.topic.projects, here)]
         spent = round((perf_counter() - begun) * 1000, 3)
         spoken = of_messages(history) if history else ()
         if transcript and not history and "history" not in slots:

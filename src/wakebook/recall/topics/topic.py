@@ -62,6 +62,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     triggers: tuple[Trigger, ...] = ()
     subscriptions: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()  # told there alone; none: everywhere
     activation: str = "gated"
     priority: str = "medium"
     threshold: float | None = None  # its own, instead of the settings'
@@ -127,7 +128,7 @@ class BadTopic(msgspec.Struct, frozen=True):
 FOLDER = "topics"
 LARGEST = 256 << 10  # bytes of a topic file
 MOST_KB = 1024
-KEYS = """type description triggers subscriptions activation priority similarity_threshold
+KEYS = """type description triggers subscriptions projects activation priority similarity_threshold
     max_context_kb""".split()
 TRIGGER_KEYS = "type match scope hint correction_hint source event schedule".split()
 _SEEN = ("pattern", "keyword", "glob", "mention", "language")  # these say what they look for
@@ -255,6 +256,7 @@ def _topic(path: str, values: dict[str, Any], body: str) -> Topic:
         description=" ".join(_string(values, "description").split()),
         triggers=tuple(_triggers(values.get("triggers"))),
         subscriptions=subscriptions,
+        projects=_strings(values, "projects"),
         activation=_one_of(values, "activation", ACTIVATIONS, "gated"),
         priority=_one_of(values, "priority", PRIORITIES, "medium"),
         threshold=None
