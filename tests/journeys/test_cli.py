@@ -127,7 +127,7 @@ def test_catch_up_on_a_file_from_anywhere(tmp_path: Path) -> None:
 
 
 def test_every_error_has_a_message_and_its_exit_code(tmp_path: Path) -> None:
-    assert "Run `wakebook init` first" in run("status", code=3)
+    assert "Run `wakebook setup` first" in run("status", code=3)
     assert run_json("wake", code=3)["error"]["kind"] == "NotInitialised"
     run("init")
     home = Path.home() / ".wakebook"

@@ -78,7 +78,7 @@ class Home:
     def require(self) -> None:
         if not self.exists():
             raise NotInitialised(
-                f"There is no Wakebook home in {self.root}. Run `wakebook init` first, "
+                f"There is no Wakebook home in {self.root}. Run `wakebook setup` first, "
                 "or point --home or WAKEBOOK_HOME at an existing one."
             )
 

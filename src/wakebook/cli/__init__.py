@@ -11,14 +11,14 @@ from typing import Any
 import click
 
 from wakebook import WakebookError, __version__
-from wakebook.cli.shared import help_text
+from wakebook.cli.shared import Out, help_text
 
 GROUPS = {  # what a person wants, and the commands for it
-    "Start": "init catch-up import serve demo",
+    "Start": "setup init catch-up import serve demo",
     "Look": "search show log history status",
     "Keep": "remember forget review notes subjects topics export",
     "Care": "doctor jobs rebuild prompts",
-    "For agents": "wake context window mcp",
+    "For agents": "wake context mcp",
 }
 COMMANDS = [name for names in GROUPS.values() for name in names.split()]
 
@@ -33,6 +33,7 @@ FILES = {  # where they are written; also the old names of some, and what only h
     "read": "catch-up import",
     "rebuild": "rebuild",
     "serve": "serve service",
+    "setup": "setup",
     "status": "status audit costs doctor prompts",
     "topics": "topics gates",
 }
@@ -82,7 +83,9 @@ class Commands(click.Group):
 
 
 @click.group(
-    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="wakebook")
 @click.option("--home", metavar="PATH", help="The home (default: WAKEBOOK_HOME or ~/.wakebook).")
@@ -90,6 +93,11 @@ class Commands(click.Group):
 def cli(ctx: click.Context, home: str | None) -> None:
     """A local-first memory for AI agents: the book an agent reads when it wakes."""
     ctx.obj = home
+    if ctx.invoked_subcommand is None:
+        from wakebook.cli.status import glance
+        from wakebook.memory import Memory
+
+        ctx.exit(glance(Memory(home), Out()))
 
 
 def main() -> None:

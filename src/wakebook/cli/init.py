@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from wakebook.memory import Memory
 
 LONG, WIDE = 100, 300  # lines of a new file, and characters of a line, that are shown
+UNASKED = "With --json there is no one to ask: give --yes as well."
 
 
 @command()
@@ -36,7 +37,7 @@ def init(
     if not host and (undo or dry_run):
         raise click.UsageError("--undo and --dry-run go with --host.")
     if out.as_json and host and not (yes or dry_run or undo):
-        raise click.UsageError("With --json there is no one to ask: give --yes as well.")
+        raise click.UsageError(UNASKED)
     if host and undo:
         _undo(memory, out, host, dry_run)
         return
@@ -55,9 +56,9 @@ def _init(memory: Memory, out: Out, host: str | None) -> None:
     out.say(f"  created     {', '.join(made.created)}", when=made.created)
     out.say(f"  left alone  {', '.join(made.kept)}", when=made.kept)
     out.each("  note        ", made.notes)
-    next_ = "\nNext: [bold]wakebook catch-up[/bold] reads your agents' sessions, and\n"
-    wires = "[bold]wakebook init --host claude-code[/bold] (codex, openclaw, pi) wires one."
-    out.say(next_ + wires, when=not host)
+    next_ = "\nNext: [bold]wakebook setup[/bold] wires your agents and reads their sessions;\n"
+    reads = "[bold]wakebook catch-up[/bold] only reads them."
+    out.say(next_ + reads, when=not host)
 
 
 def _wire(memory: Memory, out: Out, name: str, dry: bool, yes: bool) -> None:
@@ -77,11 +78,13 @@ def _wire(memory: Memory, out: Out, name: str, dry: bool, yes: bool) -> None:
         return
     root = esc(memory.home.root)
     out.say(f"A home will be made in {root}.", when=dry and not memory.home.exists())
-    _show(memory, out, label, plan)
+    for change in plan.changes:
+        _diff(out, change)
+    outline(memory, out, label, plan)
     if dry:
         out.say("[dim]Nothing was changed.[/dim]")
         return
-    if not yes and (plan.changes or plan.commands) and not _agreed(label):
+    if not yes and (plan.changes or plan.commands) and not agreed(f"Change {label} like this?"):
         raise click.ClickException("Nothing of it was changed. --yes does not ask.")
     notes = wiring.wire(memory, name, plan, lambda line: out.say(f"[dim]$ {esc(line)}[/dim]"))
     ready = plan.changes or plan.commands or not plan.by_hand
@@ -93,9 +96,9 @@ def _wire(memory: Memory, out: Out, name: str, dry: bool, yes: bool) -> None:
     out.say(f"Check it:     [bold]wakebook doctor --host {name}{here}[/bold]")
 
 
-def _agreed(label: str) -> bool:
+def agreed(question: str) -> bool:
     try:
-        return click.confirm(f"Change {label} like this?", default=True)
+        return click.confirm(question, default=True)
     except click.Abort:  # standard input has no answer
         click.echo()
         return False
@@ -103,37 +106,45 @@ def _agreed(label: str) -> bool:
 
 def _undo(memory: Memory, out: Out, name: str, dry: bool) -> None:
     from wakebook.hosts import wiring
-    from wakebook.hosts.events import about
 
     memory.home.require()
     done = wiring.wired(memory, name)
-    notes = [] if dry and done else wiring.unwire(memory, name)
+    notes = put_back(memory, out, name, dry)
     files = [one.path for one in done.kept] if done else []
     out.json({"host": name, "undone": not dry, "files": files, "notes": notes})
+    out.say("[dim]Nothing was changed.[/dim]" if dry else "Your memory stays where it is.")
+
+
+def put_back(memory: Memory, out: Out, name: str, dry: bool) -> list[str]:
+    """Unwire a host, or say what that would do. Notes on what the user should look at."""
+    from wakebook.hosts import wiring
+    from wakebook.hosts.events import about
+
+    done = wiring.wired(memory, name)
     if dry and done:
         out.each("will run: [bold]", map(shlex.join, done.undo_commands))
-        out.each("will be put back: [bold]", files)
-        out.say("[dim]Nothing was changed.[/dim]")
-        return
+        out.each("will be put back: [bold]", [one.path for one in done.kept])
+        return []
+    notes = wiring.unwire(memory, name)
     but = " but for what you have changed in it since" if notes else ""
     out.say(f"[bold green]●[/bold green] {about(name).label} is as it was{but}.")
     out.each("  note  ", notes)
-    out.say("Your memory stays where it is.")
+    return notes
 
 
-def _show(memory: Memory, out: Out, label: str, plan: Plan) -> None:
-    for change in plan.changes:
-        _diff(out, change)
+def outline(memory: Memory, out: Out, label: str, plan: Plan, indent: str = "") -> None:
+    """What a plan does besides its changes of the host's files."""
     for name, value in plan.settings.items():
         section, _, key = name.partition(".")
         now = getattr(getattr(memory.config, section), key) if memory.home.exists() else None
         if now != (tuple(value) if isinstance(value, list) else value):
-            out.say(f"config.toml: [green]{esc(name)} = {esc(json.dumps(value))}[/green]")
-    out.each("will run: [bold]", map(shlex.join, plan.commands))
-    for path in plan.touched if plan.commands else ():
-        out.say(f"  which may change [bold]{esc(path)}[/bold] (kept, and put back by --undo)")
+            out.say(f"{indent}config.toml: [green]{esc(name)} = {esc(json.dumps(value))}[/green]")
+    out.each(f"{indent}will run: [bold]", map(shlex.join, plan.commands))
+    if plan.touched and plan.commands:
+        out.say(f"{indent}  which may change (kept, and put back by --undo):")
+        out.each(f"{indent}  [bold]", plan.touched)
     if not (plan.changes or plan.commands):
-        out.say(f"Nothing of {label}'s own files has to change.")
+        out.say(f"{indent}Nothing of {label}'s own files has to change.")
 
 
 def _diff(out: Out, change: Change) -> None:
@@ -141,16 +152,21 @@ def _diff(out: Out, change: Change) -> None:
 
     before, after = change.before, change.after
     old, new = (_text(one) or "" for one in (before, after))
-    kind = "new file" if before is None else "removed" if after is None else "changed"
     lines = new.splitlines()
     if before is None and len(lines) > LONG:
         out.say(f"[bold]{esc(change.path)}[/bold] (new file, {len(lines)} lines)")
         return
-    out.say(f"[bold]{esc(change.path)}[/bold] ({kind})")
+    out.say(f"[bold]{esc(change.path)}[/bold] ({kind(change)})")
     for line in list(difflib.unified_diff(old.splitlines(), lines, lineterm="", n=1))[2:]:
         colour = {"+": "green", "-": "red"}.get(line[:1], "dim")
         shown = line if len(line) <= WIDE else f"{line[:WIDE]}…"
         out.say(f"  [{colour}]{esc(shown)}[/{colour}]")
+
+
+def kind(change: Change) -> str:
+    if change.before is None:
+        return "new file"
+    return "removed" if change.after is None else "changed"
 
 
 def _text(data: bytes | None) -> str | None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SIGNS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
 
+SHOWN = 3  # things that are wrong, and commands, by `wakebook` alone
+
 paths = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 verbose = click.option("--verbose", "-v", is_flag=True, help="List the skipped sessions too.")
 SUMS = click.Choice(["operation", "model", "day"])
@@ -95,6 +97,81 @@ def _standing(out: Out, found: Status, service: str) -> bool:
     well = f", and {edits} to review" if known.edited else ""
     out.say(f"[green]● all well[/green]{well}", when=not wrong)
     return wrong
+
+
+def glance(memory: Memory, out: Out) -> int:
+    """What `wakebook` alone says: the memory in a few lines, and what to do next. An exit code."""
+    from wakebook.base.errors import NotInitialised
+    from wakebook.hosts import wiring
+    from wakebook.hosts.events import about
+
+    root = esc(memory.home.root)
+    if not memory.home.exists():
+        out.say(f"There is no memory in {root} yet.")
+        _commands(out, memory, [("setup", "finds your agents, wires them, reads what they said")])
+        out.say(
+            "[dim]`wakebook demo` shows what it does, `wakebook --help` lists all commands.[/dim]"
+        )
+        return NotInitialised.exit_code
+    found = memory.status()
+    counts = many(sum(found.counts.values()), "entry")
+    here = [name for name in HOSTS if wiring.seen(memory, name)]
+    wired = [name for name in here if (wiring.where(memory, name).folder / wiring.LIST).exists()]
+    hosts = [f"{', '.join(about(name).label for name in wired)} wired"] if wired else []
+    if apart := [about(name).label for name in here if name not in wired]:
+        hosts.append(f"{', '.join(apart)} not wired")
+    wrong = [f"{one.ref}: {one.status} {one.note}".strip() for one in found.accounts]
+    wrong += found.problems
+    sign = "[yellow]●[/yellow]" if wrong else "[green]●[/green]"
+    talks = many(found.transcripts, "conversation")
+    out.say(f"{sign} [bold]{root}[/bold] holds {counts} of {talks}")
+    rows = [
+        ("open", f"{many(found.open_tasks, 'task')}, {many(found.open_questions, 'question')}"),
+        ("last session", _last(memory)),
+        ("agents", "; ".join(hosts) or "none was found on this machine"),
+        *_waiting(found),
+        *(("wrong", one) for one in wrong[:SHOWN]),
+    ]
+    for name, value in rows:
+        out.cut(f"  [dim]{name:12}[/dim] {esc(value)}")
+    more = len(wrong) - SHOWN
+    out.say(f"  {'':12} and {more} more: `wakebook status`", when=more > 0)
+    _commands(out, memory, _fitting(found, bool(apart))[:SHOWN])
+    return int(bool(wrong))
+
+
+def _last(memory: Memory) -> str:
+    """How the last session ended."""
+    handoffs = [one for one in memory.log.chains().current() if one.type == "handoff"]
+    if not handoffs:
+        return "none has ended yet"
+    last = max(handoffs, key=lambda one: one.timestamp)
+    return f"{last.timestamp:%Y-%m-%d %H:%M} UTC: {' '.join(last.content.split())}"
+
+
+def _fitting(found: Status, apart: bool) -> list[tuple[str, str]]:
+    """The commands that fit now, those that are needed first."""
+    states = {one.status for one in found.accounts}
+    needed = [
+        ("catch-up", "reads what was said since", "behind" in states),
+        ("catch-up --retry-failed", "tries again what could not be read", "failed" in states),
+        ("setup", "wires the agents that are not wired", apart),
+        ("review", "shows what waits for your word", found.waiting or found.knowledge.edited),
+        ("doctor", "checks everything, and says what to run", found.problems),
+        ("catch-up --upgrade", "lets the model read again what rules have read", found.by_rules),
+        ("search WORDS", "finds what was said, learned or written", found.counts),
+        ("wake", "prints what the next session is told", True),
+        ("status", "has all the figures", True),
+    ]
+    return [(words, about) for words, about, fits in needed if fits]
+
+
+def _commands(out: Out, memory: Memory, commands: list[tuple[str, str]]) -> None:
+    from wakebook.upkeep.doctor import to_run
+
+    out.say("Next:")
+    for words, about in commands:
+        out.say(f"  [bold]{esc(to_run(memory.home, *words.split())):22}[/bold]  {about}")
 
 
 def _waiting(found: Status) -> list[tuple[str, str]]:

@@ -102,11 +102,21 @@ def examined(
 
 def _checks(memory: Memory, name: str) -> list[Check]:
     """Nothing if the host is not installed, has never been run, and was not wired by us."""
-    place, known = where(memory, name), about(name)
-    variable, folder = known.folder
-    files = Path(place.env.get(variable) or place.user / folder)
-    used = place.which(known.program) or files.is_dir() or place.folder.is_dir()
-    return host(name).checks(place, memory) if memory.home.exists() and used else []
+    used = memory.home.exists() and seen(memory, name)
+    return host(name).checks(where(memory, name), memory) if used else []
+
+
+def seen(memory: Memory, name: str) -> str:
+    """The program or the folder by which a host is known to be used here; empty if it is not."""
+    place = where(memory, name)
+    folders = [one for one in (folder(place, name), place.folder) if one.is_dir()]
+    return place.which(about(name).program) or "".join(map(str, folders[:1]))
+
+
+def folder(place: Where, name: str) -> Path:
+    """Where a host has its own files."""
+    variable, usual = about(name).folder
+    return Path(place.env.get(variable) or place.user / usual)
 
 
 def _within(group: str, one: Check) -> Check:
