@@ -43,7 +43,7 @@ MOST = 120  # candidates
 FEWEST, TYPICAL = 20, 30  # candidates, and tokens of one
 EXCERPT = 80  # tokens of a passage, at most
 AGAIN = 0.97  # what is left of a passage's worth for every one from the same place
-FLOOR = 0.15  # of the best one's worth: less is not worth reading
+FLOOR = 0.3  # of the best one's worth: less is not worth reading
 LEAST = 0.1  # of any worth: a best hit that is a bad one lets nothing in
 REFERRED = 5  # references that count, at most
 MISSED = 8  # that are told
@@ -193,7 +193,8 @@ class _Choice:
 
     def made(self, wanted: Sequence[tuple[Passage, float]]) -> tuple[list[Told], list[Told]]:
         """What is chosen, and what fits no more, best first."""
-        order = sorted((passage for passage, _ in wanted), key=lambda one: -one.score)
+        answers = (passage for passage, _ in wanted if not passage.row.asks)
+        order = sorted(answers, key=lambda one: -one.score)
         best = next((one.score for one in order if not _known(one, self._around)), 0.0)
         floor = max(FLOOR * best, LEAST)
         chosen: list[Told] = []
