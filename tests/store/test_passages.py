@@ -137,7 +137,7 @@ def test_categories_narrow_it(home: Memory) -> None:
     for folder in ("identity", "memory", "journal", "people", "projects/zoo", "reference"):
         note(home, f"knowledge/{folder}/zebra.md", "# Z\n\nthe zebra of a note\n")
     note(home, "archive/journal/2026-01-01.md", "# Z\n\nan old zebra\n")
-    found = passages(home, "zebra", categories=("project", "procedure", "reference"))
+    found = passages(home, "zebra", categories=("project", "procedure", "reference"), files=True)
     assert sorted(one.path for one in found.found) == [
         "knowledge/projects/zoo/zebra.md",
         "knowledge/reference/zebra.md",
@@ -236,7 +236,7 @@ def test_a_folder_in_its_place(home: Memory) -> None:
 def test_filters_hold_without_an_index(home: Memory) -> None:
     fill(home)
     home.home.index.mkdir()
-    found = passages(home, "zebra", categories=("reference",))
+    found = passages(home, "zebra", categories=("reference",), files=True)
     assert [one.path for one in found.found] == ["knowledge/reference/zoo.md"]
 
 
