@@ -120,6 +120,22 @@ def test_one_command_wires_all_reads_starts_and_tells_and_one_takes_it_back(
     assert "Nothing to take back" in run("setup", "--undo")
 
 
+def test_a_service_of_an_older_version_is_started_anew(user: Path, home: Path) -> None:
+    first = run_json("setup", "--yes", "--host", "pi")["service"]
+    path = home / ".cache" / "service.json"
+    path.write_text(path.read_text().replace(first["version"], "0.0.1"))
+    second = run_json("setup", "--yes", "--host", "pi")["service"]
+    assert second["state"] == "up" and second["pid"] != first["pid"]
+    assert second["version"] == first["version"]
+    run("setup", "--undo")
+
+
+def test_what_a_model_would_cost_can_be_asked(alone: Path) -> None:
+    (alone / "config.toml").write_text('[models]\nmain = "anthropic/claude-sonnet-5-5"\n')
+    shown = run("setup", "--dry-run")
+    assert "anthropic/claude-sonnet-5-5 reads" in shown and "catch-up --dry-run" in shown
+
+
 def test_one_host_is_put_back_and_the_others_stay(alone: Path, user: Path) -> None:
     run("setup", "--yes", "--host", "codex", "--host", "pi")
     assert not (alone / "hosts" / "openclaw").exists()

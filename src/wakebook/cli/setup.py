@@ -124,7 +124,8 @@ def _show(memory: Memory, out: Out, found: list[Found]) -> None:
     _row(out, "service", starts if settings.service.auto else off)
     model = memory.models.name("main") if there and memory.models.has("extract") else ""
     by = f"{esc(model)} reads" if model else "rules read, on this machine,"
-    _row(out, "sessions", f"{by} what your agents have said so far")
+    cost = " (`wakebook catch-up --dry-run` says what that costs)" if model else ""
+    _row(out, "sessions", f"{by} what your agents have said so far{cost}")
     out.say("[dim]`wakebook init --host NAME --dry-run` shows every line that changes.[/dim]")
 
 
@@ -142,7 +143,6 @@ def _ask() -> None:
 
 def _begin(memory: Memory, out: Out, found: list[Found]) -> bool:
     from wakebook.memory import Memory
-    from wakebook.service.start import start
 
     made = memory.init()
     out.say()
@@ -152,7 +152,7 @@ def _begin(memory: Memory, out: Out, found: list[Found]) -> bool:
     sweep, unread = _caught_up(memory, out)
     wired = next((one.name for one in found if one.wired), "")
     if wired:
-        start(memory.home, memory.config.service, wired)
+        _start(memory, wired)
     text = memory.wake(cwd())
     service = _answering(memory)
     runs = _running(memory, out, service, bool(wired))
@@ -196,6 +196,18 @@ def _caught_up(memory: Memory, out: Out) -> tuple[Sweep | None, str]:
         return None, str(error)
     report(out, sweep)
     return sweep, ""
+
+
+def _start(memory: Memory, wired: str) -> None:
+    """The service, for this host; in the place of one that a hook of an older version started."""
+    from wakebook.service.address import look
+    from wakebook.service.start import start, stop
+    from wakebook.version import __version__
+
+    now = look(memory.home)
+    if now.by and now.version != __version__:
+        stop(memory.home)
+    start(memory.home, memory.config.service, wired)
 
 
 def _answering(memory: Memory) -> Running:
