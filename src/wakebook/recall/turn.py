@@ -82,7 +82,7 @@ class Turns:
         from msgspec.structs import replace
 
         from wakebook.recall import playbooks
-        from wakebook.recall.context import Compiler, Request, Sources, check
+        from wakebook.recall.context import LEAST, Compiler, Request, Sources, check
         from wakebook.recall.messages import of_messages
         from wakebook.recall.topics.triggers import Remark
 
@@ -131,6 +131,9 @@ class Turns:
                     break
                 fits = 0.95 * characters / len(done.text)  # a budget whose text should fit
                 smaller = int(min(done.tokens * 1.1, request.budget) * fits)
+                if smaller < LEAST and "recalled" not in request.skip:  # only what waits, then
+                    smaller, request = LEAST, request._replace(skip=request.skip | {"recalled"})
+                fired = ()  # until it fits
                 request = request._replace(budget=smaller)  # it says so when nothing fits
         finally:
             if session:
