@@ -11,6 +11,7 @@ what runs is finished. A second signal ends it at once: nothing is lost, every w
 import asyncio
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -33,6 +34,8 @@ REST_SECONDS = 60.0  # after the watcher has failed, or until config.toml has ch
 LOOK_SECONDS = 2.0  # whether config.toml has changed
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 BOUND_SECONDS = 5.0  # between two looks at its bounds
+QUIET_SECONDS = 20.0  # before jobs begin that have waited for a service, if a hook started it
+SWITCH_SECONDS = 0.001  # a prompt waits so long for a job that computes, each time; usually 0.005
 GRACE_SECONDS = 30  # for requests that run when we are told to stop
 
 Told = Callable[[str, Any], None]
@@ -108,8 +111,10 @@ class Server(uvicorn.Server):
 class Watching:
     """The watcher and the jobs, in a thread; with new settings, from the start."""
 
-    def __init__(self, home: Home, metrics: Metrics, told: Told) -> None:
+    def __init__(self, home: Home, metrics: Metrics, told: Told, quiet: float = 0.0) -> None:
+        """`quiet`: seconds without a request before it begins."""
         self._memories = Memories(home.root)
+        self._quiet = quiet
         self._metrics = metrics
         self._told = told
         self._stop = threading.Event()
@@ -131,6 +136,8 @@ class Watching:
             self._thread.join()
 
     def _run(self) -> None:
+        while (left := self._quiet - self._metrics.idle) > 0 and not self._stop.wait(left):
+            pass
         while not self._stop.is_set():
             self._turn.clear()
             if self._stop.is_set():
@@ -210,7 +217,8 @@ def serve(
 
 def _serve(home: Home, address: Address, told: Told, make_hooks: MakeHooks) -> None:
     guard, metrics, pool = Guard(Token(home), address.port), Metrics(), Pool(home.root)
-    watching = Watching(home, metrics, told)
+    watching = Watching(home, metrics, told, QUIET_SECONDS if address.by else 0.0)
+    sys.setswitchinterval(SWITCH_SECONDS)
 
     def done(act: str, whose: str, error: Exception | None) -> None:
         """Work in the background has ended."""
