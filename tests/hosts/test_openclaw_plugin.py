@@ -301,7 +301,7 @@ def test_noise_of_the_child_harms_nothing(memory: Memory, start: Start, tmp_path
 def test_no_home_is_said_and_harms_nothing(start: Start, tmp_path: Path) -> None:
     gateway = start(home=str(tmp_path / "nowhere"))
     assert gateway.hook("before_prompt_build", prompt="hello") is None
-    _until(lambda: any("wakebook init" in line for line in gateway.order("warned")))
+    _until(lambda: any("wakebook setup" in line for line in gateway.order("warned")))
 
 
 def test_what_was_said_last_is_kept_when_the_gateway_stops(memory: Memory, start: Start) -> None:
