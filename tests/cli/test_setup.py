@@ -136,6 +136,13 @@ def test_what_a_model_would_cost_can_be_asked(alone: Path) -> None:
     assert "anthropic/claude-sonnet-5-5 reads" in shown and "catch-up --dry-run" in shown
 
 
+def test_the_notes_on_a_host_are_shown_before_the_question(alone: Path) -> None:
+    costs = "It costs what your provider takes"
+    assert costs in run("setup", code=1)
+    assert costs in run("setup", "--dry-run")
+    assert run("setup", "--yes").count(costs) == 1
+
+
 def test_one_host_is_put_back_and_the_others_stay(alone: Path, user: Path) -> None:
     run("setup", "--yes", "--host", "codex", "--host", "pi")
     assert not (alone / "hosts" / "openclaw").exists()

@@ -58,7 +58,7 @@ def setup(
     found = [_planned(memory, one) for one in names if hosts or wiring.seen(memory, one)]
     if not found:
         return _nothing(memory, out)
-    _show(memory, out, found)
+    _show(memory, out, found, notes=not yes)  # which stand below the wired host anyway
     if not any(one.plan for one in found):
         out.json(_told(memory, found))
         out.say("Nothing was changed: none of them can be wired yet.")
@@ -105,7 +105,7 @@ def _nothing(memory: Memory, out: Out) -> bool:
     return True
 
 
-def _show(memory: Memory, out: Out, found: list[Found]) -> None:
+def _show(memory: Memory, out: Out, found: list[Found], notes: bool) -> None:
     from wakebook.base import config
 
     there, settings = memory.home.exists(), config.load(memory.home.config)
@@ -119,6 +119,7 @@ def _show(memory: Memory, out: Out, found: list[Found]) -> None:
         for change in one.plan.changes:
             out.say(f"{INDENT}{kind(change)}: [bold]{esc(change.path)}[/bold]")
         outline(memory, out, one.label, one.plan, INDENT)
+        out.each(f"{INDENT}note  ", one.plan.notes if notes else ())
     starts = "starts now, and later with an agent's first hook"
     off = r"is not started: auto is false in \[service] of config.toml"
     _row(out, "service", starts if settings.service.auto else off)
