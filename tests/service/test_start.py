@@ -202,6 +202,16 @@ def test_one_that_cannot_start_is_not_tried_again_at_once(wired: Memory) -> None
     assert not start(wired.home, settings, HOST)
 
 
+def test_what_a_host_said_is_read_even_if_no_service_can_be_started(
+    wired: Memory, claude: Claude
+) -> None:
+    (wired.home.cache / "service.log").mkdir(parents=True)  # where its words would go
+    fired(wired, "Stop", claude)
+    until(lambda: [one for one in wired.audit() if one.status == "ok"])
+    assert not is_locked(wired.home)
+    assert any("could not be started" in one["error"] for one in wired.home.traces("failure"))
+
+
 def test_one_whose_home_is_gone_ends(wired: Memory, projects: Path) -> None:
     fired(wired, "SessionStart", fresh(projects), source="startup")
     pid = up(wired).pid

@@ -35,10 +35,18 @@ def start(home: Home, settings: Service, host: str) -> bool:
     """Start the service, if it does not run and may be started by a hook of this host."""
     if not settings.auto or not (home.root / WIRED.format(host)).exists():
         return False
-    mark = home.cache / STARTING
     with suppress(OSError):
-        if time() - mark.stat().st_mtime < PAUSE:
+        if time() - (home.cache / STARTING).stat().st_mtime < PAUSE:
             return False
+    try:
+        return _start(home, host)
+    except OSError as error:  # whoever asked for it does the work without it
+        with suppress(OSError):
+            home.trace("failure", where="service", error=f"It could not be started: {error}")
+        return False
+
+
+def _start(home: Home, host: str) -> bool:
     held = lock(home)
     if held is None:
         return False
