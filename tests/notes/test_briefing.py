@@ -90,7 +90,7 @@ def test_tasks_and_questions_age_unless_mentioned_or_pinned() -> None:
     text = lines(*entries)
     assert section(text, "Pending") == [
         "- Back up the photo archive",
-        "- Call the plumber on Wednesday (2026-11-11)",
+        "- Call the plumber on Wednesday (11 November 2026)",
         "- Order the oak shelves for the study",
     ]
     assert "## Open Questions" not in text
@@ -206,7 +206,7 @@ def test_a_dismissed_contradiction_stays_dismissed(memory: Memory) -> None:
     memory.remember("The shop closes at 8", subject="shop")
     assert len(memory.notes.conflicts()) == 2
     told = run_json("--home", str(memory.home.root), "notes", "review")["contradictions"]
-    assert [pair["new"]["content"] for pair in told] == [
+    assert [pair["newer"]["content"] for pair in told] == [
         new.content for _, new in memory.notes.conflicts()
     ]
     with pytest.raises(NotFound, match="No contradiction '3'"):

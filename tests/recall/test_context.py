@@ -77,7 +77,7 @@ def test_a_new_home_says_nothing_that_nobody_has_written(memory: Memory) -> None
 
 
 def test_no_home(tmp_path: Path) -> None:
-    with pytest.raises(WakebookError, match="wakebook init"):
+    with pytest.raises(WakebookError, match="wakebook setup"):
         Memory(tmp_path / "nowhere").context("hello")
 
 

@@ -122,9 +122,11 @@ def test_what_no_longer_holds_is_not_told_from_the_conversation(
 
 def test_tomorrow_comes_with_its_day() -> None:
     thursday = date(2026, 11, 5)
-    assert resolved("the papers are due next friday", thursday).endswith("friday (2026-11-13)")
-    assert "in two weeks (2026-11-19)" in resolved("in two weeks the race", thursday)
-    assert "tomorrow (2026-11-06)" in resolved("tomorrow at 11", thursday)
-    assert "on monday (2026-11-09)" in resolved("on monday", thursday)
+    assert resolved("the papers are due next friday", thursday).endswith(
+        "friday (13 November 2026)"
+    )
+    assert "in two weeks (19 November 2026)" in resolved("in two weeks the race", thursday)
+    assert "tomorrow (6 November 2026)" in resolved("tomorrow at 11", thursday)
+    assert "on monday (9 November 2026)" in resolved("on monday", thursday)
     assert resolved("in a minute", thursday) == "in a minute"
     assert dated("it broke last week", thursday) == "2026-11-05: it broke last week"

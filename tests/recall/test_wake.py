@@ -85,6 +85,15 @@ def test_the_start_stays_small_and_says_nothing_twice(memory: Memory) -> None:
     assert year.count("seal pipe 3") == 1
 
 
+def test_two_facts_that_say_the_same_are_told_once(memory: Memory) -> None:
+    memory.remember("Releases of the heron go out on Wednesdays")
+    memory.remember("As always, releases only on Wednesdays")
+    memory.remember("Pump 4 needs 3 litres of oil")
+    memory.remember("Pump 5 needs 3 litres of oil")
+    text = memory.wake()
+    assert text.count("Wednesdays") == 1 and text.count("litres of oil") == 2
+
+
 def test_what_the_user_wrote_into_memory_md_is_told_and_noticed(memory: Memory) -> None:
     assert "the blue crane" not in memory.wake()
     path = memory.home.memory

@@ -29,8 +29,8 @@ from wakebook.base.errors import WakebookError
 from wakebook.capture.clean import fence
 from wakebook.log.query import EVERYTHING, Scope
 from wakebook.models import tokenizer
+from wakebook.recall import days, playbooks, recalled
 from wakebook.recall import messages as history
-from wakebook.recall import playbooks, recalled
 from wakebook.recall import slot as slots
 from wakebook.recall.messages import Spoke
 from wakebook.recall.playbooks import Active
@@ -167,7 +167,7 @@ class Compiler:
         room = int(self.request.budget * self.settings.fixed_share) - sum(frames)
         found = slots.lay(wanted, room)
         self.ruled, self.once = found.ruled.copy(), found.once.copy()
-        self.once.add(self.request.told)
+        self.once.add(days.as_said(self.request.told))
         self.texts |= found.texts
         self.slots |= found.slots
         for note, names in fences:  # the marks around a fence count for the first slot in it
@@ -269,7 +269,7 @@ class Compiler:
             flat=self.flat,
             current=self.request.transcript,
             told=self.request.told,
-            words=" ".join(map(bare, self.request.told.split("\n"))),
+            words=" ".join(map(bare, days.as_said(self.request.told).split("\n"))),
             zone=self.sources.now.tzinfo,
         )
         packed = recalled.pack(found, room, around, self.settings.reference_boost)

@@ -12,7 +12,7 @@ _AHEAD = {"today": 0, "tonight": 0, "heute": 0, "hoy": 0, "tomorrow": 1, "yester
 _DAY = re.compile(
     r"\b(?:(?P<near>today|tonight|tomorrow|yesterday|heute|hoy)"
     rf"|(?P<which>next|this|on|last) (?P<weekday>{'|'.join(_WEEKDAYS)})"
-    r"|in (?P<count>\d{1,2}|[a-z]{1,5}) (?P<unit>days?|weeks?))\b(?! \(\d{4}-)",
+    r"|in (?P<count>\d{1,2}|[a-z]{1,5}) (?P<unit>days?|weeks?))\b(?! \(\d)",
     re.IGNORECASE,
 )
 # what only means something with its day, and does not say which
@@ -22,11 +22,17 @@ _VAGUE = re.compile(
     r"|gestern|morgen|mañana|demain)\b",
     re.IGNORECASE,
 )
+_PUT_IN = re.compile(r" \(\d{1,2} [A-Z][a-z]+ \d{4}\)")
 
 
 def resolved(text: str, said: date) -> str:
-    """A text that was said on a day, with the days that it means: "tomorrow (2026-11-14)"."""
+    """A text that was said on a day, with the days that it means: "tomorrow (14 November 2026)"."""
     return _DAY.sub(lambda match: _meant(match, said), text)
+
+
+def as_said(text: str) -> str:
+    """A text without the days that were put in."""
+    return _PUT_IN.sub("", text)
 
 
 def is_relative(text: str) -> bool:
@@ -41,7 +47,7 @@ def dated(text: str, said: date) -> str:
 
 def _meant(match: re.Match[str], said: date) -> str:
     day = _day(match, said)
-    return f"{match[0]} ({day})" if day else match[0]
+    return f"{match[0]} ({day.day} {day:%B} {day.year})" if day else match[0]
 
 
 def _day(match: re.Match[str], said: date) -> date | None:

@@ -21,6 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.base import clock
+from wakebook.base.words import terms
 from wakebook.learn.select.speech import fiction, hosted
 from wakebook.log.entry import present
 from wakebook.log.query import Query
@@ -29,7 +30,7 @@ from wakebook.recall import days
 from wakebook.recall.gate import Gate, is_chat
 from wakebook.recall.slot import PUBLIC, Item, Packed, label
 from wakebook.recall.stale import Stale
-from wakebook.recall.texts import Once, bare
+from wakebook.recall.texts import Once, bare, says
 from wakebook.store import words
 from wakebook.store.hits import Passage, Passages
 from wakebook.store.question import Question
@@ -188,6 +189,9 @@ class _Choice:
         self._asked, self._zone, self._room = asked, around.zone, room
         self._stale, self._around = stale, around
         self._seen = around.once.copy()
+        self._facts = [
+            terms(line) for line in days.as_said(around.told).split("\n")
+        ]  # that were told
         self._times: dict[str, int] = {}
         self._groups: set[str] = set()
 
@@ -220,6 +224,8 @@ class _Choice:
     def _line(self, passage: Passage, worth: float) -> Told | None:
         """A passage as a line, without what was told before; None if nothing is left."""
         text = present(passage.text) if passage.row.name else passage.text
+        if passage.row.name and any(says(one, terms(passage.content)) for one in self._facts):
+            return None
         if "\n" in text and not passage.row.turn:
             lines = {bare(line): line for line in text.split("\n") if not self._seen.has(line)}
             text = "\n".join(lines.values())
@@ -253,6 +259,8 @@ class _Choice:
         words = bare(line.words)
         told = (one for one in line.passage.text.split("\n") if bare(one) in words)
         self._seen.add("\n".join([line.words, line.passage.content, *told]))
+        if line.passage.row.name:
+            self._facts.append(terms(line.passage.content))
         return True
 
 

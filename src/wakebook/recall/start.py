@@ -34,7 +34,7 @@ from wakebook.models import tokenizer
 from wakebook.recall import days
 from wakebook.recall.slot import fair
 from wakebook.recall.stale import Stale
-from wakebook.recall.texts import trim
+from wakebook.recall.texts import says, trim
 from wakebook.store.hits import Replaced
 
 WIDTH = 180  # characters of a line
@@ -43,8 +43,6 @@ EACH = 8  # things to keep in mind, tasks and questions, decisions
 MOST = 20  # facts, if there is room
 FEW = 40  # tokens: with fewer left, no facts are told
 SOME = 2  # tokens of a heading and its line end, beside its words
-SAME = 0.8  # of a line's words, in a text that was told: it says nothing new
-HALF = 0.5  # of the words of both: they say the same, unless a number differs
 DAY = timedelta(days=2)
 MENTIONED = 0.6  # of its words in something newer
 ABOUT, NOTES = "## About You", "## Your Own Notes"
@@ -244,22 +242,10 @@ class _Said:
         found: list[str] = []
         for entry in entries:
             terms = words.terms(entry.content)
-            if len(found) < most and not any(
-                len(terms & said) >= SAME * len(terms) for said in self._told
-            ):
+            if len(found) < most and not any(says(said, terms) for said in self._told):
                 found.append(line(entry))
                 self._told.append(terms)
         return found
-
-
-def _says(told: frozenset[str], terms: frozenset[str]) -> bool:
-    """Whether what was told says this, too: most of its words, or half of both and no number that
-    only one of them has."""
-    shared = len(told & terms)
-    if shared >= SAME * len(terms):
-        return True
-    numbers = any(any(map(str.isdigit, term)) for term in terms - told)
-    return shared >= max(2, HALF * max(len(terms), len(told))) and not numbers
 
 
 class _Part:

@@ -158,6 +158,9 @@ _ID = re.compile(
 )
 _MARKS = re.compile(r"[*_`\[\]]+")
 _WORD = re.compile(r"\w")
+SAME = 0.8  # of a line's words, in a text that was told: it says nothing new
+FEW = 3  # words: with fewer, only the same ones say the same
+HALF = 0.5  # of the words of both: they say the same, unless a number differs
 
 
 def bare(line: str) -> str:
@@ -234,6 +237,16 @@ class Once:
             tried = f"{line} ({f'{name} {number}'.strip()})"
             if not self.has(tried):
                 return tried
+
+
+def says(told: frozenset[str], terms: frozenset[str]) -> bool:
+    """Whether what was told says this, too: most of its words, or half of both, and each number."""
+    shared = len(told & terms)
+    if len(terms) < FEW:
+        return bool(terms) and terms == told
+    if any(any(map(str.isdigit, term)) for term in terms - told):
+        return False
+    return shared >= min(SAME * len(terms), max(2, HALF * max(len(terms), len(told))))
 
 
 def _with_lists(lines: Sequence[str], kept: Sequence[tuple[int, str]]) -> Iterator[str]:
