@@ -35,6 +35,7 @@ from bench.retrieval import Home, Session, Turn
 from bench.search import NOW, cut, entries, questions, subjects, told, vocabulary
 
 from wakebook import Memory
+from wakebook.hosts import lock
 from wakebook.hosts.events import FIXED
 from wakebook.log import subjects as registry
 
@@ -199,6 +200,7 @@ def hooked(root: Path, load: int) -> dict[str, Any]:
             told["service"] = starts(root, "up")
     with busy(load):
         told["alone"] = starts(root, "alone")
+    lock.wait(str(root / ".cache"), 60.0)  # until what follows the starts is done
     return {
         "cpu": one["cpu"],
         "pass": bare["cpu"],
@@ -249,7 +251,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(argv)
     os.environ |= {"WAKEBOOK_NOW": NOW, "WAKEBOOK_OFFLINE": "1"}
     sizes = [int(size) for size in asked.sizes.split(",")]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         homes = {size: home(Path(folder) / str(size), size) for size in sizes}
         rows = [one.as_dict() for one in measure(homes, asked.messages)]
         os.environ["HOME"] = folder
