@@ -25,7 +25,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 sys.path.insert(1, str(Path(__file__).parents[1]))
 
-from bench import labelled
+from bench import changing, labelled
 from wakebook.learn.select import worth
 from wakebook.learn.select.speech import Sentence, sentences
 
@@ -36,6 +36,10 @@ FOLDS = 5
 SCALE = 4.0  # of the vector, beside features of 1
 THRESHOLD = 0.58
 PLAIN_THRESHOLD = 0.6
+CHANGES_PENALTY = 1.0
+CHANGES_THRESHOLD = 0.6
+CHANGING = 0.4  # weight of sentences whose conversations are not labelled exhaustively
+STRANGERS = 3.0  # weight of pairs out of hundreds of conversations, where most share nothing
 LONGEST = 40  # words of a sentence that can be kept
 
 Matrix = Any  # numpy's arrays; their exact types say nothing here
@@ -47,6 +51,7 @@ class Case(NamedTuple):
     sentence: Sentence
     features: dict[str, float]
     label: int  # 1 worth keeping, 0 not, 2 would be fine
+    weight: float = 1.0
 
 
 def cases(given: Sequence[labelled.Session]) -> list[Case]:
@@ -55,6 +60,12 @@ def cases(given: Sequence[labelled.Session]) -> list[Case]:
         for turn, (role, text) in enumerate(session.turns):
             if role == "user":
                 found += _cases(number, session, turn, text)
+    for number, (said, wanted) in enumerate(changing.messages(), len(given)):
+        found += [
+            Case(number, 0, one, worth.features(one, said), int(one.text in wanted), CHANGING)
+            for one in said
+            if not one.asked
+        ]
     return found
 
 
@@ -82,7 +93,9 @@ def vocabulary(given: Sequence[Case]) -> list[str]:
     return sorted(name for name, count in seen.items() if count >= SEEN)
 
 
-def matrix(given: Sequence[Case], names: Sequence[str], vectors: Matrix | None) -> Matrix:
+def matrix(
+    given: Sequence[Case | changing.Case], names: Sequence[str], vectors: Matrix | None
+) -> Matrix:
     place = {name: n for n, name in enumerate(names)}
     found = np.zeros((len(given), len(names) + 1))
     found[:, -1] = 1.0
@@ -114,7 +127,8 @@ def fitted(given: Sequence[Case], vectors: Matrix | None) -> tuple[list[str], Ma
     x = matrix(chosen, names, None if vectors is None else vectors[clear])
     penalty = np.full(x.shape[1], PENALTY)
     penalty[len(names)] = 1e-3
-    return names, fit(x, np.array([float(c.label) for c in chosen]), np.ones(len(x)), penalty)
+    weight = np.array([case.weight for case in chosen])
+    return names, fit(x, np.array([float(c.label) for c in chosen]), weight, penalty)
 
 
 def chances(given: Sequence[Case], vectors: Matrix | None, names: list[str], w: Matrix) -> Matrix:
@@ -122,7 +136,7 @@ def chances(given: Sequence[Case], vectors: Matrix | None, names: list[str], w: 
 
 
 def check(given: Sequence[labelled.Session], all_: Sequence[Case], vectors: Matrix | None) -> None:
-    order = np.random.RandomState(1).permutation(len(given)) % FOLDS
+    order = np.random.RandomState(1).permutation(all_[-1].session + 1) % FOLDS
     fold = np.array([order[case.session] for case in all_])
     found = np.zeros(len(all_))
     for one in range(FOLDS):
@@ -154,6 +168,40 @@ def told(given: Sequence[labelled.Session], all_: Sequence[Case], kept: Matrix, 
     )
 
 
+# --- what replaces what ----------------------------------------------------------------------
+
+
+def fitted_changes(given: Sequence[changing.Case]) -> dict[str, float]:
+    clear = [case for case in given if case.right is not None]
+    names = sorted({name for case in clear for name in case.features})
+    x = matrix(clear, names, None)
+    penalty = np.full(x.shape[1], CHANGES_PENALTY)
+    penalty[-1] = 1e-3
+    weight = np.array([case.weight for case in clear])
+    return _named(names, fit(x, np.array([float(bool(c.right)) for c in clear]), weight, penalty))
+
+
+def check_changes(given: dict[str, list[changing.Case]]) -> None:
+    """By folds: of the sentences that replace something, how many would, and how many others."""
+    all_ = [case for part in given.values() for case in part]
+    groups = sorted({case.group for case in all_})
+    order = np.random.RandomState(5).permutation(len(groups)) % FOLDS
+    fold = dict(zip(groups, order, strict=True))
+    known = [fitted_changes([c for c in all_ if fold[c.group] != n]) for n in range(FOLDS)]
+    for threshold in (0.3, 0.4, 0.5, 0.6, 0.7):
+        shown = []
+        for name, part in given.items():
+            best: dict[tuple[str, int], tuple[float, int | None]] = {}
+            for case in part:
+                likely = worth.chance(known[fold[case.group]], case.features)
+                key = (case.group, case.said)
+                best[key] = max(best.get(key, (0.0, 0)), (likely, case.right), key=lambda it: it[0])
+            made = [right for likely, right in best.values() if likely >= threshold]
+            wanted = len({(case.group, case.said) for case in part if case.right})
+            shown.append(f"{name} {made.count(1)} of {wanted}, {made.count(0)} wrong")
+        print(f"changes, threshold {threshold:.2f}: {'; '.join(shown)}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, help="the folder with longmemeval/ and locomo/")
@@ -164,7 +212,14 @@ def main() -> None:
     vectors = np.array(worth.embedder().embed([case.sentence.text for case in all_]))
     print(f"{len(given)} conversations, {len(all_)} sentences: {Counter(c.label for c in all_)}")
     names, w = fitted(all_, vectors)
+    pairs = {
+        "labels": changing.of_labels(given, STRANGERS),
+        "alone": changing.of_changes(1.0, together=False),
+        "together": changing.of_changes(1.0, together=True),
+        "pairs": changing.of_pairs(1.0),
+    }
     if args.check:
+        check_changes(pairs)
         check(given, all_, vectors)
         print("features alone:")
         check(given, all_, None)
@@ -177,6 +232,8 @@ def main() -> None:
         "features": features,
         "vector": [round(float(one) * SCALE, 3) for one in w[len(names) + 1 :]],
         "plain": _named(plain_names, plain),
+        "changes": fitted_changes([case for part in pairs.values() for case in part]),
+        "changes_threshold": CHANGES_THRESHOLD,
     }
     TARGET.write_text(json.dumps(written, ensure_ascii=False, indent=0) + "\n", "utf-8")
     print(f"{len(names)} features: {TARGET.name}")

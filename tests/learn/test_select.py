@@ -97,6 +97,7 @@ def test_two_sentences_that_are_too_long_together_are_not_cut() -> None:
         "Let's see what happens.",
         "what if we used Redis here?",
         "maybe we should move to Kubernetes someday",
+        "plan me a sleep schedule",
         "do I need to install anything?",
         "The function returns None when the list is empty",
         "my tests are failing",
@@ -291,6 +292,8 @@ def test_an_offer_to_act_is_no_decision() -> None:
 @pytest.mark.parametrize(
     "said",
     [
+        "Then it's Postgres.",
+        "We switch to Vite.",
         "We decided to move the billing service to Frankfurt because of latency.",
         "We decided to visit her on 5 December.",
         "Let's go with Postgres for the bookings because we need joins.",

@@ -91,6 +91,26 @@ def test_a_correction_replaces_two_sessions_later(old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        ("I run 5 km every other morning.", "I now run 10 km every other morning."),
+        ("Our Postgres is version 14.", "We're on Postgres 16 these days."),
+        ("My rent is 840 euros a month.", "The rent went up to 910 euros a month."),
+        (
+            "I'm on level 12 of the Korean course.",
+            "I'm on level 19 of my Korean course these days.",
+        ),
+        ("My piano lesson is on Mondays.", "My piano lesson is on Thursdays."),
+    ],
+)
+def test_a_new_value_of_the_same_thing_replaces_without_a_correcting_word(
+    old: str, new: str
+) -> None:
+    cat, now = remembered([old, ">Noted."], BETWEEN, [new, ">Ok."])
+    assert (cat.content, now.content, bool(now.replaces)) == (CAT, new, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
         ("The workshop in Leeds has 42 seats.", "Sorry, I meant 45 seats."),
         ("The grant deadline is 3 May.", "Actually it's the 10th, not the 3rd."),
         ("The demo is on Thursday.", "sorry, I meant Friday"),
@@ -154,6 +174,10 @@ def test_corrections_in_other_languages(old: str, new: str) -> None:
     ("first", "second"),
     [
         ("I drive a red Volvo from 2015.", "I just bought a second car, a blue Fiat."),
+        ("The budget for the kitchen is 12,000.", "My budget for the trip is 2,000."),
+        ("I took over plot 12 in the allotment.", "Marek took over plot 17 in the allotment."),
+        ("I run 5 km every morning.", "My wife runs 10 km on Sundays."),
+        ("My phone is a Pixel 9.", "My old phone was a Pixel 6."),
         ("My first car was a Volvo.", "My new car is a Fiat."),
         ("My birthday is on 4 March.", "My brother's birthday is on 9 June."),
         ("My sister Ilse lives in Ghent.", "My brother Maarten now lives in Bruges."),
@@ -211,6 +235,31 @@ def test_what_a_person_wrote_or_pinned_needs_more_to_be_replaced() -> None:
     pinned = known("a", "fact", "The demo is on Thursday.")
     fixed = structs.replace(pinned, pinned=True)
     assert one("The demo is Friday now.", current=[fixed]).replaces == ()
+
+
+def test_another_project_keeps_its_own_value() -> None:
+    old = structs.replace(known("a", "fact", "The beta is on 27 February."), project="kestrel")
+    for project, expected in (("kestrel", (old.id,)), ("heron", ())):
+        scene = Scene(current=[old], project=project)
+        [draft] = extract("The beta moved to 13 March.", scene=scene)
+        assert draft.replaces == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (
+            "We haven't decided whether to use SQLite or Postgres for the field app.",
+            "We decided to use Postgres for the field app.",
+        ),
+        ("Open question: who moderates the panel in Leeds.", "Ines moderates the panel in Leeds."),
+    ],
+)
+def test_a_statement_answers_an_open_question(question: str, said: str) -> None:
+    [now] = remembered([question], [said])
+    assert (now.content, now.detail) == (said, f"Answers: {question}")
+    other = "We decided to paint the shed green."
+    assert [entry.content for entry in remembered([question], [other])] == [question, other]
 
 
 # --- tasks done and dropped -------------------------------------------------------------------

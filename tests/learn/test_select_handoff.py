@@ -51,7 +51,7 @@ def test_a_handoff_says_where_the_work_stands() -> None:
         "Asked": "The importer drops the last row of a CSV file. Please fix it on a branch.",
         "Report": REPORT,
         "User last": "Thanks. We leave the exporter for tomorrow.",
-        "Left": "Still to do: the same bug in the exporter, which I have not touched.; "
+        "Left": "the same bug in the exporter, which I have not touched.; "
         "We leave the exporter for tomorrow.",
         "Tests": "6 passed",
         "Branch": "fix/last-row",
@@ -65,7 +65,7 @@ def test_it_quotes_the_end_of_an_hour_not_its_beginning() -> None:
     draft = handoff([*WORK, *hour, end])
     assert draft
     assert draft.content.startswith("Released version 2.1 of Heron")
-    assert "Next: tell Ida." in lines([*WORK, *hour, end])["Left"]
+    assert "tell Ida." in lines([*WORK, *hour, end])["Left"]
 
 
 def test_what_the_user_left_open_is_in_it() -> None:

@@ -24,7 +24,8 @@ from wakebook.capture.transcript import Message, Tool, one_line
 from wakebook.learn.extract import Draft, Extraction, Scene, after, entry_line
 from wakebook.learn.judge.verdict import tainted, why_refused
 from wakebook.learn.select.extractor import UNTOLD, Selector, handoff_of
-from wakebook.learn.select.ledger import Ledger, subject
+from wakebook.learn.select.ledger import Known, Ledger
+from wakebook.learn.subject import subject
 from wakebook.log import subjects
 from wakebook.log.entry import KINDS, SLUG, STATUSES, TYPES, Entry, slugify
 from wakebook.models.chat import Models
@@ -294,6 +295,25 @@ def _about(draft: Draft, shown: Sequence[Message], scene: Scene) -> Draft:
     return draft.with_(subject="", subject_type="") if wrong else draft
 
 
+def _open_task(ledger: Ledger, terms: frozenset[str]) -> Known | None:
+    """The one open task that these terms point to, or None if that is not clear.
+
+    Two shared terms are needed, or one that is half of the shorter side. The newer wins a tie: it
+    is of this session, if anything is.
+    """
+    found: Known | None = None
+    top = 0.0
+    for known in ledger.near(terms):
+        if known.type != "task" or known.status != "open":
+            continue
+        shared = len(terms & known.terms)
+        least = min(len(terms), len(known.terms))
+        score = shared + shared / len(known.terms)
+        if (shared >= 2 or shared * 2 >= least) and score >= top:
+            found, top = known, score
+    return found
+
+
 def _linked(draft: Draft, known: Mapping[str, Entry], ledger: Ledger) -> Draft:
     """With what it replaces put right: related things only, and the task that it finishes."""
     old = [known[name] for name in draft.replaces]
@@ -302,7 +322,7 @@ def _linked(draft: Draft, known: Mapping[str, Entry], ledger: Ledger) -> Draft:
     replaces = tuple(entry.id for entry in old if entry in fit)
     if draft.type == "task" and draft.status == "done" and not replaces:
         terms = words.terms(draft.content)
-        task = ledger.best(terms, ("task",), status="open")
+        task = _open_task(ledger, terms)
         clear = task and (len(terms & task.terms) > 1 or task.terms <= terms)
         replaces = (task.id,) if task and clear else ()
     return draft.with_(replaces=replaces)

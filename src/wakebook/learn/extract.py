@@ -60,6 +60,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     current: Sequence[Entry] = ()  # the log's current (unreplaced) entries, oldest first
     subjects: Mapping[str, str] = {}  # every name and alias, lower-case -> slug
     subject: str = ""  # the session's own project, if it has one
+    project: str = ""  # that the conversation is about: a key of projects.json
     ends: bool = False  # the window ends with these messages: a handoff is due
 
 

@@ -19,6 +19,12 @@ def pattern(text: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
     return re.compile(text, flags)
 
 
+@cache
+def lower(text: str) -> re.Pattern[str]:
+    """For text in lower case: far quicker than a pattern that ignores case."""
+    return re.compile(text)
+
+
 class Phrases:
     def __init__(self, path: Path) -> None:
         self._path = path

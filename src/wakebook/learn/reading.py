@@ -175,6 +175,7 @@ def _before(work: Work, ref: str) -> _Before | None:
         current=chains.current() if verbatim else related(chains, window.path),
         subjects=registry.names(),
         subject=registry.for_entry(subject_of_project(projects.load(work.home), window.project)),
+        project=window.project,
         ends=bool(window.ended),
     )
     return _Before(window, source, body, scene, first, said[first:last], verbatim)
@@ -221,7 +222,7 @@ def _enough(error: ModelError, earlier: Failure | None, now: datetime) -> bool:
 
 def _held(work: Work, ref: str, before: _Before, error: ModelError) -> Report:
     """Note that the model failed. The words stay unread; what rules make of them is shown."""
-    sketch = _sketch(work.home, before, [])
+    sketch = _sketch(work, before, [])
     with work.home.locked():
         state = settle(work.home)
         progress = state.sessions.get(ref)
@@ -240,7 +241,7 @@ def _held(work: Work, ref: str, before: _Before, error: ModelError) -> Report:
 
 def _sketched(work: Work, ref: str, before: _Before) -> None:
     """Nothing is complete enough to be extracted, but the handoff may look different now."""
-    drawn = _drawn(before.window, _sketch(work.home, before, []))
+    drawn = _drawn(before.window, _sketch(work, before, []))
     if drawn != before.window:
         with work.home.locked():
             state = settle(work.home)
@@ -282,7 +283,7 @@ def _kept(
             by_rules = work.extractor.name == RULES or window.covered
             _close(work.home, window, before.body, RULES if by_rules else work.extractor.name)
         else:
-            window = _drawn(window, _sketch(work.home, before, entries))
+            window = _drawn(window, _sketch(work, before, entries))
         after = progress.with_(
             window=None if ends else window,
             entries=progress.entries + len(entries),
@@ -321,18 +322,20 @@ def _close(home: Home, window: Window, body: str, read_by: str) -> None:
     home.replace(home.root / window.path, text, mode=0o400)
 
 
-def _sketch(home: Home, before: _Before, entries: Sequence[Entry]) -> Draft | None:
+def _sketch(work: Work, before: _Before, entries: Sequence[Entry]) -> Draft | None:
     """The handoff as it would be now, by rules: for a session that begins before this one ends."""
     source = before.source
     if before.verbatim:
         return None
     current = extract.after(before.scene.current, entries)
     scene = msgspec.structs.replace(before.scene, current=current)
-    draft = handoff_of(source.messages(), scene)
+    learned = [one for one in current if one.transcript == source.path]
+    by_rules = work.extractor.name == RULES
+    draft = handoff_of(source.messages(), scene, learned if by_rules else None)
     if draft is None:
         return None
     entry = draft.entry(source.session, source.last_at).with_(transcript=source.path)
-    kept = forgotten.load(home).without(entry, words.terms)
+    kept = forgotten.load(work.home).without(entry, words.terms)
     if kept is None:
         return None
     return draft.with_(content=kept.content, detail=kept.detail)

@@ -21,7 +21,7 @@ import msgspec
 
 from wakebook.base.home import Home
 from wakebook.learn.extract import RULES, Scene, matches
-from wakebook.learn.select import ledger
+from wakebook.learn.subject import subject
 from wakebook.log import subjects
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
@@ -154,7 +154,7 @@ def _introduces(entry: Entry, project: Callable[[Entry], str]) -> bool:
     if not entry.transcript:
         return False
     known = project(entry)
-    return entry.subject in (known, ledger.subject(entry.type, entry.content, Scene(subject=known)))
+    return entry.subject in (known, subject(entry.type, entry.content, Scene(subject=known)))
 
 
 def completed(after: Registry, before: Registry, used: set[str], was_used: set[str]) -> Registry:

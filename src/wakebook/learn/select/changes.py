@@ -5,19 +5,17 @@ another value of the same kind. In doubt both stand, the newer first.
 """
 
 import re
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 from wakebook.base import words
-from wakebook.learn.phrases import cues, pattern
+from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.ledger import Known, Ledger
-from wakebook.learn.select.worth import embedder
+from wakebook.learn.select.said import KINDS, OF_CHANGE, Said, Values, read, usual
+from wakebook.learn.select.worth import chance, vector, weights
 
-KINDS = ("number", "day", "name", "degree")
 NEAREST = 12  # entries that a sentence is compared with
 RECENT = 4  # statements back that "scratch that" may mean
-_NAMES = re.compile(r"(?<=[\w,;:] )[A-ZÀ-Þ][\w'’-]+|\b[A-Z]{2,}\w*\b|\b\w+[A-Z]\w*\b")
-_ORDINAL = re.compile(r"(\d)(?:st|nd|rd|th)\b")
 
 
 class Change(NamedTuple):
@@ -25,265 +23,243 @@ class Change(NamedTuple):
     elliptic: bool  # the sentence cannot be understood without what it corrects
 
 
-def replaced(text: str, ledger: Ledger, here: frozenset[str], agent: str) -> Change | None:
-    """What a sentence replaces, if that is clear.
+class Place(NamedTuple):
+    """Where a sentence is said."""
 
-    `here`: ids of what this window has said. `agent`: what the agent has just said, which a bare
-    "no, 45" corrects.
-    """
-    found = [
-        (evidence, known.order, known)
-        for known in candidates(text, ledger, here)
-        if (evidence := strength(text, known, ledger, known.id in here)) > known.fixed
-    ]
+    here: AbstractSet[str] = frozenset()  # ids of what this window has said
+    project: str = ""
+    agent: str = ""  # what the agent has just said, which a bare "no, 45" corrects
+
+
+def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
+    """What a sentence replaces, if that is clear."""
+    found = ranked(text, ledger, place)
     if found:
-        target = max(found)[2]
-        return Change(target, _elliptic(text, target))
-    repeated = _repeated(text, ledger, agent[-800:]) if bare(text) else None
+        likely, target = found[0]
+        least = weights().changes_threshold
+        if likely >= (1 + least) / 2 if target.fixed else likely >= least:
+            return Change(target, _elliptic(text, target))
+    repeated = _repeated(text, ledger, place.agent[-800:]) if bare(text) else None
     return Change(repeated, elliptic=True) if repeated else None
+
+
+def ranked(text: str, ledger: Ledger, place: Place) -> list[tuple[float, Known]]:
+    """What a sentence may replace, the likeliest first."""
+    known = weights().changes
+    found = [(chance(known, seen), one.order, one) for one, seen in compared(text, ledger, place)]
+    return [(likely, one) for likely, _, one in sorted(found, reverse=True)]
+
+
+def compared(text: str, ledger: Ledger, place: Place) -> list[tuple[Known, dict[str, float]]]:
+    """The entries that a sentence may be about, and what speaks for a change of each."""
+    near = candidates(text, ledger, place)
+    new = read(text)
+    seen = [(one, features(text, one, ledger, place)) for one in near if _may(new, one, place)]
+    best = max((found["alike"] + found["near"] / 2 for _, found in seen), default=0.0)
+    for _, found in seen:
+        found["nearest"] = float(found["alike"] + found["near"] / 2 == best)
+    return seen
 
 
 def bare(text: str) -> bool:
     """Whether a correction says nothing but the new value: "no, 45", "sorry, I meant Friday"."""
-    return _says(cues.CORRECTS, text) and not _about(text)
+    new = read(text)
+    return "corrects" in new.cues and not new.about
 
 
 def _repeated(text: str, ledger: Ledger, agent: str) -> Known | None:
     """What the agent has just repeated with the value that a bare "no, 45" corrects."""
     terms = words.terms(agent)
-    said = values(agent)
-    found = [
-        (len(terms & known.terms), known.order, known)
-        for known in ledger.near(terms)
-        if known.type in ("fact", "decision")
-        and len(terms & known.terms) > 1
-        and any(
-            values(known.content)[kind] & said[kind] for kind in _different(text, known.content)
-        )
-    ]
+    said, ours = read(agent).values, read(text).values
+    found = []
+    for known in ledger.near(terms):
+        shared, theirs = len(terms & known.terms), read(known.content).values
+        corrected = any(theirs[kind] & said[kind] for kind in _different(ours, theirs))
+        if known.type in ("fact", "decision") and shared > 1 and corrected:
+            found.append((shared, known.order, known))
     return max(found)[2] if found else None
 
 
-def candidates(text: str, ledger: Ledger, here: frozenset[str]) -> list[Known]:
+def candidates(text: str, ledger: Ledger, place: Place) -> list[Known]:
     """The facts and decisions that a sentence may be about: the nearest, and the latest here."""
-    near = ledger.nearest(words.terms(text) - _usual(), NEAREST)
-    found = {known.id: known for known in near}
-    if _says(cues.CORRECTS, text):
-        latest = (one for one in ledger.latest(("fact", "decision"), RECENT) if one.id in here)
-        found |= {one.id: one for one in latest}
+    new = read(text)
+    found = {known.id: known for known in ledger.nearest(new.terms - usual(), NEAREST)}
+    if "corrects" in new.cues:
+        latest = ledger.latest(("fact", "decision"), RECENT)
+        found |= {one.id: one for one in latest if one.id in place.here}
     return list(found.values())
 
 
-def strength(text: str, known: Known, ledger: Ledger, here: bool) -> float:
-    """How much says that a sentence replaces an entry: 0 is nothing, 1 is enough.
+def _may(new: Said, known: Known, place: Place) -> bool:
+    """Whether a sentence can change an entry at all.
 
-    - the old value is named and taken back ("not on Hetzner any more");
-    - it corrects what was just said here, with another value of the same kind;
-    - it corrects or moves something in the same frame, with another value;
-    - it says how things are by now: the same thing, counted anew;
-    - nearly the same sentence, with another number for the same thing;
-    - another name or number for what a person has one of: where I live, "our port is".
+    Plans, repetitions and what is said of another thing or person cannot; else an old value is
+    taken back, the same thing is told again, or there is another value of the same kind.
     """
-    corrects, moves, changes = (
-        _says(cue, text) for cue in (cues.CORRECTS, cues.MOVES, cues.CHANGES)
-    )
-    counted = _recounted(text, known.content)
-    common = (_about(text) & _frame(known.content)) - _usual()
-    shared = len(common)
-    theirs = _bare_terms(known.content)
-    back = _taken_back(text)
-    slot = _same_slot(text, known.content)
-    cued = corrects or moves or changes or counted or back or slot
-    lone = any(_exact(old) or (alone and _only(old, known, ledger)) for old, alone in back)
-    if (
-        not cued
-        or not (shared or here or lone or slot)
-        or _planned(text)
-        or _planned(known.content)
-    ):
-        return 0.0
-    just = here and bare(text)  # "it's the 10th, not the 3rd"
-    named = any(
-        old <= theirs and (alone or just or common - old or _exact(old)) for old, alone in back
-    )
-    if not named and (back or _apart(text, known.content)):
-        return 0.0
-    other = _different(text, known.content)
-    event = _says(cues.EVENTS, text) or _says(cues.EVENTS, known.content)
-    moved = _says(cues.MOVES, known.content)  # two things that were moved, each for itself
-    near = _cosine(text, known.content)
-    alike = _overlap(words.terms(text), known.terms, ledger)
-    close = shared > 1 or near > 0.45
-    found = (
-        named and near > 0.2 and (shared > 0 or here or lone),
-        here and corrects and (other or named) and (shared > 0 or just),
-        corrects and other and shared > 0 and near > 0.4,
-        moves and other and shared > 0 and (close or alike > 0.2) and not (event or moved),
-        changes and counted and shared > 0 and close and alike > 0.2,
-        changes and "day" in other and shared > 1 and near > 0.5,
-        counted and not event and shared > 2 and near > 0.7 and alike > 0.42,
-        slot and bool(other & {"name", "number"}) and near > 0.35 and not event,
-    )
-    return sum(map(bool, found)) + (near + alike) / 4 if any(found) else 0.0
-
-
-@lru_cache(maxsize=8192)
-def _same_slot(one: str, other: str) -> bool:
-    """Whether both give the value of one thing: where I live, my favourite sauce, "our port is"."""
-    if any(_says(cue, one) and _says(cue, other) for cue in cues.SLOTS):
+    old, here = read(known.content), known.id in place.here
+    if (here or new.terms <= old.terms) and not new.cues & OF_CHANGE - {"changes"}:
+        return False
+    other = bool(_different(new.values, old.values))
+    slot = any(cue.startswith("slot") or cue == "favourite" for cue in new.cues & old.cues)
+    if place.project and known.project and place.project != known.project and not slot:
+        return False  # another project's
+    if new.planned or old.planned or "former" in new.cues | old.cues:
+        return False
+    if not new.about:  # "no, 45"
+        return here and (any(one <= old.bare for one, _ in new.back) if new.back else other)
+    if any(one <= old.bare for one, _ in new.back):
         return True
-    shared = (_frame(one) & _frame(other)) - _usual()
-    if shared and _says(cues.FAVOURITE, one) and _says(cues.FAVOURITE, other):
+    if known.fixed and "corrects" not in new.cues:
+        return False
+    back = frozenset().union(*(one for one, _ in new.back))  # of something else
+    if _apart(new, old) or any(map(str.isdigit, back)) or not new.terms & old.terms - usual():
+        return False
+    if slot or (new.head and new.head == old.head):
         return True
-    return bool(_head(one)) and _head(one) == _head(other)
+    if not new.cues & OF_CHANGE:
+        return any(_recounted(new, old, kind) for kind in KINDS)
+    return other or "ends" in new.cues
 
 
-def _only(old: frozenset[str], known: Known, ledger: Ledger) -> bool:
-    """Whether this is the one entry that holds a name which is taken back."""
-    names = words.terms(" ".join(values(known.content)["name"]))
-    return old <= names and sum(old <= one.terms for one in ledger.near(old)) == 1
+def _apart(new: Said, old: Said) -> bool:
+    """Whether two sentences are about different people, years or kinds of a thing."""
+    years = [frozenset(lower(cues.PERIOD).findall(one.low)) for one in (new, old)]
+    if all(years) and years[0] != years[1]:
+        return True
+    ours, theirs = new.kin, old.kin
+    if ours and theirs:
+        return ours[0] != theirs[0] or (all((ours[1], theirs[1])) and ours[1] != theirs[1])
+    if ours or theirs:
+        return (old if ours else new).person in ("i", "we")
+    return bool(new.head & old.head and new.head - old.terms and old.head - new.terms)
 
 
-def _apart(one: str, other: str) -> bool:
-    """Whether two sentences name different things: "the rent", "my sister's wedding", "last year".
-
-    A relative has to be named by both; of other things, neither may be named by one alone.
-    """
-    ours, theirs = _head(one) - words.terms(other), _head(other) - words.terms(one)
-    years = [set(pattern(cues.PERIOD).findall(text.lower())) for text in (one, other)]
-    kin = any(pattern(cues.SIGNS["kin"]).search(" ".join(side)) for side in (ours, theirs))
-    return kin or bool(ours and theirs) or (all(years) and years[0] != years[1])
-
-
-@lru_cache(maxsize=8192)
-def _head(text: str) -> frozenset[str]:
-    """What a sentence that begins with "my", "our" or "the" is about: the words before its verb."""
-    lead = pattern(cues.LEAD).match(text)
-    found = pattern(cues.HEAD).match(text, lead.end() if lead else 0)
-    return words.terms(found[1]) - _usual() if found else frozenset()
-
-
-@lru_cache(maxsize=8192)
-def _planned(text: str) -> bool:
-    """Whether it begins as a plan or a wish: no state that could change."""
-    found = pattern(cues.PLANS).search(text)
-    return found is not None and found.start() < 40
-
-
-def _different(one: str, other: str) -> set[str]:
-    """The kinds of values of which each has one that the other has not."""
-    ours, theirs = values(one), values(other)
-    return {kind for kind in KINDS if ours[kind] - theirs[kind] and theirs[kind] - ours[kind]}
-
-
-@lru_cache(maxsize=16384)
-def _says(cue: str, text: str) -> bool:
-    return pattern(cue).search(text) is not None
-
-
-@cache
-def _usual() -> frozenset[str]:
-    return words.terms(" ".join(cues.USUAL | cues.OTHER))
-
-
-@lru_cache(maxsize=8192)
-def _recounted(one: str, other: str) -> bool:
-    """Whether both count the same thing, with different numbers: "page 140", "page 310"."""
-    ours, theirs = _units(one), _units(other)
-    return any(not ours[unit] & theirs[unit] for unit in ours.keys() & theirs.keys() - _usual())
-
-
-@lru_cache(maxsize=8192)
-def _units(text: str) -> dict[str, frozenset[str]]:
-    """What numbers stand beside, and which."""
-    found: dict[str, frozenset[str]] = {}
-    for before, number, after in pattern(cues.UNIT).findall(_bare(text)):
-        for unit in words.terms(f"{before} {after}"):
-            found[unit] = found.get(unit, frozenset()) | {number}
+def features(text: str, known: Known, ledger: Ledger, place: Place) -> dict[str, float]:
+    """What speaks for and against a sentence giving an entry's thing another value."""
+    new, old = read(text), read(known.content)
+    common = (new.about & old.frame) - usual()
+    other = _different(new.values, old.values)
+    counted = {kind: _recounted(new, old, kind) for kind in KINDS}
+    exact = [len(one) > 1 and any(map(str.isdigit, one)) for one, _ in new.back]  # "26 November"
+    backed = zip(new.back, exact, strict=True)
+    named = any(it <= old.bare and (yes or sure or common - it) for (it, yes), sure in backed)
+    near = float(vector(text) @ vector(known.content))
+    alike, cover = _overlap(new.terms, old.terms, ledger)
+    frame, _ = _overlap(new.about, old.frame, ledger)
+    here = known.id in place.here
+    ours, theirs = new.head - old.terms, old.head - new.terms
+    cued = bool(new.cues & OF_CHANGE)
+    slot = any(cue.startswith("slot") for cue in new.cues & old.cues)
+    slot = slot or (bool(common) and "favourite" in new.cues & old.cues)
+    value = bool(other or named)
+    same = {kind for kind in KINDS if new.values[kind] & old.values[kind]}
+    left = [len(one.frame - two.terms - usual()) for one, two in ((new, old), (old, new))]
+    both = new.before.keys() & old.before.keys()  # "staging server" and "build server"
+    apart = any(new.before[it] not in old.terms and old.before[it] not in new.terms for it in both)
+    more = (new.before.keys() & old.terms) - old.before.keys()
+    heads = [bool(one.head) and one.head <= two.terms for one, two in ((new, old), (old, new))]
+    projects = bool(place.project and known.project)
+    # fmt: off
+    flags = {
+        "named": named, "back, not named": new.back and not named, "here": here,
+        "bare here": here and "corrects" in new.cues and not new.about,
+        "other": other, "other 2": len(other - {"degree"}) > 1, "alike only": not (value or slot),
+        "slot": slot, "slot, other": slot and other & {"name", "number"},
+        "head same": new.head and new.head == old.head, "head in": any(heads),
+        "heads apart": ours and theirs, "head apart": bool(ours) != bool(theirs),
+        "owner same": new.owners & old.owners, "owner apart": new.owners != old.owners,
+        "owners differ": new.owners - old.owners and old.owners - new.owners,
+        "same number": same & {"number", "day"}, "same name": "name" in same,
+        "handed on": "name" in same and new.values["name"] - old.values["name"],
+        "repeats": same and not value, "nothing new": new.terms <= old.terms,
+        "shape": _same_shape(new.values["number"], old.values["number"]),
+        "person same": new.person == old.person,
+        "person apart": new.person != old.person and "i" in (new.person, old.person),
+        "apart": apart, "modified": any(new.before[it] not in old.terms for it in more),
+        "past only": "past" in new.cues and not cued, "counted 2": max(counted.values()) > 1,
+        "project same": projects and place.project == known.project,
+        "project other": projects and place.project != known.project,
+        "shared 0": not common, "shared 2": len(common) > 1, "shared 3": len(common) > 2,
+        "long": max(len(new.terms), len(old.terms)) > 12,
+    }
+    # fmt: on
+    seen = {name for name, yes in flags.items() if yes}
+    for side, one in (("new", new), ("old", old)):
+        seen |= {f"{side} {name}" for name in one.cues if not name.startswith("slot")}
+    seen |= {f"other {kind}" for kind in other} | {f"counted {it}" for it in KINDS if counted[it]}
+    found = dict.fromkeys(seen, 1.0) | {
+        "near": near,
+        "alike": alike,
+        "cover": cover,
+        "frame": frame,
+        "near, other": near * value,
+        "alike, other": alike * value,
+        "near, counted": near * any(counted.values()),
+        "rest": min(*left, 3) / 3,
+        "rest new": min(left[0], 6) / 6,
+        "rest old": min(left[1], 6) / 6,
+    }
+    if cued:
+        found |= {f"cued: {name}": value for name, value in found.items()} | {"cued": 1.0}
     return found
 
 
-def _overlap(one: frozenset[str], other: frozenset[str], ledger: Ledger) -> float:
-    """The share of their rare terms that two sentences have in common, of the longer side."""
-    shared = sum(ledger.rarity(term) for term in one & other)
-    most = max(sum(ledger.rarity(term) for term in side) for side in (one, other))
-    return shared / most if most else 0.0
+def _different(ours: Values, theirs: Values) -> set[str]:
+    """The kinds of values of which each has one that the other has not."""
+    return {kind for kind in KINDS if ours[kind] - theirs[kind] and theirs[kind] - ours[kind]}
 
 
-def _cosine(one: str, other: str) -> float:
-    return float(_vector(one) @ _vector(other))
+def _recounted(one: Said, other: Said, kind: str) -> int:
+    """How many words have another value beside them in each: "page 140" and "page 310"."""
+    ours, theirs = one.beside[kind], other.beside[kind]
+    return sum(not ours[word] & theirs[word] for word in ours.keys() & theirs.keys())
 
 
-@lru_cache(maxsize=8192)
-def _vector(text: str) -> Any:
-    return embedder().embed([text])[0]
-
-
-@lru_cache(maxsize=8192)
-def values(text: str) -> dict[str, frozenset[str]]:
-    """What in a sentence is a value: numbers, days, names and degrees."""
-    low = _bare(text)
-    capital = [] if _says(cues.GERMAN, text) else _NAMES.findall(text)
-    names = {name.lower() for name in capital if name.lower() not in _I}
-    days = frozenset(pattern(cues.DAY).findall(low))
-    return {
-        "number": frozenset(pattern(cues.NUMBER).findall(low)),
-        "day": days,
-        "name": frozenset(names - days),
-        "degree": frozenset(pattern(cues.DEGREE).findall(low)),
-    }
-
-
-_I = words.listed("i i'm i've i'd i'll i’m i’ve")
-
-
-@lru_cache(maxsize=8192)
-def _frame(text: str) -> frozenset[str]:
-    """What a sentence is about, without its values and without words of change."""
-    own = frozenset(term for kind in values(text).values() for term in words.terms(" ".join(kind)))
-    marks = words.terms(" ".join(pattern(cues.CHANGES).findall(text.lower())))
-    return words.terms(_ORDINAL.sub(r"\1", text)) - own - marks
-
-
-def _exact(old: frozenset[str]) -> bool:
-    """Whether a value says by itself what it is the value of: "26 November", not "green"."""
-    return len(old) > 1 and any(map(str.isdigit, old))
-
-
-@lru_cache(maxsize=1024)
-def _taken_back(text: str) -> tuple[tuple[frozenset[str], bool], ...]:
-    """The values that a sentence takes back: "not the 4th", "no longer on Hetzner".
-
-    Beside each, whether it says enough alone; else something else must be shared, too.
-    """
-    return tuple(
-        (old, alone)
-        for wanted, alone in ((cues.OLD_ALONE, True), (cues.OLD, False))
-        for cue in wanted
-        for match in pattern(cue).finditer(text)
-        if (old := _bare_terms(match["old"]))
+def _same_shape(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether both have a number of their own that looks alike: "6:40" and "7:40"."""
+    mine, others = (
+        {re.sub(r"\d", "0", one) for one in side} for side in (ours - theirs, theirs - ours)
     )
+    return any(len(shape) > 2 for shape in mine & others)
 
 
-@lru_cache(maxsize=8192)
-def _bare_terms(text: str) -> frozenset[str]:
-    return words.terms(_bare(text))
-
-
-def _bare(text: str) -> str:
-    """Days as plain numbers, and without how long ago something was."""
-    return pattern(cues.AGO).sub(" ", _ORDINAL.sub(r"\1", text.lower().replace("’", "'")))
+def _overlap(one: frozenset[str], other: frozenset[str], ledger: Ledger) -> tuple[float, float]:
+    """The share of their rare terms that two sentences share: of the longer, of the shorter."""
+    shared = sum(ledger.rarity(term) for term in one & other)
+    if not shared:
+        return 0.0, 0.0
+    both = [sum(ledger.rarity(term) for term in side) for side in (one, other)]
+    return shared / max(both), shared / min(both)
 
 
 def _elliptic(text: str, known: Known) -> bool:
     """Whether a correction says too little alone: "no, 42", "it's Pawel now"."""
-    about = _about(text)
-    meant = pattern(cues.MEANT).match(text) is not None
-    return not about & _frame(known.content) or (meant and len(about) < 2)
+    new, old = read(text), read(known.content)
+    if lower(cues.MEANT).match(new.low) and len(new.about) < 2:
+        return True
+    apart = not (new.about & old.frame or new.values["name"] & old.values["name"])
+    return apart and (len(new.terms) < 4 or lower(cues.REFERS).match(new.low) is not None)
 
 
-def _about(text: str) -> frozenset[str]:
-    return _frame(text) - words.terms("sorry sry meant typo wrong correction scratch wait oops ugh")
+def answered(text: str, decided: bool, ledger: Ledger, place: Place) -> Known | None:
+    """The open question that a statement clearly answers: it names most of what was asked."""
+    new = read(text)
+    if new.planned or lower(cues.OPEN).search(new.low):
+        return None
+    found = []
+    for known in ledger.questions():
+        if place.project and known.project and place.project != known.project:
+            continue
+        asked = known.terms - usual() - words.terms(" ".join(cues.ASKING))
+        shared = len(asked & new.terms)
+        enough = (
+            shared * 3 >= len(asked) if decided else shared > 1 and shared * 5 >= len(asked) * 3
+        )
+        if shared and enough:
+            found.append((shared, known.order, known))
+    found.sort(reverse=True)
+    clear = len(found) == 1 or (len(found) > 1 and found[0][0] > found[1][0])
+    return found[0][2] if clear else None
 
 
 # --- tasks reported as done -------------------------------------------------------------------
@@ -291,19 +267,20 @@ _COMMON = words.terms(
     "send write call ask get make order book pay buy check fix move week day new old people time"
     " remind todo forget promise owe list good last night morning"
 )
-
-
 _PAST = re.compile(r"\b\w{3,}ed\b")
 
 
-def finished(text: str, ledger: Ledger, subject: str, here: frozenset[str]) -> Known | None:
+def finished(text: str, ledger: Ledger, subject: str, here: AbstractSet[str]) -> Known | None:
     """The open task that a sentence clearly reports as done, or as no longer wanted.
 
     It has to be of this session or of the same project; elsewhere nearly all of it is named.
     """
-    done, dropped = (pattern(cue).findall(text) for cue in (cues.DONE, cues.DROPPED))
+    low = text.lower()
+    done, dropped = (lower(cue).findall(low) for cue in (cues.DONE, cues.DROPPED))
     past = words.terms(" ".join(_PAST.findall(text)))
-    if not (done or past or dropped) or ((done or not dropped) and _says(cues.NOT_DONE, text)):
+    if not (done or past or dropped) or (
+        (done or not dropped) and lower(cues.NOT_DONE).search(low)
+    ):
         return None
     said = words.terms(text)
     ranked = []
@@ -316,7 +293,7 @@ def finished(text: str, ledger: Ledger, subject: str, here: frozenset[str]) -> K
     if not ranked:
         return None
     shared, _, task = ranked[0]
-    named = task.terms - _COMMON - words.terms(" ".join(values(task.content)["day"]))
+    named = task.terms - _COMMON - words.terms(" ".join(read(task.content).values["day"]))
     telling = said & named
     foreign = said - task.terms - _COMMON - words.terms(" ".join(done))
     clear = len(telling) * 2 > len(named) or (len(telling) * 2 == len(named) and not foreign)

@@ -16,16 +16,19 @@ from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
 from wakebook.learn.extract import RULES, Draft, Extraction, Scene, after
 from wakebook.learn.judge.verdict import suspicious
-from wakebook.learn.phrases import cues, pattern
-from wakebook.learn.select.changes import Change, bare, finished, replaced, values
+from wakebook.learn.phrases import cues, lower
+from wakebook.learn.select.changes import Change, Place, answered, bare, finished, replaced
 from wakebook.learn.select.handoff import last_words
-from wakebook.learn.select.ledger import Ledger, subject
+from wakebook.learn.select.ledger import Ledger
+from wakebook.learn.select.said import read
 from wakebook.learn.select.speech import Sentence, fiction, sentences
 from wakebook.learn.select.worth import worthy
+from wakebook.learn.subject import subject
 from wakebook.log.entry import Entry, EntryKind, Status, Type, derived_id
 
 LONGEST = 300  # characters of an entry
 WORDS = 40
+UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known
 LAST = 200  # messages at the end of a window that a handoff looks at
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _CHANGING = ("fact", "decision")
@@ -44,28 +47,28 @@ class Kind(NamedTuple):
 
 
 def kind_of(sentence: Sentence) -> Kind:
-    text = sentence.text
-    lead = pattern(cues.LEAD).match(text)
+    text = sentence.text.lower().replace("’", "'")
+    lead = lower(cues.LEAD).match(text)
     core = text[lead.end() :] if lead and lead.end() < len(text) else text
-    if sentence.heading and pattern(cues.TASK_HEADING).match(sentence.heading):
+    if sentence.heading and lower(cues.TASK_HEADING).match(sentence.heading.lower()):
         return Kind("task", None, "open", wanted=True)
-    if pattern(cues.OPEN).search(text):
+    if lower(cues.OPEN).search(text):
         return Kind("question", wanted=True)
-    if pattern(cues.DECIDED).search(core) and not pattern(cues.UNDECIDED).search(core):
+    if lower(cues.DECIDED).search(core) and not lower(cues.UNDECIDED).search(core):
         return Kind("decision", wanted=True)
-    task = pattern(cues.TASK).search(core)
-    if task and not pattern(cues.NO_TASK).search(core) and not pattern(cues.DONE).search(core):
+    task = lower(cues.TASK).search(core)
+    if task and not lower(cues.NO_TASK).search(core) and not lower(cues.DONE).search(core):
         return Kind("task", None, "open", wanted=task.start() == 0)
-    if pattern(cues.LESSON).match(core):
+    if lower(cues.LESSON).match(core):
         return Kind("fact", "lesson", wanted=True)
-    if pattern(cues.STANDING).match(core):
+    if lower(cues.STANDING).match(core):
         return Kind("fact", "preference", wanted=True)
-    if pattern(cues.PROCEDURE).match(core):
+    if lower(cues.PROCEDURE).match(core):
         return Kind("fact", "procedure", wanted=True)
-    noted = any(pattern(cues.NOTED).match(said) for said in (text, core)) or bool(
-        pattern(cues.WHO).match(core)
+    noted = any(lower(cues.NOTED).match(said) for said in (text, core)) or bool(
+        lower(cues.WHO).match(core)
     )
-    if pattern(cues.PREFERENCE).search(core):
+    if lower(cues.PREFERENCE).search(core):
         return Kind("fact", "preference", wanted=noted)
     return Kind("fact", wanted=noted)
 
@@ -118,7 +121,7 @@ class _Reader:
     def __init__(self, scene: Scene) -> None:
         self.drafts: list[Draft] = []
         self._scene = scene
-        self._ledger = Ledger(scene.current)
+        self._ledger = Ledger(scene.current, scene.project)
         self._agent: Message | None = None  # what the agent said last
         self._fiction = False
         self._here: set[str] = set()  # ids of what this window has said
@@ -144,43 +147,54 @@ class _Reader:
         self._agreed(message, said)
         made_up = self._fiction or fiction(message.text)
         for sentence, worth in zip(said, worthy(said), strict=True):
-            if not made_up or pattern(cues.FICTIONAL).search(sentence.text):
+            if not made_up or lower(cues.FICTIONAL).search(sentence.text.lower()):
                 self._sentence(message, sentence, worth)
         self._settle(message)
 
     def _sentence(self, message: Message, sentence: Sentence, worth: float) -> None:
         text = sentence.text
-        if sentence.asked or text.endswith(":") or _unmeant(text):
+        if sentence.asked or text.endswith(":") or unmeant(text):
             return
-        corrects = pattern(cues.CORRECTS).search(text) is not None
-        refers = pattern(cues.REFERS).match(text) is not None
+        low = text.lower()
+        corrects = lower(cues.CORRECTS).search(low) is not None
+        refers = lower(cues.REFERS).match(low) is not None
         if refers and self._goes_on(sentence, worth, corrects):
             return
         self._settle(message)
-        here = frozenset(self._here)
-        task = finished(text, self._ledger, self._scene.subject, here)
+        task = finished(text, self._ledger, self._scene.subject, self._here)
         if task:
             done = _Pending(Kind("task", None, "done"), task.content, text, (task.id,))
             self._keep(message, done)
             return
         kind = kind_of(sentence)
-        if worth < 0 and not kind.wanted and not corrects:
+        if worth < -UNSURE and not kind.wanted and not corrects:
             return
-        agent = self._agent.text if self._agent else ""
-        changing = kind.type in _CHANGING and (kind.kind != "lesson" or ", not " in text)
-        change = replaced(text, self._ledger, here, agent) if changing else None
-        if change and self._elsewhere(kind, text, change):
-            change = None
-        if change:
-            self._pending = _corrected(kind, text, change)
-        elif bare(text) and not values(text)["name"]:
+        changed = self._changed(sentence, kind)
+        if changed:
+            self._pending = changed
+        elif bare(text) and not read(text).values["name"]:
             return  # it corrects something that was never said
         elif worth >= 0 or kind.wanted:
-            if refers:  # it cannot be understood alone
+            if refers and kind.type != "decision":  # it cannot be understood alone
                 before = sentence.before
                 text = f"{before} {text}" if before and not before.endswith("?") else ""
-            if text and _fits(text) and _says_enough(text, kind.wanted):
+            if text and fits(text) and _says_enough(text, kind):
                 self._pending = _Pending(kind, text)
+
+    def _changed(self, sentence: Sentence, kind: Kind) -> _Pending | None:
+        """A sentence that replaces something, or answers an open question."""
+        text = sentence.text
+        if kind.type not in _CHANGING or (kind.kind == "lesson" and ", not " not in text):
+            return None
+        agent = self._agent.text if self._agent else ""
+        place = Place(self._here, self._scene.project, agent)
+        change = replaced(text, self._ledger, place)
+        if change and not self._elsewhere(kind, text, change):
+            return _corrected(kind, text, change)
+        settled = answered(text, kind.type == "decision", self._ledger, place)
+        if settled and fits(text):
+            return _Pending(kind, text, f"Answers: {settled.content}", (settled.id,))
+        return None
 
     def _elsewhere(self, kind: Kind, text: str, change: Change) -> bool:
         """Whether it is about another project than what it would replace."""
@@ -192,11 +206,11 @@ class _Reader:
         last = self._pending
         if not last or not last.content.endswith(sentence.before):
             return False
-        anew = bool(last.replaces) and pattern(cues.CHANGES).search(sentence.text) is not None
+        anew = bool(last.replaces) and lower(cues.CHANGES).search(sentence.text.lower()) is not None
         if not anew and (worth < 0 or corrects):
             return False
         whole = f"{last.content} {sentence.text}"
-        self._pending = last._replace(content=whole) if _fits(whole) else last
+        self._pending = last._replace(content=whole) if fits(whole) else last
         return True
 
     def _settle(self, message: Message) -> None:
@@ -226,9 +240,10 @@ class _Reader:
     def _agreed(self, message: Message, said: Sequence[Sentence]) -> None:
         """ "Yes, do that": the agent's proposal, which the user makes a decision."""
         first = said[0]
-        yes = pattern(cues.YES).match(first.text)
-        rest = first.text[yes.end() :] if yes else first.text
-        commits = rest.count(" ") < 8 and any(map(pattern(cues.COMMIT).match, (rest, first.text)))
+        low = first.text.lower()
+        yes = lower(cues.YES).match(low)
+        rest = low[yes.end() :] if yes else low
+        commits = rest.count(" ") < 8 and any(map(lower(cues.COMMIT).match, (rest, low)))
         agent = self._agent
         if (
             not agent
@@ -236,11 +251,13 @@ class _Reader:
             or not (commits or (yes and not rest.strip(" .!")))
         ):
             return
-        proposed = [one for one in sentences(agent.text) if pattern(cues.PROPOSES).search(one.text)]
+        proposed = [
+            one for one in sentences(agent.text) if lower(cues.PROPOSES).search(one.text.lower())
+        ]
         asked = [one for one in sentences(agent.text)[-1:] if one.asked]
-        if asked and not pattern(cues.ASKS_ASSENT).search(asked[0].text):
+        if asked and not lower(cues.ASKS_ASSENT).search(asked[0].text.lower()):
             return
-        plain = [one for one in proposed if not one.asked and _fits(one.text)]
+        plain = [one for one in proposed if not one.asked and fits(one.text)]
         if len(plain) == 1 and (commits or asked):
             detail = f"Agreed: {one_line(first.text, 120)}"
             kept = _Pending(Kind("decision"), plain[0].text, detail)
@@ -251,9 +268,9 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     """A correction that says too little alone stands behind what it corrects."""
     old = change.target
     whole = f"{old.content} {text}"
-    if change.elliptic and _fits(whole):
+    if change.elliptic and fits(whole):
         return _Pending(kind, whole, "", (old.id,), old.subject)
-    if not _fits(text):
+    if not fits(text):
         return None
     return _Pending(kind, text, f"Was: {old.content}", (old.id,), old.subject)
 
@@ -262,31 +279,45 @@ def _of_any(entry: Entry, sources: Iterable[str]) -> bool:
     return any(derived_id(one, entry.type, entry.content) == entry.id for one in sources)
 
 
-def _fits(text: str) -> bool:
+def fits(text: str) -> bool:
     return len(text) <= LONGEST and len(text.split()) <= WORDS
 
 
-def _says_enough(text: str, wanted: bool) -> bool:
-    return (wanted or len(text.split()) > 3) and len(words.terms(text)) > 1
+def _says_enough(text: str, kind: Kind) -> bool:
+    if kind.type == "decision" and read(text).values["name"]:
+        return True  # "Then it's Postgres."
+    return (kind.wanted or len(text.split()) > 3) and len(words.terms(text)) > 1
 
 
-def _unmeant(text: str) -> bool:
-    """Said without being meant: sarcasm, an example, politeness."""
-    if pattern(cues.SARCASM).search(text) or pattern(cues.HYPOTHETICAL).search(text):
+def unmeant(text: str) -> bool:
+    """No statement of the user's: an order, sarcasm, an example, politeness."""
+    low = text.lower()
+    if (
+        lower(cues.ORDERS).match(low)
+        or lower(cues.SARCASM).search(low)
+        or lower(cues.HYPOTHETICAL).search(low)
+    ):
         return True
-    return len(text) < 100 and pattern(cues.POLITE).search(text) is not None
+    return len(low) < 100 and lower(cues.POLITE).search(low) is not None
 
 
 # --- the handoff ------------------------------------------------------------------------------
-def handoff_of(said: Sequence[Message], scene: Scene) -> Draft | None:
-    """The handoff of a window as it is now, whatever later ones have closed or replaced."""
+def handoff_of(
+    said: Sequence[Message], scene: Scene, learned: Sequence[Entry] | None = None
+) -> Draft | None:
+    """The handoff of a window as it is now, whatever later ones have closed or replaced.
+
+    `learned`: what the window has left by now, so that its end need not be read again.
+    """
     window = list(_live(said))[-LAST:]
-    by_id = {message.id for message in window}
-    alone = Selector().extract(window, Scene(subjects=scene.subjects, subject=scene.subject))
-    theirs = [one for one in scene.current if one.by != RULES and _of_any(one, by_id)]
-    gone = {old for one in alone for old in one.replaces}
-    both: tuple[Draft | Entry, ...] = (*alone, *theirs)
-    ours = [one for one in both if one.id not in gone]
+    ours: Sequence[Draft | Entry] = learned or ()
+    if learned is None:
+        by_id = {message.id for message in window}
+        alone = Selector().extract(window, Scene(subjects=scene.subjects, subject=scene.subject))
+        theirs = [one for one in scene.current if one.by != RULES and _of_any(one, by_id)]
+        gone = {old for one in alone for old in one.replaces}
+        both: tuple[Draft | Entry, ...] = (*alone, *theirs)
+        ours = [one for one in both if one.id not in gone]
     open_ = [one.content for one in ours if one.status == "open" or one.type == "question"]
     found = last_words(window, open_, any(one.type == "decision" for one in ours))
     if found is None:

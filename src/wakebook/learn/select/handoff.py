@@ -45,7 +45,7 @@ def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool)
         return None
     last = _said(users[-1].text)
     asked = _said(next((one.text for one in users if len(words.terms(one.text)) > 1), last))
-    left = [*_left(report, last), *open_[-4:]]
+    left = [pattern(f"^{cues.LABEL}").sub("", one) for one in (*_left(report, last), *open_[-4:])]
     lines = [
         _line("Asked", asked if asked != last else ""),
         _line("Report", report, REPORT),
@@ -112,7 +112,7 @@ def _headline(report: str) -> str:
 
 def _left(report: str, last: str) -> list[str]:
     """Sentences that say what is left to do, without the label of a line."""
-    parts = (part.lstrip("-•* ").removeprefix("Left: ") for part in (*report.split("\n"), last))
+    parts = (part.lstrip("-•* ") for part in (*report.split("\n"), last))
     said = (one for part in parts for one in split(part))
     left = (one for one in said if pattern(cues.LEFT).search(one))
     return [cut(one, 160) for one in left if not pattern(cues.FAREWELL).match(one)][-4:]

@@ -5,15 +5,14 @@ once. So a later message sees the same ledger however the window was cut into de
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from math import log
 from typing import NamedTuple
 
 from wakebook.base import words
-from wakebook.learn.extract import Draft, Scene
-from wakebook.learn.phrases import cues, pattern
-from wakebook.log.entry import Entry, Status, Type, slugify
+from wakebook.learn.extract import Draft
+from wakebook.log.entry import Entry, Status, Type
 
 _POINT = re.compile(r"\d+|\b(?:not?|never|without|cannot)\b|n't\b")
 SAME = 0.8  # this alike, two entries of a type say the same
@@ -30,14 +29,18 @@ class Known(NamedTuple):
     terms: frozenset[str]
     order: int  # older is less
     fixed: bool = False  # a person wrote or pinned it
+    project: str = ""  # that it was said in, if that is known
 
 
 class Ledger:
-    def __init__(self, current: Iterable[Entry]) -> None:
+    def __init__(self, current: Iterable[Entry], project: str = "") -> None:
+        """`project`: that drafts are said in."""
         self._entries = current
+        self.project = project
         self._known: dict[str, Known] | None = None
         self._by_term: dict[str, dict[str, None]] = {}
         self._count = 0
+        self._questions: dict[str, Known] = {}
 
     def holds(self, draft: Draft) -> bool:
         """Whether something of its type says nearly the same already."""
@@ -60,13 +63,13 @@ class Ledger:
 
     def latest(self, types: Sequence[Type], count: int) -> list[Known]:
         """The newest of these types, newest first."""
-        found: list[Known] = []
-        for known in reversed(self._all().values()):
-            if known.type in types:
-                found.append(known)
-                if len(found) == count:
-                    break
-        return found
+        found = (known for known in reversed(self._all().values()) if known.type in types)
+        return list(islice(found, count))
+
+    def questions(self) -> list[Known]:
+        """Those that are open."""
+        self._all()
+        return list(self._questions.values())
 
     def near(self, terms: frozenset[str]) -> list[Known]:
         """Everything that shares a term, oldest first."""
@@ -96,26 +99,6 @@ class Ledger:
         """How much it says that two entries share a term."""
         return log((self._count + _USUAL) / (1 + len(self._by_term.get(term, ()))))
 
-    def best(
-        self, terms: frozenset[str], types: Sequence[Type], *, status: Status | None = None
-    ) -> Known | None:
-        """The one entry that these terms point to, or None if that is not clear.
-
-        Two shared terms are needed, or one that is half of the shorter side. The newer wins
-        a tie: it is of this session, if anything is.
-        """
-        found: Known | None = None
-        top = 0.0
-        for known in self.near(terms):
-            if known.type not in types or (status and known.status != status):
-                continue
-            shared = len(terms & known.terms)
-            least = min(len(terms), len(known.terms))
-            score = shared + shared / len(known.terms)
-            if (shared >= 2 or shared * 2 >= least) and score >= top:
-                found, top = known, score
-        return found
-
     def _all(self) -> dict[str, Known]:
         if self._known is None:
             self._known = {}
@@ -127,64 +110,25 @@ class Ledger:
         if item.type == "handoff":
             return
         terms = words.terms(item.content)
-        fixed = isinstance(item, Entry) and (item.pinned or item.session == "manual")
-        known = Known(
-            item.id, item.type, item.content, item.subject, item.status, terms, self._count, fixed
-        )
+        fixed, project = False, self.project
+        if isinstance(item, Entry):
+            fixed = item.pinned or item.session == "manual"
+            project = item.project
+        about = (item.id, item.type, item.content, item.subject, item.status)
+        known = Known(*about, terms, self._count, fixed, project)
+        if item.type == "question":
+            self._questions[known.id] = known
         self._count += 1
-        self._all()[item.id] = known
+        self._all()[known.id] = known
         for term in terms:
-            self._by_term.setdefault(term, {})[item.id] = None
+            self._by_term.setdefault(term, {})[known.id] = None
 
     def _remove(self, identity: str) -> None:
         known = self._all().pop(identity, None)
+        self._questions.pop(identity, None)
         for term in known.terms if known else ():
             self._by_term[term].pop(identity, None)
 
 
 def _points(text: str) -> list[str]:
     return sorted(_POINT.findall(text.lower()))
-
-
-# --- which subject an entry is about: a known name in its words, or the session's project ----
-_NEW = re.compile(
-    r"\b(?:project|app|product|repo|codename|codenamed) (?:is |that is )?(?:called|named|codenamed)"
-    r" (?-i:(?P<one>[A-Z][\w-]{2,30}))|\bthe (?-i:(?P<two>[A-Z][\w-]{2,30})) project\b",
-    re.IGNORECASE,
-)
-_OWN = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|ich|mein\w*|yo|mi|je|mon|ma)\b")
-_WORK = re.compile(
-    r"\b(?:we|we're|we've|our|us|repo|project|branch|deploy\w*|tests?|wir|unser\w*)\b"
-)
-
-
-def subject(type_: str, content: str, scene: Scene) -> str:
-    """The slug of what an entry is about, or nothing.
-
-    The session's project is the subject of what is said there, but not of what is about the user:
-    a dentist appointment is not about the project.
-    """
-    known = named(content, scene.subjects)
-    if known:
-        return known
-    new = _NEW.search(content[:400])
-    if new:
-        return slugify(new.group("one") or new.group("two"))
-    low = content.lower()
-    ours = type_ == "handoff" or _WORK.search(low)
-    personal = (type_ == "fact" and _OWN.search(low)) or pattern(cues.PERSONAL).search(low)
-    return "" if personal and not ours else scene.subject
-
-
-def named(text: str, subjects: Mapping[str, str]) -> str:
-    """The slug of the longest known name that stands in the text as whole words."""
-    if not subjects:
-        return ""
-    found = max(_pattern(tuple(subjects)).findall(text.lower()), key=len, default="")
-    return subjects.get(found, "")
-
-
-@lru_cache(maxsize=8)
-def _pattern(known: tuple[str, ...]) -> re.Pattern[str]:
-    longest = sorted((name for name in known if name), key=len, reverse=True)
-    return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, longest)) + r")(?!\w)")

@@ -11,7 +11,7 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
-from wakebook.learn.phrases import cues, pattern
+from wakebook.learn.phrases import cues, lower, pattern
 
 TEXT = 12_000  # characters of a message that are read
 PASTED = 1_800  # characters of a message that is hardly typed by hand
@@ -78,12 +78,12 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 def hosted(text: str) -> bool:
     """Whether a host wrote a message in the user's place."""
-    return pattern(cues.HOST).match(_REMINDER.sub("", text)) is not None
+    return lower(cues.HOST).match(_REMINDER.sub("", text)[:200].lower()) is not None
 
 
 def fiction(text: str) -> bool:
     """Whether a message opens a story, a role play or a draft that goes on in later ones."""
-    return pattern(cues.FICTION).search(text[:2000]) is not None
+    return lower(cues.FICTION).search(text[:2000].lower()) is not None
 
 
 def _own_lines(text: str) -> list[str]:
@@ -105,11 +105,11 @@ def _own_lines(text: str) -> list[str]:
         for place, line in enumerate(block):
             if pattern(cues.MACHINE, 0).match(line[:200]) or _symbols(line) or _COMMAND.match(line):
                 continue
-            if pattern(cues.MAIL).match(line):
+            if lower(cues.MAIL).match(line.lower()):
                 return kept
             head, colon, rest = line.partition(":")
-            if pattern(cues.PASTE).search(line[:300]) and (colon or len(blocks) + place > 1):
-                follows = rest.strip() and pattern(cues.PASTE).search(head + colon)
+            if lower(cues.PASTE).search(line[:300].lower()) and (colon or len(blocks) + place > 1):
+                follows = rest.strip() and lower(cues.PASTE).search((head + colon).lower())
                 return [*kept, head if follows else line]
             kept.append(line)
     return kept
@@ -171,7 +171,7 @@ def _goes_on(end: str, rest: str) -> bool:
     if _INITIAL.search(end):
         return not _BEGINS.match(rest)
     word = rest.split(maxsplit=1)[0] if rest.strip() else ""
-    return bool(_ORDINAL.search(end) and pattern(cues.DAY).match(word))
+    return bool(_ORDINAL.search(end) and lower(cues.DAY).match(word.lower()))
 
 
 def _quoted(text: str) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from wakebook.base.decode import decode
-from wakebook.learn.phrases import cues, pattern
+from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.speech import Sentence
 from wakebook.models.builtin import Builtin
 
@@ -32,7 +32,7 @@ def features(sentence: Sentence, others: Sequence[Sentence] = ()) -> dict[str, f
     """What can be seen of a sentence, and of those beside it in the message."""
     low = sentence.text.lower().replace("’", "'")
     words = _WORD.findall(low)
-    lead = pattern(cues.LEAD).match(low)
+    lead = lower(cues.LEAD).match(low)
     core = low[lead.end() :] if lead and lead.end() < len(low) else low
     start = _WORD.findall(core)[:_STARTS]
     found = {f"length:{sum(len(words) > most for most in _LENGTHS)}"}
@@ -48,7 +48,7 @@ def features(sentence: Sentence, others: Sequence[Sentence] = ()) -> dict[str, f
         other = next((one for one in others if one.place == beside), None)
         if other:
             found.add(f"{name}:asked" if other.asked else f"{name}:said")
-            if pattern(r"\b(?:i|i'm|i've|my|we|our)\b").search(other.text):
+            if lower(r"\b(?:i|i'm|i've|my|we|our)\b").search(other.text.lower()):
                 found.add(f"{name}:mine")
     return dict.fromkeys(found, 1.0)
 
@@ -56,9 +56,9 @@ def features(sentence: Sentence, others: Sequence[Sentence] = ()) -> dict[str, f
 def _marks(sentence: Sentence, low: str, core: str) -> dict[str, bool]:
     names = [name for name in _NAME.findall(sentence.text) if not name.startswith(("I'", "I’"))]
     return {
-        "refers": pattern(cues.REFERS).match(low) is not None,
-        "noted": pattern(cues.NOTED).match(core) is not None,
-        "standing": pattern(cues.STANDING).match(core) is not None,
+        "refers": lower(cues.REFERS).match(low) is not None,
+        "noted": lower(cues.NOTED).match(core) is not None,
+        "standing": lower(cues.STANDING).match(core) is not None,
         "name": bool(names),
         "names": len(names) > 2,
         "first": sentence.place == 0,
@@ -85,7 +85,7 @@ def _signs() -> tuple[dict[str, list[str]], dict[str, re.Pattern[str]]]:
         for word in set(one_of) - set(rest):
             plain.setdefault(word, []).append(name)
         if rest:
-            patterns[name] = pattern(rf"\b(?:{'|'.join(rest)})\b" if listed else rest[0])
+            patterns[name] = lower(rf"\b(?:{'|'.join(rest)})\b" if listed else rest[0])
     return plain, patterns
 
 
@@ -101,6 +101,11 @@ def embedder() -> Builtin:
     return Builtin()
 
 
+@lru_cache(maxsize=8192)
+def vector(text: str) -> Any:
+    return embedder().embed([text])[0]
+
+
 class Weights(msgspec.Struct, frozen=True):
     """weights.json."""
 
@@ -109,6 +114,8 @@ class Weights(msgspec.Struct, frozen=True):
     plain: dict[str, float]  # features alone, where the words are not English
     threshold: float
     plain_threshold: float
+    changes: dict[str, float] = {}  # whether a sentence replaces an entry
+    changes_threshold: float = 0.5
 
 
 @cache
@@ -122,17 +129,16 @@ def chance(of: dict[str, float], seen: dict[str, float]) -> float:
     return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, total))))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def worthy(said: tuple[Sentence, ...]) -> tuple[float, ...]:
     """How far above the threshold each sentence of a message is: 0 is just enough."""
     known = weights()
     english = _english(" ".join(one.text for one in said))
-    vectors = embedder().embed([one.text for one in said]) if english and said else ()
     found = []
-    for place, one in enumerate(said):
+    for one in said:
         seen = features(one, said)
         if english:
-            pull = float(_direction() @ vectors[place])
+            pull = float(_direction() @ vector(one.text))
             found.append(chance(known.features, seen | {_VECTOR: pull}) - known.threshold)
         else:
             found.append(chance(known.plain, seen) - known.plain_threshold)

@@ -1,0 +1,182 @@
+"""What can be read of one sentence when it is put beside another: values, frame, owners, cues."""
+
+import re
+from functools import cache, cached_property, lru_cache
+
+from wakebook.base import words
+from wakebook.learn.phrases import cues, lower
+
+KINDS = ("number", "day", "name", "degree")
+_NAMES = re.compile(r"(?<=[\w,;:] )[A-ZÀ-Þ][\w'’-]+|\b[A-Z]{2,}\w*\b|\b\w+[A-Z]\w*\b")
+_ORDINAL = re.compile(r"(\d)(?:st|nd|rd|th)\b")
+_WORD = re.compile(r"[^\W_]+(?:[.,:'/-][^\W_]+)*")
+_BESIDE = 3  # words on either side of a value that say what it is the value of
+_I = words.listed("i i'm i've i'd i'll i’m i’ve")
+_LITTLE = words.terms("sorry sry meant typo wrong correction scratch wait oops ugh")
+OF_CHANGE = frozenset(("corrects", "moves", "changes", "ends"))
+Values = dict[str, frozenset[str]]
+
+
+class Said:
+    """A sentence; each thing is read when it is first asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.low = text.lower().replace("’", "'")
+        self.terms = words.terms(text)
+
+    @cached_property
+    def cues(self) -> frozenset[str]:
+        return frozenset(name for name, cue in _cues().items() if cue.search(self.low))
+
+    @cached_property
+    def planned(self) -> bool:
+        """Whether it begins as a plan or a wish: no state that could change."""
+        found = lower(cues.PLANS).search(self.low) if "plans" in self.cues else None
+        return found is not None and found.start() < 40
+
+    @cached_property
+    def _bare(self) -> str:
+        return _bare(self.low)
+
+    @cached_property
+    def bare(self) -> frozenset[str]:
+        """The terms, with days as plain numbers and without how long ago something was."""
+        return words.terms(self._bare)
+
+    @cached_property
+    def values(self) -> Values:
+        """Numbers, days, names and degrees."""
+        low = self._bare
+        capital = [] if lower(cues.GERMAN).search(self.low) else _NAMES.findall(self.text)
+        names = {name.lower() for name in capital if name.lower() not in _I}
+        days = frozenset(lower(cues.DAY).findall(low))
+        return {
+            "number": frozenset(lower(cues.NUMBER).findall(low)),
+            "day": days,
+            "name": frozenset(names - days),
+            "degree": frozenset(lower(cues.DEGREE).findall(low)),
+        }
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        return frozenset().union(*(words.terms(" ".join(one)) for one in self.values.values()))
+
+    @cached_property
+    def beside(self) -> dict[str, dict[str, frozenset[str]]]:
+        """By kind, words and the values that they stand beside."""
+        return _beside(self._bare, self.values)
+
+    @cached_property
+    def frame(self) -> frozenset[str]:
+        """What it is about, without values and words of change."""
+        marks = lower(cues.CHANGES).findall(self.low) if "changes" in self.cues else ()
+        return (
+            words.terms(_ORDINAL.sub(r"\1", self.text)) - self._own - words.terms(" ".join(marks))
+        )
+
+    @cached_property
+    def about(self) -> frozenset[str]:
+        return self.frame - _LITTLE
+
+    @cached_property
+    def head(self) -> frozenset[str]:
+        """What stands before its verb, if that is a thing."""
+        found = lower(cues.HEAD).match(self.low, self._lead)
+        return words.terms(found[1]) - usual() if found else frozenset()
+
+    @cached_property
+    def _lead(self) -> int:
+        lead = lower(cues.LEAD).match(self.low)
+        return lead.end() if lead else 0
+
+    @cached_property
+    def owners(self) -> frozenset[str]:
+        """Whose it is: a relative's, Tom's."""
+        kin = lower(cues.SIGNS["kin"]).findall(self.low)
+        named = re.findall(r"\b(\w{2,})'s (?=\w)", self.low)
+        return frozenset([*kin, *named]) - {"it", "that", "let"}
+
+    @cached_property
+    def person(self) -> str:
+        """Who does it, by its first word: "i", "we", "it", "they" or "other"."""
+        first = lower(cues.PERSON).match(self.low, self._lead)
+        return (first.lastgroup if first else None) or "other"
+
+    @cached_property
+    def kin(self) -> tuple[str, str] | None:
+        """The relative or friend that it begins with, and the name if that follows."""
+        found = lower(cues.WHOSE).match(self.low, self._lead)
+        if not found:
+            return None
+        name = re.match(r" ([A-ZÀ-Þ]\w+)", self.text[found.end() :])
+        return found["kin"], name[1] if name else ""
+
+    @cached_property
+    def before(self) -> dict[str, str]:
+        """Each word that says something, with the one right before it: "staging server"."""
+        return _pairs(self.low, self._own)
+
+    @cached_property
+    def back(self) -> tuple[tuple[frozenset[str], bool], ...]:
+        """The values that it takes back: "not the 4th", "no longer on Hetzner".
+
+        Beside each, whether it says enough alone; else something else must be shared, too.
+        """
+        if not self.cues & OF_CHANGE and not lower(cues.NOT).search(self.low):
+            return ()
+        return tuple(
+            (old, alone)
+            for wanted, alone in ((cues.OLD_ALONE, True), (cues.OLD, False))
+            for cue in wanted
+            for match in lower(cue).finditer(self.low)
+            if (old := words.terms(_bare(match["old"])))
+        )
+
+
+@lru_cache(maxsize=8192)
+def read(text: str) -> Said:
+    return Said(text)
+
+
+@cache
+def _cues() -> dict[str, re.Pattern[str]]:
+    named = {name: getattr(cues, name) for name in cues.OF_CHANGE}
+    named |= {f"slot {place}": cue for place, cue in enumerate(cues.SLOTS)}
+    return {name.lower(): lower(cue) for name, cue in named.items()}
+
+
+def _beside(bare: str, found: Values) -> dict[str, dict[str, frozenset[str]]]:
+    kinds = {value: kind for kind in KINDS for value in found[kind]}
+    said = _WORD.findall(bare)
+    near: dict[str, dict[str, frozenset[str]]] = {kind: {} for kind in KINDS}
+    for place, word in enumerate(said):
+        kind = kinds.get(word) or ("number" if any(map(str.isdigit, word)) else "")
+        if kind:
+            around = said[max(0, place - _BESIDE) : place + _BESIDE + 1]
+            for term in words.terms(" ".join(one for one in around if one not in kinds)):
+                if term not in usual():
+                    near[kind][term] = near[kind].get(term, frozenset()) | {word}
+    return near
+
+
+@cache
+def usual() -> frozenset[str]:
+    return words.terms(" ".join(cues.USUAL | cues.OTHER))
+
+
+def _pairs(low: str, own: frozenset[str]) -> dict[str, str]:
+    """Each word that says something, with the one right before it: "staging server"."""
+    found: dict[str, str] = {}
+    last = ""
+    for word in _WORD.findall(low):
+        term = next(iter(words.terms(word)), "")
+        if term and last and term not in own and last not in own:
+            found[term] = last
+        last = "" if term in usual() else term
+    return found
+
+
+def _bare(low: str) -> str:
+    """Days as plain numbers, and without how long ago something was."""
+    return lower(cues.AGO).sub(" ", _ORDINAL.sub(r"\1", low))
