@@ -349,11 +349,12 @@ class Memory:
     def wake(self, cwd: str = "", *, project: str = "", everywhere: bool = False) -> str:
         """What a new session should be told; in a folder, what it would be told there, if the
         memory knows its project. Cached until something changes."""
+        from wakebook.recall.scope import Place, scope
         from wakebook.recall.turn import woken
 
         here = cwd if self.opened.project(cwd) else ""
-        scope = self.turns.scope(cwd=here, project=project, everywhere=everywhere)
-        return woken(self.opened, scope, cwd="" if project or everywhere else cwd)
+        told = scope(self.opened, Place(here, project, everywhere))
+        return woken(self.opened, told, cwd="" if project or everywhere else cwd)
 
     context = _Verb(lambda memory: memory.turns.context)
     observe = _Verb(lambda memory: memory.topics.observe)

@@ -190,7 +190,7 @@ def test_a_topic_that_there_is_not(home: Path) -> None:
 )
 def test_without_a_home(arguments: list[str], tmp_path: Path) -> None:
     said = run(*arguments, "--home", str(tmp_path / "no"), code=3)
-    assert "wakebook init" in said and not (tmp_path / "no").exists()
+    assert "wakebook setup" in said and not (tmp_path / "no").exists()
 
 
 def test_settings_that_are_wrong_are_named(home: Path) -> None:

@@ -74,7 +74,7 @@ def test_the_demos_conversations_are_read_again_by_a_model(demo: Path, server: M
         ["git", "-C", str(demo), "log", "-1", "--format=%B"], capture_output=True, text=True
     )
     assert message.stdout.strip() == "memory: " + COMMIT
-    assert "goes on" in run("wake")
+    assert "## Last Session Handoff" in run("wake")
 
 
 def test_an_upgrade_is_done_once_and_leaves_nothing_to_complain_about(
