@@ -49,9 +49,10 @@ class Served(Memory):
         if name == "search":
             wanted = fields.pop("wanted", fields.pop("text", ""))
             query = Query(text=wanted) if isinstance(wanted, str) else wanted
-            if query.scope != EVERYTHING:
+            if query.scope != EVERYTHING or query.files:
                 return None
-            fields |= {one: getattr(query, one) for one in Query.__slots__ if one != "scope"}
+            asked_for = (one for one in Query.__slots__ if one not in ("scope", "files"))
+            fields |= {one: getattr(query, one) for one in asked_for}
             fields.pop("progress", None)
         if not fields.keys() <= set(known):
             return None
