@@ -191,7 +191,9 @@ class History:
         """A summary of what is waiting, and what else there is to say."""
         paths = self.waiting()
         plain = (_summary(paths), "")
-        if self.repository is None or not paths or not self._models.has("commit"):
+        if self.repository is None or not self._models.has("commit"):
+            return plain
+        if set(paths) <= {self.home.projects}:  # nothing, or nothing to speak of
             return plain
         try:
             files = "\n".join(self.home.relative(path) for path in paths[:FILES])
