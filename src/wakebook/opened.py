@@ -148,11 +148,13 @@ class Opened:
 
     def project(self, cwd: str) -> str:
         """The key of a folder's project, if the memory knows it."""
+        if not (cwd and self.home.projects.exists()):
+            return ""
         from wakebook.capture import project
 
-        known = project.load(self.home) if cwd else None
-        key = known.of(cwd) if known and known.known else ""
-        return key if known and key in known.known else ""
+        known = project.load(self.home)
+        key = known.of(cwd)
+        return key if key in known.known else ""
 
     def is_off(self, cwd: str) -> bool:
         """Whether nothing is told or captured in a folder: its project is off."""

@@ -80,7 +80,7 @@ def test_a_home_is_found_by_option_then_environment_then_default(
 def test_without_a_home_every_verb_says_what_to_do(tmp_path: Path) -> None:
     memory = Memory(tmp_path / "nowhere")
     for verb in (memory.wake, memory.notes.brief, memory.audit, memory.status, memory.catch_up):
-        with pytest.raises(NotInitialised, match="wakebook init"):
+        with pytest.raises(NotInitialised, match="wakebook setup"):
             verb()
     assert not (tmp_path / "nowhere").exists()
 

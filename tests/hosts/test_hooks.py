@@ -305,7 +305,7 @@ def test_the_answers_are_the_same_with_the_service_and_without(
         notified = send(knowing, "UserPromptSubmit", new, prompt="<task-notification>x")
         missing = send(knowing, "PreCompact", new, trigger="auto")
         assert notified.out == b""
-        return [started.json, asked.json, missing.json]
+        return [started.json, asked.out, missing.json]
 
     alone = all_of()
     with serving(knowing.home.root):

@@ -336,6 +336,6 @@ def test_nothing_to_import(memory: Memory, tmp_path: Path) -> None:
 
 
 def test_without_a_home_and_with_a_wrong_name(tmp_path: Path) -> None:
-    assert "wakebook init" in run("import", "markdown", str(tmp_path), code=3)
+    assert "wakebook setup" in run("import", "markdown", str(tmp_path), code=3)
     assert "is not one of" in run("import", "gmail", str(tmp_path), code=2)
     assert "wakebook import chatgpt" in run("import", "--help")

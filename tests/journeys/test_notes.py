@@ -30,7 +30,7 @@ def test_from_a_remembered_fact_to_a_reviewed_correction(home: Path) -> None:
     progress = home / "knowledge/projects/auth/progress.md"
     assert "- Tokens live 15 min ([[2026-11-09]])" in notes.read_text()
     assert "Nothing to review." in run("review")
-    assert run_json("review") == {"proposals": [], "contradictions": []}
+    assert run_json("review") == {"waiting": [], "edits": [], "contradictions": []}
 
     said = run("why", f"projects/auth/notes.md:{number(notes, '15 min')}")
     assert "Tokens live 15 min" in said
@@ -45,14 +45,14 @@ def test_from_a_remembered_fact_to_a_reviewed_correction(home: Path) -> None:
     assert "+ - Tokens live [20] min" in listed
     assert "✓" in listed
     assert "2 edited blocks to review" in listed
-    assert [len(one["changes"]) for one in run_json("review")["proposals"]] == [1, 1]
+    assert [len(one["changes"]) for one in run_json("review")["edits"]] == [1, 1]
     assert "was edited by hand" in run("status")
 
     assert "1 entry from 1 block" in run("review", "accept", "1")
     done = run_json("review", "accept", "projects/auth/progress.md")
     [entry] = done["entries"]
     assert (entry["content"], entry["status"]) == ("Send the form [to] <them>", "done")
-    assert run_json("review") == {"proposals": [], "contradictions": []}
+    assert run_json("review") == {"waiting": [], "edits": [], "contradictions": []}
     assert "- Tokens live [20] min" in notes.read_text()
     assert notes.read_text().endswith("\nmine\n")
     assert run_json("review", "accept")["entries"] == []

@@ -219,7 +219,7 @@ def test_somebody_elses_unit_is_left_alone(root: Path, calls: Path) -> None:
 
 
 def test_a_home_has_to_be_there(tmp_path: Path, calls: Path) -> None:
-    assert "wakebook init" in run("service", "install", "--home", str(tmp_path / "no"), code=3)
+    assert "wakebook setup" in run("service", "install", "--home", str(tmp_path / "no"), code=3)
     assert not (Path.home() / ".config").exists()
 
 

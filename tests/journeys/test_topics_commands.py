@@ -455,7 +455,7 @@ COMMANDS: list[list[str]] = [
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_without_a_home(arguments: list[str], tmp_path: Path) -> None:
-    assert "wakebook init" in run(*arguments, "--home", str(tmp_path / "no"), code=3)
+    assert "wakebook setup" in run(*arguments, "--home", str(tmp_path / "no"), code=3)
     error: Any = run_json(*arguments, "--home", str(tmp_path / "no"), code=3)
     assert error["error"]["kind"] == "NotInitialised" and not (tmp_path / "no").exists()
 

@@ -153,7 +153,7 @@ def test_halves_of_characters_pass_through() -> None:
 
 def test_without_a_home(file: Path, tmp_path: Path) -> None:
     said = run("prune", str(file), "--window", "9", "--home", str(tmp_path / "no"), code=3)
-    assert "wakebook init" in said
+    assert "wakebook setup" in said
 
 
 # --- flush -------------------------------------------------------------------------------

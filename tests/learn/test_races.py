@@ -256,8 +256,8 @@ def test_a_second_process_for_the_same_session_asks_nothing(tale: Tale) -> None:
 def both_upgrade(tale: Tale) -> tuple[Upgraded, Upgraded]:
     """Two upgrades of four transcripts; the second one while the first one reads its first."""
     tale.settings(main="")
-    for number in range(1, 5):
-        tale.talk(f"Let's use shelf {number} for the jars.", "Fine.", number=number)
+    for number, what in enumerate(("jars", "ropes", "lamps", "paint"), 1):
+        tale.talk(f"Let's use shelf {number} for the {what}.", "Fine.", number=number)
     tale.memory.catch_up()
     tale.settings()
     other: list[Upgraded] = []

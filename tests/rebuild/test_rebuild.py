@@ -384,7 +384,7 @@ def test_what_was_condensed_comes_along_with_new_ids(memory: Memory, projects: P
     assert [line.ids for line in after.lines] == [(redis.id,), (uv.id,)] and after.dropped == ()
     assert after.lines[1].text == "", "half of what it stood for is not there any more"
     assert any(redis.content in line for line in told(memory))
-    assert any(uv.content in line for line in told(memory))
+    assert memory.home.memory.read_text().count(uv.content) == 1  # among what is true of the user
     assert condensed.NAME not in git(memory.home.root, "status", "--porcelain")
 
 

@@ -461,5 +461,5 @@ def test_a_home_that_is_not_there_is_told(tmp_path: Path) -> None:
         ("forget", {"ids": ["x"]}),
         ("context", {}),
     ):
-        assert "wakebook init" in refused(Memory(tmp_path / "none"), name, arguments)
+        assert "wakebook setup" in refused(Memory(tmp_path / "none"), name, arguments)
     assert not (tmp_path / "none").exists()

@@ -362,7 +362,7 @@ def test_without_a_log_and_without_anything(tmp_path: Path) -> None:
 
 
 def test_not_a_home(tmp_path: Path) -> None:
-    assert "wakebook init" in wakebook(Memory(tmp_path / "nothing"), "search", "x", code=3)
+    assert "wakebook setup" in wakebook(Memory(tmp_path / "nothing"), "search", "x", code=3)
 
 
 def test_the_index_can_be_deleted_at_any_time(home: Memory) -> None:

@@ -30,7 +30,8 @@ TRACKED = (
     "feedback.jsonl .gitignore .gitattributes raw knowledge topics archive attachments prompts"
 ).split()
 # Where `replace` writes, and so may leave a temporary file when it is killed.
-WRITTEN = ("", ".cache/", "sessions/", "raw/**/", "knowledge/**/", "topics/**/", "archive/**/")
+WRITTEN = ("", *".cache/ .cache/start/ .cache/wake/ sessions/".split())
+WRITTEN += ("raw/**/", "knowledge/**/", "topics/**/", "archive/**/")
 TRACE_BYTES = 4 << 20  # two files of this size at most
 LOCK_SECONDS = 60.0
 READING_SECONDS = 1.0

@@ -129,6 +129,10 @@ def agent_of(session_key: str) -> str:
     return "" if agent == "main" else agent
 
 
+def is_project(folder: str) -> bool:
+    return any(marks(folder))
+
+
 def load(home: Home) -> Projects:
     try:
         return Projects(decode(home.projects.read_bytes(), dict[str, Project]))

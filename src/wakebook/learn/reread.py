@@ -100,6 +100,7 @@ def _read(work: Work, source: Source, subject: str, chains: Chains) -> list[Draf
         current=related(_without(chains, source.path)),
         subjects=registry.names(),
         subject=registry.for_entry(subject),
+        project=source.project,
         ends=True,
     )
     return read(work.extractor, source, scene)
@@ -312,7 +313,8 @@ def read(
     closes = first == stop == len(said) and scene.ends  # all is read, the handoff is left
     while first < stop or closes:
         closes = False
-        known = [draft.entry(source.session, source.last_at) for draft in drafts]
+        made = (draft.entry(source.session, source.last_at) for draft in drafts)
+        known = [entry.with_(project=source.project) for entry in made]
         current = extract.after(scene.current, known) if known else scene.current
         ends = scene.ends and stop == len(said)
         seen = msgspec.structs.replace(scene, earlier=said[:first], current=current, ends=ends)

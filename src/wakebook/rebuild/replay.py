@@ -145,11 +145,12 @@ class Replay(ABC):
         key = project_of(front, self._projects, self._folders.get(entry.session, ""))
         return subject_of_project(self._projects, key)
 
-    def _scene(self, path: str, subject: str, ends: bool) -> Scene:
+    def _scene(self, source: Source, subject: str, ends: bool) -> Scene:
         return Scene(
-            current=related(self.chains, path),
+            current=related(self.chains, source.path),
             subjects=self.registry.names(),
             subject=self.registry.for_entry(subject) if subject else "",
+            project=source.project,
             ends=ends,
         )
 
@@ -308,7 +309,7 @@ class InOrder(Replay):
             last = None if step.ends else _reached(source.turns, step, first, ahead)
             if last is not None and last <= first:
                 return
-            scene = self._scene(path, subject, step.ends)
+            scene = self._scene(source, subject, step.ends)
             drafts = reread.read(self._extractor, source, scene, first, last)
         except TranscriptError as error:
             self._open.pop(path, None)
@@ -399,7 +400,7 @@ class InRounds(Replay):
 
     def _scene_of(self, path: str) -> Scene | None:
         try:
-            return self._scene(path, self._source(path)[1], True)
+            return self._scene(*self._source(path), True)
         except TranscriptError:
             return None  # as `_attempt` will find
 

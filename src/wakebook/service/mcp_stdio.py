@@ -102,9 +102,12 @@ class Server:
     def _memory(self) -> Memory:
         """Every thread has its own."""
         if not hasattr(self._own, "memory"):
+            from wakebook.capture.project import is_project
+
             self._own.memory = self._open()
             with suppress(OSError):  # a folder that was deleted
-                self._own.memory.opened.here = os.getcwd()  # noqa: PTH109
+                here = os.getcwd()  # noqa: PTH109
+                self._own.memory.opened.here = here if is_project(here) else ""
         found: Memory = self._own.memory
         return found
 

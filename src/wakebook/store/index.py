@@ -37,7 +37,7 @@ SEARCH_SECONDS = 1.0  # a search waits this long for another process that writes
 SYNC_SECONDS = 60.0  # ... and a sync this long
 LOOK_SECONDS = 1.0  # a process that stays looks for changed files this often
 # What reading a database raises whose bytes were changed in places that SQLite does not check
-GARBLED = (ValueError, IndexError, KeyError, OverflowError, MemoryError)
+GARBLED = (ValueError, TypeError, IndexError, KeyError, OverflowError, MemoryError)
 MOST_RIGHT_NOW = 2000  # waiting chunks that a search embeds before it answers
 
 
