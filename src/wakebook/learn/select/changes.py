@@ -117,7 +117,8 @@ def _may(new: Said, known: Known, place: Place) -> bool:
     if slot or (new.head and new.head == old.head):
         return True
     if not new.cues & OF_CHANGE:
-        return any(_recounted(new, old, kind) for kind in KINDS)
+        other_thing = new.frame - old.terms - usual() and old.frame - new.terms - usual()
+        return not other_thing and any(_recounted(new, old, kind) for kind in KINDS)
     return other or "ends" in new.cues
 
 
