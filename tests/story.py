@@ -11,6 +11,21 @@ from typing import Any
 NOW = "2026-11-09T08:00:00Z"
 KEYS = ("ANTHROPIC", "OPENAI", "GEMINI", "GOOGLE", "OLLAMA")
 START = "2026-11-08T10:00:00.000Z"
+STYLE = """---
+type: topic
+triggers:
+  - type: pattern
+    match: "print [^(]"
+    scope: output
+    hint: Use Python 3 syntax.
+  - type: glob
+    match: "*.sql"
+priority: high
+---
+# House style
+
+Keep to it.
+"""
 
 
 class Claude:

@@ -13,7 +13,8 @@ from pathlib import Path
 from tests.clients.models import Asked, Completions, Text, Use
 from tests.clients.openclaw_home import MAIN, Claw
 from tests.clients.test_openclaw import READS, _reply, _turns
-from tests.clients.test_steering import HINT, STYLE, WROTE
+from tests.clients.test_steering import HINT, WROTE
+from tests.story import STYLE
 
 MINE = "# About me\n\nThe user is called Ada Quill.\n"
 NOTE = "# Tuesday\n\nThe lighthouse keeper is called Orla.\n"

@@ -15,23 +15,9 @@ from tests.clients.test_claude_code import WIKI, Desk, _said, _until, desk, wire
 from tests.clients.test_codex import Codex, codex
 from tests.clients.test_pi import Pi, pi
 from tests.clients.wired import told
+from tests.story import STYLE
 
 __all__ = ["codex", "desk", "pi", "wired"]  # fixtures
-STYLE = """---
-type: topic
-triggers:
-  - type: pattern
-    match: "print [^(]"
-    scope: output
-    hint: Use Python 3 syntax.
-  - type: glob
-    match: "*.sql"
-priority: high
----
-# House style
-
-Keep to it.
-"""
 WROTE = "It begins with: print 'x'"
 HINT = "About your last words: Use Python 3 syntax."
 SHELL = ("exec_command", "shell_command", "shell")  # what Codex calls it, from version to version

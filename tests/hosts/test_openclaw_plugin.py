@@ -21,6 +21,7 @@ import pytest
 
 from tests.clients.install import WHEEL
 from tests.lend import lines
+from tests.story import STYLE
 from wakebook import Memory
 from wakebook.hosts import openclaw
 from wakebook.version import __version__
@@ -387,21 +388,6 @@ def test_the_package_says_what_the_plugin_does() -> None:
 
 
 # --- steering ----------------------------------------------------------------------------
-STYLE = """---
-type: topic
-triggers:
-  - type: pattern
-    match: "print [^(]"
-    scope: output
-    hint: Use Python 3 syntax.
-  - type: glob
-    match: "*.sql"
-priority: high
----
-# House style
-
-Keep to it.
-"""
 
 
 def _result(gateway: Gateway, session: str = "one", **arguments: Any) -> Any:

@@ -13,25 +13,10 @@ import pytest
 from tests.capture.test_openclaw import HEADER, SCHEMA, fill, message, window
 from tests.hosts.hooking import fired
 from tests.hosts.test_events import ask, spoken
-from tests.story import WORKDAY, Claude, chat
+from tests.story import STYLE, WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.hosts.events import Work, do
 
-STYLE = """---
-type: topic
-triggers:
-  - type: pattern
-    match: "print [^(]"
-    scope: output
-    hint: Use Python 3 syntax.
-  - type: glob
-    match: "*.sql"
-priority: high
----
-# House style
-
-Keep to it.
-"""
 MAIN = "agent:main:main"
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from tests.crash import run_and_die
 from tests.journeys.command import run, run_json
+from tests.story import STYLE
 from wakebook import Conversation, Memory, Query
 from wakebook.base.errors import WakebookError
 
@@ -426,25 +427,8 @@ def test_a_home_that_moved_goes_on(memory: Memory, tmp_path: Path) -> None:
     assert len(handoffs(moved)) == 2 and statuses(moved) == {"plain/moving": "ok"}
 
 
-STEERING = """---
-type: topic
-triggers:
-  - type: pattern
-    match: "print [^(]"
-    scope: output
-    hint: Use Python 3 syntax.
-  - type: glob
-    match: "*.sql"
-priority: high
----
-# House style
-
-Keep to it.
-"""
-
-
 def test_what_the_agent_does_brings_a_topic(memory: Memory) -> None:
-    (memory.home.root / "topics" / "style.md").write_text(STEERING)
+    (memory.home.root / "topics" / "style.md").write_text(STYLE)
     chat = memory.session("steered")
     chat.user("Please write a report.")
     assert "House style" not in chat.context("Go on.").text
