@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import queue
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -19,9 +21,10 @@ import pytest
 from tests.hosts.hooking import contents, failures, hooked, twice, until
 from tests.lend import lines, listened
 from tests.service.serving import serving
-from tests.story import WORKDAY, Claude, chat
+from tests.story import STYLE, WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.base import clock
+from wakebook.hosts.link import Link
 
 SECONDS = 60
 ASKED = "Which database for the bookings?"
@@ -375,3 +378,31 @@ def test_a_service_that_stops_between_keep_and_close_changes_nothing(
     assert twice(memory) == []
     types = [one.type for one in Memory(memory.home.root).log.chains().entries]
     assert types.count("handoff") == 1
+
+
+class Swift(io.StringIO):
+    """The host's end of the pipe: it asks again before the writer knows that its words are out."""
+
+    def __init__(self, *asked: dict[str, Any]) -> None:
+        super().__init__()
+        self._asked = list(asked)
+        self._answers = threading.Semaphore(1)
+
+    def flush(self) -> None:
+        self._answers.release()
+        time.sleep(0.2)  # the writer is slow to go on; the next question is already there
+
+    def readline(self, size: int | None = -1) -> str:  # type: ignore[override]
+        self._answers.acquire()
+        return json.dumps(self._asked.pop(0)) + "\n" if self._asked else ""
+
+
+def test_a_question_right_after_an_answer_knows_what_was_told(memory: Memory) -> None:
+    (memory.home.root / "topics" / "style.md").write_text(STYLE)
+    payload = {"session": "one", "key": "agent:main:main", "params": {"path": "schema.sql"}}
+    asked = {"call": "hook", "event": "tool_result", "payload": payload, "within": 60_000}
+    host = Swift({"id": 1, **asked}, {"id": 2, **asked})
+    Link(str(memory.home.root), "openclaw", host).run(host)
+    first, second = (json.loads(line)["result"] for line in host.getvalue().splitlines())
+    assert "House style" in first["prependContext"]
+    assert not second.get("prependContext")

@@ -49,6 +49,7 @@ class Link:
         self._root, self._host, self._out = root, host, out
         self._lend = self._ask if lend else None
         self._writing = threading.Lock()
+        self._arriving = threading.Lock()  # a hook that follows an answer knows that it arrived
         self._asked: dict[int, queue.Queue[dict[str, Any]]] = {}
         self._number = 0
         self._gone = False
@@ -109,8 +110,12 @@ class Link:
         name = message.get("id")
         what = f"{message.get('call')} {message.get('name') or message.get('event') or ''}"
         try:
-            self._send({"id": name, "result": self._result(message)})
-            self._arrived(message)
+            with self._arriving:
+                pass
+            result = self._result(message)
+            with self._arriving:
+                self._send({"id": name, "result": result})
+                self._arrived(message)
         except Exception as error:  # noqa: BLE001 - a hook never breaks its host
             self._failed(what, error)
             self._send({"id": name, "error": _told(error)})
