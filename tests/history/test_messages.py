@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.lend import answers, asked, block, entry, equipped, known
-from tests.server import Chat, ModelServer, Raw, Say, Status
+from tests.server import Chat, Hang, ModelServer, Raw, Say, Status
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.base.config import Config, Git
@@ -143,6 +143,15 @@ def test_a_failure_is_seen_in_status(memory: Memory, server: ModelServer) -> Non
     committed(memory, server, None)
     [problem] = memory.status().problems
     assert "model for commit" in problem and "out of order" in problem
+
+
+def test_a_slow_message_holds_nothing_up(memory: Memory, server: ModelServer) -> None:
+    server.script(Hang())
+    slow = memory.config.models.with_(timeout_seconds=1)
+    memory = Memory(memory.home.root, config=memory.config.with_(models=slow))
+    assert committed(memory, server, None) == "memory: log.jsonl"
+    assert len(server.requests) == 1  # others are tried three times
+    assert any("model for commit" in one for one in memory.status().problems)
 
 
 def test_identity_is_still_told_apart(memory: Memory, server: ModelServer) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.models.chatting import KEYS, ask, calls, chatting, failures, lines, numbered, outcomes
-from tests.server import ModelServer, Raw, Say, Slow, Status, Step
+from tests.server import Hang, ModelServer, Raw, Say, Slow, Status, Step
 from wakebook.base import clock
 from wakebook.base.errors import (
     BadModelOutput,
@@ -23,6 +23,7 @@ from wakebook.base.errors import (
     WakebookError,
 )
 from wakebook.base.home import Home
+from wakebook.memory import Memory
 from wakebook.models.calls import Call, Calls
 from wakebook.models.chat import Models
 
@@ -277,7 +278,45 @@ def test_lines_that_break_rules_are_no_failure(server: ModelServer, tmp_path: Pa
     models = chatting(server, tmp_path, failures=1)
     with pytest.raises(BadModelOutput):
         lines(models, numbered)
-    assert outcomes(tmp_path) == ["ok", "ok"] and ask(models) == "OK"
+    assert outcomes(tmp_path) == ["poor", "poor"] and ask(models) == "OK"
+
+
+def test_a_model_that_never_gives_a_usable_line_is_found_out(
+    server: ModelServer, tmp_path: Path, at: Any
+) -> None:
+    server.script(*[Say('{"n":"one"}')] * 6)
+    models = chatting(server, tmp_path)
+    for _ in range(4):
+        with pytest.raises(ModelError):
+            lines(models, numbered)
+    assert len(server.requests) == 6
+    (told,) = models.problems()
+    assert told.startswith("anthropic/m gave no usable line in its last 6 answers")
+    assert told.endswith('Its last answer: "n" must be a number.')
+    models.insist = True
+    server.script(Say('{"n":1}'))
+    assert lines(models, numbered).kept == [1] and not models.problems()
+
+
+def test_an_answer_that_nobody_waits_for_any_more(server: ModelServer, tmp_path: Path) -> None:
+    server.script(Hang())
+    models = chatting(server, tmp_path, failures=1)
+    with pytest.raises(ModelUnavailable, match=r"within 0\.1 s"):
+        models.ask("commit", 0.1, files="log.jsonl", diff="+ x")
+    assert outcomes(tmp_path) == ["late"] and len(server.requests) == 1
+    assert ask(models) == "OK"  # the caller had no time: the model did nothing wrong
+
+
+def test_a_cut_answer_counts_as_failed(server: ModelServer, tmp_path: Path) -> None:
+    server.script(Say("half", stop="length"), Say('{"n":1}\n{"n"', stop="length"))
+    models = chatting(server, tmp_path)
+    with pytest.raises(BadModelOutput):
+        ask(models)
+    assert lines(models, numbered).cut
+    memory = Memory(tmp_path)
+    memory.init()
+    assert outcomes(tmp_path) == ["cut", "cut"] and memory.costs().total.failed == 2
+    assert all("cut off at" in call.error for call in calls(tmp_path))
 
 
 def test_a_model_that_only_chats_is_left_alone(server: ModelServer, tmp_path: Path) -> None:

@@ -240,8 +240,23 @@ def test_when_nothing_can_be_used(server: ModelServer, tmp_path: Path, answer: s
         lines(chatting(server, tmp_path), numbered)
     assert len(server.requests) == 2
     assert len(rejected(tmp_path)) == 1 and len(failures(tmp_path)) == 1
-    outcome = "ok" if "{" in answer else "unusable" if answer else "empty"
+    outcome = "poor" if '{"n":"' in answer else "unusable" if answer else "empty"
     assert outcomes(tmp_path) == [outcome] * 2
+    assert all(call.error and call.lines == 0 for call in calls(tmp_path))
+
+
+def test_a_half_good_answer_is_said(server: ModelServer, tmp_path: Path) -> None:
+    """One line of five: that is kept, and `status` does not say that all is well."""
+    said = '{"n":1}\n' + '{"n":"?"}\n' * 4
+    server.script(Say(said), Say(""), Say('{"n":1}\n{"n":2}\n{"n":"?"}'), Say(""))
+    models = chatting(server, tmp_path)
+    assert lines(models, numbered).kept == [1]
+    (told,) = failures(tmp_path)
+    assert told == 'anthropic/m (briefing/1): 4 of 5 lines cannot be used: "n" must be a number.'
+    assert models.troubles == [told]
+    assert lines(models, numbered).kept == [1, 2] and len(failures(tmp_path)) == 1
+    found = [(call.outcome, call.lines) for call in calls(tmp_path)]
+    assert found == [("poor", 1), ("empty", 0), ("ok", 2), ("empty", 0)]
 
 
 @pytest.mark.parametrize(

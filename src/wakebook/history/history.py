@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _TRAILER = re.compile(r"(?:[A-Za-z]+(?:-[a-z]+)*-by|rewrite|reverts):", re.IGNORECASE)  # not theirs
 DIFF_TOKENS = 1500
+SECONDS = 15.0  # for a model's message: then it is the plain one, because others wait
 FILES = 40
 REWRITE = "Rewrite"  # the line of a message that `undo` looks for
 SETTINGS = ("config.toml", "prices.toml", ".gitignore", ".gitattributes", "prompts")
@@ -198,7 +199,9 @@ class History:
         try:
             files = "\n".join(self.home.relative(path) for path in paths[:FILES])
             changes, _ = clean.redact(self.repository.diff(self._telling(paths)))
-            said = self._models.ask("commit", files=files, diff=text.cut(changes, DIFF_TOKENS))
+            said = self._models.ask(
+                "commit", SECONDS, files=files, diff=text.cut(changes, DIFF_TOKENS)
+            )
         except ModelError:
             return plain  # traced where it happened
         except WakebookError as error:

@@ -116,8 +116,8 @@ class ModelExtractor:
         if not lines.kept:
             raise BadModelOutput(f"{self.name} was cut off before its first line ended (extract).")
         if lines.cut:
-            reason = f"{self.name} was cut off: the end of its answer is missing"
-            self._home.trace("rejected", where="extract", reason=reason)
+            error = f"{self.name} was cut off: the end of its answer is missing"
+            self._home.trace("failure", where="model for extract", error=error)
         drafts = [one.with_(by=lines.by) for one in lines.kept if one]
         lasting = [one for one in drafts if one.type != "handoff"]
         kept = self._judged(lasting, [*answer.earlier, *taken], scene)

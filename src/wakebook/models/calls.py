@@ -18,7 +18,9 @@ from wakebook.base.decode import decoder
 from wakebook.base.home import Home
 
 HURRIED = ("gate",)  # asked with little patience: that one fails says nothing about the others
-FAILED = ("unavailable", "bad", "unusable", "empty")  # a model that goes on like this is left alone
+BREAKS = ("unavailable", "bad", "unusable", "empty")  # a model that goes on like this is left alone
+FAILED = (*BREAKS, "cut", "late", "refused", "too large")
+TRIES = 6  # answers without one usable line: then `status` says that the model cannot do it
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -26,7 +28,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     operation: str
     model: str
     prompt: str  # with its version
-    outcome: str  # ok, cut, refused, empty, unusable, too large, unavailable, bad
+    outcome: str  # ok, poor, cut, refused, empty, unusable, late, too large, unavailable, bad
     tokens_in: int = 0  # cached ones included
     tokens_out: int = 0
     cached: int = 0
@@ -34,6 +36,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost: float | None = None  # dollars; None: the model's price is not known
     seconds: float = 0.0
     repair: bool = False
+    lines: int | None = None  # that could be used; None: no lines were asked for
     error: str = ""
 
 
@@ -103,10 +106,17 @@ class Calls:
         patience are counted by themselves. `since`: earlier calls say nothing about it."""
         calls = [one for one in self.of_month(now) if one.model == model and one.at >= since]
         recent = [call for call in calls if (call.operation in HURRIED) == hurried][-failures:]
-        if len(recent) < failures or any(call.outcome not in FAILED for call in recent):
+        if len(recent) < failures or any(call.outcome not in BREAKS for call in recent):
             return None
         last = clock.parse(recent[-1].at)
         return recent[-1] if last and last <= now < last + pause else None
+
+    def useless(self, model: str, now: datetime) -> Call | None:
+        """The last answer of a model none of whose last answers had a usable line."""
+        said = [one for one in self.of_month(now) if one.model == model and one.lines is not None]
+        recent = said[-TRIES:]
+        bad = len(recent) == TRIES and not any(one.lines for one in recent)
+        return recent[-1] if bad else None
 
 
 def _ends_whole(path: Path) -> bool:

@@ -15,10 +15,12 @@ does without.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any, TypeVar
@@ -36,7 +38,7 @@ from wakebook.base.errors import (
 )
 from wakebook.base.home import Home
 from wakebook.models import prices, prompt
-from wakebook.models.calls import HURRIED, Call, Calls
+from wakebook.models.calls import HURRIED, TRIES, Call, Calls
 from wakebook.models.model import HOST, Lend, Model, make
 from wakebook.models.prompt import Lines, Prompt
 from wakebook.models.transport import Patience, TooLarge, on_this_machine
@@ -44,6 +46,7 @@ from wakebook.models.wire import Question, Reply
 
 T = TypeVar("T")
 WARN = 0.8  # of the budget
+DAY = timedelta(days=1)
 REPAIR = """\
 These lines of your answer cannot be used:
 
@@ -113,21 +116,22 @@ class Models:
         """Questions that are asked at the same time, at most."""
         return self._config.models.concurrency
 
-    def ask(self, operation: str, /, **inputs: str) -> str:
-        """The answer to prompts/<operation>.md. Raises ModelError; NotAsked on purpose."""
+    def ask(self, operation: str, seconds: float = 0.0, /, **inputs: str) -> str:
+        """The answer to prompts/<operation>.md. Raises ModelError; NotAsked on purpose.
+        `seconds`: how long the caller can wait; 0: as long as the settings say."""
         with self._told(operation):
-            asked, _, reply = self._begun(operation, inputs)
+            asked, question = self._question(operation, inputs, seconds)
+            reply = self._call(asked, question, partial(_worth, asked))
             if reply.cut:
-                raise BadModelOutput(
-                    f"{self.name(asked.role)} was cut off at {asked.max_tokens} tokens "
-                    f"({asked.label})."
-                )
+                raise BadModelOutput(f"{self.name(asked.role)} {_cut(asked)}.")
             return reply.text.strip()
 
     def begin(self, operation: str, /, **inputs: str) -> str:
         """The beginning of an answer of which no more is needed. Raises ModelError."""
         with self._told(operation):
-            return self._begun(operation, inputs)[2].text.strip()
+            asked, question = self._question(operation, inputs)
+            enough = partial(_worth, asked, whole=False)
+            return self._call(asked, question, enough).text.strip()
 
     def lines(
         self,
@@ -145,27 +149,60 @@ class Models:
         BadModelOutput if nothing is left.
         """
         with self._told(operation):
-            asked, question, reply = self._begun(operation, inputs)
-            found = prompt.sort(reply.text, check, most)
+            asked, question = self._question(operation, inputs)
+            reply, found = self._sorted(asked, question, check, most)
             if found.kept and not found.rejected and (lack := missing(found.kept)):
                 found.rejected.append(prompt.Rejected("", lack))
             if found.rejected and not reply.cut:
                 found = self._repaired(asked, question, reply, found, check, most)
-            for bad in [] if reply.cut else found.rejected:  # half a line at the end is no entry
+            name, lost = self.name(asked.role), [] if reply.cut else found.rejected
+            for bad in lost:  # if it was cut off, half a line at the end is no entry
                 self._home.trace("rejected", where=operation, reason=bad.reason, content=bad.line)
-            name = self.name(asked.role)
-            if not found.kept and not reply.cut:
-                reason = found.rejected[0].reason
+            if lost and not found.kept:
                 raise BadModelOutput(
-                    f"{name} gave nothing that can be used ({asked.label}): {reason}."
+                    f"{name} gave nothing that can be used ({asked.label}): {lost[0].reason}."
                 )
+            if len(lost) > len(found.kept):
+                self._half_good(operation, f"{name} ({asked.label})", lost, len(found.kept))
             return replace(found, by=f"{name} {asked.label}", cut=reply.cut)
 
-    def _begun(self, operation: str, inputs: dict[str, str]) -> tuple[Prompt, Question, Reply]:
+    def _question(
+        self, operation: str, inputs: dict[str, str], seconds: float = 0.0
+    ) -> tuple[Prompt, Question]:
         asked = self._prompt(operation, inputs)
         system, message = asked.fill({name: text.clean(value) for name, value in inputs.items()})
-        question = Question("", system, (message,), asked.max_tokens, asked.temperature)
-        return asked, question, self._call(asked, question)
+        return asked, Question(
+            "", system, (message,), asked.max_tokens, asked.temperature, seconds=seconds
+        )
+
+    def _sorted(
+        self,
+        asked: Prompt,
+        question: Question,
+        check: Callable[[dict[str, Any]], T],
+        most: int,
+        repair: bool = False,
+    ) -> tuple[Reply, Lines[T]]:
+        """An answer with its lines; the call is written down with how many can be used."""
+        found: Lines[T] = Lines([], [])
+
+        def worth(reply: Reply) -> dict[str, Any]:
+            nonlocal found
+            found = prompt.sort(reply.text, check, most)
+            said, kept = _worth(asked, reply), len(found.kept)
+            if said["outcome"] == "ok" and len(found.rejected) > kept:
+                no_json = not any(one.line.startswith("{") for one in found.rejected) and not kept
+                outcome = "unusable" if no_json else "poor"
+                said = {"outcome": outcome, "error": _why(found.rejected)}
+            return said | {"lines": kept}
+
+        return self._call(asked, question, worth, repair), found
+
+    def _half_good(self, operation: str, who: str, lost: list[prompt.Rejected], kept: int) -> None:
+        """Most of an answer was lost: that is no failure, and not all well either."""
+        said = f"{who}: {len(lost)} of {len(lost) + kept} lines cannot be used: {_why(lost)}."
+        self.troubles.append(said)
+        self._home.trace("failure", where=f"model for {operation}", error=said)
 
     def _prompt(self, operation: str, inputs: Mapping[str, str]) -> Prompt:
         if operation in self._config.models.off:
@@ -204,7 +241,7 @@ class Models:
         again = replace(question, turns=(*turns, REPAIR.format(errors=errors)))
         room = most - len(found.kept)
         try:
-            second = prompt.sort(self._call(asked, again, repair=True).text, check, room)
+            second = self._sorted(asked, again, check, room, repair=True)[1]
         except ModelError as error:
             if found.kept or isinstance(error, LeftAlone):
                 return found
@@ -216,8 +253,14 @@ class Models:
             second.rejected.extend(found.rejected)
         return replace(second, kept=found.kept + better)
 
-    def _call(self, asked: Prompt, question: Question, repair: bool = False) -> Reply:
-        """One question, allowed, asked and written down."""
+    def _call(
+        self,
+        asked: Prompt,
+        question: Question,
+        worth: Callable[[Reply], dict[str, Any]],
+        repair: bool = False,
+    ) -> Reply:
+        """One question, allowed, asked and written down with what the answer is worth."""
         name = self.name(asked.role)
         if self.dry:
             self.planned.append(self._plan(asked, name, question))
@@ -236,11 +279,11 @@ class Models:
                 raise TooLong(f"{error}. Set request_tokens in [models] lower.") from None
             except ModelError as error:
                 bad = "bad" if isinstance(error, BadModelOutput) else "unavailable"
+                if question.seconds and clock.monotonic() - began >= question.seconds:
+                    bad = "late"
                 self._note(call, began, outcome=bad, error=str(error))
                 raise
-            worth = _worth(reply, asked.output)
-            counted = self._counted(name, question, reply)
-            self._note(call, began, outcome=worth, error=reply.refused, **counted)
+            self._note(call, began, **worth(reply), **self._counted(name, question, reply))
         if reply.refused:
             raise BadModelOutput(f"{name} refuses to answer ({label}): {reply.refused[:200]}")
         if not reply.text.strip() and asked.output == "text":
@@ -275,6 +318,8 @@ class Models:
 
     def _left_alone(self, name: str, operation: str = "") -> str:
         """Why a model that failed too often is not asked now; "" if it is."""
+        if operation not in HURRIED and (why := self._useless(name)):
+            return why
         settings, now = self._config.models, clock.now()
         pause = timedelta(minutes=settings.pause_minutes)
         since = self._lent_at if name == HOST else ""
@@ -287,6 +332,18 @@ class Models:
         return (
             f"{name} failed {times} and is left alone until {clock.iso(last + pause)} "
             f"(`catch-up --retry-failed` asks at once). Its last error: {failed.error}"
+        )
+
+    def _useless(self, name: str) -> str:
+        """That a model gives no usable line, if it never does; "" otherwise."""
+        last = self.calls.useless(name, clock.now())
+        at = clock.parse(last.at) if last else None
+        if last is None or at is None or not at <= clock.now() < at + DAY:
+            return ""
+        return (
+            f"{name} gave no usable line in its last {TRIES} answers, and is left alone until "
+            f"{clock.iso(at + DAY)} (`catch-up --retry-failed` asks at once). It may be too small "
+            f"for this: name another model in [models]. Its last answer: {last.error}."
         )
 
     def _counted(self, name: str, question: Question, reply: Reply) -> dict[str, Any]:
@@ -377,14 +434,22 @@ def _used_up(limit: float, spent: float) -> str:
     )
 
 
-def _worth(reply: Reply, output: str) -> str:
-    """What became of a call that was answered."""
+def _worth(asked: Prompt, reply: Reply, whole: bool = True) -> dict[str, Any]:
+    """What became of a call that was answered, for its record. `whole`: its end is needed."""
+    outcome = error = ""
     if reply.refused:
-        return "refused"
-    if reply.cut:
-        return "cut"
-    if not reply.text.strip():
-        return "empty"
-    if output == "lines" and not any(isinstance(one, dict) for one in prompt.objects(reply.text)):
-        return "unusable"
-    return "ok"
+        outcome, error = "refused", reply.refused
+    elif reply.cut and whole:
+        outcome, error = "cut", _cut(asked)
+    elif not reply.text.strip():
+        outcome, error = "empty", "it answered with nothing"
+    return {"outcome": outcome or "ok", "error": error}
+
+
+def _cut(asked: Prompt) -> str:
+    return f"was cut off at {asked.max_tokens} tokens ({asked.label})"
+
+
+def _why(lost: Sequence[prompt.Rejected]) -> str:
+    """The reason that most of them have."""
+    return Counter(one.reason for one in lost).most_common(1)[0][0]

@@ -189,13 +189,17 @@ class Served:
         warmth = None if self._cold else question.temperature
         question = replace(question, model=self._endpoint.model, temperature=warmth)
         try:
-            return self._endpoint.ask(self._chat.asks(question), self._read, self._patience)
+            return self._endpoint.ask(self._chat.asks(question), self._read, self._for(question))
         except ModelUnavailable as error:
             # some models think at a temperature of their own, and refuse any other
             if warmth is None or "temperature" not in str(error):
                 raise
             self._cold = True
             return self.ask(question)
+
+    def _for(self, question: Question) -> Patience:
+        most = question.seconds
+        return Patience(1, min(most, self._patience.seconds)) if most else self._patience
 
     def _read(self, answer: Any) -> Reply:
         reply = self._chat.reads(answer)

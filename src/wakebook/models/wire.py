@@ -30,6 +30,7 @@ class Question:
     turns: tuple[str, ...]  # the user's, the model's, the user's ...
     max_tokens: int
     temperature: float | None = None
+    seconds: float = 0.0  # the caller waits no longer; 0: as long as the settings say
 
     def roles(self, model: str) -> list[tuple[str, str]]:
         """(role, text), with the provider's word for the model."""

@@ -240,15 +240,14 @@ def costs(home: Home, models: Models, by: str, since: datetime | None, now: date
 
 
 def _sum(name: str, found: Sequence[Call]) -> Sum:
-    paid = [call for call in found if call.outcome not in (*FAILED, "too large")]
     return Sum(
         name=name,
         calls=len(found),
-        failed=len(found) - len(paid),
+        failed=sum(call.outcome in FAILED for call in found),
         tokens_in=sum(call.tokens_in for call in found),
         tokens_out=sum(call.tokens_out for call in found),
         cached=sum(call.cached for call in found),
         cost=round(sum(call.cost or 0.0 for call in found), 6),
-        unpriced=sum(call.cost is None for call in paid),
+        unpriced=sum(call.cost is None and call.tokens_in > 0 for call in found),
         seconds=round(sum(call.seconds for call in found), 3),
     )
