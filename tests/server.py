@@ -265,7 +265,10 @@ def _embedded(
     model: ModelServer, step: Answer | Say, texts: list[str], put: Callable[[Vectors, bool], Any]
 ) -> Any:
     step = step if isinstance(step, Answer) else Answer()
-    return put(step.change([vector(t, model.dimensions) for t in texts]), step.backwards)
+    said = put(step.change([vector(t, model.dimensions) for t in texts]), step.backwards)
+    if "usage" in said:  # a token is four characters
+        said["usage"] = {"prompt_tokens": sum(map(len, texts)) // 4}
+    return said
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -33,6 +33,8 @@ def test_the_shipped_table_is_sound(table: Table) -> None:
     assert {provider for provider, _ in table.rows} == {"anthropic", "gemini", "openai"}
     assert len(table.rows) >= 40
     for name, price in table.rows.items():
+        if "embedding" in name[1]:  # it gives no tokens
+            price = price._replace(output=price.input)
         assert all(0 < number < 1000 for number in price), name
         assert price.cached <= price.input <= price.output, name
         assert price.input <= price.written, name

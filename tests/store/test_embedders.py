@@ -55,6 +55,32 @@ def change(memory: Memory, text: str) -> Memory:
     return fresh(memory.home.root, text)
 
 
+PRICE = '[compatible]\n"m" = { input = 1000, output = 0 }\n'
+
+
+def test_texts_that_a_provider_embeds_are_paid_for(home: Memory, server: ModelServer) -> None:
+    (home.home.root / "prices.toml").write_text(PRICE)
+    memory = change(home, settings(server, more="batch_size = 2\n"))
+    memory.index.sync()
+    (found,) = memory.costs().groups
+    assert (found.name, found.calls, found.unpriced) == ("embed", len(server.texts), 0)
+    assert len(server.texts) > 1 and found.tokens_in > 10
+    assert memory.status().spent == pytest.approx(found.tokens_in / 1000)
+    for _ in range(2):  # a question is paid for as well, but only once
+        find(memory, "which animal eats?")
+        assert memory.costs().total.calls == len(server.texts) == found.calls + 1
+
+
+def test_texts_are_not_embedded_beyond_the_budget(home: Memory, server: ModelServer) -> None:
+    (home.home.root / "prices.toml").write_text(PRICE)
+    memory = change(home, settings(server, more="[models]\nmonthly_budget = 0.001\n"))
+    memory.index.sync()
+    assert not server.requests and not memory.costs().groups
+    assert refs(find(memory, "zebra"))  # by words
+    said = memory.status().problems
+    assert any("The monthly budget of $0.0010 does not reach" in one for one in said)
+
+
 def vectors(memory: Memory) -> int:
     return again(memory).index.status().vectors
 

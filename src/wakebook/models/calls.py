@@ -27,7 +27,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: str
     operation: str
     model: str
-    prompt: str  # with its version
+    prompt: str  # with its version; "" for texts that were embedded
     outcome: str  # ok, poor, cut, refused, empty, unusable, late, too large, unavailable, bad
     tokens_in: int = 0  # cached ones included
     tokens_out: int = 0

@@ -297,8 +297,14 @@ class Models:
 
     def _allow(self, name: str, question: Question, operation: str) -> None:
         """Raises if the budget is spent, or the model is being left alone."""
+        # raises ConfigError before anything is paid for
+        self._afford(self._cost(name, question.size(), 0))
+        if not self.insist and (why := self._left_alone(name, operation)):
+            raise LeftAlone(why)
+
+    def _afford(self, cost: float | None) -> None:
+        """Raises if a call could not be written down, or the budget does not reach for it."""
         now = clock.now()
-        self.price(name)  # raises ConfigError before anything is paid for
         try:
             self.calls.ready(now)
         except OSError as error:
@@ -308,13 +314,33 @@ class Models:
                 self._home.trace("failure", where="costs", error=message)
             raise LeftAlone(message) from None
         spent = self.calls.spent(now) if self.limit else 0.0
-        if self.limit and spent + (self._cost(name, question.size(), 0) or 0.0) > self.limit:
+        if self.limit and spent + (cost or 0.0) > self.limit:
             message = _used_up(self.limit, spent)
             self._home.trace("failure", where="budget", error=message)
             self.troubles.append(message)
             raise NotAsked(message)
-        if not self.insist and (why := self._left_alone(name, operation)):
-            raise LeftAlone(why)
+
+    def paid(
+        self, name: str, tokens: int, ask: Callable[[], tuple[T, int]], *, free: bool = False
+    ) -> T:
+        """Texts that a provider embeds: afforded, asked for and written down like every call.
+        `tokens`: about. `ask` also says how many the provider has counted; 0: it does not.
+        `free`: it costs nothing if no table says otherwise."""
+        price = self.price(name) or (prices.FREE if free else None)
+        self._afford(price.cost(tokens, 0) if price else None)
+        at, what = clock.iso(clock.now()), "embed"
+        call = Call(at=at, operation=what, model=name, prompt="", outcome="ok")
+        began = clock.monotonic()
+        try:
+            found, counted = ask()
+        except ModelError as error:
+            bad = "bad" if isinstance(error, BadModelOutput) else "unavailable"
+            self._note(call, began, outcome=bad, error=str(error))
+            raise
+        cost = price.cost(counted or tokens, 0) if price else None
+        known = {"tokens_in": counted or tokens, "estimated": not counted}
+        self._note(call, began, cost=None if cost is None else round(cost, 8), **known)
+        return found
 
     def _left_alone(self, name: str, operation: str = "") -> str:
         """Why a model that failed too often is not asked now; "" if it is."""
@@ -417,13 +443,22 @@ class Models:
                 found += [] if isinstance(error, LeftAlone) else [str(error)]
                 continue
             if self.limit and name != HOST and self.price(name) is None:
-                found.append(
-                    f"The price of {name} is not known, so the monthly budget does not see it. "
-                    f"Write it into {self._home.root / 'prices.toml'} (docs/models.md)."
-                )
+                found.append(self._unpriced(name))
+        for name in {one.model for one in self._embedded() if one.cost is None and self.limit}:
+            found.append(self._unpriced(name))
         if self.name("main"):
             found += [one.problem for one in self.prompts() if one.problem]
         return [*found, *filter(None, [self.budget()])]
+
+    def _embedded(self) -> list[Call]:
+        calls = self.calls.of_month(clock.now())
+        return [one for one in calls if one.operation == "embed" and one.tokens_in]
+
+    def _unpriced(self, name: str) -> str:
+        return (
+            f"The price of {name} is not known, so the monthly budget does not see it. "
+            f"Write it into {self._home.root / 'prices.toml'} (docs/models.md)."
+        )
 
 
 def _used_up(limit: float, spent: float) -> str:

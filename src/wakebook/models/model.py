@@ -146,6 +146,7 @@ class Model(Protocol):
         """Raises ModelUnavailable, BadModelOutput, or TooLarge."""
 
 
+Pay = Callable[[str, Sequence[str], Callable[[], tuple[list[Any], int]]], list[Any]]
 Lend = Callable[[str, str, int], str | Reply]  # system, prompt, most tokens -> answer
 
 
@@ -272,7 +273,8 @@ class Remote:
         self.endpoint = Endpoint(provider, model, form.path, "[embedding]", settings, environ)
         whose = f"@{self.endpoint.host}" if settings.base_url and provider != "ollama" else ""
         self.name = text.identity(f"{provider}/{self.endpoint.model}{whose}", settings)
-        self._form, self._settings = form, settings
+        self._form, self._settings, self._provider = form, settings, provider
+        self.pay: Pay = lambda name, texts, ask: ask()[0]  # writes down what it costs
         self._patient = patience or Patience(settings.attempts, settings.timeout_seconds)
         self._hasty = Patience(1, min(QUERY_SECONDS, self._patient.seconds))
         self._size = min(settings.batch_size, form.most)
@@ -316,10 +318,18 @@ class Remote:
     def _ask(self, batch: Sequence[str], query: bool) -> list[list[float]]:
         body = self._form.asks(self.endpoint.model, batch, query, self._settings.dimensions)
         patience = self._hasty if query else self._patient
-        rows = self.endpoint.ask(body, self._form.reads, patience)
+
+        def ask() -> tuple[list[Any], int]:
+            return self.endpoint.ask(body, self._counted, patience)
+
+        rows = self.pay(f"{self._provider}/{self.endpoint.model}", batch, ask)
         if len(rows) != len(batch):
             raise self._bad(f"{len(rows)} vectors for {len(batch)} texts")
         return [self._checked(row) for row in rows]
+
+    def _counted(self, answer: Any) -> tuple[list[Any], int]:
+        counted = self._form.counts(answer)
+        return self._form.reads(answer), counted if type(counted) is int and counted > 0 else 0
 
     def _checked(self, row: Any) -> list[float]:
         """A row of unit length, of finite numbers, as many as always."""

@@ -174,6 +174,11 @@ def _openai_rows(answer: Any) -> list[Any]:
     return [placed[at] for at in range(len(answer["data"]))]
 
 
+def _openai_counts(answer: Any) -> Any:
+    usage = answer.get("usage") or {}
+    return usage.get("prompt_tokens") or usage.get("total_tokens")
+
+
 def _gemini_embeds(model: str, texts: Sequence[str], query: bool, dimensions: int) -> Body:
     purpose = "RETRIEVAL_QUERY" if query else "RETRIEVAL_DOCUMENT"
     common: Body = {"model": f"models/{model}", "taskType": purpose}
@@ -197,6 +202,7 @@ class Embeds(NamedTuple):
     most: int  # texts in a request
     asks: Callable[[str, Sequence[str], bool, int], Body]
     reads: Callable[[Any], list[Any]]
+    counts: Callable[[Any], Any] = lambda answer: 0  # tokens
 
 
 class Provider(NamedTuple):
@@ -219,7 +225,8 @@ PROVIDERS = {
         "https://api.openai.com/v1", _bearer,
         ("WAKEBOOK_OPENAI_API_KEY", "OPENAI_API_KEY"),
         Chat("/chat/completions", _openai_asks, _openai_reads),
-        Embeds("/embeddings", "text-embedding-3-small", 2048, _openai_embeds, _openai_rows),
+        Embeds("/embeddings", "text-embedding-3-small", 2048, _openai_embeds, _openai_rows,
+               _openai_counts),
     ),
     "gemini": Provider(
         "https://generativelanguage.googleapis.com/v1beta",
@@ -233,12 +240,13 @@ PROVIDERS = {
         "http://127.0.0.1:11434", _bearer, (),
         Chat("/api/chat", _ollama_asks, _ollama_reads),
         Embeds("/api/embed", "nomic-embed-text", 512,
-               _ollama_embeds, lambda answer: list(answer["embeddings"])),
+               _ollama_embeds, lambda answer: list(answer["embeddings"]),
+               lambda answer: answer.get("prompt_eval_count")),
     ),
     "compatible": Provider(
         "", _bearer, (),
         Chat("/chat/completions", partial(_openai_asks, limit="max_tokens"), _openai_reads),
-        Embeds("/embeddings", "", 2048, _openai_embeds, _openai_rows),
+        Embeds("/embeddings", "", 2048, _openai_embeds, _openai_rows, _openai_counts),
     ),
 }
 # fmt: on

@@ -58,7 +58,21 @@ class Index:
         chosen = self.choice.embedder
         if chosen is None or not chosen.remote:
             return chosen
+        from wakebook.models.model import Remote
+
+        if isinstance(chosen, Remote):
+            chosen.pay = self._paid
         return Kept(chosen, self._home.cache / "embeddings.db")
+
+    def _paid(self, name: str, texts: Sequence[str], ask: Callable[[], tuple[T, int]]) -> T:
+        """Texts that a provider embeds cost money, and out of the same budget as questions."""
+        from wakebook.base import text
+        from wakebook.models.chat import Models
+        from wakebook.models.transport import on_this_machine
+
+        models = Models(self._home, self._config, os.environ)
+        free = name.startswith("compatible/") and on_this_machine(self._config.embedding.base_url)
+        return models.paid(name, sum(map(text.tokens, texts)), ask, free=free)
 
     def changed(self) -> None:
         """Something was written by this process: look at the next search, not some time."""
