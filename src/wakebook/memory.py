@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from wakebook.store.index import Index
     from wakebook.store.sync import Progress
     from wakebook.upkeep.doctor import Check, Examination
+    from wakebook.upkeep.erase import Eraser
     from wakebook.upkeep.forget import Forgetting
     from wakebook.upkeep.init import Made
     from wakebook.upkeep.jobs import Jobs
@@ -139,6 +140,7 @@ class Memory:
     turns: Turns = _room("recall.turn.Turns", "opened", "topics")
     window: Windows = _room("recall.window.Windows", "opened", "_caught_up")
     rebuilds: Rebuilds = _room("rebuild.rebuilds.Rebuilds", "opened", "history", "_followed")
+    eraser: Eraser = _room("upkeep.erase.Eraser", "opened", "history", "_shown_anew")
 
     @cached_property
     def jobs(self) -> Jobs:
@@ -303,17 +305,18 @@ class Memory:
         from wakebook.notes.condensed import forgetting
         from wakebook.upkeep.forget import drafts, take_out
 
-        def shown_anew() -> None:
-            self.opened.quietly("notes", lambda: self.notes.update(full=True))
-            self._followed()
-
         return take_out(
             self.opened,
             self.history.git(),
             lambda: self.plan_forget(names, chain=chain),
             steps=(forgetting, drafts),  # what each room takes back
-            after=shown_anew,
+            after=self._shown_anew,
         )
+
+    def _shown_anew(self) -> None:
+        """Everything that shows the log, written anew."""
+        self.opened.quietly("notes", lambda: self.notes.update(full=True))
+        self._followed()
 
     def _followed(self) -> None:
         """What follows from another log, so that nothing shows the old one."""

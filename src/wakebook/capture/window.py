@@ -8,6 +8,7 @@ with a transcript and a handoff of its own.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import msgspec
@@ -24,12 +25,19 @@ from wakebook.capture.transcript import Boundary, Message
 
 
 def collect(
-    config: Config, progress: Progress, session: Session, closing: bool, now: datetime
+    config: Config,
+    progress: Progress,
+    session: Session,
+    closing: bool,
+    now: datetime,
+    kept: Callable[[Message], Message] | None = None,
 ) -> Portion:
-    """Read on, at most to the end of the current window."""
+    """Read on, at most to the end of the current window. `kept`: what may be kept of a message."""
     reader = Reader(session, progress.position, config.capture.max_record_megabytes << 20, closing)
     portion = Portion(config.capture, progress, session, now)
     for item in reader:
+        if kept and isinstance(item, Clean):
+            item = msgspec.structs.replace(item, message=kept(item.message))
         if not portion.take(item):
             break
         portion.position = reader.position

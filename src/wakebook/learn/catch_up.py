@@ -33,7 +33,7 @@ from wakebook.capture.state import RECENT, UNREAD, Failure, Progress, Session, S
 from wakebook.capture.window import Portion
 from wakebook.learn.entries import settle
 from wakebook.learn.reading import Report, Work, learn
-from wakebook.log import subjects
+from wakebook.log import erased, subjects
 
 LATEST = datetime.max.replace(tzinfo=UTC)
 Told = Callable[[Session, Report], None]
@@ -260,10 +260,12 @@ def _archive(work: Work, session: Session, closing: bool) -> tuple[Report, bool]
         state = state.with_session(session.ref, progress)
         states.save(work.home, state)
     progress = read.anchored(work.home, work.config, progress, session)
-    portion = windows.collect(work.config, progress, session, closing, work.now)
+    stones = erased.load(work.home)
+    kept = stones.of_session(session.id) if stones else None
+    portion = windows.collect(work.config, progress, session, closing, work.now, kept)
     if not portion.cut and not closing and (session.ended or work.idle(portion.last_at)):
         closing = True
-        portion = windows.collect(work.config, progress, session, closing, work.now)
+        portion = windows.collect(work.config, progress, session, closing, work.now, kept)
     ended = portion.cut or ("closed" if closing else "")
     if portion.batch or (progress.window and ended):
         report = _write(work, state, progress, session, portion, ended)

@@ -144,7 +144,7 @@ class Kept:
         """Rows from the file; only what is not there is asked for. `progress` is told how many of
         the texts that had to be asked for are done."""
         self._usable = True
-        keys = [self._key(text, query) for text in texts]
+        keys = [self.key(text, query) for text in texts]
         rows = self._read(set(keys))
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in rows}
         todo = list(missing)
@@ -160,7 +160,7 @@ class Kept:
         self._agree({len(row) for row in rows.values()})
         return [rows[key] for key in keys]
 
-    def _key(self, text: str, query: bool) -> bytes:
+    def key(self, text: str, query: bool) -> bytes:
         whole = f"{self.name}\0{'query' if query else 'document'}\0{text}"
         return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).digest()
 

@@ -1,0 +1,478 @@
+"""Erase: a text, an entry or a whole conversation goes from the home for good.
+
+`forget` takes back what is told; `erase` removes the words themselves, from every file of the home
+and from git's whole history, and then looks at every byte to be sure. What it does, in order:
+
+1. the order is written down (erasing.json), and tombstones, so that no reading brings it back;
+2. git's history is written anew, and every branch and tag moves to it at once;
+3. every file of the home is changed, each whole or not at all;
+4. git's old objects and reflogs go;
+5. notes and index are made from what is left, and everything is searched for it.
+
+Killed anywhere, each step can be taken again: `erase`, `doctor` or the next erasure finishes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from wakebook.base import clock
+from wakebook.base.decode import decode
+from wakebook.base.errors import GitError, NotFound, TranscriptError, WakebookError
+from wakebook.base.home import Home
+from wakebook.base.needles import LEAST
+from wakebook.base.ref import parse
+from wakebook.capture import archive
+from wakebook.capture import state as states
+from wakebook.history.rewrite import Counted, Rewriting
+from wakebook.log import erased, keyed, log, waiting
+from wakebook.log.chains import find_entry
+from wakebook.log.entry import Entry, encode, new_id
+from wakebook.opened import Opened, quiet
+from wakebook.upkeep.cursors import brought_up, tidied
+from wakebook.upkeep.scrub import CONVERSATIONS, JOURNAL, Order, Scan, Scrub, files, scan, scrub
+from wakebook.upkeep.withhold import sentences
+
+if TYPE_CHECKING:
+    from wakebook.history.history import History
+    from wakebook.history.timeline import Timeline
+    from wakebook.store.sync import Progress as Shows
+
+REDACTED = "[redacted]"
+SHOWN = 50  # places that a plan names
+
+
+class Erasing(msgspec.Struct, frozen=True, kw_only=True):
+    """What would go. It quotes the words: it is for the one who asks, and is kept nowhere."""
+
+    texts: tuple[str, ...]
+    entries: tuple[Entry, ...] = ()
+    shorter: tuple[Entry, ...] = ()  # handoffs, which lose the words and stay
+    sessions: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # that change
+    removed: tuple[str, ...] = ()  # that go
+    renamed: dict[str, str] = {}
+    commits: int = 0  # of git's history that become others
+    of_commits: int = 0
+    names: tuple[str, ...] = ()  # branches and tags that move
+    reflog: int = 0  # entries of git's reflogs, all of which go
+    remains: tuple[str, ...] = ()  # where the words stay, outside of the home
+
+    @property
+    def nothing(self) -> bool:
+        return not (self.entries or self.files or self.removed or self.commits)
+
+
+class Erased(msgspec.Struct, frozen=True, kw_only=True):
+    """The receipt. It says how much went, and nothing of what it was."""
+
+    at: datetime
+    entries: int
+    files: int
+    removed: int
+    commits: int
+    scan: Scan
+    remains: tuple[str, ...] = ()
+
+    @property
+    def well(self) -> bool:
+        return not self.scan.found
+
+
+class Eraser:
+    """The handle of erasing."""
+
+    def __init__(self, opened: Opened, timeline: Timeline, followed: Callable[[], None]) -> None:
+        """`followed`: writes notes and index anew, from the log as it is then."""
+        self._opened, self._timeline, self._followed = opened, timeline, followed
+
+    @property
+    def _home(self) -> Home:
+        return self._opened.home
+
+    def plan(
+        self,
+        what: str = "",
+        *,
+        strings: Sequence[str] = (),
+        session: str = "",
+        since: datetime | None = None,
+        placeholder: str = "",
+        progress: Shows = quiet,
+    ) -> Erasing:
+        """What an erasure would change. Changes nothing; the arguments are those of `erase`."""
+        order = self._order(what, strings, session, since, placeholder)
+        return self._planned(order, progress)[1]
+
+    def erase(
+        self,
+        what: str = "",
+        *,
+        strings: Sequence[str] = (),
+        session: str = "",
+        since: datetime | None = None,
+        placeholder: str = "",
+        progress: Shows = quiet,
+    ) -> Erased:
+        """Remove it from the home and from git's history, for good. Undo does not bring it back.
+
+        `what`: an entry's id, `session:ID`, or a text. `session`: a whole conversation. `since`:
+        all that was said from then on.
+
+        `strings` with a `placeholder` is for redacting: every one of these exact strings (as they
+        are, upper and lower case matter) becomes the placeholder, in files and in history, and
+        nothing else changes: entries and lines that held one stay. For secrets in an old home:
+
+            receipt = memory.eraser.erase(strings=found, placeholder="[redacted]")
+            receipt.well            # False: receipt.scan.found says where one still is
+            memory.eraser.plan(strings=found, placeholder="[redacted]")    # before, to show it
+
+        Raises WakebookError before anything is changed: a text that is too short, a merge under
+        way in git. Give all strings in one call: history is rewritten once for all of them.
+        """
+        self.finish()
+        order = self._order(what, strings, session, since, placeholder)
+        with self._opened.writing():
+            order, planned = self._planned(order, progress)
+            self._home.replace(self._home.root / JOURNAL, msgspec.json.encode(order))
+            return self._done(order, planned, progress)
+
+    def finish(self, progress: Shows = quiet) -> Erased | None:
+        """Finish an erasure that was interrupted, if there is one."""
+        order = unfinished(self._home)
+        if order is None:
+            return None
+        with self._opened.writing():
+            return self._done(order, self._planned(order, progress)[1], progress)
+
+    # --- the order -------------------------------------------------------------------------
+
+    def _order(
+        self,
+        what: str,
+        strings: Sequence[str],
+        session: str,
+        since: datetime | None,
+        placeholder: str,
+    ) -> Order:
+        self._home.require()
+        given = [bool(what), bool(strings), bool(session), since is not None]
+        if sum(given) != 1:
+            raise WakebookError("Give one thing to erase: an id, a text, a session or a date.")
+        order = Order(at=clock.now(), placeholder=placeholder or "[erased]")
+        if strings:
+            self._check(strings)
+            return order.with_(texts=tuple(strings), exact=bool(placeholder))
+        if since is not None:
+            return self._since(order, since)
+        if session or what.startswith("session:"):
+            return self._session(order, session or parse(what).name)
+        with suppress(NotFound):
+            entry = find_entry(self._opened.chains(), what.strip())
+            return self._entry(order, entry)
+        self._check([what])
+        return order.with_(texts=(what.strip(),))
+
+    def _check(self, texts: Iterable[str]) -> None:
+        short = [text for text in texts if len(" ".join(text.split())) < LEAST]
+        if short:
+            raise WakebookError(
+                f"{short[0]!r} is too short to erase: it stands in other words, too. Give at least "
+                f"{LEAST} characters, better the whole sentence, or an entry's id "
+                "(`wakebook search` shows ids)."
+            )
+
+    def _entry(self, order: Order, entry: Entry) -> Order:
+        texts = [entry.content, *entry.detail.split("\n"), *sentences(self._home, entry)]
+        kept = tuple(dict.fromkeys(one.strip() for one in texts if len(one.strip()) >= LEAST))
+        return order.with_(texts=kept, ids=(entry.id,))
+
+    def _session(self, order: Order, name: str) -> Order:
+        state, chains = self._opened.state(), self._opened.chains()
+        known = {one.id for one in state.sessions.values()}
+        known |= {one.session for one in chains.entries if one.transcript}
+        fitting = [name] if name in known else sorted(one for one in known if one.startswith(name))
+        if not fitting and name and archive.paths_of(self._home, name):
+            fitting = [name]
+        if len(fitting) != 1 or not name:
+            several = f" It fits {len(fitting)} sessions." if fitting else ""
+            raise NotFound(
+                f"There is no session {name!r}.{several} `wakebook status --sessions` lists all."
+            )
+        return self._sessions(order, fitting)
+
+    def _sessions(self, order: Order, sessions: Sequence[str]) -> Order:
+        """Whole conversations: their transcripts, their entries, and where they were read from."""
+        gone = [path for one in sessions for path in archive.paths_of(self._home, one)]
+        root = self._home.root.resolve()
+        for known in self._opened.state().sessions.values():
+            source = Path(known.path)
+            if known.id in sessions and source.resolve().is_relative_to(root):
+                gone.append(source.resolve().relative_to(root).as_posix())
+        return order.with_(
+            sessions=(*order.sessions, *sessions), gone=(*order.gone, *gone), scoped=True
+        )
+
+    def _since(self, order: Order, since: datetime) -> Order:
+        order = order.with_(since=since, scoped=True)
+        left: dict[str, bool] = {}  # whether something of a session stays
+        gone: list[str] = []
+        for path in sorted(self._home.conversations.rglob("*.md")):
+            name = self._home.relative(path)
+            with suppress(TranscriptError):
+                found = archive.read(self._home, name)
+                session = str(found.front.get("session_id", ""))
+                stays = any(turn.at < since for turn in found.turns)
+                left[session] = left.get(session, False) or stays
+                gone += [] if stays else [name]
+        whole = [session for session, stays in left.items() if not stays and session]
+        order = self._sessions(order, whole) if whole else order
+        return order.with_(gone=tuple(dict.fromkeys((*order.gone, *gone))))
+
+    # --- the plan --------------------------------------------------------------------------
+
+    def _planned(self, order: Order, progress: Shows) -> tuple[Order, Erasing]:
+        """The order with all that it needs to know, and what it would change."""
+        rules = Scrub(order)
+        changed: list[str] = []
+        renamed: dict[str, str] = {}
+        for number, path in enumerate(files(self._home.root), 1):
+            name = self._home.relative(path)
+            progress("files", number, number)
+            if name == JOURNAL or rules.path(name) is None:
+                continue
+            data = path.read_bytes()
+            after = rules.data(name, data)
+            if after != data:
+                changed.append(name)
+            if after != data and CONVERSATIONS.fullmatch(name) and not order.scoped:
+                renamed |= _renamed(name, data, after)
+        entries = self._entries(order, rules)
+        counted = self._counted(rules, progress)
+        names = order.names or self._names(order, entries, renamed)
+        shorter = [] if order.exact or order.scoped else self._handoffs(rules, entries)
+        names |= {} if order.names else {one.id: new_id() for one in shorter}
+        texts = tuple(dict.fromkeys((*order.texts, *rules.said)))
+        order = order.with_(names=names, texts=texts, ids=tuple(one.id for one in entries))
+        if order.scoped and rules.said:  # what they said may stand in other files
+            rules = Scrub(order)
+            counted = self._counted(rules, progress)
+        named = Scrub(order)
+        moved = {
+            name: new
+            for path in files(self._home.root)
+            if (new := named.path(name := self._home.relative(path))) not in (None, name)
+        }
+        return order, Erasing(
+            texts=order.texts,
+            entries=tuple(entries),
+            shorter=tuple(shorter),
+            sessions=order.sessions,
+            files=tuple(changed),
+            removed=tuple(one for one in order.gone if (self._home.root / one).exists()),
+            renamed={name: new for name, new in moved.items() if new},
+            commits=counted.commits,
+            of_commits=counted.all,
+            names=counted.names,
+            reflog=counted.reflog,
+            remains=tuple(self._remains(order, changed)),
+        )
+
+    def _entries(self, order: Order, rules: Scrub) -> list[Entry]:
+        """Of the log and of what waits: those that go."""
+        known = {one.id: one for one in log.read(self._home).entries}
+        known |= waiting.read(self._home).entries
+        if order.exact:
+            return []
+        gone = set(order.ids)
+        return [
+            one
+            for one in known.values()
+            if one.id in gone
+            or one.session in order.sessions
+            or (order.since and one.timestamp >= order.since)
+            or (not order.scoped and rules.says(encode(one)))
+        ]
+
+    def _handoffs(self, rules: Scrub, entries: Sequence[Entry]) -> list[Entry]:
+        found = (one for one in self._opened.chains().entries if one.type == "handoff")
+        words = ((one, f"{one.content}\n{one.detail}".encode()) for one in found)
+        return [one for one, text in words if one not in entries and rules.needles.found(text)]
+
+    def _names(
+        self, order: Order, entries: Iterable[Entry], renamed: dict[str, str]
+    ) -> dict[str, str]:
+        """Names that become others: an id is made from the words, a path has the first of them."""
+        found = dict(renamed)
+        for path in order.gone:
+            found |= {path: "erased", Path(path).stem: "erased"}
+        found |= {archive.file_part(one): "erased" for one in order.sessions}
+        found |= dict.fromkeys(order.sessions, "erased")
+        return found | {one.id: new_id() for one in entries}
+
+    def _counted(self, rules: Scrub, progress: Shows) -> Counted:
+        repository = self._git().repository
+        if repository is None or not repository.head():
+            return Counted(0, 0, (), 0)
+        return Rewriting(repository, rules).count(progress)
+
+    def _git(self) -> History:
+        return self._timeline.git()
+
+    def _remains(self, order: Order, changed: Sequence[str]) -> Iterable[str]:
+        """Where the words may stay, and Wakebook does not reach."""
+        touched = {*changed, *order.gone}
+        sources: dict[str, None] = {}
+        for name in touched:
+            if CONVERSATIONS.fullmatch(name):
+                with suppress(TranscriptError):
+                    front = archive.read(self._home, name).front
+                    path = str((front.get("source") or {}).get("path", ""))
+                    inside = Path(path).is_relative_to(self._home.root)
+                    if path and not inside and Path(path).exists():
+                        sources[path] = None
+        yield from (f"the host's own file {path}" for path in sources)
+        repository = self._git().repository
+        if repository is not None:
+            for line in repository.attempt("remote", "-v").text.splitlines():
+                if line.endswith("(push)"):
+                    name, _, where = line.removesuffix(" (push)").partition("\t")
+                    yield (
+                        f"the remote {name} ({where}): `git -C {repository.top} push --force "
+                        f"--all {name}` and `--tags`, then have its host collect garbage"
+                    )
+        yield "backups, file-system snapshots, exported vaults, other machines, agents' own context"
+
+    # --- doing -----------------------------------------------------------------------------
+
+    def _done(self, order: Order, planned: Erasing, progress: Shows) -> Erased:
+        """Under the writer lock, with the order written down."""
+        home, git = self._home, self._git()
+        repository = git.repository
+        if repository is not None:
+            if obstacle := repository.obstacle():
+                (home.root / JOURNAL).unlink(missing_ok=True)
+                raise GitError(f"{obstacle} Nothing was erased.")
+            with suppress(GitError):
+                git.finish()
+        rules = Scrub(order)
+        _bury(home, rules)
+        tidied(home)
+        rewriting = Rewriting(repository, rules) if repository and repository.head() else None
+        if rewriting:
+            rewriting.apply(progress)
+        home.replace(home.rewrites, clock.iso(clock.now()))
+        touched = list(scrub(home, rules))
+        _elsewhere(self._opened, rules)
+        brought_up(home, rules)
+        if rewriting:
+            rewriting.refresh()
+            rewriting.drop()
+        self._opened.index.close()
+        self._followed()
+        _vectors(self._opened)
+        if rewriting:
+            self._opened.quietly("git", lambda: git.backup("what was erased", git.waiting()))
+            rewriting.drop()  # git has noted meanwhile what it did
+        looked = scan(home, repository, rules)
+        (home.root / JOURNAL).unlink(missing_ok=True)
+        return Erased(
+            at=order.at,
+            entries=len(planned.entries),
+            files=len(touched),
+            removed=len(planned.removed),
+            commits=planned.commits,
+            scan=looked,
+            remains=planned.remains,
+        )
+
+
+def unfinished(home: Home) -> Order | None:
+    """An erasure that was interrupted."""
+    try:
+        return decode((home.root / JOURNAL).read_bytes(), Order)
+    except FileNotFoundError:
+        return None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise WakebookError(
+            f"{home.root / JOURNAL} cannot be read ({error}): it is the order of an erasure that "
+            "was interrupted. Remove the file, and erase again."
+        ) from error
+
+
+def _renamed(name: str, data: bytes, after: bytes) -> dict[str, str]:
+    """What a transcript is called from now on, if its first words are no longer the same."""
+    old, new = (_slug(one) for one in (data, after))
+    stem = Path(name).stem
+    match = re.fullmatch(rf"(.*)-{re.escape(old)}((?:-\d+)?)", stem)
+    if old == new or match is None:
+        return {}
+    called = f"{match[1]}-{new}{match[2]}"
+    return {name: name.removesuffix(f"{stem}.md") + f"{called}.md", stem: called}
+
+
+def _slug(data: bytes) -> str:
+    body = archive.split_body(data.decode("utf-8", "replace"))
+    turns = archive.parse(body)
+    return archive.slug_and_title(turns[0].text or "untitled" if turns else "untitled")[0]
+
+
+def _bury(home: Home, rules: Scrub) -> None:
+    """Tombstones first: from now on nothing brings it back, whatever happens."""
+    secret, order = keyed.made(home), rules.order
+    sessions = {*order.sessions, *(one for one in _known(home) if rules.renames(one))}
+    stones = [erased.of_session(secret, one, order.at) for one in sorted(sessions)]
+    if order.since:
+        stones.append(erased.Tombstone(at=order.at, since=order.since))
+    texts = () if order.scoped else order.texts
+    stones += [one for text in texts if (one := erased.of_text(secret, text, order.at))]
+    erased.add(home, stones)
+
+
+def _known(home: Home) -> Iterable[str]:
+    return {one.id for one in states.load(home).sessions.values()}
+
+
+def _elsewhere(opened: Opened, rules: Scrub) -> None:
+    """MEMORY.md, where it lives outside of the home."""
+    path = opened.memory_file()
+    if not path.is_relative_to(opened.home.root) and path.is_file():
+        data = path.read_bytes()
+        if (after := rules.data("knowledge/memory/MEMORY.md", data)) != data:
+            opened.home.replace(path, after)
+
+
+def _vectors(opened: Opened) -> None:
+    """The kept vectors of a paid embedder: those that the index has no text for any more go."""
+    import sqlite3
+    from contextlib import closing
+
+    from wakebook.models.embedder import Kept
+    from wakebook.store import chunk
+    from wakebook.store.sync import read
+
+    path = opened.home.cache / "embeddings.db"
+    for damaged in opened.home.cache.glob("embeddings.db.damaged*"):
+        damaged.unlink()
+    embedder = opened.index.embedder
+    if not path.exists():
+        return
+    if not isinstance(embedder, Kept):
+        path.unlink()  # nobody uses it now
+        return
+    db = opened.index.store.db
+    numbers = [number for (number,) in db.execute("SELECT id FROM chunk")]
+    keys = [(embedder.key(chunk.meaning(read(db, number)), False),) for number in numbers]
+    with closing(sqlite3.connect(path, isolation_level=None)) as kept:
+        kept.execute("PRAGMA secure_delete = ON")
+        kept.execute("CREATE TEMP TABLE used (key BLOB PRIMARY KEY)")
+        kept.executemany("INSERT OR IGNORE INTO used VALUES (?)", keys)
+        kept.execute("DELETE FROM vectors_1 WHERE key NOT IN (SELECT key FROM used)")
+        kept.execute("VACUUM")
