@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import stat
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -38,7 +39,8 @@ class Steps:
                 return real(*arguments, **options)
             self.count += 1
             if self.count == self.die_at:
-                if name == "write" and len(arguments[1]) > 1:  # a torn write
+                if name == "write" and len(arguments[1]) > 1 and not _is_pipe(arguments[0]):
+                    # a torn write; into a pipe nothing comes at all: its reader sees an empty input
                     real(arguments[0], arguments[1][: len(arguments[1]) // 2])
                 os.kill(os.getpid(), signal.SIGKILL)
             return real(*arguments, **options)
@@ -46,8 +48,14 @@ class Steps:
         return counted
 
 
+def _is_pipe(descriptor: int) -> bool:
+    return stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+
+
 def _writes(arguments: tuple[Any, ...], options: dict[str, Any]) -> bool:
     flags = arguments[1] if len(arguments) > 1 else options.get("flags", 0)
+    if hasattr(os, "O_TMPFILE") and flags & os.O_TMPFILE == os.O_TMPFILE:
+        return False  # a file without a name, which nobody finds
     return bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
 
 
@@ -60,12 +68,15 @@ def fork() -> int:
     return child
 
 
-def run_and_die(action: Callable[[], object], step: int) -> bool:
-    """Run in a child that dies at this step. Whether it died (or got through)."""
+def run_and_die(action: Callable[[], object], step: int, orphans: bool = False) -> bool:
+    """Run in a child that dies at this step. Whether it died (or got through). `orphans`: wait for
+    the commands that it has started, too, which go on without it."""
     child = fork()
     if child == 0:
         code = 1
         try:
+            if orphans:
+                _adopting()
             Steps(step).install()
             action()
             code = 0
@@ -79,3 +90,23 @@ def run_and_die(action: Callable[[], object], step: int) -> bool:
         return True
     assert os.WEXITSTATUS(status) == 0, "the child failed instead of dying"
     return False
+
+
+def _adopting() -> None:
+    """Go on in a child; this process ends as the child does, after all that the child started."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: Linux alone has it
+    child = os.fork()
+    if child == 0:
+        return
+    status = 0
+    while True:
+        try:
+            ended, code = os.wait()
+        except ChildProcessError:
+            break
+        status = code if ended == child else status
+    if os.WIFSIGNALED(status):
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.WEXITSTATUS(status))

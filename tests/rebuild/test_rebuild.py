@@ -487,7 +487,7 @@ def test_killed_while_it_is_built_it_goes_on_and_comes_out_the_same(
     step, deaths = 2, 0
     while run_and_die(lambda: Memory(memory.home.root).rebuilds.build(branch="again"), step):
         deaths += 1
-        step += 6
+        step += 4
     assert deaths > 3
     built = Memory(memory.home.root).rebuilds.build(branch="again")
     assert built.done is not None

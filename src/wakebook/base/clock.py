@@ -51,6 +51,11 @@ def monotonic() -> float:
     return time.monotonic()
 
 
+def age(written: float) -> float:
+    """Seconds since a time of a file, which is the machine's and knows nothing of WAKEBOOK_NOW."""
+    return time.time() - written
+
+
 def sleep(seconds: float) -> None:
     time.sleep(seconds)
 

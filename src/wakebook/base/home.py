@@ -118,7 +118,7 @@ class Home:
 
         self.folder(self.cache)
         for left in self.cache.glob(f"{prefix}*"):
-            if clock.now().timestamp() - left.stat().st_mtime > LEFT_SECONDS:
+            if clock.age(left.stat().st_mtime) > LEFT_SECONDS:
                 shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=prefix, dir=self.cache) as folder:
             yield Home(folder)

@@ -137,10 +137,9 @@ def remove(repository: Repository, branch: str, path: Path | None) -> str:
     the branch was at; nothing if there is no such branch."""
     if path is not None:
         command = ("worktree", "remove", "--force", "--force", str(path))
-        if path.exists():
-            repository.git(*command)
+        repository.attempt(*command)
+        if path.exists():  # an earlier removal was killed: git takes it for no work tree any more
             shutil.rmtree(path, ignore_errors=True)
-        else:
             repository.attempt(*command)
     commit = repository.resolve(f"refs/heads/{branch}") or ""
     if commit:

@@ -24,6 +24,7 @@ from wakebook.base import markdown
 from wakebook.base.config import Config, Notes
 from wakebook.base.errors import GitError
 from wakebook.base.home import Home
+from wakebook.history.leftovers import PRIVATE
 from wakebook.history.repository import CHECKED, Repository, run
 
 FOLDERS = ("raw/conversations", "knowledge", "topics", "archive")
@@ -120,7 +121,8 @@ def script(name: str) -> str:
     text = Path(__file__).with_name(f"{name}.sh").read_text(encoding="utf-8")
     python, folders = shlex.quote(sys.executable), " ".join(FOLDERS)
     values = {"MARK": MARK, "CHECKED": CHECKED, "REFUSED": str(REFUSED), "FOLDERS": folders}
-    for key, value in (values | {"PYTHON": python}).items():
+    values |= {"PYTHON": python, "PRIVATE": " ".join((*PRIVATE, ".env"))}
+    for key, value in values.items():
         text = text.replace(f"@{key}@", value)
     return text
 

@@ -31,7 +31,7 @@ from wakebook.base.decode import decode
 from wakebook.base.errors import GitError, ModelError, TranscriptError, WakebookError
 from wakebook.base.home import TRACKED, Home
 from wakebook.capture import archive, clean, state
-from wakebook.history import push
+from wakebook.history import leftovers, push
 from wakebook.history.githooks import check
 from wakebook.history.repository import KINDS, Repository, installed
 
@@ -115,6 +115,7 @@ class History:
         if self.repository is None:
             return []
         found = [self.repository.obstacle(), push.problem(self.home, self.config, self.repository)]
+        found += leftovers.problems(self.repository)
         found += [f"not committed: {reason}" for reason in self._sorted(self.waiting())[1]]
         return [problem for problem in found if problem]
 

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from wakebook.base import clock
 from wakebook.base.errors import GitError
+from wakebook.history import leftovers
 
 TIMEOUT = 60.0
-STALE_SECONDS = 600
 POINTERS = ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_COMMON_DIR")
 KINDS = ("conversation", "memory", "identity", "maintenance", "explore", "extract")
 CHECKED = "WAKEBOOK_CHECKED"  # tells the hooks that this commit is Wakebook's own
@@ -69,7 +69,11 @@ def run(
     given: bytes = b"",
     timeout: float = TIMEOUT,
 ) -> Answer:
-    """`inside`: as a part of the git command whose hook this is. `given`: its input."""
+    """`inside`: as a part of the git command whose hook this is. `given`: its input, which is whole
+    in a file before git starts: to a command that reads names, half of them or none would mean
+    others, or everything."""
+    import tempfile
+
     environment = {key: value for key, value in os.environ.items() if inside or key not in POINTERS}
     environment |= {
         "GIT_TERMINAL_PROMPT": "0",
@@ -80,15 +84,18 @@ def run(
     environment |= extra or {}
     options = [part for setting in ("core.quotepath=false", *settings) for part in ("-c", setting)]
     try:
-        done = subprocess.run(
-            ["git", *options, *arguments],
-            cwd=root,
-            env=environment,
-            input=given,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
+        with tempfile.TemporaryFile() as source:
+            source.write(given)
+            source.seek(0)
+            done = subprocess.run(
+                ["git", *options, *arguments],
+                cwd=root,
+                env=environment,
+                stdin=source,
+                capture_output=True,
+                timeout=timeout,
+                check=False,
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitError(f"git in {root}: {error}") from error
     answer = Answer(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
@@ -112,6 +119,7 @@ class Repository:
         # where the home lies in the repository: "." if it is the whole of it
         self.prefix = root.resolve().relative_to(top.resolve()).as_posix()
         self.own = self.prefix == "."  # the home's own, and not one around it
+        self._healed = False
 
     @classmethod
     def find(cls, root: Path) -> Repository | None:
@@ -231,6 +239,26 @@ class Repository:
     def _tracked(self, name: str) -> bool:
         return bool(self.attempt("ls-files", "--", name).text.strip())
 
+    def staged(self, below: Sequence[str]) -> list[str]:
+        """Files below these paths of the home that are in the index and not in the last commit."""
+        there = self.attempt("ls-files", "-z", "--", *below).fields
+        kept = set(self.kept(below)) if there else set()
+        return [name for name in there if name not in kept]
+
+    def kept(self, below: Sequence[str]) -> list[str]:
+        """Files below these paths of the home that are in the last commit."""
+        command = ("ls-tree", "-r", "-z", "--name-only", "HEAD", "--", *below)
+        return self.attempt(*command).fields
+
+    def staged_though_ignored(self) -> list[str]:
+        """Anywhere in the repository, relative to the home; not what is committed as well."""
+        rules = ("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+        names = run(self.top, rules, check=False).fields
+        kept = set(
+            run(self.top, ["ls-tree", "-r", "-z", "--name-only", "HEAD"], check=False).fields
+        )
+        return [os.path.relpath(self.top / name, self.root) for name in names if name not in kept]
+
     # --- commits -----------------------------------------------------------------------
 
     def commit(self, kind: str, summary: str, paths: Sequence[Path], body: str = "") -> str | None:
@@ -251,31 +279,41 @@ class Repository:
             return None
         if obstacle := self.obstacle():
             raise GitError(obstacle)
-        self._clear_stale_locks()
+        if not self._healed:
+            self._healed = True
+            leftovers.heal(self)
         message = f"{kind}: {_subject(summary)}\n" + (f"\n{body.strip()}\n" if body else "")
-        try:
-            if names:
-                run(self.root, ["add", "--all", "--force", *LISTED], given=listed(names))
-            names += staged
-            done = run(
-                self.root,
-                ["commit", "--message", message, "--only", *LISTED],
-                settings=["commit.gpgsign=false", *self._identity],
-                check=False,
-                extra=_stamp() | {CHECKED: "1"},
-                given=listed(names),
-            )
-        except GitError:
-            self._unstage(names)
-            raise
+        for again in (True, False):
+            try:
+                done = self._committed(message, names, staged)
+                break
+            except GitError:
+                self.unstage(names + staged)
+                if not (again and leftovers.heal(self)):
+                    raise
         if done.code == 0:
             found = re.match(r"\[[^\]]*?([0-9a-f]{7,})\]", done.text)
             return found[1] if found else "?"
+        return None
+
+    def _committed(self, message: str, names: list[str], gone: list[str]) -> Answer:
+        """Stage names, then commit them and the deletions that are staged. Raises GitError, unless
+        there was nothing to commit. Neither step ever means more than it is given."""
+        if names:
+            stage = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]
+            run(self.root, stage, given=listed(names))
+        done = run(
+            self.root,
+            ["commit", "--message", message, "--only", *LISTED],
+            settings=["commit.gpgsign=false", *self._identity],
+            check=False,
+            extra=_stamp() | {CHECKED: "1"},
+            given=listed(names + gone),
+        )
         said = done.text + done.error
-        if any(words in said for words in NOTHING):
-            return None
-        self._unstage(names)
-        raise GitError(f"git commit in {self.root} failed: {said.strip()}")
+        if done.code and not any(words in said for words in NOTHING):
+            raise GitError(f"git commit in {self.root} failed: {said.strip()}")
+        return done
 
     def _odd(self, path: Path) -> bool:
         """What git cannot commit as a file: a folder in its place, or below a link. One of them
@@ -283,19 +321,10 @@ class Repository:
         beyond = any(one.is_symlink() for one in path.parents if one.is_relative_to(self.root))
         return path.is_dir() or (beyond and path.parent != self.root)
 
-    def _clear_stale_locks(self) -> None:
-        """A git that was killed leaves its lock. In the home's own repository, where no command
-        takes minutes, an old one can go."""
-        if not self.own:
-            return
-        limit = clock.now().timestamp() - STALE_SECONDS
-        for lock in self.folder.glob("*index*.lock"):
-            with suppress(OSError):
-                if lock.stat().st_mtime < limit:
-                    lock.unlink()
-
-    def _unstage(self, names: Sequence[str]) -> None:
-        run(self.root, ["reset", "--quiet", *LISTED], check=False, given=listed(names))
+    def unstage(self, names: Sequence[str]) -> None:
+        """Without a name nothing: to git itself that would be everything."""
+        if names:
+            run(self.root, ["reset", "--quiet", *LISTED], check=False, given=listed(names))
 
     def commit_tree(self, message: str, *parents: str) -> str:
         """A commit with the files of its first parent. No branch has it yet."""
