@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -21,7 +22,8 @@ from tests.hosts.hooking import HOST, command, event, failures, fresh, send, set
 from tests.service.serving import Service, serving
 from tests.story import Claude
 from wakebook import Memory
-from wakebook.hosts.events import unsaid
+from wakebook.hosts.backlog import Now
+from wakebook.hosts.events import answer, unsaid
 from wakebook.hosts.told import Told, arrived, keep_start, kept_start
 
 BOX = 2.0
@@ -261,3 +263,73 @@ def test_only_what_is_new_of_a_late_text_is_told() -> None:
     assert unsaid(early, early) == ""
     late = fenced("## Core", "- one", "- two", "- three") + fenced("- two")
     assert unsaid(late, early) == fenced("## Core (newer)", "- three")
+
+
+# --- whose start text it is --------------------------------------------------------------------
+
+
+def _git(*words: str | Path) -> None:
+    named = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    subprocess.run(["git", *named, *map(str, words)], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "heron"
+    _git("init", folder)
+    _git("-C", folder, "commit", "--allow-empty", "-m", "one")
+    (folder / "docs" / "deep").mkdir(parents=True)
+    return folder
+
+
+def test_a_project_has_one_start_text(memory: Memory, repository: Path, tmp_path: Path) -> None:
+    root = str(memory.home.root)
+    keep_start(str(memory.home.cache), HOST, str(repository), b"heron")
+    _git("-C", repository, "worktree", "add", tmp_path / "beside")
+    linked = tmp_path / "linked"
+    linked.symlink_to(repository)
+    for folder in (repository, repository / "docs" / "deep", tmp_path / "beside", linked):
+        assert kept_start(root, HOST, str(folder)) == b"heron"
+    assert kept_start(root, HOST, f"{repository}/") == b"heron"
+    keep_start(str(memory.home.cache), HOST, str(tmp_path / "beside"), b"newer")
+    assert kept_start(root, HOST, str(repository)) == b"newer"
+
+
+def test_no_other_project_gets_it(memory: Memory, repository: Path, tmp_path: Path) -> None:
+    root, plain = str(memory.home.root), tmp_path / "plain"
+    keep_start(str(memory.home.cache), HOST, str(repository), b"heron")
+    keep_start(str(memory.home.cache), HOST, str(plain), b"plain")
+    module = repository / "module"
+    _git("init", tmp_path / "source")
+    _git("-C", tmp_path / "source", "commit", "--allow-empty", "-m", "one")
+    allowed = ("-c", "protocol.file.allow=always")
+    _git("-C", repository, *allowed, "submodule", "add", tmp_path / "source", module)
+    _git("clone", repository, tmp_path / "clone")
+    others = (tmp_path, plain / "below", tmp_path / "clone", module, tmp_path / "source", "", "//")
+    for folder in others:
+        assert kept_start(root, HOST, str(folder)) == b""
+    assert kept_start(root, "codex", str(repository)) == b""
+
+
+def test_another_repository_in_its_place_gets_nothing(memory: Memory, repository: Path) -> None:
+    root, cache = str(memory.home.root), str(memory.home.cache)
+    keep_start(cache, HOST, str(repository), b"heron")
+    _git("-C", repository, "remote", "add", "origin", "https://example.org/ada/heron.git")
+    assert kept_start(root, HOST, str(repository)) == b""  # that of the remote is the project now
+    keep_start(cache, HOST, str(repository), b"of the remote")
+    _git("-C", repository, "config", "branch.main.remote", "origin")
+    assert kept_start(root, HOST, str(repository)) == b"of the remote"
+    shutil.rmtree(repository / ".git")
+    _git("init", repository)
+    _git("-C", repository, "remote", "add", "origin", "https://example.org/ada/heron.git")
+    assert kept_start(root, HOST, str(repository)) == b""
+
+
+def test_a_project_that_is_off_gets_nothing(memory: Memory, repository: Path) -> None:
+    memory.home.config.write_text(f'[projects]\n"{repository}" = "off"\n')
+    memory = Memory(memory.home.root)
+    keep_start(str(memory.home.cache), HOST, "/", b"everywhere")
+    payload = {"session_id": "s", "source": "startup", "cwd": str(repository)}
+    assert answer(memory, HOST, "SessionStart", payload, Now(memory)) == {}
+    assert kept_start(str(memory.home.root), HOST, str(repository)) == b""
+    assert kept_start(str(memory.home.root), HOST, "/another") == b"everywhere"

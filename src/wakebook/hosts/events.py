@@ -103,6 +103,7 @@ def answer(
     moment = _Event(memory, host, payload, asked)
     found = ""
     if memory.opened.is_off(moment.text("cwd")):
+        told.keep_start(str(memory.home.cache), host, moment.text("cwd"), b"")
         return {}
     if act == "wake":
         behind.wait(moment.patience)

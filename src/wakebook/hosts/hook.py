@@ -3,7 +3,7 @@
 The service answers if it is up. If not, a child of this process does the work, and starts the
 service for the next one; this process waits for its answer as long as the time box lasts, and the
 child goes on if it needs longer. A start that gets no answer in time is told what the last start
-in its folder was told. Whatever happens, only an answer is printed and the exit code is 0. It
+in its project was told. Whatever happens, only an answer is printed and the exit code is 0. It
 imports next to nothing.
 """
 
@@ -92,7 +92,7 @@ def _tell(
 
 
 def _kept(root: str, host: str, data: bytes, asked: int) -> tuple[str, bytes]:
-    """What the last start in the same folder was told, if this one is a new session's."""
+    """What the last start in the same project was told, if this one is a new session's."""
     import json
 
     from wakebook.hosts.told import WAKING, Told, kept_start

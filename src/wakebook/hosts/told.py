@@ -5,7 +5,7 @@ All of it lies in .cache/told/, and can be deleted: something is then told once 
     NAME.md           what a session was told and still sees, so that no turn tells it again
     NAME.ASKED.wait   an answer to the event of that moment. It may come too late for its host
     NAME.ASKED.told   the same, once it has arrived: the hook prints it first, and then renames it
-    start-KEY.json    the last answer to a start in one folder, told if nothing better comes in time
+    start-KEY.json    the last answer to a start in one project, told if nothing comes in time
 
 An answer that still waits when the session's next prompt comes did not arrive: that prompt brings
 it along. A hook that is short of time loads this module, so it imports next to nothing.
@@ -100,24 +100,65 @@ def arrived(cache: str, name: str) -> None:
 
 
 def keep_start(cache: str, host: str, folder: str, answer: bytes) -> None:
-    """`folder`: where the session was started. That of ANYWHERE is for all that have none yet."""
+    """`folder`: where the session was started; its whole repository may be told this. That of
+    ANYWHERE is for all places that have none yet."""
     with suppress(OSError):
-        _write(_start(cache, host, folder), answer)
+        _write(_start(cache, host, _place(folder)), answer)
 
 
 def kept_start(root: str, host: str, folder: str) -> bytes:
-    """The last answer to a start there. Nothing if the settings have changed since."""
-    since = os.stat(f"{root}/config.toml").st_mtime_ns  # noqa: PTH116
-    for one in (folder, ANYWHERE):
+    """The last answer to a start there. Nothing from before the settings, or the repository."""
+    place = _place(folder)
+    settings = os.stat(f"{root}/config.toml").st_mtime_ns  # noqa: PTH116
+    for one in (place, ANYWHERE):
         path = _start(f"{root}/.cache", host, one)
         with suppress(OSError), open(path, "rb") as stream:  # noqa: PTH123
-            if os.fstat(stream.fileno()).st_mtime_ns >= since:
+            if os.fstat(stream.fileno()).st_mtime_ns >= max(settings, _made(one)):
                 return stream.read()
     return b""
 
 
-def _start(cache: str, host: str, folder: str) -> str:
-    return f"{cache}/{FOLDER}/start-{_digest(f'{host}/{folder}')}.json"
+def _place(folder: str) -> str:
+    """What the folders of a project share, as far as files tell: the .git folder of all worktrees
+    and the addresses of its remotes (`capture.project` is exact, and asks git)."""
+    top, own = folder.rstrip("/"), os.path.expanduser("~")  # noqa: PTH111
+    while top.strip("/") and top != own:
+        if os.path.exists(f"{top}/.git"):  # noqa: PTH110
+            git = _shared(top)
+            with suppress(OSError), open(f"{git}/config", "rb") as stream:  # noqa: PTH123
+                lines = (line.strip() for line in stream)
+                urls = [line for line in lines if line.startswith(b"url")]
+                return os.fsdecode(b"\n".join([os.fsencode(git), *urls]))
+            return top
+        top = os.path.dirname(top)  # noqa: PTH120
+    return folder
+
+
+def _shared(top: str) -> str:
+    """The .git folder of a repository. A worktree has a file that leads there."""
+    git = f"{top}/.git"
+    with suppress(OSError, ValueError):
+        if not os.path.isdir(git):  # noqa: PTH112
+            git = os.path.join(top, _line(git).partition("gitdir:")[2].strip())  # noqa: PTH118
+        git = os.path.join(git, _line(f"{git}/commondir"))  # noqa: PTH118
+    return os.path.realpath(git)
+
+
+def _line(path: str) -> str:
+    with open(path, encoding="utf-8") as stream:  # noqa: PTH123
+        return stream.read().strip()
+
+
+def _made(place: str) -> int:
+    """Since when a repository is there: another one may have been in its place."""
+    try:
+        return os.stat(f"{place.partition(chr(10))[0]}/refs").st_mtime_ns  # noqa: PTH116
+    except (OSError, ValueError):
+        return 0
+
+
+def _start(cache: str, host: str, place: str) -> str:
+    return f"{cache}/{FOLDER}/start-{_digest(f'{host}/{place}')}.json"
 
 
 def _digest(text: str) -> str:
