@@ -52,11 +52,8 @@ class Desk:
         self.project = folder / "project"
         self.project.mkdir()
 
-    def connect(self) -> None:  # hooks may take long: a busy machine is not what is tested
+    def connect(self) -> None:
         self.wakebook("init")
-        settings = self.home / "config.toml"
-        text = settings.read_text(encoding="utf-8").replace("# seconds = 2.0", "seconds = 30.0")
-        settings.write_text(text, encoding="utf-8")
         self.wakebook("init", "--host", "claude-code", "--yes")
 
     def wakebook(self, *arguments: str, code: int = 0) -> str:
