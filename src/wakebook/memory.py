@@ -7,7 +7,7 @@ handle. Rooms are imported when they are first used: a host waits for a search.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from wakebook.learn.reread import Upgraded
     from wakebook.log.entry import Entry
     from wakebook.log.logbook import Logbook
+    from wakebook.log.subjects import Registry
     from wakebook.models.chat import Models
     from wakebook.models.model import Lend
     from wakebook.notes.notes import Notes
@@ -100,7 +101,13 @@ class Memory:
 
             return ImportExtractor(self.home)
 
-        self.opened = Opened(home, extractor, lend=lend, config=config, dry=dry, verbatim=verbatim)
+        def notes(entries: Sequence[Entry], registry: Registry) -> Mapping[str, str]:
+            from wakebook.notes.book import files_of
+
+            return files_of(entries, registry, self.opened.now().tzinfo)
+
+        rooms: dict[str, Any] = {"verbatim": verbatim, "notes": notes}
+        self.opened = Opened(home, extractor, lend=lend, config=config, dry=dry, **rooms)
 
     # --- the rooms -----------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from wakebook.capture.state import Session, State
     from wakebook.learn.extract import Extractor
-    from wakebook.learn.reading import Work
+    from wakebook.learn.reading import Notes, Work
     from wakebook.log.chains import Chains
     from wakebook.log.log import Ledger
     from wakebook.log.subjects import Registry
@@ -50,10 +50,12 @@ class Opened:
         config: Config | None = None,
         dry: bool = False,
         verbatim: Callable[[], Extractor] | None = None,
+        notes: Notes | None = None,
     ) -> None:
         """`lend`: the host's own model, as a function of (system, prompt, most tokens).
         `config`: instead of config.toml. `dry`: ask no model, note what would be asked.
-        `verbatim`: makes the reader of imported memories."""
+        `verbatim`: makes the reader of imported memories. `notes`: those that tell
+        entries."""
         self.home = Home(locate(home))
         self.lend = lend
         self.dry = dry
@@ -61,6 +63,7 @@ class Opened:
         self._extractor = extractor
         self._config = config
         self._verbatim = verbatim
+        self._notes = notes
 
     @cached_property
     def config(self) -> Config:
@@ -135,6 +138,7 @@ class Opened:
             self.extractor,
             sparing=sparing,
             verbatim=(lambda: verbatim) if verbatim else self._verbatim,
+            notes=self._notes,
         )
 
     def chains(self) -> Chains:

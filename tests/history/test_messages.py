@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +76,7 @@ def test_whoever_remembers_something_does_not_wait_for_a_message(
     memory.remember("The launch is on 21 November")
     monkeypatch.setenv("WAKEBOOK_NOW", LATER)
     memory.remember("The berth has a fuse of 10 A")
-    assert server.requests == [] and last(memory).startswith("memory: log.jsonl")
+    assert server.requests == [] and last(memory).startswith("memory: The launch is on 21 Nov")
 
 
 @pytest.mark.parametrize(
@@ -129,13 +128,13 @@ def test_long_lines_are_cut(memory: Memory, server: ModelServer) -> None:
         Raw(b"<html>"),
     ],
 )
-def test_without_a_message_the_files_are_named_as_before(
+def test_without_a_message_it_is_named_by_what_was_learned(
     memory: Memory, server: ModelServer, step: Say | Status | Raw
 ) -> None:
     known(memory, entry(0, "The launch is on 21 November"))
     server.script(step)
     assert memory.history.commit()
-    assert last(memory) == "memory: log.jsonl"
+    assert last(memory) == "memory: The launch is on 21 November"
 
 
 def test_a_failure_is_seen_in_status(memory: Memory, server: ModelServer) -> None:
@@ -149,7 +148,7 @@ def test_a_slow_message_holds_nothing_up(memory: Memory, server: ModelServer) ->
     server.script(Hang())
     slow = memory.config.models.with_(timeout_seconds=1)
     memory = Memory(memory.home.root, config=memory.config.with_(models=slow))
-    assert committed(memory, server, None) == "memory: log.jsonl"
+    assert committed(memory, server, None) == "memory: The launch is on 21 November"
     assert len(server.requests) == 1  # others are tried three times
     assert any("model for commit" in one for one in memory.status().problems)
 
@@ -231,7 +230,7 @@ def test_nothing_to_commit_asks_nothing(memory: Memory, server: ModelServer) -> 
 def test_switched_off_it_asks_nothing(memory: Memory, server: ModelServer) -> None:
     memory = equipped(memory, server, off=["commit"])
     memory.history.commit()
-    assert committed(memory, server, None) == "memory: log.jsonl"
+    assert committed(memory, server, None) == "memory: The launch is on 21 November"
     assert server.requests == []
 
 
@@ -241,7 +240,7 @@ def test_the_cheap_model_is_asked(memory: Memory, server: ModelServer) -> None:
     assert [question.model for question in server.chats] == ["claude-haiku-5-5"]
 
 
-def test_without_a_model_a_commit_says_what_kinds_of_files_and_which_conversations(
+def test_without_a_model_a_commit_says_what_was_learned_and_where(
     tmp_path: Path, projects: Path
 ) -> None:
     plain = Memory(tmp_path / "plain")
@@ -251,11 +250,36 @@ def test_without_a_model_a_commit_says_what_kinds_of_files_and_which_conversatio
     claude.user("My sister Nora lives in Ghent, and my brother Piet in Utrecht.")
     claude.agent("Good to know.")
     plain.catch_up(closing=True)
-    for number in range(6):
-        (plain.home.root / f"knowledge/people/someone-{number}.md").write_text("# Someone\n")
     assert plain.history.commit()
     summary, _, body = last(plain).partition("\n")
-    assert summary.startswith("memory: log.jsonl, ") and " more" not in summary
-    assert re.search(r"\b[6-9] people\b", summary)
+    entries = list(plain.log.chains().entries)
+    [decision] = [one.content for one in entries if one.type == "decision"]
+    assert summary == f"memory: {decision}"
     (transcript,) = plain.home.conversations.glob("*/*/*/*.md")
-    assert body.strip() == f"Session: {plain.home.relative(transcript)}"
+    told, _, where = body.strip().partition("\n\n")
+    assert where == f"Session: {plain.home.relative(transcript)}"
+    assert len(told.splitlines()) == len(entries)
+    assert "- fact: My sister Nora lives in Ghent, and my brother Piet in Utrecht." in told
+    assert told.splitlines()[-1].startswith("- handoff: ")
+
+
+def test_a_commit_counts_what_it_does_not_tell(memory: Memory, server: ModelServer) -> None:
+    memory = equipped(memory, server, off=["commit"])
+    types = ["task", *["fact"] * 11]
+    known(
+        memory,
+        *(entry(n, f"Gauge {n} hangs in hall {n}", type_=one) for n, one in enumerate(types)),
+    )
+    memory.history.commit()
+    lines = last(memory).splitlines()
+    assert lines[0] == "memory: Gauge 1 hangs in hall 1"
+    assert len(lines) == 2 + 9 and lines[-1] == "- and 3 facts, 1 task more"
+
+
+def test_other_files_are_counted_by_kind(memory: Memory, server: ModelServer) -> None:
+    memory = equipped(memory, server, off=["commit"])
+    memory.history.commit("settings")
+    for number in range(6):
+        (memory.home.root / f"knowledge/people/someone-{number}.md").write_text("# Someone\n")
+    memory.history.commit()
+    assert last(memory).strip() == "memory: 6 people"

@@ -82,6 +82,18 @@ def test_a_session_becomes_a_transcript_and_entries(memory: Memory, projects: Pa
     assert {entry.session for entry in entries} == {claude.session}
     assert any(entry.type == "decision" and "Postgres" in entry.content for entry in entries)
     assert [entry.type for entry in entries].count("handoff") == 1
+    log, *notes = front["knowledge_changes"]
+    summary = f"{len(entries)} entries"
+    assert log == {"path": "log.jsonl", "action": "appended", "summary": summary}
+    overviews = ("knowledge/identity/", "knowledge/memory/", "projects/_active", "people/_index")
+    written = [
+        memory.home.relative(path)
+        for path in sorted((memory.home.root / "knowledge").rglob("*.md"))
+    ]
+    named = [name for name in written if not any(one in name for one in overviews)]
+    assert [one["path"] for one in notes] == named
+    assert {one["action"] for one in notes} == {"updated"}
+    assert "1 decision" in notes[0]["summary"]  # of the journal
 
 
 def test_twice_is_once(memory: Memory, projects: Path) -> None:

@@ -8,7 +8,7 @@ with a transcript and a handoff of its own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 import msgspec
@@ -207,7 +207,10 @@ def front(session: Session, portion: Portion, window: Window, head: str) -> dict
     return found
 
 
-def changes(window: Window) -> list[dict[str, str]]:
-    """What came out of a window, for its frontmatter."""
-    summary = f"{len(window.entries)} entries"
-    return [{"path": "log.jsonl", "action": "appended", "summary": summary}]
+def changes(window: Window, notes: Mapping[str, str] = {}) -> list[dict[str, str]]:
+    """What came out of a window, for its frontmatter. `notes`: what each of them gets."""
+    count = len(window.entries)
+    summary = f"{count} {'entry' if count == 1 else 'entries'}"
+    log = {"path": "log.jsonl", "action": "appended", "summary": summary}
+    told = ({"path": p, "action": "updated", "summary": said} for p, said in notes.items())
+    return [log, *told]

@@ -31,9 +31,12 @@ from wakebook.base.decode import decode
 from wakebook.base.errors import GitError, ModelError, TranscriptError, WakebookError
 from wakebook.base.home import TRACKED, Home
 from wakebook.capture import archive, clean, state
+from wakebook.capture.transcript import one_line
 from wakebook.history import leftovers, push
 from wakebook.history.githooks import check
 from wakebook.history.repository import KINDS, Repository, installed
+from wakebook.log.entry import Entry, counted
+from wakebook.log.entry import decode as decode_entry
 
 if TYPE_CHECKING:
     from wakebook.models.chat import Models
@@ -47,12 +50,13 @@ SETTINGS = ("config.toml", "prices.toml", ".gitignore", ".gitattributes", "promp
 OTHER = {"knowledge": "archive", "archive": "knowledge"}  # where a note moves to
 _under_way: WeakSet[Home] = WeakSet()  # a home that is locked has one object, and one thread
 NAMED, SESSIONS = 3, 5  # files of a commit, and conversations, that its message names
+LEARNED, LINE = 8, 100  # entries that it tells, and the characters of each
+WEIGHT = ("decision", "fact", "task", "question", "handoff")
 FOLDERS = {
     "projects": "projects", "people": "people", "procedures": "procedures", "topics": "topics",
     "reference": "reference", "journal": "journal", "identity": "identity", "archive": "archived",
     "conversations": "conversations", "memory": "memory", "attachments": "attachments",
 }  # fmt: skip
-_json = msgspec.json.Decoder(dict[str, object]).decode
 
 
 class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,13 +153,12 @@ class History:
             raise GitError(f"Nothing can be committed: {self.note()}.")
         if obstacle := self.repository.obstacle():
             raise GitError(obstacle)
-        said, body = (summary, "") if summary or not ask else self.proposal()
+        said = (summary, "") if summary or not ask else self.proposal()
         with self.home.locked():
             finished = self.finish()
             paths, refused = self._sorted(self.waiting())
-            body = self._from(paths, body)
-            done = self.repository.commit(self._kind(paths), said or _summary(paths), paths, body)
-            done = done or finished
+            title, body = self._message(paths, *said)
+            done = self.repository.commit(self._kind(paths), title, paths, body) or finished
             self._note_commit(now)
         push.start(self.home, self.config, self.repository, now)
         if refused:
@@ -170,12 +173,12 @@ class History:
         done = None
         if self._due(now):
             ask = ask and not self.repository.obstacle()
-            said, body = self.proposal() if ask else ("", "")  # not under the lock: it takes time
+            said = self.proposal() if ask else ("", "")  # not under the lock: it takes time
             with self.home.locked():
                 if self._due(now):
                     paths = self.waiting()
-                    body = self._from(paths, body)
-                    done = self._commit(self._kind(paths), said or _summary(paths), paths, body)
+                    title, body = self._message(paths, *said)
+                    done = self._commit(self._kind(paths), title, paths, body)
                     self._note_commit(now)
         push.start(self.home, self.config, self.repository, now)
         return done
@@ -190,9 +193,8 @@ class History:
         state.save(self.home, msgspec.structs.replace(known, committed_at=now))
 
     def proposal(self) -> tuple[str, str]:
-        """A summary of what is waiting, and what else there is to say."""
-        paths = self.waiting()
-        plain = (_summary(paths), "")
+        """What a model says about what is waiting: a summary, and what else there is to say."""
+        paths, plain = self.waiting(), ("", "")
         if self.repository is None or not self._models.has("commit"):
             return plain
         if set(paths) <= {self.home.projects}:  # nothing, or nothing to speak of
@@ -210,19 +212,30 @@ class History:
             return plain
         return _formed(said) or plain
 
-    def _from(self, paths: Sequence[Path], body: str) -> str:
-        """The body of a commit, with the conversations that its entries were learned from."""
-        if self.repository is None or self.home.log not in paths:
-            return body
-        found: dict[str, None] = {}
-        for line in self.repository.diff([self.home.log]).split("\n"):
-            with suppress(msgspec.DecodeError, AttributeError):
-                if line.startswith("+{") and (path := _json(line[1:]).get("transcript")):
-                    found[str(path)] = None
+    def _message(self, paths: Sequence[Path], said: str, body: str) -> tuple[str, str]:
+        """A commit's summary and body: what was said about it, or else what was learned; and the
+        conversations that it was learned from."""
+        entries = self._learned() if self.home.log in paths else []
+        if not said and entries:
+            said, body = _told(entries)
+        found = dict.fromkeys(one.transcript for one in entries if one.transcript)
         lines = [f"Session: {path}" for path in list(found)[:SESSIONS]]
         more = len(found) - SESSIONS
         lines += [f"and {more} more session{'s' if more > 1 else ''}"] if more > 0 else []
-        return "\n".join([*([f"{body}\n"] if body and lines else [body] * bool(body)), *lines])
+        parts = [part for part in (body, "\n".join(lines)) if part]
+        return said or _summary(paths), "\n\n".join(parts)
+
+    def _learned(self) -> list[Entry]:
+        """The entries that the log has more than at the last commit."""
+        found: dict[str, Entry] = {}
+        known = set()
+        for line in self.required().diff([self.home.log]).split("\n"):
+            with suppress(WakebookError):
+                if line[1:2] == "{":
+                    entry = decode_entry(line[1:].encode())
+                    known |= {entry.id} if line[0] == "-" else set()
+                    found |= {entry.id: entry} if line[0] == "+" else {}
+        return [entry for entry in found.values() if entry.id not in known]
 
     def _telling(self, paths: Sequence[Path]) -> list[Path]:
         """What a message can be made from: the log first, and no conversations."""
@@ -378,6 +391,15 @@ def _bytes(path: Path) -> bytes | None:
         return path.read_bytes()
     except OSError:  # it is gone, or a folder stands in its place
         return None
+
+
+def _told(entries: Sequence[Entry]) -> tuple[str, str]:
+    """What was learned as a commit's message: the weightiest in its first line, more below it."""
+    ranked = sorted(entries, key=lambda one: WEIGHT.index(one.type))
+    lines = [f"- {one.type}: {one_line(one.content, LINE)}" for one in ranked[:LEARNED]]
+    rest = ranked[LEARNED:]
+    lines += [f"- and {counted(rest)} more"] if rest else []
+    return ranked[0].content, "\n".join(lines) if len(ranked) > 1 else ""
 
 
 def _summary(paths: Sequence[Path]) -> str:

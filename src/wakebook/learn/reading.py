@@ -11,7 +11,7 @@ window has its own cursor, `extracted`, so that a failure costs nothing but the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -43,9 +43,11 @@ from wakebook.log import forgotten, subjects
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry
 from wakebook.log.log import Ledger
+from wakebook.log.subjects import Registry
 from wakebook.models.chat import Models
 
 HOLD = timedelta(hours=1)  # for a model that is left alone
+Notes = Callable[[Sequence[Entry], Registry], Mapping[str, str]]
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -59,6 +61,7 @@ class Work(msgspec.Struct, frozen=True):
     sparing: bool = False  # ask a model about an open window only when there is much to read
     # makes the reader of imported memories, which are kept as they stand
     verbatim: Callable[[], Extractor] | None = None
+    notes: Notes | None = None  # says which notes entries are told on
 
     @property
     def now(self) -> datetime:
@@ -281,7 +284,11 @@ def _kept(
         ends = before.scene.ends and whole and not grew
         if ends:
             by_rules = work.extractor.name == RULES or window.covered
-            _close(work.home, window, before.body, RULES if by_rules else work.extractor.name)
+            learned = [chains.by_id[one] for one in window.entries if one in chains.by_id]
+            grown = registry.ensure(window.subjects, extract.subject_types(drafts))
+            notes = work.notes([*learned, *entries], grown) if work.notes else {}
+            read_by = RULES if by_rules else work.extractor.name
+            _close(work.home, window, before.body, read_by, notes)
         else:
             window = _drawn(window, _sketch(work, before, entries))
         after = progress.with_(
@@ -307,7 +314,7 @@ def _marked(drafts: Sequence[Draft]) -> list[Draft]:
     ]
 
 
-def _close(home: Home, window: Window, body: str, read_by: str) -> None:
+def _close(home: Home, window: Window, body: str, read_by: str, notes: Mapping[str, str]) -> None:
     """The transcript's last writing: from now on it does not change."""
     front = archive.read(home, window.path).front | {
         "closed": True,
@@ -317,7 +324,7 @@ def _close(home: Home, window: Window, body: str, read_by: str) -> None:
     }
     front.pop("knowledge_changes", None)  # it comes last
     if window.entries:
-        front["knowledge_changes"] = windows.changes(window)
+        front["knowledge_changes"] = windows.changes(window, notes)
     text = archive.compose(front, window.title, body)
     home.replace(home.root / window.path, text, mode=0o400)
 

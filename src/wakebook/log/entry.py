@@ -12,7 +12,8 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
@@ -81,6 +82,12 @@ def present(text: str) -> str:
     """A text without what corrections keep of the words that they correct ("Was: ..."). People like
     to see it in their notes; an agent is told what holds."""
     return _PAST.sub("", text) if "Was: " in text else text
+
+
+def counted(entries: Iterable[Entry]) -> str:
+    """How many there are of each type: 2 decisions, 1 fact."""
+    types = Counter(entry.type for entry in entries)
+    return ", ".join(f"{n} {type_}{'s' if n > 1 else ''}" for type_, n in types.items())
 
 
 def new_id() -> str:

@@ -16,7 +16,7 @@ import msgspec
 from wakebook.base import clock, words
 from wakebook.base.config import Config
 from wakebook.learn.about import ENOUGH, points
-from wakebook.log.entry import RETRACTED, Entry
+from wakebook.log.entry import RETRACTED, Entry, counted
 from wakebook.log.subjects import Registry, Subject, title
 from wakebook.notes import page as pages
 from wakebook.notes.condensed import Condensed, applied
@@ -141,7 +141,7 @@ class Book:
 
     def _project(self, slug: str) -> Iterator[NoteBlock]:
         known, entries = self._subject(slug)
-        for part, headings in zip(pages.PARTS, (CONTEXT, PROGRESS, NOTES), strict=True):
+        for part, headings in PARTS.items():
             first = part == "context"
             heading = known.display if first else f"{known.display} — {part}"
             items = _about(entries, headings, self.zone, slug)
@@ -286,6 +286,7 @@ CONTEXT = {
 }
 PROGRESS = {"task": "Next", "question": "Open Questions", "done": "Done", "handoff": "Sessions"}
 NOTES = {"fact": "Facts", "lesson": "Lessons", "event": "Events"}
+PARTS = dict(zip(pages.PARTS, (CONTEXT, PROGRESS, NOTES), strict=True))  # of a project's notes
 PERSON = {
     "preference": "Communication",
     "relationship": "Context",
@@ -300,6 +301,18 @@ REFERENCE = {**PERSON, "preference": "Preferences"} | dict.fromkeys(
     ("relationship", "fact", "event"), "Facts"
 )
 MOST = {"Current State": 1, "Done": 20, "Sessions": 10}
+
+
+def files_of(entries: Iterable[Entry], registry: Registry, zone: tzinfo | None) -> dict[str, str]:
+    """The notes that entries are told on, but for the overviews, and what each of them gets."""
+    people, found = pages.People(registry), dict[str, list[Entry]]()
+    for entry in entries:
+        for page in pages.of(entry, registry, people, zone):
+            for path in pages.files(page):
+                part = path.rpartition("/")[2].removesuffix(".md")
+                if not page.startswith("project/") or role(entry) in PARTS[part]:
+                    found.setdefault(f"{pages.KNOWLEDGE}/{path}", []).append(entry)
+    return {path: counted(some) for path, some in sorted(found.items())}
 
 
 def _about(
