@@ -100,6 +100,7 @@ def test_one_command_wires_all_reads_starts_and_tells_and_one_takes_it_back(
     assert "6 messages read" in said
     service = look(Home(home))
     assert service.state == "up" and f"The service runs (process {service.pid})" in said
+    assert "started by `wakebook setup`" in run("status")
     told = run("wake")
     assert "Postgres" in told and told in said
     assert "wakebook setup --undo" in said

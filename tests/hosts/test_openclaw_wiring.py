@@ -250,7 +250,9 @@ def test_memory_md_gets_the_place_of_the_briefing_at_its_end(memory: Memory) -> 
     _config("{}")
     desk = Path.home() / ".openclaw" / "workspace"
     assert len(openclaw.plan(_where(memory)).changes) == 1  # OpenClaw has not made it yet
+    assert any(f"no workspace {desk} yet" in note for note in openclaw.plan(_where(memory)).notes)
     desk.mkdir()
+    assert not any("no workspace" in note for note in openclaw.plan(_where(memory)).notes)
     (desk / "MEMORY.md").write_text("# Mine\n\nThe user is called Ada.\n")
     change = openclaw.plan(_where(memory)).changes[1]
     assert change.path == desk / "MEMORY.md"
@@ -412,6 +414,8 @@ def test_doctor_is_content_with_what_init_did(memory: Memory) -> None:
     _config(json.dumps(PLAIN, indent=2))
     wiring.wire(memory, "openclaw", _plan(memory))
     wanted = dict.fromkeys(("plugin", "memory slot", "hooks", "sessions"), "ok")
+    assert _states(Memory(memory.home.root)) == wanted | {"workspace": "note"}
+    (Path.home() / ".openclaw" / "workspace").mkdir()
     assert _states(Memory(memory.home.root)) == wanted
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.journeys.command import run_json
+from tests.journeys.command import call, run_json
 from wakebook import Memory, WakebookError
 from wakebook.base import markdown
 from wakebook.base.config import Briefing
@@ -167,6 +167,19 @@ def test_the_memory_file_may_live_elsewhere(memory: Memory) -> None:
     memory.remember("Deploy to lagoon", type_="task")
     assert memory.notes.brief().path == elsewhere
     assert elsewhere.read_text().startswith("# Hello\n\n" + markdown.BEGIN)
+
+
+def test_a_folder_elsewhere_that_is_not_there_is_said_and_not_made(memory: Memory) -> None:
+    folder = memory.home.root.parent / "gone"
+    memory.home.config.write_text(f'[briefing]\nmemory_file = "{folder}/MEMORY.md"\n')
+    memory.remember("Deploy to lagoon", type_="task")
+    done = memory.notes.brief()
+    assert done.missing and not done.changed and any("lagoon" in line for line in done.lines)
+    home = ("--home", str(memory.home.root))
+    said = call("notes", "brief", *home).err
+    assert b"the folder is not there ([briefing] memory_file)" in said
+    assert f"there is no folder {folder}" in call("jobs", "run", "briefing", *home).text
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize(

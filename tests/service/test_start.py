@@ -70,7 +70,7 @@ def test_the_first_hook_of_a_wired_host_starts_it_and_the_next_is_answered_by_it
 ) -> None:
     fired(wired, "SessionStart", fresh(projects), source="startup")
     found = up(wired)
-    assert found.by == HOST
+    assert found.by == f"a hook of {HOST}"
     assert found.memory > 10 << 20
     assert os.getsid(found.pid) == found.pid  # a process session of its own
     assert Path(f"/proc/{found.pid}/cwd").readlink() == wired.home.root
@@ -82,7 +82,7 @@ def test_the_first_hook_of_a_wired_host_starts_it_and_the_next_is_answered_by_it
     assert f"process {found.pid}, since " in shown
     assert "started by a hook of claude-code" in shown
     known = json.loads(call("status", "--home", str(wired.home.root), "--json").out)
-    assert known["service"]["by"] == HOST
+    assert known["service"]["by"] == f"a hook of {HOST}"
     assert any(
         f"process {found.pid}" in one.said and one.state == "ok"
         for one in wiring.examined(wired, quick=True)["service"]

@@ -206,11 +206,10 @@ def brief(memory: Memory, out: Out, dry_run: bool) -> bool:
     for line in done.lines:
         click.echo(line)
     what = "written to" if done.changed else "unchanged in"
-    what = (
-        "not written, for the block was edited by hand (`wakebook notes review`):"
-        if done.edited
-        else what
-    )
+    if done.edited:
+        what = "not written, for the block was edited by hand (`wakebook notes review`):"
+    elif done.missing:
+        what = "not written, for the folder is not there (\\[briefing] memory_file):"
     out.err.say(f"\n[green]●[/green] {len(done.lines)} lines {what} {done.path}")
     long = f"MEMORY.md has {done.total} lines; agents read the first 200."
     out.err.say(f"[yellow]{long}[/yellow]", when=done.total > 180)

@@ -131,7 +131,7 @@ def stop(memory: Memory, out: Out) -> None:
         return
     out.ok(f"The service has ended (process {found.pid}).")
     again = (
-        "The next hook starts it again; `auto = false` in [service] of config.toml keeps it off."
+        "The next hook starts it again; `auto = false` in \\[service] of config.toml keeps it off."
     )
     out.say(f"{NOTE}{again}", when=by_hooks(memory.home))
 
@@ -156,7 +156,7 @@ def status(memory: Memory, out: Out) -> bool:
             ("process", str(found.pid)),
             ("version", found.version),
             ("since", found.started),
-            ("started by", f"a hook of {found.by}" if found.by else "a command"),
+            ("started by", found.by or "a command"),
             ("memory", f"{found.memory >> 20:,} MB"),
             ("port", f"127.0.0.1:{found.port}"),
             ("socket", found.socket),

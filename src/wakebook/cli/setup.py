@@ -208,7 +208,7 @@ def _start(memory: Memory, wired: str) -> None:
     now = look(memory.home)
     if now.by and now.version != __version__:
         stop(memory.home)
-    start(memory.home, memory.config.service, wired)
+    start(memory.home, memory.config.service, wired, by="`wakebook setup`")
 
 
 def _answering(memory: Memory) -> Running:

@@ -324,10 +324,19 @@ def _notes(where: Where, values: Any, text: str, openclaw: str | None) -> Iterat
             "OpenClaw's own model reads the conversations, because config.toml names none. It "
             'costs what your provider takes; [models] off = ["extract"] has rules read them.'
         )
+    if said := _no_workspace(where, values):
+        yield said
     if json5.get(values, PRUNING) is None and where.config.pruning.mode != "off":
         yield "OpenClaw prunes old tool results from now on; the agent sees where they were."
     if json5.get(values, ("session", "reset")) is None:
         yield f"Sessions never end by themselves. Suggested, not applied: {SESSIONS}"
+
+
+def _no_workspace(where: Where, values: Any) -> str:
+    """What is to be said if the folder of the agent is not there."""
+    folder = workspace_of(where, values)
+    said = "Until it is, MEMORY.md gets no briefing, and there are no notes to find."
+    return "" if folder.is_dir() else f"There is no workspace {folder} yet. {said}"
 
 
 def checks(where: Where, memory: Memory) -> list[Check]:
@@ -341,7 +350,9 @@ def checks(where: Where, memory: Memory) -> list[Check]:
         return [_check("settings", "fail", f"{path}: {error}", "openclaw doctor")]
     if json5.get(values, ENTRY) is None and not where.folder.is_dir():
         return [_check("plugin", "note", "OpenClaw is here, but not connected.")]
-    found = (_plugin(where, values), *_slot_and_hooks(values), *_doubles(where, values))
+    found = [_plugin(where, values), *_slot_and_hooks(values), *_doubles(where, values)]
+    if said := _no_workspace(where, values):
+        found.append(_check("workspace", "note", said, "openclaw setup"))
     return [*found, behind(memory, NAME)]
 
 

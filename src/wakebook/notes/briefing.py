@@ -234,6 +234,7 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     changed: bool
     total: int  # lines of the whole file
     edited: bool = False  # a person has changed the block, and it was left alone
+    missing: bool = False  # its folder, which is not ours to make, is not there
 
 
 def asked(notes: Notes, now: datetime) -> Prose:
@@ -272,7 +273,9 @@ def write(notes: Notes, now: datetime, said: Prose, overwrite: bool = False) -> 
     if not edited:
         new = markdown.put(old, markdown.BRIEFING, lines)
         new = markdown.set_front(new, {"line_count": new.count("\n")})
-    if new != old:
+    missing = not path.is_relative_to(notes.home.root.resolve()) and not path.parent.is_dir()
+    changed = new != old and not missing
+    if changed:
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
         if not mode & 0o200:
             raise WakebookError(f"{path} is read-only: the briefing was not written.")
@@ -282,8 +285,8 @@ def write(notes: Notes, now: datetime, said: Prose, overwrite: bool = False) -> 
         notes.home.replace(path, new, mode)
         with suppress(sqlite3.Error), closing(Catalogue(notes.home)) as catalogue:
             catalogue.note_block(f"{MEMORY}#{markdown.BRIEFING}", lines_json(fresh))
-    total = len(new.splitlines())
-    return Brief(path=path, lines=tuple(lines), changed=new != old, total=total, edited=edited)
+    total, kept = len(new.splitlines()), {"edited": edited, "missing": missing}
+    return Brief(path=path, lines=tuple(lines), changed=changed, total=total, **kept)
 
 
 def _room(notes: Notes) -> int:

@@ -192,7 +192,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     socket: str
     version: str = ""
     started: str = ""
-    by: str = ""  # the host whose hook started it; empty: it was started by a command
+    by: str = ""  # what has started it by itself; empty: a person did, by a command
     problem: str = ""  # with service.json
 
     @property
@@ -201,7 +201,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
         return memory(self.pid) if self.state in ("up", "silent") else 0
 
     def __str__(self) -> str:
-        by = f", started by a hook of {self.by}" if self.by else ""
+        by = f", started by {self.by}" if self.by else ""
         return f"process {self.pid}, since {self.started}{by}, {self.memory >> 20:,} MB of memory"
 
 

@@ -31,22 +31,23 @@ CODE = (
 )
 
 
-def start(home: Home, settings: Service, host: str) -> bool:
-    """Start the service, if it does not run and may be started by a hook of this host."""
+def start(home: Home, settings: Service, host: str, by: str = "") -> bool:
+    """Start the service, if it does not run and may be started for this host. `by`: what does it,
+    if it is not a hook."""
     if not settings.auto or not (home.root / WIRED.format(host)).exists():
         return False
     with suppress(OSError):
         if time() - (home.cache / STARTING).stat().st_mtime < PAUSE:
             return False
     try:
-        return _start(home, host)
+        return _start(home, by or f"a hook of {host}")
     except OSError as error:  # whoever asked for it does the work without it
         with suppress(OSError):
             home.trace("failure", where="service", error=f"It could not be started: {error}")
         return False
 
 
-def _start(home: Home, host: str) -> bool:
+def _start(home: Home, by: str) -> bool:
     held = lock(home)
     if held is None:
         return False
@@ -56,7 +57,7 @@ def _start(home: Home, host: str) -> bool:
         line = [sys.executable, "-I", "-c", CODE, packages, "serve", "--home", str(home.root)]
         with (home.cache / "service.log").open("wb") as said:
             subprocess.run(
-                [*line, "--by", host, "--lock", str(held)],
+                [*line, "--by", by, "--lock", str(held)],
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,

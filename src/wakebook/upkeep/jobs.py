@@ -96,6 +96,8 @@ def _brief(rooms: Rooms, slot: Slot) -> str:
     said = f"{lines} {'written to' if done.changed else 'unchanged in'} {done.path.name}"
     if done.edited:
         said = f"{done.path.name} was edited by hand, and waits for `wakebook notes review`"
+    elif done.missing:
+        said = f"not written: there is no folder {done.path.parent} ([briefing] memory_file)"
     if vault := rooms.opened.config.notes.vault:
         built = rooms.notes.obsidian(expand(vault))
         refused = "".join(f"; {page}: {why}" for page, why in built.refused.items())
