@@ -78,7 +78,7 @@ def listened(prompt: str) -> str:
     """An answer to "extract": what the user said, a line each, and a handoff where one is due."""
     said = re.findall(r"^\[(\d+)\] user.*\n    (.*)$", block(prompt, "messages"), re.MULTILINE)
     told = [(int(number), text.partition(". ")[0][:200]) for number, text in said]
-    own = re.search(r"^(\S+).* \(the subject of this session\)$", prompt, re.MULTILINE)
+    own = re.search(r"^The subject of this session: ([\w-]+)$", prompt, re.MULTILINE)
     about = {"subject": own[1]} if own else {}
     found: list[dict[str, Any]] = [
         {"type": "fact", "content": text, "evidence": [number]} | about

@@ -35,7 +35,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tests.wire import FORMATS, Chat, Format, Refused, Say
+from tests.wire import FORMATS, Cache, Chat, Format, Refused, Say
 
 __all__ = [
     "Answer",
@@ -177,8 +177,10 @@ class ModelServer:
         most: int = 10_000,
         reply: Callable[[Chat], str] = lambda chat: "OK",
         port: int = 0,
+        cache: Cache | None = None,
     ) -> None:
         self.dimensions = dimensions
+        self.cache = cache  # counts the tokens of questions that were asked before
         self.most = most  # texts in one request; more is answered with 413
         self.reply = reply  # to a chat without a script; may be called by many threads
         self.requests: list[Request] = []
@@ -317,7 +319,7 @@ class _Handler(BaseHTTPRequestHandler):
             return lambda: None
         if form and chat:
             say = step if isinstance(step, Say) else Say(model.reply(chat))
-            said = form.answer(chat, say)
+            said = form.answer(chat, model.cache.count(chat, say) if model.cache else say)
         else:
             assert route
             said = _embedded(model, step, texts, route[1])

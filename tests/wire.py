@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 from urllib.parse import unquote
 
@@ -27,6 +27,7 @@ class Say:
     text: str
     stop: Literal["end", "length", "refusal"] = "end"
     tokens: tuple[int, int, int] | None = None
+    written: int = 0  # of the question's tokens, to a cache (Anthropic's)
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()  # of tools: name and arguments (OpenAI's)
 
 
@@ -136,6 +137,37 @@ def _tokens(chat: Chat, say: Say) -> tuple[int, int, int]:
     return say.tokens or (len(chat.system + chat.prompt) // 4, len(say.text) // 4, 0)
 
 
+LEAST = 1024  # tokens: no provider caches less
+
+
+class Cache:
+    """What a provider keeps of the questions that it was asked, as its documents say: Anthropic up
+    to a mark in the question, OpenAI whatever two questions begin with."""
+
+    def __init__(self) -> None:
+        self._kept: list[str] = []
+
+    def count(self, chat: Chat, say: Say) -> Say:
+        asked = chat.system + chat.prompt
+        shared = max((_common(asked, one) for one in self._kept), default=0)
+        cached, written = shared // 4 // 128 * 128, 0
+        if chat.provider == "anthropic":
+            marked = [one["text"] for one in chat.body["system"] if one.get("cache_control")]
+            begins = "".join(marked) or " "
+            size = len(begins) // 4 if len(begins) // 4 >= LEAST else 0
+            known = any(one.startswith(begins) for one in self._kept)
+            cached, written = (size, 0) if known else (0, size)
+        self._kept.append(asked)
+        cached = cached if cached >= LEAST else 0
+        return replace(say, tokens=(len(asked) // 4, len(say.text) // 4, cached), written=written)
+
+
+def _common(one: str, other: str) -> int:
+    """Characters that both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
 # --- Anthropic ---------------------------------------------------------------------------
 
 _ANTHROPIC_ERRORS = {
@@ -179,8 +211,8 @@ def _answer_anthropic(chat: Chat, say: Say) -> dict[str, Any]:
         "stop_reason": {"end": "end_turn", "length": "max_tokens", "refusal": "refusal"}[say.stop],
         "stop_sequence": None,
         "usage": {
-            "input_tokens": asked - cached,
-            "cache_creation_input_tokens": 0,
+            "input_tokens": asked - cached - say.written,
+            "cache_creation_input_tokens": say.written,
             "cache_read_input_tokens": cached,
             "output_tokens": answered,
         },

@@ -175,7 +175,8 @@ class Memory:
     ) -> Sweep:
         """Bring sessions up to date: all, those at some paths, or the one with this id.
 
-        `sparing`: a model reads an open window only when [watch] writes messages of it are new.
+        `sparing`: a model reads an open window only when it pauses ([watch] pause_minutes), or
+        [watch] writes messages of it are new.
         """
         from wakebook.capture.discover import named
 

@@ -67,7 +67,7 @@ def test_the_demos_conversations_are_read_again_by_a_model(demo: Path, server: M
     assert re.search(rf"^{re.escape(MODEL)} ", run("costs", "--by", "model"), re.MULTILINE)
     assert re.search(r"^2026-11-09 ", run("costs", "--by", "day"), re.MULTILINE)
     told = [entry for entry in run_json("log", "-n", "999") if entry["type"] == "handoff"]
-    assert {entry["by"] for entry in told} == {f"{MODEL} extract/2"}
+    assert {entry["by"] for entry in told} == {f"{MODEL} extract/3"}
     assert "goes on" in run("brief")
     assert "Committed" in run("commit")
     message = subprocess.run(
@@ -94,7 +94,7 @@ def test_a_first_day_with_a_model(home: Path, server: ModelServer) -> None:
     assert "2 conversations closed" in run("catch-up")
     assert "Nothing new" in run("catch-up")
     assert asked(server).count("extract") == 2
-    assert {entry["by"] for entry in run_json("log")} == {f"{MODEL} extract/2"}
+    assert {entry["by"] for entry in run_json("log")} == {f"{MODEL} extract/3"}
     assert "● all well" in run("status")
     assert run_json("status")["models"] == {"main": MODEL, "cheap": MODEL}
     assert "the launch is on 21 November" in run("search", "launch")
@@ -169,7 +169,7 @@ def test_a_model_that_fails_again_and_again_is_left_alone(
     assert len(server.chats) == 2
     monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T08:10:00Z")
     assert "2 conversations closed" in run("catch-up")
-    assert {entry["by"] for entry in run_json("log")} == {f"{MODEL} extract/2"}
+    assert {entry["by"] for entry in run_json("log")} == {f"{MODEL} extract/3"}
     assert "all well" in run("status")
 
 
@@ -239,7 +239,7 @@ def test_the_same_words_from_a_model_count_as_read_by_it(home: Path, server: Mod
     left = {"type": "question", "content": asked, "evidence": [5]}  # or nothing was done
     server.script(Say(listened_once()), Say(f"{json.dumps(left)}\n{json.dumps(same)}"))
     run("catch-up", "--upgrade")
-    assert {entry["by"] for entry in run_json("log", "-t", "handoff")} == {f"{MODEL} extract/2"}
+    assert {entry["by"] for entry in run_json("log", "-t", "handoff")} == {f"{MODEL} extract/3"}
     assert "Nothing to upgrade" in run("catch-up", "--upgrade")
 
 

@@ -180,7 +180,7 @@ def test_an_answer_has_no_say_in_who_when_and_where(tale: Tale) -> None:
     [kept, last] = tale.log()
     for entry in (kept, last):
         assert entry.session == claude.session
-        assert entry.by == f"{MODEL} extract/2"
+        assert entry.by == f"{MODEL} extract/3"
         assert not entry.pinned and entry.kind is None and not entry.extra
         assert entry.transcript.endswith(".md") and "other" not in entry.transcript
     source = f"{claude.session}/1/3"
@@ -444,7 +444,7 @@ def test_an_answer_without_lines_is_no_answer(tale: Tale, said: Say) -> None:
     tale.talk("We meet in Lund.", "Noted.")
     tale.server.script(said, said)
     [error] = tale.memory.catch_up().held.values()
-    assert MODEL in error and "extract/2" in error
+    assert MODEL in error and "extract/3" in error
     assert not tale.log()
     assert any(error in one for one in tale.memory.status().problems)
 

@@ -144,7 +144,8 @@ def test_earlier_messages_are_context_and_the_ending_is_told(tale: Tale) -> None
     first, second = tale.asked
     assert not ends(first) and ends(second)
     for chat, sentence in ((first, "write no handoff"), (second, "write exactly one handoff")):
-        assert sentence in chat.system and sentence in chat.messages[0][1]
+        assert sentence in chat.messages[0][1]
+    assert first.system == second.system  # it stays in a provider's cache
     assert numbers(first) == [1, 2, 3] and block(first, "earlier") == "(none)"
     assert numbers(second, "earlier") == [1, 2, 3] and numbers(second) == [4, 5]
 
@@ -187,8 +188,7 @@ def test_the_subjects_are_listed_with_their_names(tale: Tale) -> None:
     tale.talk("The relay moved to Lund.")
     tale.memory.catch_up()
     listed = block(tale.asked[0], "subjects").splitlines()
-    assert listed[0] == "message-relay: relay"  # it is what they talk about
-    assert sorted(listed) == ["harbour-app: der hafen", "message-relay: relay"]
+    assert listed == ["harbour-app: der hafen", "message-relay: relay"]
 
 
 def test_the_subject_of_the_session_is_marked(tale: Tale) -> None:
@@ -197,14 +197,14 @@ def test_the_subject_of_the_session_is_marked(tale: Tale) -> None:
         said("We meet in Lund."),
         Scene(subjects={"tidepool": "tidepool", "relay": "relay"}, subject="tidepool", ends=True),
     )
-    assert "tidepool (the subject of this session)" in block(chat, "subjects").splitlines()
+    assert "\nThe subject of this session: tidepool\n" in chat.messages[0][1]
 
 
-def test_of_many_subjects_those_that_are_named_come_first(tale: Tale) -> None:
+def test_of_many_subjects_those_that_are_named_are_listed(tale: Tale) -> None:
     subjects = {f"subject-{n}": f"subject-{n}" for n in range(1000)}
     chat = shown(tale, said("On to subject-777."), Scene(subjects=subjects, ends=True))
     listed = block(chat, "subjects").splitlines()
-    assert len(listed) == ask.SUBJECTS and "subject-777" in listed[:3]
+    assert len(listed) == ask.SUBJECTS and "subject-777" in listed
 
 
 # --- known entries -----------------------------------------------------------------------

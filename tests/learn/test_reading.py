@@ -186,7 +186,7 @@ def test_a_model_that_fails(tale: Tale, kind: str, back: bool) -> None:
         tale.server.script(step)
     done = tale.memory.catch_up()
     by = {entry.by for entry in tale.log()}
-    assert by == ({f"{MODEL} extract/2"} if back else {"rules"})
+    assert by == ({f"{MODEL} extract/3"} if back else {"rules"})
     assert len(done.closed) == 1 and done.covered == (0 if back else 1) and not done.held
     assert [front["closed"] for front in tale.fronts()] == [True]
     assert any("Postgres" in content for content in tale.learned())
@@ -238,7 +238,7 @@ def test_a_spent_budget_means_rules_at_once_and_loudly(tale: Tale) -> None:
     done = tale.memory.catch_up()
     assert not done.held and done.covered == 1 and len(done.closed) == 1
     assert len(tale.asked) == 1
-    assert {entry.by for entry in tale.log()} == {f"{MODEL} extract/2", "rules"}
+    assert {entry.by for entry in tale.log()} == {f"{MODEL} extract/3", "rules"}
     problems = tale.memory.status().problems
     assert any("is used up" in one and "monthly_budget" in one for one in problems)
     assert any("`catch-up --upgrade`" in one for one in problems)

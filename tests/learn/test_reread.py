@@ -32,7 +32,7 @@ from wakebook.capture import state as states
 from wakebook.capture.state import Pending
 from wakebook.log.entry import Entry, as_dict
 
-BY = f"{MODEL} extract/2"
+BY = f"{MODEL} extract/3"
 POSTGRES = decision("Use Postgres for the bookings", 1, detail="SQLite locks up")
 UV = fact("The user prefers uv over pip", 3, kind="preference")
 FORM = task("Send Ankerpolice the insurance form", 3)

@@ -196,7 +196,7 @@ def test_a_session_that_the_state_has_forgotten_can_be_named(tale: Tale) -> None
     states.save(tale.memory.home, states.State())
     done = tale.memory.upgrade(claude.session[:8])
     assert done.transcripts == 1 and not done.failed
-    assert {entry.by for entry in tale.current()} == {f"{MODEL} extract/2"}
+    assert {entry.by for entry in tale.current()} == {f"{MODEL} extract/3"}
 
 
 # --- what a model's line may say and take away -------------------------------------------

@@ -373,7 +373,7 @@ def test_a_budget_that_is_used_up(memory: Memory, monkeypatch: pytest.MonkeyPatc
     costs = memory.home.root / "costs"
     costs.mkdir()
     call: dict[str, object] = {"at": "2026-11-09T07:00:00Z", "operation": "extract"}
-    call |= {"model": PRICED, "prompt": "extract/2", "outcome": "ok", "cost": 2.0}
+    call |= {"model": PRICED, "prompt": "extract/3", "outcome": "ok", "cost": 2.0}
     (costs / "2026-11.jsonl").write_text(json.dumps(call) + "\n")
     found = one(memory, "model: chat")
     assert found.state == "warn" and "used up" in found.said

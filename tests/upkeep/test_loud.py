@@ -98,7 +98,7 @@ def test_wrong_settings_stop_no_archiving_and_are_named(tale: Tale, wrong: str) 
     (tale.root / "prices.toml").unlink(missing_ok=True)
     tale.settings()
     tale.memory.catch_up()
-    assert {entry.by for entry in tale.log()} == {f"{MODEL} extract/2"}
+    assert {entry.by for entry in tale.log()} == {f"{MODEL} extract/3"}
 
 
 def test_costs_that_cannot_be_written_down_are_not_caused(tale: Tale) -> None:

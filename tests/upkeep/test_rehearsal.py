@@ -227,7 +227,7 @@ def test_a_lent_model_reads_without_any_settings(spoken: Memory) -> None:
 
     memory = Memory(spoken.home.root, lend=lend)
     assert memory.catch_up().entries
-    assert {one.by for one in memory.log.chains().current()} == {"host extract/2"}
+    assert {one.by for one in memory.log.chains().current()} == {"host extract/3"}
     assert memory.status().models == {"main": "host", "cheap": "host"}
     assert all(most > 1000 for _, _, most in questions[:2])
     assert memory.costs("model").groups[0].name == "host"

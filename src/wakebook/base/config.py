@@ -122,6 +122,7 @@ class Mounts(Section):
 
 class Watch(Section):
     writes: int = 40
+    pause_minutes: int = 10
     cooldown_minutes: int = 5
 
 

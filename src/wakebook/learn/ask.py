@@ -101,6 +101,7 @@ class ModelExtractor:
                 60 + 2 * len(taken),
                 answer.missing,
                 subjects=shown_subjects(taken, scene),
+                about=scene.subject or "(none)",
                 known=shown_entries(answer.known),
                 earlier=shown_messages(answer.earlier, CONTEXT_TOKENS // 3),
                 messages=shown_messages(taken, limit),
@@ -422,7 +423,8 @@ def shortened(said: str, limit: int) -> str:
 
 
 def shown_subjects(shown: Sequence[Message], scene: Scene) -> str:
-    """The slugs, those that the messages name first, each with its other names."""
+    """The slugs, each with its other names: if there are too many, those that the messages name,
+    and the latest. In an order that stays, so that a provider finds the text in its cache."""
     names: dict[str, list[str]] = {}
     for name, slug in scene.subjects.items():
         names.setdefault(slug, []).append(name)
@@ -437,10 +439,9 @@ def shown_subjects(shown: Sequence[Message], scene: Scene) -> str:
         reverse=True,
     )
     lines = []
-    for slug in ranked[:SUBJECTS]:
+    for slug in sorted(ranked[:SUBJECTS]):
         others = [name for name in names[slug] if name not in (slug, slug.replace("-", " "))]
-        note = " (the subject of this session)" if slug == scene.subject else ""
-        lines.append(slug + (f": {', '.join(others)}" if others else "") + note)
+        lines.append(slug + (f": {', '.join(others)}" if others else ""))
     return "\n".join(lines) or "(none yet)"
 
 

@@ -58,7 +58,7 @@ class Work(msgspec.Struct, frozen=True):
     ledger: Ledger
     extractor: Extractor
     at: datetime | None = None  # a time to pretend, for a benchmark
-    sparing: bool = False  # ask a model about an open window only when there is much to read
+    sparing: bool = False  # ask a model about an open window only when it pauses, or is long
     # makes the reader of imported memories, which are kept as they stand
     verbatim: Callable[[], Extractor] | None = None
     notes: Notes | None = None  # says which notes entries are told on
@@ -187,8 +187,11 @@ def _before(work: Work, ref: str) -> _Before | None:
 def _due(work: Work, before: _Before) -> bool:
     if before.window.ended:
         return True
-    spared = work.sparing and work.extractor.name != RULES
-    return len(before.fresh) >= (max(work.config.watch.writes, 1) if spared else 1)
+    if not work.sparing or work.extractor.name == RULES or not before.fresh:
+        return bool(before.fresh)
+    watch = work.config.watch
+    pauses = work.now - before.window.last_at >= timedelta(minutes=watch.pause_minutes)
+    return pauses or len(before.fresh) >= watch.writes
 
 
 def _known(window: Window, chains: Chains) -> int:

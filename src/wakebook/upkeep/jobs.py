@@ -440,7 +440,9 @@ class Jobs:
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Ran]:
         def observe(slot: Slot) -> str:
-            done = self._observe(self._opened.sessions(), absent=True, stopped=stopped)
+            done = self._observe(
+                self._opened.sessions(), absent=True, sparing=True, stopped=stopped
+            )
             caught_up(done)
             return _swept(done)
 
