@@ -19,7 +19,15 @@
 imported when they are first used: a hook is a process that a host waits for.
 """
 
+import sys
+
 from wakebook.version import __version__
+
+if sys.platform == "win32":
+    raise SystemExit(
+        "Wakebook does not run on Windows: it needs the file locks, modes and sockets of Linux or "
+        "macOS. Install it in WSL (Windows Subsystem for Linux), and it works there."
+    )
 
 TYPE_CHECKING = False  # importing it from typing would cost more than all of `wake`
 

@@ -9,6 +9,7 @@ import sys
 
 
 def main() -> None:
+    _say_all()
     words, root = _words(sys.argv[1:])
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):
         from wakebook.hosts import hook as process
@@ -33,6 +34,23 @@ def main() -> None:
         from wakebook import cli
 
         cli.leave(0)
+
+
+def _say_all() -> None:
+    """A terminal that is not UTF-8 is shown \\u escapes, which JSON knows too, and no traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream and stream.encoding.lower() not in ("utf-8", "utf8"):
+            import codecs
+
+            codecs.register_error("escaped", _escaped)
+            stream.reconfigure(errors="escaped")  # type: ignore[union-attr]
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    found = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
+    units = (found[at : at + 4] for at in range(0, len(found), 4))
+    return "".join(f"\\u{unit}" for unit in units), error.end
 
 
 def _here() -> str:

@@ -1,9 +1,13 @@
-"""Data into our types, in any thread.
+"""JSON into our types or into plain ones: in any thread, and whatever the text is.
 
 msgspec learns a type's fields at its first use, and two threads that are first at the same time
 crash the process. So a type's decoder is made here, by one thread at a time, and kept.
+
+Text that others wrote may also be no UTF-8, or be nested deeper than Python's stack goes. Here that
+is the same error as any other broken text.
 """
 
+import json
 import threading
 from typing import Any, TypeVar
 
@@ -23,8 +27,28 @@ def decoder(type_: type[T]) -> msgspec.json.Decoder[T]:
 
 
 def decode(data: bytes | str, type_: type[T]) -> T:
-    """Raises msgspec.DecodeError."""
-    return decoder(type_).decode(data)
+    """Raises msgspec.DecodeError, whatever is wrong."""
+    try:
+        return decoder(type_).decode(data)
+    except (RecursionError, UnicodeError) as error:
+        raise msgspec.DecodeError(_reason(error)) from error
+
+
+def loads(data: bytes | str, strict: bool = False) -> Any:
+    """Plain JSON, as Python's own reader takes it: with lone surrogates and, unless `strict`, with
+    NaN. Raises ValueError, whatever is wrong."""
+    try:
+        return json.loads(data, parse_constant=_no_number if strict else None)
+    except RecursionError as error:
+        raise ValueError(_reason(error)) from error
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+def _reason(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else f"not UTF-8: {error}"
 
 
 def convert(raw: Any, type_: type[T]) -> T:

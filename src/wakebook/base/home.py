@@ -204,6 +204,8 @@ class Home:
 
     def traces(self, event: str, last: int = 20) -> list[dict[str, Any]]:
         """The newest traces of one event, oldest first."""
+        from wakebook.base.decode import loads
+
         lines: list[bytes] = []
         for path in (self.trace_file.with_suffix(".old.jsonl"), self.trace_file):
             with suppress(FileNotFoundError):
@@ -211,7 +213,7 @@ class Home:
         found: list[dict[str, Any]] = []
         while lines and len(found) < last:
             with suppress(ValueError):  # half a line that a crash left
-                record = json.loads(lines.pop())
+                record = loads(lines.pop())
                 if isinstance(record, dict) and record.get("event") == event:
                     found.append(record)
         return found[::-1]

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from wakebook.base.decode import loads
 from wakebook.base.errors import GitError
 from wakebook.cli.shared import ONE, Command, Out, command, cwd, esc, group, many, place, spoken
 
@@ -190,15 +191,12 @@ def prune(
 def _json_in(file: IO[bytes]) -> Any:
     """The JSON of a file or of standard input."""
 
-    def refuse(name: str) -> None:
-        raise ValueError(f"{name} is no number in JSON")
-
     name = _named(file)
     if name == "standard input" and file.isatty():
         raise click.UsageError("Give a FILE, or pipe a JSON list of messages into it.")
     try:
-        return json.loads(file.read(), parse_constant=refuse)
-    except (ValueError, RecursionError) as error:
+        return loads(file.read(), strict=True)
+    except ValueError as error:
         raise click.UsageError(f"{name} is not JSON: {error}.") from error
 
 

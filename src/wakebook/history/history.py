@@ -374,7 +374,7 @@ class History:
             return None
         try:
             found = decode(self._unfinished.read_bytes(), Unfinished)
-        except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
+        except (FileNotFoundError, msgspec.MsgspecError):
             return None
         body, files = f"{REWRITE}: {found.name}", found.files(self.home)
         done = self.repository.commit(found.kind, found.summary, files, body)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from wakebook.base import clock
+from wakebook.base.decode import loads
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.hosts import HOSTS
@@ -104,8 +105,8 @@ class Backlog:
 def payload_of(data: bytes) -> Payload:
     """What a host has sent. Raises WakebookError if it is no JSON object."""
     try:
-        payload = json.loads(data or b"{}")
-    except (ValueError, RecursionError) as error:
+        payload = loads(data or b"{}")
+    except ValueError as error:
         raise WakebookError(f"What the host has sent is not JSON: {error}.") from error
     if not isinstance(payload, dict):
         raise WakebookError("What the host has sent is no JSON object.")

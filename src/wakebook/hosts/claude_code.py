@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from wakebook.base.decode import loads
 from wakebook.base.errors import WakebookError
 from wakebook.hosts.plan import Plan, Where, behind, check, sessions_in, shipped
 from wakebook.memory import Memory
@@ -143,7 +144,7 @@ def read_json(path: Path) -> Json:
 
 def _parsed(text: str, path: Path) -> Json:
     try:
-        found = json.loads(text) if text.strip() else {}
+        found = loads(text) if text.strip() else {}
     except ValueError as error:
         said = f"{path}: is not JSON ({error}), and Claude Code cannot read it either."
         raise WakebookError(f"{said} Correct it and try again; nothing was changed.") from error

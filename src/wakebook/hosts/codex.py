@@ -22,7 +22,7 @@ import msgspec
 import tomlkit
 
 from wakebook.base import clock
-from wakebook.base.decode import convert
+from wakebook.base.decode import convert, loads
 from wakebook.base.errors import WakebookError
 from wakebook.hosts import toml
 from wakebook.hosts.plan import Change, Plan, Where, amiss, behind, check, read, sessions_in, tested
@@ -431,7 +431,7 @@ def _answers(out: IO[bytes], names: dict[int, str]) -> dict[str, Any]:
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
                 with suppress(ValueError, AttributeError):  # noise, and no JSON object
-                    answer = json.loads(line)
+                    answer = loads(line)
                     at = answer.get("id")
                     if at in waiting and "method" not in answer:
                         waiting.discard(at)

@@ -23,6 +23,7 @@ from time import time_ns
 from typing import IO, Any
 
 from wakebook.base import clock
+from wakebook.base.decode import loads
 from wakebook.base.errors import ModelUnavailable, WakebookError
 from wakebook.base.home import Home
 from wakebook.hosts.backlog import Hooks
@@ -93,10 +94,10 @@ class Link:
 
     def _taken(self, line: str) -> Future[None] | None:
         try:
-            message = json.loads(line)
+            message = loads(line)
             if not isinstance(message, dict):
                 raise ValueError("no object")
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             self._send({"error": f"not a JSON object: {error}"})
             return None
         if "answer" in message:
@@ -181,7 +182,7 @@ class Link:
             return None
         if found is None or found[0] >= 300:
             return None
-        return json.loads(found[1] or b"{}") or {}
+        return loads(found[1] or b"{}") or {}
 
     def _memory(self) -> Memory:
         """One for every thread: what it has read stays warm."""

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from wakebook.base.decode import decode
+from wakebook.base.decode import decode, loads
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import PREFIX, Home
 from wakebook.hosts import HOSTS, host, toml
@@ -278,7 +278,7 @@ def _backup(place: Where, one: Kept) -> bytes | None:
 
 def _same(left: bytes, right: bytes) -> bool:
     """Whether two texts mean the same, as JSON or as TOML."""
-    for parse in (json.loads, tomllib.loads):
+    for parse in (loads, tomllib.loads):
         with suppress(ValueError):
             return bool(parse(left.decode()) == parse(right.decode()))
     return False

@@ -4,7 +4,6 @@ One memory is one item. In the history the last event of a memory counts: a dele
 left out, an updated one comes as it is now.
 """
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from wakebook.base import clock
+from wakebook.base.decode import loads
 from wakebook.base.errors import TranscriptError
 from wakebook.capture.state import MEMORIES
 from wakebook.imports.export import Bad, Conversation, Export, Item, Part, Piece, required
@@ -104,8 +104,8 @@ def _memories(path: Path) -> list[Any]:
 
 def _json(data: bytes) -> list[Any]:
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        found = loads(data)
+    except ValueError as error:
         raise TranscriptError(f"not valid JSON ({error}). Export it again.") from error
     if isinstance(found, dict):
         inside = next((found[key] for key in LISTS if isinstance(found.get(key), list)), None)
@@ -123,8 +123,8 @@ def _json_lines(data: bytes) -> list[Any]:
     for line in data.split(b"\n"):
         if line.strip():
             try:
-                found.append(json.loads(line))
-            except (ValueError, RecursionError):
+                found.append(loads(line))
+            except ValueError:
                 found.append(None)  # which is told as a bad memory
     if found and not any(map(_is_memory, found)):
         raise TranscriptError("no line of it is a memory of mem0.")

@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from wakebook.base import clock
+from wakebook.base import decode as decoding
 from wakebook.base.errors import InvalidEntry
 
 Type = Literal["task", "fact", "decision", "question", "handoff"]
@@ -165,10 +166,10 @@ def decode(line: bytes) -> Entry:
 
 def _decode_slowly(line: bytes) -> Entry:
     try:
-        return from_dict(msgspec.json.decode(line, type=dict[str, Any]))
+        return from_dict(decoding.decode(line, dict[str, Any]))
     except msgspec.ValidationError as error:
         raise InvalidEntry("not a JSON object") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except msgspec.DecodeError as error:
         raise InvalidEntry(f"not valid JSON: {error}") from error
 
 

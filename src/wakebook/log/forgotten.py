@@ -13,7 +13,7 @@ from datetime import datetime
 import msgspec
 
 from wakebook.base import clock
-from wakebook.base.decode import decoder
+from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.log.entry import Entry
@@ -99,15 +99,14 @@ def load(home: Home) -> Forgotten:
         data = path.read_bytes()
     except FileNotFoundError:
         return Forgotten()
-    decode = decoder(Receipt).decode
     ids: set[str] = set()
     found: dict[str, tuple[Receipt, ...]] = {}
     for number, line in enumerate(data.splitlines(), start=1):
         if not line.strip():
             continue
         try:
-            one = decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            one = decode(line, Receipt)
+        except msgspec.MsgspecError as error:
             raise WakebookError(
                 f"{path}, line {number}: not a receipt ({error}). Correct or remove that line: "
                 "what it stands for could come back unnoticed."

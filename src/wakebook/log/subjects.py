@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from wakebook.base.decode import decode, loads
 from wakebook.base.errors import InvalidEntry, NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.log import log
@@ -100,12 +101,12 @@ def title(slug: str) -> str:
 
 def load(home: Home) -> Registry:
     try:
-        raw = json.loads(home.subjects.read_text(encoding="utf-8"))
+        raw = loads(home.subjects.read_text(encoding="utf-8"))
         if not isinstance(raw, dict):
             raise ValueError("not an object")
     except FileNotFoundError:
         return Registry()
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise WakebookError(
             f"{home.subjects}: not valid JSON ({error}). Correct it, or restore it with "
             f"`git -C {home.root} checkout subjects.json`."
@@ -196,8 +197,8 @@ def rewrite_log(home: Home, old: str, new: str) -> int:
 
 def _subject_of(line: bytes) -> object:
     try:
-        return msgspec.json.decode(line, type=dict[str, Any]).get("subject")
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return decode(line, dict[str, Any]).get("subject")
+    except msgspec.DecodeError:
         return None
 
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from wakebook.base.decode import loads
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.log import log, subjects
@@ -55,7 +56,7 @@ def read(home: Home) -> Waiting:
     refused: set[str] = set()
     for number, line in enumerate(lines, 1):
         try:
-            raw = json.loads(line)
+            raw = loads(line)
             if "refused" in raw:
                 refused.add(str(raw["refused"]))
             else:

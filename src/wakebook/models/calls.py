@@ -14,7 +14,7 @@ from threading import Lock
 import msgspec
 
 from wakebook.base import clock
-from wakebook.base.decode import decoder
+from wakebook.base.decode import decode
 from wakebook.base.home import Home
 
 HURRIED = ("gate",)  # asked with little patience: that one fails says nothing about the others
@@ -130,9 +130,8 @@ def _ends_whole(path: Path) -> bool:
 
 
 def _decoded(data: bytes) -> Iterator[Call]:
-    decode = decoder(Call).decode
     for line in data.splitlines():
         try:
-            yield decode(line)
+            yield decode(line, Call)
         except msgspec.MsgspecError:
             continue  # half a line that a crash left

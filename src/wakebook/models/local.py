@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from wakebook.base import config, text
+from wakebook.base.decode import loads
 from wakebook.base.errors import BadModelOutput, ConfigError, ModelUnavailable
 
 BATCH = 32
@@ -202,7 +202,7 @@ def _longest(folder: Path) -> int:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_bytes())
+        found = loads(path.read_bytes())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

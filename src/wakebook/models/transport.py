@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wakebook.base import clock
+from wakebook.base.decode import loads
 from wakebook.base.errors import BadModelOutput, ConfigError, ModelUnavailable
 from wakebook.base.text import printable, whole
 
@@ -89,8 +90,8 @@ def post(server: Server, question: dict[str, Any], patience: Patience) -> Any:
             clock.sleep(wait)
             delay *= 2
     try:
-        return json.loads(answer)
-    except (ValueError, RecursionError):
+        return loads(answer)
+    except ValueError:
         raise BadModelOutput(
             f"{server.who} answers with something that is no JSON. "
             f"Is base_url in {server.section} right?"
@@ -186,8 +187,8 @@ def _broken(server: Server, reason: object, seconds: float) -> Exception:
 def _verdict(server: Server, status: int, after: str | None, body: bytes) -> Exception:
     """What a status other than 200 means."""
     try:
-        said = quoted(json.loads(body), server.secret)
-    except (ValueError, RecursionError):
+        said = quoted(loads(body), server.secret)
+    except ValueError:
         said = ""
     in_general = status != 429 or "request too large" in said.lower()  # not "wait a minute"
     if status == 413 or (in_general and _TOO_LARGE.search(said)):

@@ -48,7 +48,7 @@ def load(home: Home) -> dict[str, Condensed]:
         return decode(path.read_bytes(), dict[str, Condensed])
     except FileNotFoundError:
         return {}
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except msgspec.MsgspecError as error:
         raise WakebookError(
             f"{path}: cannot be read ({error}). Correct it, or restore it with "
             f"`git -C {home.root} checkout {NAME}`."

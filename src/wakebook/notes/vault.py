@@ -20,12 +20,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from wakebook.base import markdown
-from wakebook.base.decode import convert
+from wakebook.base.decode import convert, decode
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import PREFIX, Home
 from wakebook.notes import obsidian
@@ -322,11 +322,11 @@ def load(root: Path, paths: Iterable[str]) -> tuple[VaultRecord, VaultRecord | N
     file = root / FOLDER / FILE
     raw: object = None
     try:
-        raw = msgspec.json.decode(file.read_bytes())
+        raw = decode(file.read_bytes(), Any)
         stored = convert(raw, VaultRecord)
     except FileNotFoundError:
         return _recovered(root, paths), VaultRecord()
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except msgspec.MsgspecError:
         stored = None
     version = raw.get("version") if isinstance(raw, dict) else 0
     if isinstance(version, int) and version > VERSION:

@@ -21,6 +21,7 @@ import msgspec
 
 from wakebook.base import words
 from wakebook.base.config import Config
+from wakebook.base.decode import decode
 from wakebook.base.errors import TranscriptError, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import archive
@@ -205,8 +206,8 @@ def load_questions(path: Path) -> list[Question]:
 
 def _question(line: bytes, where: str) -> Question:
     try:
-        raw: Any = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raw: Any = decode(line, Any)
+    except msgspec.DecodeError as error:
         raise WakebookError(f"{where}: not JSON: {error}.") from error
     question = raw.get("question") if isinstance(raw, dict) else None
     if not isinstance(question, str) or not question.strip():

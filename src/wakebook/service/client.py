@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 from wakebook.base import errors
+from wakebook.base.decode import loads
 from wakebook.base.errors import WakebookError
 from wakebook.log.query import EVERYTHING, Query
 from wakebook.memory import Memory
@@ -80,7 +81,7 @@ class Served(Memory):
 def _refused(body: bytes) -> None:
     """Raises the error that it would have been here, if the answer names one."""
     try:
-        error = json.loads(body)["error"]
+        error = loads(body)["error"]
         kind = getattr(errors, error["kind"], None)
     except (ValueError, KeyError, TypeError):
         return

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
+from wakebook.base.decode import loads
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.service import tools
 from wakebook.version import __version__
@@ -71,18 +72,14 @@ class Request(NamedTuple):
 def read_all(data: bytes, batches: bool) -> tuple[list[Request | Message], bool]:
     """The requests in a line or a body, and whether they came as a batch."""
     try:
-        found = json.loads(data, parse_constant=_no_number)
-    except (ValueError, RecursionError) as broken:
+        found = loads(data, strict=True)
+    except ValueError as broken:
         return [error(None, BROKEN, f"That is not JSON: {broken}")], False
     if not isinstance(found, list):
         return [_read_one(found)], False
     if not (batches and found):
         return [error(None, WRONG, "Send one message at a time.")], False
     return [_read_one(one) for one in found], True
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number in JSON")
 
 
 def _read_one(message: Any) -> Request | Message:

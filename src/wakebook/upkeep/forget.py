@@ -13,10 +13,12 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from wakebook.base import clock, words
+from wakebook.base.decode import decode
 from wakebook.base.home import Home
 from wakebook.capture import state as states
 from wakebook.history.history import History
@@ -107,8 +109,8 @@ def forget(
 
 def _id(line: bytes) -> str:
     try:
-        raw = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        raw = decode(line, Any)
+    except msgspec.DecodeError:
         return ""
     return str(raw.get("id", "")) if isinstance(raw, dict) else ""
 

@@ -20,6 +20,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
+from wakebook.base.decode import decode
 from wakebook.base.errors import TranscriptError
 from wakebook.capture.state import Session
 from wakebook.capture.transcript import Event, Ignored, Record, one_line
@@ -148,8 +149,8 @@ def _lines(descriptor: int, offset: int, limit: int, closing: bool) -> Iterator[
 
 def is_json(data: bytes) -> bool:
     try:
-        msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeError):
+        decode(data, Any)
+    except msgspec.DecodeError:
         return False
     return True
 
@@ -299,8 +300,8 @@ _TELLING = re.compile(rf"^[^\n]{{0,{LOOKED_AT - 1}}}?[^\W_]", re.MULTILINE)
 def arguments(text: str) -> Any:
     """Arguments that a host keeps as JSON inside a string; the string if they are not."""
     try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return decode(text, Any)
+    except msgspec.DecodeError:
         return text
 
 

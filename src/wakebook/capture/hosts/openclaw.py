@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from wakebook.base.decode import decode
 from wakebook.base.errors import TranscriptError
 from wakebook.capture.hosts import jsonl
 from wakebook.capture.hosts.pi import MODEL, NodeMessage, Pi, Tree, header, is_openclaw, root
@@ -319,8 +320,8 @@ def _rotated(paths: list[Path]) -> Iterator[Session]:
 def _listed(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
     """Session id -> (key, entry) out of sessions.json, as far as it can be read."""
     try:
-        raw = msgspec.json.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raw = decode(path.read_bytes(), Any)
+    except (OSError, msgspec.DecodeError):
         return {}
     entries = raw.items() if isinstance(raw, dict) else ()
     return {

@@ -26,6 +26,7 @@ from typing import Any
 
 import msgspec
 
+from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.capture.hosts import jsonl
@@ -246,8 +247,8 @@ class PlainFile:
         """What was said since the last reset, as a chat model takes it. `limit`: of a line."""
         found: list[dict[str, Any]] = []
         for line in jsonl.lines(self.path, 0, limit) if self.begun() else ():
-            with suppress(msgspec.DecodeError, UnicodeError):
-                read = msgspec.json.decode(line.data, type=dict[str, Any])
+            with suppress(msgspec.DecodeError):
+                read = decode(line.data, dict[str, Any])
                 found = [] if read.get("type") == "reset" else found
                 if "role" in read:
                     found.append({key: read[key] for key in SENT if key in read})

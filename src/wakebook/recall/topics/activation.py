@@ -29,6 +29,7 @@ import msgspec
 
 from wakebook.base import clock
 from wakebook.base.config import Topics as Settings
+from wakebook.base.decode import loads
 from wakebook.base.errors import ModelError
 from wakebook.base.home import Home
 from wakebook.base.text import whole
@@ -397,7 +398,7 @@ class Gate:
         if self._kept is None:
             self._kept = {}
             with suppress(OSError, ValueError):
-                read = json.loads((self._home.cache / GATES).read_bytes())
+                read = loads((self._home.cache / GATES).read_bytes())
                 if isinstance(read, dict):
                     self._kept = {key: value is True for key, value in read.items()}
         return self._kept
