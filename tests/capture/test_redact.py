@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from wakebook.capture.clean import clean, redact, strip, wrap
+from wakebook.base.echo import strip, wrap
+from wakebook.capture.clean import clean, redact
 from wakebook.capture.transcript import Message
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJ0123456789"

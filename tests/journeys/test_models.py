@@ -83,7 +83,11 @@ def test_an_upgrade_is_done_once_and_leaves_nothing_to_complain_about(
     run("catch-up", "--upgrade")
     before = len(server.chats)
     status = run("status")
-    assert re.search(rf"^reads +{MODEL}; \$0\.\d+ this month$", status, re.MULTILINE)
+    assert re.search(
+        rf"^reads +{MODEL}; \$0\.\d+ of \$5\.00 today, \$0\.\d+ of \$50\.00 this month$",
+        status,
+        re.MULTILINE,
+    )
     assert "nothing behind" in run("audit")
     assert "Nothing to upgrade" in run("catch-up", "--upgrade")
     assert len(server.chats) == before

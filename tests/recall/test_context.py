@@ -11,8 +11,8 @@ from tests.recall.contexts import SECRET, TODAY, fences, full, said, slot, topic
 from tests.recall.shapes import SHAPES, Shape
 from tests.store.making import WORDS_ALONE, append, entry, fresh, note, transcript
 from wakebook import Memory
+from wakebook.base import echo
 from wakebook.base.errors import NotFound, WakebookError
-from wakebook.capture import clean
 from wakebook.models.tokenizer import count
 from wakebook.recall.context import LEAST
 from wakebook.recall.slot import BACKGROUND, CALLED_FOR, FOUND, KINDS, STANDING, Slot
@@ -359,7 +359,7 @@ def test_nothing_opens_or_closes_a_fence(home: Memory, tag: str) -> None:
     marks = re.findall(r"</?wakebook-memory", found.text, re.IGNORECASE)
     assert marks == ["<wakebook-memory", "</wakebook-memory"] * 4
     assert parts[BACKGROUND].count("obey the zebra") >= 3
-    assert clean.strip(found.text) == ("", len(found.text))
+    assert echo.strip(found.text) == ("", len(found.text))
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def test_capture_takes_a_whole_context_away(home: Memory, mark: str) -> None:
     note(home, "knowledge/memory/MEMORY.md", f"# Core\n\n{mark}\nmore words\n")
     text = home.context("words").text
     assert "more words" in text
-    assert clean.strip(text)[0] == ""
-    assert clean.strip(f"Hello\n{text}Bye\n")[0] == "Hello\nBye\n"
-    assert clean.strip(f"{text}{text}")[0] == ""
-    assert clean.strip(f"Hello\n{text[:-30]}")[0] == "Hello\n"  # a host has cut it
+    assert echo.strip(text)[0] == ""
+    assert echo.strip(f"Hello\n{text}Bye\n")[0] == "Hello\nBye\n"
+    assert echo.strip(f"{text}{text}")[0] == ""
+    assert echo.strip(f"Hello\n{text[:-30]}")[0] == "Hello\n"  # a host has cut it

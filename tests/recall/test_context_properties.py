@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from tests.recall.contexts import TODAY, YESTERDAY, fences
 from tests.store.making import WORDS_ALONE, again, append, entry, fresh, note, python, transcript
 from wakebook import Memory
-from wakebook.capture import clean
+from wakebook.base import echo
 from wakebook.models.tokenizer import count
 from wakebook.recall.context import LEAST
 from wakebook.recall.slot import BACKGROUND, CALLED_FOR, FIXED, FOUND, KINDS, STANDING, Context
@@ -285,7 +285,7 @@ def fenced(found: Context) -> None:
     assert list(parts) == [one for one in order if one in parts]
     marks = re.findall(r"</?wakebook-memory", found.text, re.IGNORECASE)
     assert marks == ["<wakebook-memory", "</wakebook-memory"] * len(parts)
-    assert clean.strip(found.text)[0] == ""
+    assert echo.strip(found.text)[0] == ""
     for part, text in parts.items():
         mine = set(re.findall(r"^\W*own (\w+)(?: \d)? words", text, re.MULTILINE))
         instructs = {"rules", "soul", "zoo", "playbook"}
@@ -375,7 +375,7 @@ def test_another_message_changes_nothing_before_it(made: Made, budget: int) -> N
         first = told(memory, made, budget=budget).text
         second = told(memory, made._replace(spoken=[1]), budget=budget, message="No").text
     parts = fences(first)
-    before = "".join(clean.fence(parts[one], one) for one in (STANDING, BACKGROUND) if one in parts)
+    before = "".join(echo.fence(parts[one], one) for one in (STANDING, BACKGROUND) if one in parts)
     assert first.startswith(before) and second.startswith(before)
 
 

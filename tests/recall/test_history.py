@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.recall.shapes import SHAPES, Shape, Step, anthropic, openai, some
 from tests.store.making import NOW, fresh, transcript
 from wakebook import Memory
-from wakebook.capture.clean import fence, wrap
+from wakebook.base.echo import fence, wrap
 from wakebook.models.tokenizer import count
 from wakebook.recall import messages as history
 from wakebook.recall.messages import LONGEST, TITLE, Spoke, Transcripts, of_messages

@@ -12,7 +12,7 @@ import pytest
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.base import cache
-from wakebook.capture.clean import CLOSE, OPEN
+from wakebook.base.echo import CLOSE, OPEN
 from wakebook.log import log
 from wakebook.log.entry import Entry, new_id
 from wakebook.log.query import EVERYTHING

@@ -21,11 +21,20 @@ ONLY = {"context.have": SLOTS, "models.off": OPERATIONS}  # what a list may hold
 MOST = {  # the largest number, if not 1 for a share and a million for a count
     "pruning.ttl_ms": 86_400_000,
     "models.monthly_budget": 1_000_000,
+    "models.daily_budget": 1_000_000,
+    "models.daily_tokens": 1_000_000_000,
+    "models.monthly_tokens": 1_000_000_000,
     "hooks.seconds": 60,
     "service.idle_minutes": 10_000,
     "service.port": 65_535,
 }
-LEAST = {"service.port": 0}  # the smallest number, if not 1, or 0 where that is the default
+LEAST = {  # the smallest number, if not 1, or 0 where that is the default
+    "service.port": 0,
+    "models.daily_calls": 0,
+    "models.monthly_calls": 0,
+    "models.daily_tokens": 0,
+    "models.monthly_tokens": 0,
+}
 
 
 class Section:
@@ -202,7 +211,12 @@ class Models(Section):
     main: str = ""
     cheap: str = ""
     off: Texts = ()
-    monthly_budget: float = 0.0
+    daily_budget: float = 5.0
+    monthly_budget: float = 50.0
+    daily_calls: int = 400
+    monthly_calls: int = 6_000
+    daily_tokens: int = 5_000_000
+    monthly_tokens: int = 60_000_000
     request_tokens: int = 12000
     timeout_seconds: int = 120
     attempts: int = 3

@@ -74,6 +74,10 @@ def kind_of_key(key: str) -> Kind:
 
 def why_skipped(session: Session, capture: Capture) -> str | None:
     """The reason not to keep this session, or None to keep it."""
+    from wakebook.base.echo import READING
+
+    if f"/{READING}" in session.cwd:  # memory never feeds on itself
+        return "a reading of Wakebook's own"
     if session.kind not in capture.kinds:
         return session.kind
     bare = session.key.split(":", 2)[2] if session.key.startswith("agent:") else session.key

@@ -181,18 +181,27 @@ def _waiting(found: Status) -> list[tuple[str, str]]:
 
 def _reads(found: Status) -> str:
     """Who reads the conversations, and what that costs."""
-    from wakebook.models.prices import dollars
-
     if not found.models:
-        return "rules, on this machine (no model is configured)"
+        return "rules, on this machine (no model is chosen: `wakebook models`)"
     names = ", ".join(f"{name} ({role})" for role, name in found.models.items())
     if len(set(found.models.values())) == 1:
         names = next(iter(found.models.values()))
-    budget = f" of {dollars(found.budget)}" if found.budget else ""
-    text = f"{names}; {dollars(found.spent)}{budget} this month"
+    text = f"{names}; {_used(found)}"
+    if found.held:
+        text += f"; {many(found.held, 'conversation')} wait for it"
     if found.by_rules:
         text += f"; {many(found.by_rules, 'conversation')} read by rules (catch-up --upgrade)"
     return text
+
+
+def _used(found: Status) -> str:
+    """What the model has used, and of which limits."""
+    from wakebook.models.prices import dollars
+
+    limits = list(map(str, found.limits))
+    if not found.budget:
+        limits.append(f"{dollars(found.spent)} this month")
+    return ", ".join(limits)
 
 
 @command()

@@ -16,8 +16,8 @@ import msgspec
 from wakebook.base import clock
 from wakebook.base.config import SLOTS
 from wakebook.base.decode import decode
+from wakebook.base.echo import CLOSE, wrap
 from wakebook.base.errors import WakebookError
-from wakebook.capture.clean import CLOSE, wrap
 from wakebook.capture.project import load
 from wakebook.capture.state import kind_of_key
 from wakebook.hosts import HOSTS, told

@@ -29,6 +29,8 @@ def main(root: str, words: list[str]) -> None:
     if len(words) != 2:
         _say("usage: wakebook hook HOST EVENT [--home PATH], with JSON on standard input")
         return
+    if os.environ.get("WAKEBOOK_READING"):  # echo.READS: a program that reads for us runs hooks
+        return
     host, event = words
     asked, problem, answer, data = time_ns(), "", None, b""
     if not os.path.isfile(f"{root}/config.toml"):  # noqa: PTH113

@@ -23,10 +23,11 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from threading import BoundedSemaphore
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wakebook.base import clock, text
 from wakebook.base.config import Config
+from wakebook.base.echo import READS
 from wakebook.base.errors import (
     BadModelOutput,
     ConfigError,
@@ -37,16 +38,20 @@ from wakebook.base.errors import (
     TooLong,
 )
 from wakebook.base.home import Home
-from wakebook.models import prices, prompt
+from wakebook.models import prompt
 from wakebook.models.calls import HURRIED, TRIES, Call, Calls
-from wakebook.models.model import HOST, Lend, Model, make
+from wakebook.models.model import HOST, NONE, Lend, Model, is_client, make
 from wakebook.models.prompt import Lines, Prompt
 from wakebook.models.transport import Patience, TooLarge, on_this_machine
 from wakebook.models.wire import Question, Reply
 
+if TYPE_CHECKING:
+    from wakebook.models.budget import Limit
+    from wakebook.models.prices import Price
+
 T = TypeVar("T")
-WARN = 0.8  # of the budget
 DAY = timedelta(days=1)
+SMALL = ("commit", "gate")  # not worth the start of a program, or too urgent for it
 REPAIR = """\
 These lines of your answer cannot be used:
 
@@ -98,18 +103,24 @@ class Models:
         """provider/model of a role; "" if there is none. One stands in for the other."""
         settings = self._config.models
         first, second = settings.main, settings.cheap
+        if NONE in (first, second):
+            return ""
         chosen = (second or first) if role == "cheap" else (first or second)
         return chosen or (HOST if self._lend else "")
 
     def has(self, operation: str) -> bool:
-        return bool(self.name("main")) and operation not in self._config.models.off
+        small = operation in SMALL and is_client(self.name("cheap"))
+        return bool(self.name("main")) and operation not in self._config.models.off and not small
 
-    def price(self, name: str) -> prices.Price | None:
+    def price(self, name: str, free: bool = False) -> Price | None:
+        """None if it is not known. `free`: then it costs nothing."""
+        from wakebook.models.prices import FREE, load
+
         provider, _, model = name.partition("/")
-        found = prices.load(self._home.root / "prices.toml").find(provider, model)
+        found = load(self._home.root / "prices.toml").find(provider, model)
         if found is None and provider == "compatible":
-            return prices.FREE if on_this_machine(self._config.compatible.base_url) else None
-        return found
+            free = free or on_this_machine(self._config.compatible.base_url)
+        return FREE if found is None and free else found
 
     @property
     def concurrency(self) -> int:
@@ -208,7 +219,11 @@ class Models:
         if operation in self._config.models.off:
             raise NotAsked(f"No model is asked for {operation}: it is in off of [models].")
         if not self.has(operation):
-            raise NotAsked(f"No model is asked for {operation}: [models] names none.")
+            small = operation in SMALL and self.name("cheap")
+            why = f"{small} is not started for so little" if small else "[models] names none"
+            raise NotAsked(f"No model is asked for {operation}: {why}.")
+        if self._environ.get(READS):
+            raise NotAsked(f"No model is asked for {operation}: one is reading for us here.")
         return prompt.load(operation, self._home, set(inputs))
 
     @contextmanager
@@ -269,7 +284,7 @@ class Models:
         model.ready()
         at, what, label = clock.iso(clock.now()), asked.operation, asked.label
         call = Call(at=at, operation=what, model=name, prompt=label, outcome="ok", repair=repair)
-        with self._slots:
+        with self._slots, model.alone(question.seconds):
             self._allow(name, question, what)
             began = clock.monotonic()
             try:
@@ -292,33 +307,35 @@ class Models:
 
     def _model(self, name: str) -> Model:
         if name not in self._made:
-            self._made[name] = make(name, self._config, self._environ, self._lend, self._patience)
+            given = (self._config, self._environ, self._lend, self._patience)
+            self._made[name] = make(name, *given, self._home.cache)
         return self._made[name]
 
     def _allow(self, name: str, question: Question, operation: str) -> None:
         """Raises if the budget is spent, or the model is being left alone."""
         # raises ConfigError before anything is paid for
-        self._afford(self._cost(name, question.size(), 0))
+        size = question.size()
+        self._afford(name, self._cost(name, size, 0), size)
         if not self.insist and (why := self._left_alone(name, operation)):
             raise LeftAlone(why)
 
-    def _afford(self, cost: float | None) -> None:
+    def _afford(self, name: str, cost: float | None, tokens: int) -> None:
         """Raises if a call could not be written down, or the budget does not reach for it."""
-        now = clock.now()
         try:
-            self.calls.ready(now)
+            self.calls.ready(clock.now())
         except OSError as error:
             message = f"No model is asked: its cost could not be written down ({error})."
             self.troubles.append(message)
             with suppress(OSError):
                 self._home.trace("failure", where="costs", error=message)
             raise LeftAlone(message) from None
-        spent = self.calls.spent(now) if self.limit else 0.0
-        if self.limit and spent + (cost or 0.0) > self.limit:
-            message = _used_up(self.limit, spent)
-            self._home.trace("failure", where="budget", error=message)
-            self.troubles.append(message)
-            raise NotAsked(message)
+        more = {"dollars": cost or 0.0, "calls": 1, "tokens": tokens}
+        for limit in self.limits(name):
+            if not limit.allows(more[limit.of]):
+                message = limit.used_up()
+                self._home.trace("failure", where="budget", error=message)
+                self.troubles.append(message)
+                raise NotAsked(message)
 
     def paid(
         self, name: str, tokens: int, ask: Callable[[], tuple[T, int]], *, free: bool = False
@@ -326,8 +343,8 @@ class Models:
         """Texts that a provider embeds: afforded, asked for and written down like every call.
         `tokens`: about. `ask` also says how many the provider has counted; 0: it does not.
         `free`: it costs nothing if no table says otherwise."""
-        price = self.price(name) or (prices.FREE if free else None)
-        self._afford(price.cost(tokens, 0) if price else None)
+        price = self.price(name, free)
+        self._afford(name, price.cost(tokens, 0) if price else None, tokens)
         at, what = clock.iso(clock.now()), "embed"
         call = Call(at=at, operation=what, model=name, prompt="", outcome="ok")
         began = clock.monotonic()
@@ -376,7 +393,9 @@ class Models:
         estimated = not (reply.tokens_in or reply.tokens_out)
         tokens_in = question.size() if estimated else reply.tokens_in
         tokens_out = text.tokens(reply.text) if estimated else reply.tokens_out
-        cost = self._cost(name, tokens_in, tokens_out, reply.cached, reply.written)
+        cost = reply.cost
+        if cost is None:
+            cost = self._cost(name, tokens_in, tokens_out, reply.cached, reply.written)
         return {
             "tokens_in": tokens_in,
             "tokens_out": tokens_out,
@@ -413,6 +432,12 @@ class Models:
     def copy_prompt(self, name: str) -> Path:
         return prompt.copy(self._home, name)
 
+    def limits(self, name: str) -> list[Limit]:
+        """What a model may use, and has used."""
+        from wakebook.models.budget import limits
+
+        return limits(self._config.models, self.calls, name, clock.now())
+
     @property
     def limit(self) -> float:
         """Dollars a month; 0: none."""
@@ -420,20 +445,12 @@ class Models:
 
     def budget(self) -> str:
         """A warning about the budget, if one is due."""
-        limit = self.limit
-        spent = self.calls.spent(clock.now()) if limit else 0.0
-        if not limit or spent < WARN * limit:
-            return ""
-        if spent >= limit:
-            return _used_up(limit, spent)
-        return (
-            f"{prices.dollars(spent)} of the monthly budget of {prices.dollars(limit)} is spent "
-            f"({spent / limit:.0%}). When it is used up, rules take over until the next month."
-        )
+        return next(filter(None, (one.warning() for one in self.limits(self.name("main")))), "")
 
     def problems(self) -> list[str]:
         """What `status` should say: a model left alone, a budget, a price that is not known."""
         found: list[str] = []
+        own = self.limit and "monthly_budget" in vars(self._config.models)  # set by the user
         for name in dict.fromkeys(filter(None, (self.name("main"), self.name("cheap")))):
             found += filter(None, [self._left_alone(name)])
             try:
@@ -442,9 +459,10 @@ class Models:
             except (ConfigError, ModelUnavailable) as error:
                 found += [] if isinstance(error, LeftAlone) else [str(error)]
                 continue
-            if self.limit and name != HOST and self.price(name) is None:
+            counted = name == HOST or is_client(name)  # by calls and tokens
+            if own and not counted and self.price(name) is None:
                 found.append(self._unpriced(name))
-        for name in {one.model for one in self._embedded() if one.cost is None and self.limit}:
+        for name in {one.model for one in self._embedded() if one.cost is None and own}:
             found.append(self._unpriced(name))
         if self.name("main"):
             found += [one.problem for one in self.prompts() if one.problem]
@@ -459,14 +477,6 @@ class Models:
             f"The price of {name} is not known, so the monthly budget does not see it. "
             f"Write it into {self._home.root / 'prices.toml'} (docs/models.md)."
         )
-
-
-def _used_up(limit: float, spent: float) -> str:
-    state = "is used up" if spent >= limit else "does not reach for the next question"
-    return (
-        f"The monthly budget of {prices.dollars(limit)} {state} ({prices.dollars(spent)} spent): "
-        "rules take over until the next month. Raise monthly_budget in [models] to go on."
-    )
 
 
 def _worth(asked: Prompt, reply: Reply, whole: bool = True) -> dict[str, Any]:

@@ -9,7 +9,9 @@ import operator
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from wakebook.base import config, text
@@ -26,7 +28,9 @@ from wakebook.models.wire import PROVIDERS, Body, Question, Reply
 
 T = TypeVar("T")
 HOST = "host"
-EXAMPLE = 'like "anthropic/claude-sonnet-5-5", "ollama/qwen3:8b" or "host"'
+NONE = "none"  # the user has said no to a model
+CLIENTS = ("claude-code", "codex", "pi")  # asked through a program of the user's (`client`)
+EXAMPLE = 'like "claude-code/haiku", "anthropic/claude-sonnet-5-5", "ollama/qwen3:8b" or "host"'
 QUERY_SECONDS = 8.0
 SHORTEST = 100  # characters: a text that is refused as too long is halved down to this
 ADVICE = 'Set [embedding] model or provider to another one; provider = "builtin" always works.'
@@ -133,6 +137,11 @@ def _sound(key: str, where: str) -> str:
     return key
 
 
+def is_client(name: str) -> bool:
+    """Whether provider/model is asked through a program of the user's."""
+    return name.partition("/")[0] in CLIENTS
+
+
 # --- chat --------------------------------------------------------------------------------
 class Model(Protocol):
     @property
@@ -141,6 +150,10 @@ class Model(Protocol):
 
     def ready(self) -> None:
         """Raises ModelUnavailable if it cannot be asked at all: there is no key, say."""
+
+    def alone(self, seconds: float = 0.0) -> AbstractContextManager[None]:
+        """Held while it is asked, by a model that takes one question at a time. Raises LeftAlone
+        if it is busy for longer than this; 0: as the settings say."""
 
     def ask(self, question: Question) -> Reply:
         """Raises ModelUnavailable, BadModelOutput, or TooLarge."""
@@ -159,6 +172,9 @@ class Lent:
 
     def ready(self) -> None:
         pass
+
+    def alone(self, seconds: float = 0.0) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def ask(self, question: Question) -> Reply:
         try:
@@ -185,6 +201,9 @@ class Served:
 
     def ready(self) -> None:
         self._endpoint.ready()
+
+    def alone(self, seconds: float = 0.0) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def ask(self, question: Question) -> Reply:
         warmth = None if self._cold else question.temperature
@@ -218,8 +237,10 @@ def make(
     environ: Mapping[str, str],
     lend: Lend | None,
     patience: Patience | None = None,
+    folder: Path | None = None,
 ) -> Model:
-    """The model that a setting names. Raises ConfigError for what names none."""
+    """The model that a setting names. Raises ConfigError for what names none.
+    `folder`: for the lock of a model that takes one question at a time; None: it needs none."""
     if name == HOST:
         if lend is None:
             raise LeftAlone(
@@ -228,17 +249,21 @@ def make(
             )
         return Lent(lend)
     provider, slash, model = name.partition("/")
+    limits = settings.models
+    patience = patience or Patience(
+        limits.attempts, limits.timeout_seconds, delay=1.0, total=3.0 * limits.timeout_seconds
+    )
+    if provider in CLIENTS and model.strip():
+        from wakebook.models.client import Client
+
+        return Client(name, environ, patience, folder)
     if provider not in PROVIDERS or not slash or not model.strip():
-        known = ", ".join(PROVIDERS)
+        known = ", ".join((*CLIENTS, *PROVIDERS))
         raise ConfigError(
             f"[models] {name!r} is no model. Write provider/model, {EXAMPLE}; providers: {known}."
         )
     own, path = getattr(settings, provider), PROVIDERS[provider].chat.path
     endpoint = Endpoint(provider, model, path, f"[{provider}]", own, environ)
-    limits = settings.models
-    patience = patience or Patience(
-        limits.attempts, limits.timeout_seconds, delay=1.0, total=3.0 * limits.timeout_seconds
-    )
     return Served(name, endpoint, patience)
 
 

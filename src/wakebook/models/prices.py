@@ -22,6 +22,7 @@ _END = re.compile(
     r"|-00\d|[-:]latest)\Z"
 )
 _VENDORS = {"google": "gemini"}  # what a router calls a provider that we call otherwise
+_CLIENTS = {"claude-code": "anthropic", "codex": "openai"}  # whose models a client asks
 _FORM = '"name" = { input = 1.00, output = 5.00, cached = 0.10, written = 1.25 }'
 
 
@@ -60,7 +61,15 @@ class Table(NamedTuple):
         if found is None and provider == "compatible":
             vendor, _, name = model.partition("/")
             return self._at(_VENDORS.get(vendor, vendor), name, _dashed)
+        if found is None and provider in _CLIENTS:
+            vendor = _CLIENTS[provider]
+            return self._at(vendor, model) or self._newest(vendor, f"claude-{model}-")
         return found
+
+    def _newest(self, provider: str, beginning: str) -> Price | None:
+        """Of the newest model whose name begins like this: Claude Code says "haiku"."""
+        names = [name for at, name in self.rows if at == provider and name.startswith(beginning)]
+        return self.rows[provider, max(names)] if names else None
 
     def _at(self, provider: str, model: str, form: Callable[[str], str] = str) -> Price | None:
         rows = {form(name): price for (at, name), price in self.rows.items() if at == provider}

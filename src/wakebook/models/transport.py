@@ -100,10 +100,15 @@ def post(server: Server, question: dict[str, Any], patience: Patience) -> Any:
 
 def allow(who: str, url: str) -> None:
     """Raises ModelUnavailable for another machine where none may be asked."""
-    if os.environ.get("WAKEBOOK_OFFLINE", "0") not in ("", "0") and not on_this_machine(url):
+    if offline() and not on_this_machine(url):
         raise ModelUnavailable(
             f"{who} was not asked: WAKEBOOK_OFFLINE is set, and it is another machine."
         )
+
+
+def offline() -> bool:
+    """Whether no other machine may be asked."""
+    return os.environ.get("WAKEBOOK_OFFLINE", "0") not in ("", "0")
 
 
 def on_this_machine(url: str) -> bool:

@@ -50,6 +50,7 @@ class Reply:
     tokens_out: int = 0
     cached: int = 0
     written: int = 0
+    cost: float | None = None  # dollars, where the model says so itself
 
 
 def _warm(question: Question) -> Body:

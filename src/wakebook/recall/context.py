@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from wakebook.base.echo import fence
 from wakebook.base.errors import WakebookError
-from wakebook.capture.clean import fence
 from wakebook.log.query import EVERYTHING, Scope
 from wakebook.models import tokenizer
 from wakebook.recall import days, playbooks, recalled

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from wakebook.base import echo
 from wakebook.base.errors import TranscriptError
 from wakebook.base.home import Home
 from wakebook.base.text import whole
-from wakebook.capture import archive, clean
+from wakebook.capture import archive
 from wakebook.models import tokenizer
 from wakebook.recall.slot import Item, Packed, label
 from wakebook.recall.texts import Once
@@ -226,7 +227,7 @@ def said(message: Message, tools: Mapping[str, str] = MappingProxyType({})) -> s
     What we put there ourselves is left out. `tools`: the names of the calls so far, by id."""
 
     def own(text: str) -> str:
-        return clean.strip(whole(text))[0]
+        return echo.strip(whole(text))[0]
 
     blocks = _blocks(_get(message, "content"))
     lines = [own(_text(block)) for block in blocks if _is_text(block)]

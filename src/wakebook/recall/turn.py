@@ -18,8 +18,8 @@ from zlib import crc32
 
 from wakebook.base import cache, clock
 from wakebook.base.config import SLOTS
+from wakebook.base.echo import fence
 from wakebook.base.errors import NotFound, WakebookError
-from wakebook.capture.clean import fence
 from wakebook.capture.project import agent_of, noted
 from wakebook.capture.state import Progress, kind_of_key
 from wakebook.log.chains import Chains

@@ -21,6 +21,7 @@ from wakebook.log.chains import Chains
 from wakebook.log.entry import TYPES
 from wakebook.log.log import Ledger
 from wakebook.models import prices
+from wakebook.models.budget import Limit
 from wakebook.models.calls import FAILED, Call
 from wakebook.models.chat import Models
 from wakebook.notes import condensed
@@ -51,6 +52,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     models: dict[str, str]  # role -> provider/model
     spent: float  # dollars on models, this month
     budget: float  # dollars a month; 0: none
+    limits: tuple[Limit, ...]  # what the model may use, and has used
+    held: int  # conversations that wait for the model
     by_rules: int  # transcripts that the model could read again: catch-up --upgrade
     log_bytes: int
     counts: dict[str, int]  # current entries by type
@@ -101,6 +104,8 @@ def status(
         models={role: models.name(role) for role in ("main", "cheap") if models.name(role)},
         spent=round(models.calls.spent(now), 6),
         budget=models.limit,
+        limits=tuple(models.limits(models.name("main"))) if models.name("main") else (),
+        held=sum(one.held for one in state.sessions.values()),
         by_rules=len(by_rules),
         log_bytes=ledger.size(),
         counts=counts,
