@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from wakebook.store.hits import Found
     from wakebook.store.index import Index
     from wakebook.store.sync import Progress
+    from wakebook.sync.sync import Sync
     from wakebook.upkeep.doctor import Check, Examination
     from wakebook.upkeep.erase import Eraser
     from wakebook.upkeep.forget import Forgetting
@@ -146,6 +147,7 @@ class Memory:
     topics: Book = _room("recall.topics.book.Book", "opened")
     turns: Turns = _room("recall.turn.Turns", "opened", "topics")
     window: Windows = _room("recall.window.Windows", "opened", "_caught_up")
+    sync: Sync = _room("sync.sync.Sync", "opened", "history", "_shown_anew")
     rebuilds: Rebuilds = _room("rebuild.rebuilds.Rebuilds", "opened", "history", "_followed")
     eraser: Eraser = _room("upkeep.erase.Eraser", "opened", "history", "_shown_anew")
 

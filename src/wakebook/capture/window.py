@@ -169,7 +169,7 @@ def front(session: Session, portion: Portion, window: Window, head: str) -> dict
     a SHA-256 of the source between `from` and `to`."""
     form = format_of(session)
     origin = {
-        "path": str(session.path),
+        "path": session.path.name,  # where it lies differs from machine to machine
         "unit": form.unit,
         "from": window.start,
         "to": portion.position,

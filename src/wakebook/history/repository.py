@@ -305,9 +305,9 @@ class Repository:
         done = run(
             self.root,
             ["commit", "--message", message, "--only", *LISTED],
-            settings=["commit.gpgsign=false", *self._identity],
+            settings=["commit.gpgsign=false", *self.identity],
             check=False,
-            extra=_stamp() | {CHECKED: "1"},
+            extra=stamp() | {CHECKED: "1"},
             given=listed(names + gone),
         )
         said = done.text + done.error
@@ -330,10 +330,10 @@ class Repository:
         """A commit with the files of its first parent. No branch has it yet."""
         behind = [word for parent in parents for word in ("-p", parent)]
         command = ["commit-tree", "-m", message, *behind, f"{parents[0]}^{{tree}}"]
-        return run(self.root, command, settings=self._identity, extra=_stamp()).text.strip()
+        return run(self.root, command, settings=self.identity, extra=stamp()).text.strip()
 
     @cached_property
-    def _identity(self) -> list[str]:
+    def identity(self) -> list[str]:
         """A name to commit under, where the user has none."""
         by_environment = {"GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"} <= os.environ.keys()
         if by_environment or self.attempt("config", "user.email").text.strip():
@@ -373,7 +373,7 @@ def _subject(summary: str) -> str:
     return line if len(line) <= 72 else line[:71].rstrip() + "…"
 
 
-def _stamp() -> dict[str, str]:
+def stamp() -> dict[str, str]:
     """The time of a commit is the clock's, like that of everything else."""
     moment = clock.now().astimezone()
     stamp = f"@{int(moment.timestamp())} {moment:%z}"

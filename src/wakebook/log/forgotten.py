@@ -9,6 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 
 import msgspec
 
@@ -96,9 +97,13 @@ def load(home: Home) -> Forgotten:
     """All receipts. A file that cannot be read stops the work: nothing may come back."""
     path = home.root / FILE
     try:
-        data = path.read_bytes()
+        return parsed(path.read_bytes(), path)
     except FileNotFoundError:
         return Forgotten()
+
+
+def parsed(data: bytes, path: Path) -> Forgotten:
+    """Receipts as they stand in a file. `path`: of the file, for what is wrong with them."""
     ids: set[str] = set()
     found: dict[str, tuple[Receipt, ...]] = {}
     for number, line in enumerate(data.splitlines(), start=1):

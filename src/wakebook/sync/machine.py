@@ -1,0 +1,92 @@
+"""Machine: which one this is, and what others have said of themselves.
+
+A machine has an id of its own in state that is not in git (machine.json). After each sync it tells
+the remote which files it has (a hash of all of them), under a ref that only it writes: so all
+machines can see whether they agree, and none of it is part of the memory's history.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from datetime import datetime
+
+import msgspec
+
+from wakebook.base import clock
+from wakebook.base.decode import decode
+from wakebook.base.home import Home
+from wakebook.history.repository import Repository
+from wakebook.sync import carry
+
+FILE = "machine.json"
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    id: str
+    name: str
+    remote: str = ""  # that it syncs with
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a machine has said of itself."""
+
+    id: str
+    name: str
+    at: datetime
+    files: str  # a hash of all of them
+    entries: int = 0
+    version: str = ""
+
+
+def this(home: Home) -> Machine:
+    """This machine; it gets its id when it is first asked for."""
+    path = home.root / FILE
+    try:
+        return decode(path.read_bytes(), Machine)
+    except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
+        made = Machine(id=os.urandom(6).hex(), name=socket.gethostname() or "machine")
+        home.replace(path, msgspec.json.encode(made) + b"\n")
+        return made
+
+
+def change(home: Home, **values: str) -> Machine:
+    made = msgspec.structs.replace(this(home), **values)
+    home.replace(home.root / FILE, msgspec.json.encode(made) + b"\n")
+    return made
+
+
+def said(repository: Repository, machine: Machine, files: str, entries: int) -> str:
+    """A commit in which this machine says what it has."""
+    from wakebook.version import __version__
+
+    seen = Seen(
+        id=machine.id,
+        name=machine.name,
+        at=clock.now(),
+        files=files,
+        entries=entries,
+        version=__version__,
+    )
+    blob = carry.keep(repository, FILE, msgspec.json.encode(seen) + b"\n")
+    before = repository.resolve(f"{carry.MACHINES}{machine.id}")
+    return carry.commit(
+        repository,
+        {FILE: carry.File("100644", blob)},
+        "",
+        f"machine: {machine.name}",
+        [before] if before else [],
+    )
+
+
+def others(repository: Repository) -> list[Seen]:
+    """Every machine that has said something, the last one first."""
+    names = repository.git("for-each-ref", "--format=%(refname)", carry.MACHINES).split()
+    found = [repository.show(name, FILE) for name in names]
+    seen = []
+    for data in found:
+        try:
+            seen.append(decode(data or b"", Seen))
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+    return sorted(seen, key=lambda one: one.at, reverse=True)

@@ -1,0 +1,377 @@
+"""Together: this home and a remote come to the same memory. The doer of syncing.
+
+What waits is committed; the remote's commit is fetched; what each file becomes is computed in
+memory (`merge`), written, and committed with both as parents; then it is pushed. If another
+machine was faster, the same again. A kill at any point loses nothing: what was written already is
+found as a change by the next sync, and says the same as the remote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import datetime
+
+import msgspec
+
+from wakebook.base import clock
+from wakebook.base.decode import decode
+from wakebook.base.errors import GitError, WakebookError
+from wakebook.base.home import TRACKED, Home
+from wakebook.capture import state as states
+from wakebook.history.history import History
+from wakebook.history.repository import Repository
+from wakebook.log import forgotten, log
+from wakebook.opened import Opened
+from wakebook.sync import carry, machine, merge, records
+from wakebook.sync.carry import File
+from wakebook.sync.merge import LOG, RECEIPTS, Outcome
+
+FILE = "sync.json"  # in .cache: how the last sync went
+ASIDE = "aside"  # a folder that is not in git: versions that have lost
+TIMES = 5
+MOST = 0.05  # of what there is: if more of it would go, a person is asked
+FEW = 20  # of which any share may go
+SHOWN = 300
+MERGED = "Sync"  # the line of a message that `undo` looks for
+
+
+class Synced(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a sync did, or would do."""
+
+    remote: str
+    received: int = 0  # entries
+    sent: int = 0
+    changed: tuple[str, ...] = ()  # files that another machine has changed
+    gone: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what a person should look at
+    commit: str = ""
+    dry: bool = False
+
+
+class Went(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the last one went."""
+
+    at: datetime | None = None
+    commit: str = ""  # what this machine and the remote had in common then
+    failed_at: datetime | None = None
+    failures: int = 0
+    error: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class TooMuch(WakebookError):
+    """More would go than looks right."""
+
+
+def sync(
+    opened: Opened,
+    history: History,
+    remote: str,
+    *,
+    after: Callable[[], object],
+    dry: bool = False,
+    even_so: bool = False,
+    seconds: float = carry.SECONDS,
+) -> Synced:
+    """Bring this home and the remote together. `after`: writes notes and index anew. Raises
+    GitError; how it went is noted for `status`."""
+    home = opened.home
+    with home.reading("sync") as alone:
+        if not alone:
+            raise GitError("Another process is syncing this home. Try again in a moment.")
+        try:
+            done = _rounds(opened, history, remote, after, dry, even_so, seconds)
+        except (GitError, TooMuch) as error:
+            if not dry:
+                _failed(home, str(error))
+            raise
+    if not dry:
+        known = load(home)
+        notes = (*known.notes, *done.notes)[-FEW:]
+        _save(home, Went(at=clock.now(), commit=done.commit, notes=notes))
+    return done
+
+
+def _rounds(
+    opened: Opened,
+    history: History,
+    remote: str,
+    after: Callable[[], object],
+    dry: bool,
+    even_so: bool,
+    seconds: float,
+) -> Synced:
+    repository = _repository(history)
+    total = Synced(remote=remote, dry=dry)
+    for _ in range(TIMES):
+        theirs = carry.fetch(repository, remote, seconds)
+        _check(repository, remote, theirs)
+        with opened.writing():
+            if not dry:
+                _commit_waiting(history)
+            done = _merged(opened, history, repository, remote, theirs, dry, even_so)
+        total = _plus(total, done)
+        if dry:
+            return total
+        if done.changed or done.gone:
+            after()
+            with opened.writing():
+                _commit_waiting(history)
+        try:
+            return _sent(opened.home, repository, remote, theirs, total, seconds)
+        except carry.Moved:
+            continue
+    raise GitError(f"{remote}: other machines were faster {TIMES} times. Try again in a moment.")
+
+
+def _repository(history: History) -> Repository:
+    repository = history.required()
+    if not repository.own:
+        raise GitError(
+            f"This home lies in your repository {repository.top}, so it cannot be synced by "
+            "itself. Push and pull that repository, or move the home out of it."
+        )
+    if obstacle := repository.obstacle():
+        raise GitError(obstacle)
+    return repository
+
+
+def _check(repository: Repository, remote: str, theirs: str) -> None:
+    """Refuse what is no memory."""
+    if theirs and not {"config.toml", "log.jsonl"} & carry.tree(repository, theirs).keys():
+        raise GitError(
+            f"{remote} holds something else than a Wakebook memory: it has no config.toml and no "
+            "log.jsonl. Make an empty repository for it. Nothing was changed."
+        )
+
+
+def _commit_waiting(history: History) -> None:
+    """What a person has broken stays out, and is left alone by the merge."""
+    try:
+        history.now(clock.now(), ask=False)
+    except GitError as error:
+        if not str(error).startswith("Not committed:"):
+            raise
+
+
+def _merged(
+    opened: Opened,
+    history: History,
+    repository: Repository,
+    remote: str,
+    theirs: str,
+    dry: bool,
+    even_so: bool,
+) -> Synced:
+    """Take in what the remote has. Under the lock."""
+    ours = repository.head()
+    if not theirs or carry.is_behind(repository, theirs, ours):
+        return Synced(remote=remote)
+    trees = [
+        _ours_alone(carry.tree(repository, commit))
+        for commit in (carry.base(repository, ours, theirs), ours, theirs)
+    ]
+    kept = _not_ours(history, opened.home)
+    was, mine, other = ({n: f.blob for n, f in tree.items() if n not in kept} for tree in trees)
+
+    def read(name: str, blob: str) -> bytes:
+        return carry.contents(repository, {name: blob})[name]
+
+    outcome = merge.merge(was, mine, other, read, lambda data: _receipts(opened.home, data))
+    _mind(opened.home, outcome, mine, read, even_so)
+    done = Synced(
+        remote=remote,
+        received=_new(read, mine, outcome),
+        changed=tuple(sorted((*outcome.taken, *outcome.written))),
+        gone=outcome.gone,
+        notes=outcome.notes,
+    )
+    if dry:
+        return done
+    files: dict[str, File | None] = {n: trees[2][n] for n in outcome.taken}
+    for name, data in outcome.written.items():
+        mode = trees[1].get(name) or trees[2][name]
+        files[name] = File(mode.mode, carry.keep(repository, name, data))
+    files |= dict.fromkeys(outcome.gone)
+    ahead = carry.is_behind(repository, ours, theirs) and not (outcome.written or kept)
+    told = f"memory: sync with {_short(remote)}\n\n{MERGED}: {theirs}"
+    commit = theirs if ahead else carry.commit(repository, files, ours, told, [ours, theirs])
+    _write(opened.home, repository, files, outcome)
+    carry.staged(repository, files)
+    repository.git("update-ref", "-m", "wakebook sync", "HEAD", commit, ours)
+    return done
+
+
+def _ours_alone(tree: dict[str, File]) -> dict[str, File]:
+    """The files of a memory; what else lies in its repository is left alone."""
+    tops = set(TRACKED)
+    return {name: one for name, one in tree.items() if name.partition("/")[0] in tops}
+
+
+def _not_ours(history: History, home: Home) -> set[str]:
+    """Files that are not to be touched: still written to, or refused by the checks."""
+    still_open = states.load(home).open_transcripts()
+    return {home.relative(path) for path in history.waiting()} | set(still_open)
+
+
+def _receipts(home: Home, data: bytes) -> forgotten.Forgotten:
+    return forgotten.parsed(data, home.root / RECEIPTS)
+
+
+def _mind(home: Home, outcome: Outcome, ours: merge.Tree, read: merge.Read, even_so: bool) -> None:
+    """Stop before more goes than looks right."""
+    if even_so:
+        return
+    gone = [name for name in outcome.gone if name.startswith(("raw/", "knowledge/", "topics/"))]
+    there = sum(1 for name in ours if name.startswith(("raw/", "knowledge/", "topics/")))
+    if len(gone) > max(FEW, MOST * there):
+        raise TooMuch(
+            f"{len(gone)} of {there} files would go, like {gone[0]}. If that is right, run "
+            "`wakebook sync --even-so`. Nothing was changed."
+        )
+    before = records.by_id(read(LOG, ours[LOG])) if LOG in ours else {}
+    left = (
+        before if LOG not in outcome.written | outcome.taken else records.by_id(_log(outcome, read))
+    )
+    forgot = _forgotten(home, outcome, ours, read)
+    lost = [name for name in before if name not in left and name not in forgot]
+    if len(lost) > max(FEW, MOST * len(before)):
+        raise TooMuch(
+            f"{len(lost)} of {len(before)} entries would go, and nobody has forgotten them. If "
+            "that is right, run `wakebook sync --even-so`. Nothing was changed."
+        )
+
+
+def _log(outcome: Outcome, read: merge.Read) -> bytes:
+    return outcome.written[LOG] if LOG in outcome.written else read(LOG, outcome.taken[LOG])
+
+
+def _forgotten(home: Home, outcome: Outcome, ours: merge.Tree, read: merge.Read) -> Collection[str]:
+    if RECEIPTS in outcome.written:
+        return _receipts(home, outcome.written[RECEIPTS]).ids
+    blob = outcome.taken.get(RECEIPTS) or ours.get(RECEIPTS)
+    return _receipts(home, read(RECEIPTS, blob)).ids if blob else ()
+
+
+def _new(read: merge.Read, ours: merge.Tree, outcome: Outcome) -> int:
+    """How many entries come to our log."""
+    if LOG not in outcome.written and LOG not in outcome.taken:
+        return 0
+    before = records.by_id(read(LOG, ours[LOG])) if LOG in ours else {}
+    return len(records.by_id(_log(outcome, read)).keys() - before.keys())
+
+
+def _write(
+    home: Home, repository: Repository, files: dict[str, File | None], outcome: Outcome
+) -> None:
+    """Put files in place: receipts first, the log last, so that nothing forgotten is ever there
+    without its receipt."""
+    for name, versions in outcome.aside.items():
+        for lost in versions:
+            _set_aside(home, name, lost)
+    taken = {name: one.blob for name, one in files.items() if one and name in outcome.taken}
+    found = carry.contents(repository, taken) | outcome.written
+    for name in sorted(found, key=lambda name: (name != RECEIPTS, name == LOG)):
+        data = found[name]
+        path = home.root / name
+        if name == LOG:
+            _write_log(home, data)
+        elif not path.is_file() or path.read_bytes() != data:
+            home.replace(path, data, 0o400 if _is_closed(name, data) else 0o600)
+    for name in outcome.gone:
+        (home.root / name).unlink(missing_ok=True)
+
+
+def _is_closed(name: str, data: bytes) -> bool:
+    return name.startswith("raw/conversations/") and b"\nclosed: true\n" in data[:4096]
+
+
+def _write_log(home: Home, data: bytes) -> None:
+    """As an addition if it is one: then nothing has to be read again."""
+    before = home.log.read_bytes() if home.log.exists() else b""
+    if data.startswith(before) and before.endswith(b"\n"):
+        if data != before:
+            home.append(home.log, data[len(before) :])
+    else:
+        log.rewrite(home, [data])
+
+
+def _set_aside(home: Home, name: str, data: bytes) -> None:
+    """Keep what has lost, in a folder that is not in git."""
+    path = home.root / ASIDE / name
+    home.folder(path.parent)
+    if path.suffix == ".jsonl":
+        if not path.exists() or data not in path.read_bytes():
+            home.append(path, data)
+    else:
+        moment = f"{clock.now():%Y%m%d-%H%M%S}"
+        home.replace(path.with_name(f"{path.stem}.{moment}{path.suffix}"), data)
+
+
+def _sent(
+    home: Home, repository: Repository, remote: str, theirs: str, total: Synced, seconds: float
+) -> Synced:
+    """Push what we have, and say so."""
+    ours = repository.head()
+    refs = {f"refs/heads/{repository.branch()}": ours} if ours != theirs else {}
+    me = machine.this(home)
+    files = repository.git("rev-parse", f"{ours}^{{tree}}").strip()
+    known = {one.id: one.files for one in machine.others(repository)}
+    if known.get(me.id) != files:
+        entries = len(records.by_id(home.log.read_bytes())) if home.log.exists() else 0
+        name = f"{carry.MACHINES}{me.id}"
+        refs[name] = machine.said(repository, me, files, entries)
+    if refs:
+        carry.push(repository, remote, refs, seconds=seconds)
+        for name, commit in refs.items():
+            if name.startswith(carry.MACHINES):
+                repository.git("update-ref", name, commit)
+    sent = _sent_entries(repository, theirs, ours) if ours != theirs else 0
+    return msgspec.structs.replace(total, commit=ours, sent=sent)
+
+
+def _sent_entries(repository: Repository, theirs: str, ours: str) -> int:
+    before = records.by_id(repository.show(theirs, LOG) or b"") if theirs else {}
+    now = records.by_id(repository.show(ours, LOG) or b"")
+    return len(now.keys() - before.keys())
+
+
+def _plus(total: Synced, done: Synced) -> Synced:
+    return msgspec.structs.replace(
+        total,
+        received=total.received + done.received,
+        changed=tuple(dict.fromkeys((*total.changed, *done.changed))),
+        gone=tuple(dict.fromkeys((*total.gone, *done.gone))),
+        notes=(*total.notes, *done.notes),
+    )
+
+
+def _short(remote: str) -> str:
+    """A remote without a password that its address may hold."""
+    head, at, tail = remote.rpartition("@")
+    return f"{head.partition('://')[0]}://{tail}" if at and "://" in head else remote
+
+
+# --- how it went -------------------------------------------------------------------------
+def load(home: Home) -> Went:
+    try:
+        return decode((home.cache / FILE).read_bytes(), Went)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return Went()
+
+
+def _save(home: Home, went: Went) -> None:
+    home.replace(home.cache / FILE, msgspec.json.encode(went))
+
+
+def _failed(home: Home, error: str) -> None:
+    known = load(home)
+    said = " ".join(error.split())[:SHOWN]
+    if said != known.error:
+        home.trace("sync", error=said)
+    _save(
+        home,
+        msgspec.structs.replace(
+            known, failed_at=clock.now(), failures=known.failures + 1, error=said
+        ),
+    )
