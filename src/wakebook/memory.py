@@ -147,7 +147,7 @@ class Memory:
     topics: Book = _room("recall.topics.book.Book", "opened")
     turns: Turns = _room("recall.turn.Turns", "opened", "topics")
     window: Windows = _room("recall.window.Windows", "opened", "_caught_up")
-    sync: Sync = _room("sync.sync.Sync", "opened", "history", "_shown_anew")
+    sync: Sync = _room("sync.sync.Sync", "opened", "history", "_arrived", "init")
     rebuilds: Rebuilds = _room("rebuild.rebuilds.Rebuilds", "opened", "history", "_followed")
     eraser: Eraser = _room("upkeep.erase.Eraser", "opened", "history", "_shown_anew")
 
@@ -231,6 +231,7 @@ class Memory:
         quietly("git", lambda: git.batch(clock.now()))
         quietly("wake", self.wake)
         quietly("index", self.opened.index.sync)
+        self.sync_soon()
 
     def upgrade(self, session: str = "", progress: Progress = quiet) -> Upgraded:
         """Have the model read again what rules have read. New entries replace the old ones."""
@@ -302,6 +303,7 @@ class Memory:
             )
         self.notes.refresh()
         self.opened.quietly("git", lambda: self.history.git().batch(clock.now(), ask=False))
+        self.sync_soon()
         return entry
 
     def plan_forget(self, names: Sequence[str], *, chain: bool = False) -> Forgetting:
@@ -328,6 +330,16 @@ class Memory:
         self.opened.quietly("notes", lambda: self.notes.update(full=True))
         self._followed()
 
+    def _arrived(self, notes: bool) -> None:
+        """What follows from what came from another machine; with notes if they have to be written
+        anew."""
+        if notes:
+            self._shown_anew()
+        else:
+            self.opened.index.changed()
+            self.opened.quietly("index", self.opened.index.sync)
+        self.opened.quietly("wake", self.wake)
+
     def _followed(self) -> None:
         """What follows from another log, so that nothing shows the old one."""
         self.opened.quietly("brief", lambda: self.notes.brief(ask=False))
@@ -338,9 +350,22 @@ class Memory:
     def undo(self) -> Undone:
         """Take the last rewrite back."""
         from wakebook.notes.condensed import taken_back
-        from wakebook.upkeep.undo import take_back
+        from wakebook.upkeep.undo import of_sync, take_back
 
+        at = self.sync.brought() if self._syncs else None
+        if at and not any(one.at >= at for one in self.rewrites() if not one.undone):
+            return of_sync(self.sync.undo(), at)
         return take_back(self.opened, self.history.git(), self.notes, rules=(taken_back,))
+
+    @property
+    def _syncs(self) -> bool:
+        """Whether this home was ever synced. Asked often, and looks at one file only."""
+        return (self.home.root / "machine.json").exists()
+
+    def sync_soon(self, seconds: float = 0.0) -> None:
+        """Sync in the background if it is time to, and wait so long for it."""
+        if self._syncs and self.config.schedule.sync and not self.opened.dry:
+            self.opened.quietly("sync", lambda: self.sync.start(seconds))
 
     def rewrites(self) -> list[Rewrite]:
         """What `undo` could take back, and has taken back; newest first."""

@@ -16,6 +16,7 @@ from wakebook.base.errors import ConfigError
 OPERATIONS = ("extract", "briefing", "contradictions", "commit", "condense", "gate")
 Texts = tuple[str, ...]
 SLOTS = ("identity", "memory", "handoff", "journal", "projects", "topics", "recalled", "history")
+MACHINE = "machine.toml"  # settings of one machine, beside config.toml and not in git
 MODES = ("off", "read-only", "ask")  # of a project
 ONLY = {"context.have": SLOTS, "models.off": OPERATIONS}  # what a list may hold
 MOST = {  # the largest number, if not 1 for a share and a million for a count
@@ -250,6 +251,7 @@ class Schedule(Section):
     topics: str = "*/5 * * * *"
     prune: str = "0 0 * * 0"
     tags: str = "59 23 * * *"
+    sync: str = "*/5 * * * *"
 
 
 class Hooks(Section):
@@ -299,22 +301,32 @@ class Config(Section):
 
 
 def load(path: Path) -> Config:
-    """The settings of a home. A missing file means every default."""
+    """The settings of a home. A missing file means every default. What machine.toml beside it says
+    holds on this machine instead."""
+    own = path.with_name(MACHINE)
+    raw, here = _read(path), _read(own)
+    for name, values in here.items():
+        _filled(name, values, own)  # what is wrong is said of the right file
+        there = raw.get(name)
+        raw[name] = there | values if isinstance(there, dict) else values
+    return Config(**{name: _filled(name, values, path) for name, values in raw.items()})
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return Config()
+        return {}
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not UTF-8: {error}. Correct that line.") from error
     if _as_written(text):
-        return Config()
+        return {}
     import tomllib
 
     try:
-        raw = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}. Correct that line.") from error
-    return Config(**{name: _filled(name, values, path) for name, values in raw.items()})
 
 
 def _as_written(text: str) -> bool:

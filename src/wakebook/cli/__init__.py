@@ -17,7 +17,7 @@ GROUPS = {  # what a person wants, and the commands for it
     "Start": "setup init catch-up import serve demo",
     "Look": "search show log history status",
     "Keep": "remember forget review notes subjects topics export",
-    "Care": "doctor jobs rebuild prompts",
+    "Care": "doctor jobs rebuild sync prompts",
     "For agents": "wake context mcp",
 }
 COMMANDS = [name for names in GROUPS.values() for name in names.split()]
@@ -35,6 +35,7 @@ FILES = {  # where they are written; also the old names of some, and what only h
     "serve": "serve service",
     "setup": "setup",
     "status": "status audit costs doctor prompts",
+    "sync": "sync",
     "topics": "topics gates",
 }
 PLACES = {name: file for file, names in FILES.items() for name in names.split()}

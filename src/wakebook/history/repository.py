@@ -198,6 +198,10 @@ class Repository:
         done = self.attempt(*command)
         return done.text.strip() if done.code == 0 else None
 
+    def resolve_tree(self, commit: str) -> str:
+        """What identifies all files of a commit together."""
+        return self.git("rev-parse", f"{commit}^{{tree}}").strip()
+
     def last_commit(self) -> tuple[str, str, str] | None:
         """Short hash, ISO date and subject of the newest commit that touched the home."""
         said = self.attempt("log", "-1", "--format=%h%x00%cI%x00%s", "--", ".").text.strip()

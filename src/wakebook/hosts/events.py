@@ -106,6 +106,7 @@ def answer(
         told.keep_start(str(memory.home.cache), host, moment.text("cwd"), b"")
         return {}
     if act == "wake":
+        memory.sync_soon(moment.patience)
         behind.wait(moment.patience)
         found = moment.wake() if moment.text("source") in told.WAKING else moment.goes_on()
         behind.put(moment.work("sweep"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from wakebook.base.errors import GitError
@@ -22,7 +23,13 @@ QUIET = {
     "GIT_ASKPASS": "true",
     "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
 }
+OFFLINE = ("Could not resolve", "Connection refused", "timed out", "unreachable", "No route", "502")
+DENIED = ("could not read Username", "Permission denied", "Authentication failed", "403", "401")
 REFUSED = ("[rejected]", "fetch first", "non-fast-forward", "stale info", "cannot lock ref")
+
+
+class Offline(GitError):
+    """The remote cannot be reached just now, which is normal."""
 
 
 class Moved(GitError):
@@ -145,12 +152,39 @@ def fetch(repository: Repository, remote: str, seconds: float = SECONDS) -> str:
     return repository.resolve(THEIRS) or ""
 
 
+def address(remote: str) -> str:
+    """A remote as it can be asked from anywhere: a folder by its whole path."""
+    if not remote.strip() or remote.startswith("-"):
+        raise GitError(f"{remote!r} is no remote. Give an address or a folder, as for git.")
+    folder = Path(remote).expanduser()
+    return str(folder.resolve()) if folder.is_dir() else remote
+
+
 def asked(repository: Repository, remote: str, seconds: float = SECONDS) -> dict[str, str]:
     """The refs of a remote."""
     command = ["ls-remote", "--quiet", "--refs", "--", remote]
-    said = run(repository.root, command, extra=QUIET, timeout=seconds).text
-    pairs = (line.split("\t") for line in said.splitlines() if "\t" in line)
+    try:
+        done = run(repository.root, command, extra=QUIET, timeout=seconds, check=False)
+    except GitError as error:  # it took too long
+        raise Offline(f"{remote} does not answer. The next sync tries again.") from error
+    if done.code:
+        raise _unreached(remote, done.error)
+    pairs = (line.split("\t") for line in done.text.splitlines() if "\t" in line)
     return {name: commit for commit, name in pairs}
+
+
+def _unreached(remote: str, said: str) -> GitError:
+    line = next((one for one in said.splitlines() if one.strip()), "git said nothing")
+    if any(words in said for words in OFFLINE):
+        return Offline(f"{remote} cannot be reached ({line}). The next sync tries again.")
+    if any(words in said for words in DENIED):
+        return GitError(
+            f"{remote} wants a password or a key that git does not have ({line}). Set up git's "
+            "own access to it, by SSH or a credential helper; `git ls-remote` there must work."
+        )
+    return GitError(
+        f"{remote} is no git repository that can be read ({line}). Nothing was changed."
+    )
 
 
 def push(

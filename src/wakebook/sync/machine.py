@@ -26,6 +26,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     name: str
     remote: str = ""  # that it syncs with
+    sealed: bool = False  # the remote must not be able to read it
+    paused: bool = False  # a sync was taken back: the next one is made by hand
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -39,18 +41,23 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: str = ""
 
 
+def name() -> str:
+    """What a machine is called that has been given no name."""
+    return socket.gethostname().partition(".")[0] or "machine"
+
+
 def this(home: Home) -> Machine:
     """This machine; it gets its id when it is first asked for."""
     path = home.root / FILE
     try:
         return decode(path.read_bytes(), Machine)
     except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
-        made = Machine(id=os.urandom(6).hex(), name=socket.gethostname() or "machine")
+        made = Machine(id=os.urandom(6).hex(), name=name())
         home.replace(path, msgspec.json.encode(made) + b"\n")
         return made
 
 
-def change(home: Home, **values: str) -> Machine:
+def change(home: Home, **values: str | bool) -> Machine:
     made = msgspec.structs.replace(this(home), **values)
     home.replace(home.root / FILE, msgspec.json.encode(made) + b"\n")
     return made

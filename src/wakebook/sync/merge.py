@@ -89,7 +89,7 @@ def _merged(
         if name == RECEIPTS:
             found[name] = records.receipts(*three)
         elif name not in (LOG, WAITING):
-            found[name] = _one(name, *three)
+            found[name] = one(name, *three)
     if LOG in sides:
         found[LOG] = records.log(*sides[LOG])
     if WAITING in sides:
@@ -100,7 +100,7 @@ def _merged(
     return written, aside, [note for one in found.values() for note in one.notes]
 
 
-def _one(name: str, was: bytes, one: bytes, two: bytes) -> Merged:
+def one(name: str, was: bytes, one: bytes, two: bytes) -> Merged:
     if rule := RECORDS.get(name):
         return rule(was, one, two)
     if name.startswith("raw/"):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from wakebook.base.errors import GitError
+from wakebook.base.errors import GitError, WakebookError
+from wakebook.capture.project import load as known
 from wakebook.history.timeline import Timeline
 from wakebook.opened import Opened
 from wakebook.sync import carry, machine, together
@@ -16,6 +19,8 @@ from wakebook.sync.together import Synced, Went
 
 if TYPE_CHECKING:
     from wakebook.history.repository import Repository
+    from wakebook.sync.heal import Wound
+    from wakebook.sync.share import Shared
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,23 +35,36 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sync:
-    def __init__(self, opened: Opened, history: Timeline, after: Callable[[], object]) -> None:
-        self._opened, self._history, self._after = opened, history, after
+    def __init__(
+        self,
+        opened: Opened,
+        history: Timeline,
+        after: Callable[[bool], object],
+        init: Callable[[], object],
+    ) -> None:
+        """`after`: brings the index up to date, and writes the notes anew if it is told to.
+        `init`: completes a home."""
+        self._opened, self._history, self._after, self._init = opened, history, after, init
 
     @property
     def remote(self) -> str:
         """The remote that was added; nothing if there is none."""
         return machine.this(self._opened.home).remote
 
-    def add(self, remote: str, name: str = "") -> Synced:
+    def add(self, remote: str, *, name: str = "", sealed: bool = False) -> Synced:
         """Sync with this remote from now on, and for the first time now."""
-        repository = self._repository()
-        if not remote.strip() or remote.startswith("-"):
-            raise GitError(f"{remote!r} is no remote. Give an address or a folder, like git does.")
+        home, repository = self._opened.home, self._repository()
+        remote = carry.address(remote)
         carry.asked(repository, remote)  # a wrong one is said at once
-        done = self(remote)
-        machine.change(self._opened.home, remote=remote, **({"name": name} if name else {}))
-        return done
+        before = machine.this(home)
+        if sealed:
+            self.key()
+        machine.change(home, remote=remote, sealed=sealed, name=name or before.name, paused=False)
+        try:
+            return self()
+        except WakebookError:
+            machine.change(home, remote=before.remote, sealed=before.sealed, name=before.name)
+            raise
 
     def remove(self) -> str:
         """Sync no more. What is there stays, here and on the remote."""
@@ -62,12 +80,14 @@ class Sync:
         even_so: bool = False,
         seconds: float = carry.SECONDS,
     ) -> Synced:
-        chosen = remote or self.remote
+        chosen = carry.address(remote) if remote else self.remote
         if not chosen:
             raise GitError(
                 "There is no remote yet. `wakebook sync add REMOTE` adds one: an empty private "
                 "git repository, or a folder that `git init --bare` has made."
             )
+        if machine.this(self._opened.home).paused and not dry:
+            machine.change(self._opened.home, paused=False)
         return together.sync(
             self._opened,
             self._history.git(),
@@ -78,14 +98,91 @@ class Sync:
             seconds=seconds,
         )
 
+    def clone(self, remote: str, *, key: str = "", name: str = "") -> Synced:
+        """A home on a new machine, from what others have pushed."""
+        from wakebook.sync.clone import clone
+
+        home, remote = self._opened.home, carry.address(remote)
+        clone(home, remote, key)
+        self._init()
+        machine.change(home, remote=remote, sealed=bool(key), name=name or machine.name())
+        self._after(False)
+        return self()
+
+    def start(self, seconds: float = 0.0) -> bool:
+        """Sync in a process of its own, if a remote was added and the last sync is a while ago.
+        Waits for it so long at most. Whether it has ended by then."""
+        from wakebook.sync.behind import start
+
+        return start(self._opened.home, seconds)
+
+    def brought(self) -> datetime | None:
+        """When the last sync came that has brought something and can be taken back."""
+        return together.load(self._opened.home).brought
+
+    def heal(self) -> list[Wound]:
+        """Put together what file-sync tools and plain merges have left. Committed before."""
+        from wakebook.sync.heal import heal, wounds
+
+        opened, git = self._opened, self._history.git()
+        if not wounds(opened.home):
+            return []
+        with opened.writing():
+            git.backup("before healing", git.waiting())
+            done = heal(opened.home)
+        self._after(True)
+        return done
+
+    def undo(self) -> Synced:
+        """Take back what the last sync has brought. The next one is made by hand."""
+        done = together.take_back(self._opened, self._history.git(), self.remote)
+        machine.change(self._opened.home, paused=True)
+        self._after(True)
+        return done
+
+    def key(self, given: str = "") -> str:
+        """The key of a sealed remote; `given`: that of another machine."""
+        from wakebook.sync.sealed import key
+
+        self._opened.home.require()
+        return key(self._opened.home, given)
+
+    def share(self, remote: str, *, subject: str = "", project: str = "") -> Shared:
+        """Give what holds about a subject, or in a project, to others."""
+        from wakebook.log.query import Query, pick
+        from wakebook.sync.share import give
+
+        opened = self._opened
+        registry, chains = opened.registry(), opened.chains()
+        remote = carry.address(remote)
+        if bool(subject) == bool(project):
+            raise WakebookError("Name what is shared: a subject, or a project.")
+        projects = (known(opened.home).find(project),) if project else ()
+        slugs = (registry.get(subject).slug,) if subject else ()
+        wanted = Query(subjects=slugs, projects=projects)
+        found = pick(chains, wanted, registry.aliases())
+        return give(
+            self._repository(), remote, machine.this(opened.home), subject or project, found
+        )
+
+    def take(self, remote: str) -> list[Shared]:
+        """Have what others share at a remote wait for review."""
+        from wakebook.sync.share import take
+
+        opened = self._opened
+        with opened.writing():
+            me, remote = machine.this(opened.home), carry.address(remote)
+            return take(self._repository(), opened.home, remote, me, opened.chains())
+
     def standing(self, *, ask: bool = True) -> Standing:
         """How syncing stands; `ask`: what the remote knows of other machines."""
         repository, me = self._repository(), machine.this(self._opened.home)
         if ask and me.remote:
-            carry.fetch(repository, me.remote)
+            with suppress(carry.Offline):  # what was last known is shown
+                together.fetched(self._opened.home, repository, me.remote, carry.SECONDS)
         seen = machine.others(repository)
         head = repository.head()
-        files = repository.git("rev-parse", f"{head}^{{tree}}").strip() if head else ""
+        files = repository.resolve_tree(head) if head else ""
         waiting = len(self._history.git().waiting())
         return Standing(
             remote=me.remote,

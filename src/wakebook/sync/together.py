@@ -8,14 +8,14 @@ found as a change by the next sync, and says the same as the remote.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
 import msgspec
 
 from wakebook.base import clock
 from wakebook.base.decode import decode
-from wakebook.base.errors import GitError, WakebookError
+from wakebook.base.errors import GitError, NotFound, WakebookError
 from wakebook.base.home import TRACKED, Home
 from wakebook.capture import state as states
 from wakebook.history.history import History
@@ -44,6 +44,7 @@ class Synced(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     changed: tuple[str, ...] = ()  # files that another machine has changed
     gone: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what a person should look at
+    before: str = ""  # our commit before something was received
     commit: str = ""
     dry: bool = False
 
@@ -53,9 +54,12 @@ class Went(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     at: datetime | None = None
     commit: str = ""  # what this machine and the remote had in common then
+    before: str = ""  # our commit before the last one that has brought something
+    brought: datetime | None = None  # when that was
     failed_at: datetime | None = None
     failures: int = 0
     error: str = ""
+    offline: bool = False  # the remote could not be reached
     notes: tuple[str, ...] = ()
 
 
@@ -68,13 +72,13 @@ def sync(
     history: History,
     remote: str,
     *,
-    after: Callable[[], object],
+    after: Callable[[bool], object],
     dry: bool = False,
     even_so: bool = False,
     seconds: float = carry.SECONDS,
 ) -> Synced:
-    """Bring this home and the remote together. `after`: writes notes and index anew. Raises
-    GitError; how it went is noted for `status`."""
+    """Bring this home and the remote together. `after`: brings the index up to date, and
+    writes the notes anew if it is told to. Raises GitError; how it went is noted for `status`."""
     home = opened.home
     with home.reading("sync") as alone:
         if not alone:
@@ -83,12 +87,14 @@ def sync(
             done = _rounds(opened, history, remote, after, dry, even_so, seconds)
         except (GitError, TooMuch) as error:
             if not dry:
-                _failed(home, str(error))
+                _failed(home, error)
             raise
     if not dry:
-        known = load(home)
+        known, now = load(home), clock.now()
         notes = (*known.notes, *done.notes)[-FEW:]
-        _save(home, Went(at=clock.now(), commit=done.commit, notes=notes))
+        before, brought = (done.before, now) if done.before else (known.before, known.brought)
+        went = Went(at=now, commit=done.commit, before=before, brought=brought, notes=notes)
+        _save(home, went)
     return done
 
 
@@ -96,7 +102,7 @@ def _rounds(
     opened: Opened,
     history: History,
     remote: str,
-    after: Callable[[], object],
+    after: Callable[[bool], object],
     dry: bool,
     even_so: bool,
     seconds: float,
@@ -104,21 +110,28 @@ def _rounds(
     repository = _repository(history)
     total = Synced(remote=remote, dry=dry)
     for _ in range(TIMES):
-        theirs = carry.fetch(repository, remote, seconds)
-        _check(repository, remote, theirs)
+        heads = fetched(opened.home, repository, remote, seconds)
         with opened.writing():
             if not dry:
                 _commit_waiting(history)
-            done = _merged(opened, history, repository, remote, theirs, dry, even_so)
-        total = _plus(total, done)
+            before = repository.head()
+            for theirs in heads:
+                total = _plus(
+                    total, _merged(opened, history, repository, remote, theirs, dry, even_so)
+                )
         if dry:
-            return total
-        if done.changed or done.gone:
-            after()
-            with opened.writing():
-                _commit_waiting(history)
+            return msgspec.structs.replace(total, sent=_unsent(opened.home, repository, heads))
+        head = repository.head()
+        if head != before:
+            total = msgspec.structs.replace(total, before=total.before or before)
+            # what another machine has merged comes with its notes: two clocks would never agree
+            merged = head not in heads
+            after(merged)
+            if merged:
+                with opened.writing():
+                    _commit_waiting(history)
         try:
-            return _sent(opened.home, repository, remote, theirs, total, seconds)
+            return _sent(opened.home, repository, remote, heads, total, seconds)
         except carry.Moved:
             continue
     raise GitError(f"{remote}: other machines were faster {TIMES} times. Try again in a moment.")
@@ -134,6 +147,18 @@ def _repository(history: History) -> Repository:
     if obstacle := repository.obstacle():
         raise GitError(obstacle)
     return repository
+
+
+def fetched(home: Home, repository: Repository, remote: str, seconds: float) -> list[str]:
+    """The commits that others have: one, or of a sealed remote one of each machine."""
+    me = machine.this(home)
+    if me.sealed and remote == me.remote:
+        from wakebook.sync import sealed
+
+        return sealed.fetch(repository, home, remote, me.id, seconds)
+    theirs = carry.fetch(repository, remote, seconds)
+    _check(repository, remote, theirs)
+    return [theirs] if theirs else []
 
 
 def _check(repository: Repository, remote: str, theirs: str) -> None:
@@ -165,7 +190,9 @@ def _merged(
 ) -> Synced:
     """Take in what the remote has. Under the lock."""
     ours = repository.head()
-    if not theirs or carry.is_behind(repository, theirs, ours):
+    if carry.is_behind(repository, theirs, ours):
+        return Synced(remote=remote)
+    if machine.this(opened.home).sealed and _same(repository, ours, theirs):
         return Synced(remote=remote)
     trees = [
         _ours_alone(carry.tree(repository, commit))
@@ -200,6 +227,11 @@ def _merged(
     carry.staged(repository, files)
     repository.git("update-ref", "-m", "wakebook sync", "HEAD", commit, ours)
     return done
+
+
+def _same(repository: Repository, ours: str, theirs: str) -> bool:
+    """Whether two commits hold the same, as two machines that have merged the same may make."""
+    return repository.resolve_tree(ours) == repository.resolve_tree(theirs)
 
 
 def _ours_alone(tree: dict[str, File]) -> dict[str, File]:
@@ -277,12 +309,12 @@ def _write(
         if name == LOG:
             _write_log(home, data)
         elif not path.is_file() or path.read_bytes() != data:
-            home.replace(path, data, 0o400 if _is_closed(name, data) else 0o600)
+            home.replace(path, data, 0o400 if is_closed(name, data) else 0o600)
     for name in outcome.gone:
         (home.root / name).unlink(missing_ok=True)
 
 
-def _is_closed(name: str, data: bytes) -> bool:
+def is_closed(name: str, data: bytes) -> bool:
     return name.startswith("raw/conversations/") and b"\nclosed: true\n" in data[:4096]
 
 
@@ -309,31 +341,43 @@ def _set_aside(home: Home, name: str, data: bytes) -> None:
 
 
 def _sent(
-    home: Home, repository: Repository, remote: str, theirs: str, total: Synced, seconds: float
+    home: Home,
+    repository: Repository,
+    remote: str,
+    heads: Sequence[str],
+    total: Synced,
+    seconds: float,
 ) -> Synced:
     """Push what we have, and say so."""
-    ours = repository.head()
-    refs = {f"refs/heads/{repository.branch()}": ours} if ours != theirs else {}
-    me = machine.this(home)
-    files = repository.git("rev-parse", f"{ours}^{{tree}}").strip()
+    ours, me = repository.head(), machine.this(home)
+    unsent = _unsent(home, repository, heads)
+    refs = {f"refs/heads/{repository.branch()}": ours} if [ours] != heads else {}
+    files = repository.resolve_tree(ours)
     known = {one.id: one.files for one in machine.others(repository)}
+    name = f"{carry.MACHINES}{me.id}"
     if known.get(me.id) != files:
         entries = len(records.by_id(home.log.read_bytes())) if home.log.exists() else 0
-        name = f"{carry.MACHINES}{me.id}"
         refs[name] = machine.said(repository, me, files, entries)
-    if refs:
+    if me.sealed and remote == me.remote:
+        from wakebook.sync import sealed
+
+        if name in refs:
+            repository.git("update-ref", name, refs[name])
+        sealed.push(repository, home, remote, me.id, seconds)
+    elif refs:
         carry.push(repository, remote, refs, seconds=seconds)
-        for name, commit in refs.items():
-            if name.startswith(carry.MACHINES):
-                repository.git("update-ref", name, commit)
-    sent = _sent_entries(repository, theirs, ours) if ours != theirs else 0
+        if name in refs:
+            repository.git("update-ref", name, refs[name])
+    sent = unsent if [ours] != heads else 0
     return msgspec.structs.replace(total, commit=ours, sent=sent)
 
 
-def _sent_entries(repository: Repository, theirs: str, ours: str) -> int:
-    before = records.by_id(repository.show(theirs, LOG) or b"") if theirs else {}
-    now = records.by_id(repository.show(ours, LOG) or b"")
-    return len(now.keys() - before.keys())
+def _unsent(home: Home, repository: Repository, heads: Sequence[str]) -> int:
+    """How many entries of ours the others do not have."""
+    left = set(records.by_id(home.log.read_bytes())) if home.log.exists() else set()
+    for theirs in heads:
+        left -= records.by_id(repository.show(theirs, LOG) or b"").keys()
+    return len(left)
 
 
 def _plus(total: Synced, done: Synced) -> Synced:
@@ -364,14 +408,53 @@ def _save(home: Home, went: Went) -> None:
     home.replace(home.cache / FILE, msgspec.json.encode(went))
 
 
-def _failed(home: Home, error: str) -> None:
-    known = load(home)
-    said = " ".join(error.split())[:SHOWN]
+def _failed(home: Home, error: Exception) -> None:
+    known, offline = load(home), isinstance(error, carry.Offline)
+    said = " ".join(str(error).split())[:SHOWN]
     if said != known.error:
         home.trace("sync", error=said)
     _save(
         home,
         msgspec.structs.replace(
-            known, failed_at=clock.now(), failures=known.failures + 1, error=said
+            known, failed_at=clock.now(), failures=known.failures + 1, error=said, offline=offline
         ),
+    )
+
+
+# --- taking one back ---------------------------------------------------------------------
+def take_back(opened: Opened, history: History, remote: str) -> Synced:
+    """Undo what the last sync has brought: every file that it changed is as before, unless it has
+    changed since. The history goes on from where it was, so that the next sync brings it again and
+    takes nothing from other machines."""
+    home, repository, known = opened.home, _repository(history), load(opened.home)
+    with opened.writing():
+        _commit_waiting(history)
+        head = repository.head()
+        if not known.before or not carry.is_behind(repository, known.before, head):
+            raise NotFound("No sync has brought anything that could be taken back.")
+        then, brought, now = (
+            _ours_alone(carry.tree(repository, commit))
+            for commit in (known.before, known.commit, head)
+        )
+        changed = {
+            name for name in then.keys() | brought.keys() if then.get(name) != brought.get(name)
+        }
+        fine = {name for name in changed if now.get(name) == brought.get(name)}
+        files: dict[str, File | None] = {name: then.get(name) for name in sorted(fine)}
+        told = f"memory: take back a sync with {_short(remote)}"
+        commit = carry.commit(repository, files, head, told, [known.before])
+        taken = {name: one.blob for name, one in files.items() if one}
+        gone = tuple(name for name, one in files.items() if one is None)
+        _write(home, repository, files, Outcome(taken, {}, gone, {}, ()))
+        carry.staged(repository, files)
+        repository.git("update-ref", "-m", "wakebook undo sync", "HEAD", commit, head)
+    _save(home, msgspec.structs.replace(known, before="", brought=None))
+    left = tuple(f"{name} has changed since, and stays as it is" for name in sorted(changed - fine))
+    return Synced(
+        remote=remote,
+        changed=tuple(sorted(taken)),
+        gone=gone,
+        notes=left,
+        before=known.commit,
+        commit=commit,
     )

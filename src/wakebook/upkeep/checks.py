@@ -273,6 +273,24 @@ def _repository(found: History, repository: Repository) -> Iterator[Check]:
         yield Check("git: push", "warn", unpushed, f"git -C {top} push {remote} HEAD")
     elif found.config.git.push:
         yield Check("git: push", "ok", f"to {found.config.git.push}")
+    yield from _sync(home)
+
+
+def _sync(home: Home) -> Iterator[Check]:
+    """What syncing has to say, and what other ways of syncing have left behind."""
+    from wakebook.sync import behind, heal
+
+    if trouble := behind.problem(home):
+        yield Check("git: sync", "warn", trouble, to_run(home, "sync"))
+    elif remote := behind.remote(home):
+        yield Check("git: sync", "ok", f"with {remote}")
+    for one in heal.wounds(home)[:SHOWN]:
+        said = {
+            "copy": f"{one.path} is a second copy of {one.of}, made by a file-sync tool",
+            "markers": f"{one.path} has the marks of a merge in it",
+            "twice": f"{one.path} has lines twice",
+        }[one.kind]
+        yield Check("git: sync", "fail", said, to_run(home, "sync", "heal"))
 
 
 def index(home: Home, found: IndexStatus) -> Iterator[Check]:

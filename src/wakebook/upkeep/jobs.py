@@ -70,6 +70,7 @@ class Rooms(Protocol):
     def notes(self) -> Notes: ...
     @property
     def history(self) -> Timeline: ...
+    def sync_soon(self) -> None: ...
 
 
 Body = Callable[[Slot], str]  # does the work, and says in a line what it did
@@ -113,6 +114,11 @@ def _commit(rooms: Rooms, slot: Slot) -> str:
     return f"committed {done}" if done else "nothing to commit"
 
 
+def _sync(rooms: Rooms, slot: Slot) -> str:
+    rooms.sync_soon()
+    return "looked at the remote"
+
+
 # All jobs but `observe`, which comes first and reads the news. In the order of one tick: what is
 # made of the news, then what keeps it.
 JOBS: dict[str, Work] = {
@@ -124,6 +130,7 @@ JOBS: dict[str, Work] = {
     "prune": lambda rooms, slot: rooms.notes.prune(slot.at),
     "commit": _commit,
     "tags": lambda rooms, slot: rooms.history.tag(slot.at),
+    "sync": _sync,
 }
 ORDER = ("observe", *JOBS)
 

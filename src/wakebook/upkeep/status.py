@@ -131,6 +131,7 @@ def status(
             *known.problems,
             *(f"{one} It is left out." for one in TopicFiles(home).read().bad),
             *_schedule(history),
+            *_sync(home),
         ),
         notes=(*_events(home, state, WORTH_KNOWING, since, {}), *known.hints),
     )
@@ -167,6 +168,13 @@ def _over(home: Home, models: Models, state: State, now: datetime) -> dict[str, 
     for built in home.traces("vault", 1):
         over["vault"] = str(built["at"])
     return over | {f"flush {one['session']}": str(one["at"]) for one in home.traces("flushed")}
+
+
+def _sync(home: Home) -> Iterator[str]:
+    if (home.root / "machine.json").exists():
+        from wakebook.sync import behind
+
+        yield from filter(None, [behind.problem(home)])
 
 
 def _schedule(history: History) -> Iterator[str]:

@@ -38,6 +38,7 @@ from wakebook.recall.turn import wake
 
 if TYPE_CHECKING:
     from wakebook.recall.show import Shown
+    from wakebook.sync.together import Synced
 
 UNDOING = "undoing"  # in the cache: the rewrite that is being taken back
 REVERTS = "Reverts"
@@ -166,6 +167,13 @@ def take_back(opened: Opened, git: History, notes: Notes, *, rules: Sequence[Rul
         opened.quietly("brief", lambda: notes.brief(ask=False))
         git.backup(f"notes after undo {done.rewrite.name}", git.waiting())
     return done
+
+
+def of_sync(done: Synced, at: datetime) -> Undone:
+    """What is told of a sync that was taken back."""
+    name = f"sync with {done.remote}"
+    rewrite = Rewrite(name=name, commit=done.before, at=at, summary="", undone=True)
+    return Undone(rewrite=rewrite, restored=done.changed, removed=done.gone, commit=done.commit[:7])
 
 
 # --- looking back: what the memory said at an earlier moment -------------------------------
