@@ -5,10 +5,10 @@
 Each operation is one of: remember, correct, finish a task, forget, rename a subject, write into a
 note, edit a block, read a conversation (the same on two machines, or another one), change a
 setting, sync, and a sync that is killed by SIGKILL at a random step. Clocks are off by up to three
-days, and some remotes refuse for a while. At the end every machine syncs until nothing moves, and all files
-(log, subjects, receipts, notes, conversations) are compared byte by byte, with the answers to a few
-searches. Entries that were remembered and never forgotten must be there, those that were forgotten
-nowhere.
+days, and some remotes refuse for a while. At the end every machine syncs until nothing moves, and
+all files (log, subjects, receipts, notes, conversations) are compared byte by byte, with the
+answers to a few searches. Entries that were remembered and never forgotten must be there, those
+that were forgotten nowhere.
 """
 
 from __future__ import annotations

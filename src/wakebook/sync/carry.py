@@ -23,7 +23,15 @@ QUIET = {
     "GIT_ASKPASS": "true",
     "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
 }
-OFFLINE = ("Could not resolve", "Connection refused", "timed out", "unreachable", "No route", "502")
+OFFLINE = (
+    "Could not resolve",
+    "onnect to",
+    "Connection refused",
+    "timed out",
+    "unreachable",
+    "No route",
+    "502",
+)
 DENIED = ("could not read Username", "Permission denied", "Authentication failed", "403", "401")
 REFUSED = ("[rejected]", "fetch first", "non-fast-forward", "stale info", "cannot lock ref")
 

@@ -198,7 +198,7 @@ def _merged(
         _ours_alone(carry.tree(repository, commit))
         for commit in (carry.base(repository, ours, theirs), ours, theirs)
     ]
-    kept = _not_ours(history, opened.home)
+    kept = set() if dry else _not_ours(history, opened.home)
     was, mine, other = ({n: f.blob for n, f in tree.items() if n not in kept} for tree in trees)
 
     def read(name: str, blob: str) -> bytes:
