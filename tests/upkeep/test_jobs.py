@@ -55,7 +55,7 @@ def ticked(one: Job, start: datetime, days: int, minutes: int = 5) -> list[datet
 
 def test_the_table_as_it_is_shipped() -> None:
     jobs = table(Schedule(), CONFIG)
-    order = "observe topics briefing daily weekly monthly prune commit tags"
+    order = "observe topics briefing daily weekly monthly prune commit tags sync"
     assert [one.name for one in jobs] == order.split()
     assert {one.name: one.words() for one in jobs} == {
         "observe": "every 15th minute of every hour",
@@ -67,6 +67,7 @@ def test_the_table_as_it_is_shipped() -> None:
         "prune": "at 00:00 on Sunday",
         "commit": "every 30th minute of every hour",
         "tags": "at 23:59 every day",
+        "sync": "every fifth minute of every hour",
     }
     assert all(one.about for one in jobs)
 

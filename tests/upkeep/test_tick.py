@@ -255,7 +255,7 @@ def test_a_job_killed_half_way_runs_again_with_the_next_tick(home: Home) -> None
     assert list(states.load(home).jobs) == ["observe", "topics", "briefing", "daily"]
     diary = Diary()
     diary.tick(home)
-    assert diary.names == ["weekly", "monthly", "prune", "commit", "tags"]
+    assert diary.names == ["weekly", "monthly", "prune", "commit", "tags", "sync"]
 
 
 def test_killed_at_any_step_the_state_is_whole_and_the_job_runs_to_its_end(home: Home) -> None:

@@ -330,11 +330,12 @@ class Eraser:
         """Where the words may stay, and Wakebook does not reach."""
         touched = {*changed, *order.gone}
         sources: dict[str, None] = {}
+        known = {one.id: one.path for one in self._opened.state().sessions.values()}
         for name in touched:
             if CONVERSATIONS.fullmatch(name):
                 with suppress(TranscriptError):
                     front = archive.read(self._home, name).front
-                    path = str((front.get("source") or {}).get("path", ""))
+                    path = known.get(str(front.get("session_id")), "")
                     inside = Path(path).is_relative_to(self._home.root)
                     if path and not inside and Path(path).exists():
                         sources[path] = None

@@ -427,13 +427,14 @@ class Jobs:
     def _table(self) -> tuple[Job, ...]:
         self._home.require()
         jobs = table(self._opened.config.schedule, self._home.config)
-        if any(map(_mentions_cron, (self._home.root / "topics").rglob("*.md"))):
-            return jobs
-        # no topic waits for it: then it need not run every five minutes
-        why = "when a topic has a cron trigger"
+        idle: dict[str, str] = {}  # what need not run every five minutes, and why
+        if not any(map(_mentions_cron, (self._home.root / "topics").rglob("*.md"))):
+            idle["topics"] = "when a topic has a cron trigger"
+        if not (self._home.root / "machine.json").exists():
+            idle["sync"] = "when a remote was added: `wakebook sync add`"
         return tuple(
-            msgspec.structs.replace(job, expression="", idle=why)
-            if job.name == "topics" and job.expression
+            msgspec.structs.replace(job, expression="", idle=idle[job.name])
+            if job.name in idle and job.expression
             else job
             for job in jobs
         )
