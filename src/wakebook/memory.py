@@ -449,8 +449,8 @@ class Memory:
 
         self.home.require()
         opened = self.opened
-        found = opened.sessions(paths)
-        return audit(opened.home, opened.chains(), opened.state(), found, opened.config)
+        found, changed = opened.sessions(paths), self.history.git().rewritten()
+        return audit(opened.home, opened.chains(), opened.state(), found, opened.config, changed)
 
     def _examination(self) -> Examination:
         from wakebook.upkeep.doctor import Examination

@@ -177,7 +177,7 @@ class Opened:
         """Every session that can be found: in the hosts' folders, or at the given paths."""
         from wakebook.capture.discover import sessions
 
-        return sessions(self.config.hosts, self.state(), paths)
+        return sessions(self.config.hosts, self.state(), paths, self.home.root)
 
     def memory_file(self) -> Path:
         """MEMORY.md: in the home, or wherever config.toml says."""

@@ -193,10 +193,11 @@ def test_what_was_removed_from_the_home_is_missed(memory: Memory, projects: Path
     memory.catch_up()
     [path] = memory.home.conversations.glob("*/*/*/*.md")
     path.unlink()
-    [account] = memory.audit()
+    [account, removed] = memory.audit()
+    assert removed.status == "changed" and "was removed" in removed.note
     assert account.status == "missing" and "1 of 1 transcripts" in account.note
     memory.home.log.write_text("")
-    [account] = memory.audit()
+    account, _ = memory.audit()
     assert "entries are gone" in account.note
 
 

@@ -198,14 +198,29 @@ def compose(front: dict[str, Any], title: str, body: str) -> str:
     return markdown.join(front, f"\n# {title}\n{body}")
 
 
+def write(home: Home, path: str, text: str, mode: int = 0o600) -> None:
+    """The only writer of transcripts. One that is closed never changes; writing the same text once
+    more, as after a crash, is none. Raises TranscriptError."""
+    file = home.root / path
+    if _front(file).get("closed") is True and file.read_bytes() != text.encode():
+        raise TranscriptError(
+            f"{path}: this conversation is closed, and something else was to be written in its "
+            "place. Nothing was changed; `wakebook doctor` says more."
+        )
+    home.replace(file, text, mode)
+
+
 def path_for(home: Home, session: str, window: int, started_at: datetime, slug: str) -> str:
-    """Where a window goes. The same window gets the same path again after a crash."""
+    """Where a window goes. The same window gets the same path again after a crash, unless it is
+    closed: that file stays as it is."""
     safe = file_part(session)
     folder = home.conversations / f"{started_at:%Y/%m/%d}"
     stem = f"{started_at:%H%M}-{safe}-{slug}"
     for number in range(1, 1000):
         path = folder / (f"{stem}.md" if number == 1 else f"{stem}-{number}.md")
-        if not path.exists() or _is_window(path, session, window):
+        front = _front(path)
+        again = front.get("session_id") == session and front.get("window") == window
+        if not path.exists() or (again and front.get("closed") is not True):
             return home.relative(path)
     raise TranscriptError(f"{folder}: a thousand transcripts are called {stem}.")
 
@@ -218,7 +233,8 @@ def has_day(home: Home, session: str, day: datetime) -> bool:
 
 def paths_of(home: Home, session: str) -> list[str]:
     found = home.conversations.glob(f"*/*/*/????-{file_part(session)}-*.md")
-    return sorted(home.relative(path) for path in found if _is_window(path, session))
+    ours = (path for path in found if _front(path).get("session_id") == session)
+    return sorted(home.relative(path) for path in ours)
 
 
 def file_part(session: str) -> str:
@@ -229,9 +245,13 @@ def file_part(session: str) -> str:
     return f"{safe or 'session'}-{hashlib.sha256(session.encode()).hexdigest()[:8]}"
 
 
-def _is_window(path: Path, session: str, window: int | None = None) -> bool:
-    front, _ = markdown.split(path.read_text(encoding="utf-8", errors="replace"))
-    return front.get("session_id") == session and window in (None, front.get("window"))
+def _front(path: Path) -> dict[str, Any]:
+    """What a transcript says of itself; nothing if there is none."""
+    try:
+        front, _ = markdown.split(path.read_text(encoding="utf-8", errors="replace"))
+    except FileNotFoundError:
+        return {}
+    return front
 
 
 def slug_and_title(text: str) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """Which sessions are there. Every host is asked about its own folders; a file that a person
-names is recognised by its beginning."""
+names is recognised by its beginning. What a home is made of is never a session, be it this home or
+another one: its transcripts look like plain chats, and were read already."""
 
 import hashlib
 import os
@@ -11,15 +12,21 @@ import msgspec
 
 from wakebook.base.config import Hosts, expand
 from wakebook.base.errors import NotFound, TranscriptError
+from wakebook.base.home import TRACKED
 from wakebook.capture.hosts import HOSTS, host, jsonl
 from wakebook.capture.state import Session, State
 
+SOURCES = ("sessions", "imports")  # of a home: chats of your own agents, and what was imported
+PARTS = (*TRACKED, ".git", ".cache", "hosts", "costs")
 
-def sessions(folders: Hosts, state: State, paths: Sequence[Path] = ()) -> list[Session]:
+
+def sessions(
+    folders: Hosts, state: State, paths: Sequence[Path] = (), home: Path | None = None
+) -> list[Session]:
     """Every session that can be found: in the hosts' folders and where any was before, or at
-    the given paths."""
+    the given paths. `home`: whose sessions/ and imports/ are sources."""
     if paths:
-        return distinct([session for path in paths for session in sessions_at(path)], state)
+        return distinct([one for path in paths for one in _named_at(path, home)], state)
     found = list(discover(folders))
     there = {session.path for session in found}
     for known in state.sessions.values():
@@ -28,7 +35,49 @@ def sessions(folders: Hosts, state: State, paths: Sequence[Path] = ()) -> list[S
             there.add(path)
             with suppress(TranscriptError):  # the audit reports it
                 found += sessions_at(path)
-    return distinct(found, state)
+    return distinct(outside(found, home), state)
+
+
+def _named_at(path: Path, home: Path | None) -> list[Session]:
+    found = sessions_at(path)
+    kept = outside(found, home)
+    if not kept:
+        raise TranscriptError(
+            f"{path}: holds nothing but a Wakebook home, whose transcripts are never read as "
+            "sessions. Name the folder of the agent that the conversations were held with."
+        )
+    return kept
+
+
+def outside(found: Iterable[Session], home: Path | None = None) -> list[Session]:
+    """The sessions that are no part of a home; `home`: the one whose own sources are meant."""
+    owners: dict[Path, tuple[Path, str] | None] = {}
+
+    def is_part(path: Path) -> bool:
+        if path.parent not in owners:
+            owners[path.parent] = _home_above(path)
+        above = owners[path.parent]
+        if above is None:
+            return False
+        root, top = above
+        return top in PARTS or (top in SOURCES and home is not None and not _same(root, home))
+
+    return [session for session in found if not is_part(session.path)]
+
+
+def _home_above(path: Path) -> tuple[Path, str] | None:
+    """The nearest home that a file lies in, and the folder of the home."""
+    for root in path.parents:
+        if (root / "log.jsonl").is_file() and (root / "config.toml").is_file():
+            return root, path.relative_to(root).parts[0]
+    return None
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def discover(folders: Hosts) -> Iterator[Session]:

@@ -54,7 +54,7 @@ def check(names: Iterable[str], now: Content, before: Content, notes: Notes) -> 
 def _problems(name: str, data: bytes | None, before: Content, notes: Notes) -> Iterator[Problem]:
     conversation = name.startswith("raw/conversations/")
     rewrite = bool(os.environ.get(REWRITE))  # closed transcripts may change, this once
-    if conversation and not rewrite and _is_closed(was := before(name)) and data != was:
+    if conversation and not rewrite and is_closed(was := before(name)) and data != was:
         done = "changed" if data is not None else "removed or renamed"
         yield Problem(
             name,
@@ -88,7 +88,7 @@ def _topic(path: str, text: str) -> Iterator[Problem]:
         yield Problem(path, f"{said} Add some, or set `activation: manual`.", 1, False)
 
 
-def _is_closed(data: bytes | None) -> bool:
+def is_closed(data: bytes | None) -> bool:
     if data is None:
         return False
     front, _ = markdown.split(data.decode("utf-8", "replace"))

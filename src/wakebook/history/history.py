@@ -33,7 +33,7 @@ from wakebook.base.home import TRACKED, Home
 from wakebook.capture import archive, clean, state
 from wakebook.capture.transcript import one_line
 from wakebook.history import leftovers, push
-from wakebook.history.githooks import check
+from wakebook.history.githooks import check, is_closed
 from wakebook.history.repository import KINDS, Repository, installed
 from wakebook.log.entry import Entry, counted
 from wakebook.log.entry import decode as decode_entry
@@ -116,12 +116,33 @@ class History:
 
     def problems(self) -> list[str]:
         """What keeps the history from being written or pushed right now."""
-        if self.repository is None:
-            return []
+        if self.repository is None or not self.repository.folder.is_dir():
+            return self._gone()
         found = [self.repository.obstacle(), push.problem(self.home, self.config, self.repository)]
         found += leftovers.problems(self.repository)
         found += [f"not committed: {reason}" for reason in self._sorted(self.waiting())[1]]
         return [problem for problem in found if problem]
+
+    def _gone(self) -> list[str]:
+        if not self.config.git.enabled or not installed():
+            return []  # by choice, and `note` says so
+        return [
+            f"{self.home.root} has no git repository: nothing is committed, and what was is gone "
+            "with it. Put .git back from a copy, or `wakebook init` begins a new history."
+        ]
+
+    def rewritten(self) -> list[tuple[str, str]]:
+        """Closed transcripts that differ from their sum in git, and how."""
+        if self.repository is None or not self.repository.folder.is_dir():
+            return []
+        found: list[tuple[str, str]] = []
+        for path in self.repository.changed("raw/conversations"):
+            name = self.home.relative(path)
+            if is_closed(self.repository.show("HEAD", name)):
+                done = "was changed" if path.exists() else "was removed"
+                note = f"{name} {done} after it was closed. `git -C {self.home.root} checkout HEAD "
+                found.append((name, f"{note}-- {name}` brings it back"))
+        return found
 
     def over(self) -> dict[str, str]:
         """When git last did well: its earlier failures are over, and those of the commit job."""

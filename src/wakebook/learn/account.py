@@ -9,6 +9,8 @@ gone      the host deleted it; it had been read to the end
 behind    there is more to read: run catch-up
 failed    it could not be read; see the error
 lost      the host deleted it before it was read to the end
+missing   transcripts or entries that came of it are gone
+changed   a closed transcript is not what it was when it was closed
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from wakebook.capture.transcript import Boundary
 from wakebook.log import forgotten
 from wakebook.log.chains import Chains
 
-UNACCOUNTED = ("behind", "failed", "lost", "missing")
+UNACCOUNTED = ("behind", "failed", "lost", "missing", "changed")
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,9 +63,15 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def audit(
-    home: Home, chains: Chains, state: State, sessions: Iterable[Session], config: Config
+    home: Home,
+    chains: Chains,
+    state: State,
+    sessions: Iterable[Session],
+    config: Config,
+    rewritten: Iterable[tuple[str, str]] = (),
 ) -> list[Account]:
-    """An account of every source that exists or was ever read. Writes nothing."""
+    """An account of every source that exists or was ever read, and of every closed transcript that
+    was `rewritten` since (path, how). Writes nothing."""
     found = {session.ref: session for session in sessions}
     known = state.sessions
     why = projects.skipping(home, config)
@@ -71,6 +79,8 @@ def audit(
     accounts += [_absent(ref, one, config) for ref, one in known.items() if ref not in found]
     there = _Kept(home, chains, state)
     accounts = [there.checked(account) for account in accounts]
+    for path, how in rewritten:
+        accounts.append(Account(ref=path, path=str(home.root / path), status="changed", note=how))
     return sorted(accounts, key=lambda account: (account.status not in UNACCOUNTED, account.ref))
 
 

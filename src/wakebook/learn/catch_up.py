@@ -320,7 +320,7 @@ def _write(
     )
     front = windows.front(session, portion, window, progress.head)
     text = archive.compose(front, window.title, body)
-    work.home.replace(work.home.root / window.path, text)
+    archive.write(work.home, window.path, text)
     after = windows.advance(progress, portion, work.now).with_(
         window=window,
         windows=window.number,

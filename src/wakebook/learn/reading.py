@@ -329,7 +329,7 @@ def _close(home: Home, window: Window, body: str, read_by: str, notes: Mapping[s
     if window.entries:
         front["knowledge_changes"] = windows.changes(window, notes)
     text = archive.compose(front, window.title, body)
-    home.replace(home.root / window.path, text, mode=0o400)
+    archive.write(home, window.path, text, mode=0o400)
 
 
 def _sketch(work: Work, before: _Before, entries: Sequence[Entry]) -> Draft | None:

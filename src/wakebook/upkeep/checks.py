@@ -45,6 +45,7 @@ ACCOUNTS: dict[str, tuple[str, ...]] = {
     "failed": ("catch-up", "--retry-failed"),
     "lost": ("status", "--sessions"),
     "missing": ("status", "--sessions"),
+    "changed": ("status", "--sessions"),
 }
 EVENT = re.compile(r"^\d{4}-\d\d-\d\dT\S+Z (?P<where>.*?): ")
 # group of checks -> what it knows better about: where it went wrong, and what helps

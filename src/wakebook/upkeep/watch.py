@@ -14,7 +14,7 @@ from threading import Event
 from wakebook.base import clock
 from wakebook.base.config import Config, expand
 from wakebook.base.errors import TranscriptError
-from wakebook.capture.discover import sessions_at
+from wakebook.capture.discover import outside, sessions_at
 from wakebook.capture.hosts import format_of
 from wakebook.capture.state import Session, State, why_skipped
 
@@ -70,7 +70,7 @@ def _source(path: Path) -> Path:
 
 def _sessions(path: Path) -> list[Session]:
     try:
-        return sessions_at(path) if path.is_file() else []
+        return outside(sessions_at(path)) if path.is_file() else []
     except TranscriptError:
         return []  # not a session file
 
