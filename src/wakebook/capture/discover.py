@@ -73,9 +73,10 @@ def _home_above(path: Path) -> tuple[Path, str] | None:
     return None
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same(root: Path, home: Path) -> bool:
+    """A copy for a rehearsal, below the home, has the home's own sources."""
     try:
-        return one.samefile(other)
+        return any(root.samefile(one) for one in (home, *home.parents))
     except OSError:
         return False
 
