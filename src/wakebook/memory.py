@@ -173,22 +173,25 @@ class Memory:
         closing: bool = False,
         retry_failed: bool = False,
         sparing: bool = False,
+        since: datetime | None = None,
+        until: datetime | None = None,
         progress: Progress = quiet,
     ) -> Sweep:
         """Bring sessions up to date: all, those at some paths, or the one with this id.
 
-        `sparing`: a model reads an open window only when it pauses ([watch] pause_minutes), or
-        [watch] writes messages of it are new.
+        `since`, `until`: those whose files were last written to in this time. `sparing`: a
+        model reads an open window only when it pauses ([watch] pause_minutes), or [watch]
+        writes messages of it are new.
         """
-        from wakebook.capture.discover import named
+        from wakebook.capture.discover import named, written
 
         self.home.require()
         self.models.insist = retry_failed
         return self._caught_up(
-            named(self.opened.sessions(paths), session),
+            named(written(self.opened.sessions(paths), since, until), session),
             closing=closing,
             retry_failed=retry_failed,
-            absent=not (paths or session),
+            absent=not (paths or session or since or until),
             sparing=sparing,
             progress=progress,
         )

@@ -15,10 +15,10 @@ from wakebook.cli import COMMANDS, GROUPS, PLACES, cli
 from wakebook.verbs import VERBS
 
 NAMES = {
-    "Start": ["setup", "init", "catch-up", "import", "serve", "demo"],
+    "Start": ["setup", "init", "models", "catch-up", "import", "serve", "demo"],
     "Look": ["search", "show", "log", "history", "status"],
     "Keep": ["remember", "forget", "review", "notes", "subjects", "topics", "export"],
-    "Care": ["doctor", "jobs", "rebuild", "sync", "prompts"],
+    "Care": ["doctor", "jobs", "rebuild", "sync"],
     "For agents": ["wake", "context", "mcp"],
 }
 BELOW = {
@@ -26,6 +26,7 @@ BELOW = {
     "export": ["obsidian"],
     "history": ["when", "diff", "at", "snapshot", "explore", "undo", "restore", "commit"],
     "jobs": ["list", "run", "watch"],
+    "models": ["test", "use", "prompts"],
     "notes": ["brief", "review"],
     "rebuild": ["list", "show", "merge", "drop"],
     "review": ["accept", "reject", "dismiss"],
@@ -37,13 +38,14 @@ BELOW = {
 }
 OLD = {  # all 44 names of the flat list that are not listed now, and their subcommands
     "at": "", "audit": "", "brief": "", "commit": "", "completion": "", "costs": "", "diff": "",
-    "explore": "", "flush": "", "gates": "useful useless", "hook": "", "prune": "", "restore": "",
+    "explore": "", "flush": "", "gates": "useful useless", "hook": "", "prompts": "",
+    "prune": "", "restore": "",
     "service": "install uninstall stop status",
     "snapshot": "", "tick": "", "undo": "", "vault": "build", "watch": "", "when": "", "why": "",
 }  # fmt: skip
 STILL = (
     "init catch-up serve mcp import jobs wake context topics log search index show remember forget "
-    "subjects notes review rebuild status doctor prompts demo"
+    "subjects notes review rebuild status doctor demo"
 ).split()
 
 
@@ -107,6 +109,7 @@ def test_an_old_name_answers_and_is_hidden(name: str) -> None:
         *[(name, f"notes {name}") for name in BELOW["notes"]],
         *[(f"service {name}", f"serve {name}") for name in BELOW["serve"]],
         ("gates", "topics decisions"),
+        ("prompts", "models prompts"),
         ("tick", "jobs run"),
         ("vault build", "export obsidian"),
         ("watch", "jobs watch"),

@@ -4,55 +4,19 @@ from __future__ import annotations
 
 import os
 import pty
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import CODEX
 from tests.hosts.test_wiring import Snapshot
 from tests.journeys.command import COLUMNS, run, run_json
 from tests.story import Claude
 from wakebook import Memory
 from wakebook.base.home import Home
 from wakebook.service.address import is_locked, look
-
-CODEX = b'model = "gpt-5.5"\r\n# mine\n'
-OPENCLAW = b"{ gateway: { mode: 'local' }, // do not change\n}\n"
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No home yet, and no host: git is the only program."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    git = shutil.which("git")
-    assert git
-    (programs / "git").symlink_to(git)
-    monkeypatch.setenv("PATH", str(programs))
-    for name in ("OPENCLAW_STATE_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("WAKEBOOK_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def user(home: Path) -> Path:
-    """Claude Code is found by its program, the others by their folders."""
-    user = Path.home()
-    for name, data in (
-        (".codex/config.toml", CODEX),
-        (".openclaw/openclaw.json", OPENCLAW),
-        (".pi/agent/settings.json", b"{}"),
-    ):
-        (user / name).parent.mkdir(parents=True)
-        (user / name).write_bytes(data)
-    (user / ".openclaw" / "workspace" / "memory").mkdir(parents=True)
-    program = home.parent / "bin" / "claude"
-    program.write_text(f'#!/bin/sh\necho "$@" >> {home.parent}/ran\n')
-    program.chmod(0o755)
-    return user
 
 
 @pytest.fixture
@@ -226,7 +190,7 @@ def test_on_a_terminal_it_asks_once(user: Path, home: Path, projects: Path) -> N
     assert Snapshot(user) == before and not home.exists()
     for number in range(3):
         Claude(projects, f"5e551011-0000-4000-8000-00000000000{number}").user("I prefer uv.")
-    code, drawn = screen("setup", "--host", "codex", keys="y\n")
+    code, drawn = screen("setup", "--host", "codex", keys="y\nn\n")
     assert code == 0 and "Codex is wired" in drawn
     assert "/3" in drawn  # the progress bar
     assert (user / ".codex" / "hooks.json").exists()

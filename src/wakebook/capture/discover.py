@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -180,6 +181,21 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except OSError:
         return False
+
+
+def written(
+    found: Sequence[Session], since: datetime | None, until: datetime | None
+) -> list[Session]:
+    """Those whose files were last written to in this time. None: without an end."""
+
+    def fits(session: Session) -> bool:
+        try:
+            at = datetime.fromtimestamp(session.path.stat().st_mtime, UTC)
+        except OSError:
+            return True  # reading it says what is wrong
+        return (since is None or at >= since) and (until is None or at < until)
+
+    return [session for session in found if fits(session)] if since or until else list(found)
 
 
 def named(found: Sequence[Session], name: str) -> list[Session]:

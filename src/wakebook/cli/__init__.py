@@ -14,10 +14,10 @@ from wakebook import WakebookError, __version__
 from wakebook.cli.shared import Out, help_text
 
 GROUPS = {  # what a person wants, and the commands for it
-    "Start": "setup init catch-up import serve demo",
+    "Start": "setup init models catch-up import serve demo",
     "Look": "search show log history status",
     "Keep": "remember forget review notes subjects topics export",
-    "Care": "doctor jobs rebuild sync prompts",
+    "Care": "doctor jobs rebuild sync",
     "For agents": "wake context mcp",
 }
 COMMANDS = [name for names in GROUPS.values() for name in names.split()]
@@ -30,6 +30,7 @@ FILES = {  # where they are written; also the old names of some, and what only h
     "jobs": "jobs tick watch",
     "keep": "remember forget subjects notes brief review export vault",
     "look": "search log show why index",
+    "models": "models",
     "read": "catch-up import",
     "rebuild": "rebuild",
     "serve": "serve service",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wakebook.cli.models import check, choose, named, offer
 from wakebook.cli.shared import Command, Out, command, esc
 from wakebook.hosts import HOSTS
 
@@ -25,15 +26,24 @@ UNASKED = "With --json there is no one to ask: give --yes as well."
 @click.option("--host", type=click.Choice(HOSTS), help="Wire this host to the home.")
 @click.option("--undo", is_flag=True, help="With --host: put the host back as it was.")
 @click.option("--dry-run", is_flag=True, help="With --host: show what would change, and stop.")
+@named
 @click.option("--yes", "-y", is_flag=True, help="With --host: do not ask.")
 def init(
-    memory: Memory, out: Out, path: str, host: str | None, undo: bool, dry_run: bool, yes: bool
+    memory: Memory,
+    out: Out,
+    path: str,
+    host: str | None,
+    undo: bool,
+    dry_run: bool,
+    model: str | None,
+    yes: bool,
 ) -> None:
     """Make a home for the memory, and wire a host to it."""
     if path:
         from wakebook.memory import Memory
 
         memory = Memory(path)
+    check(model)
     if not host and (undo or dry_run):
         raise click.UsageError("--undo and --dry-run go with --host.")
     if out.as_json and host and not (yes or dry_run or undo):
@@ -45,6 +55,11 @@ def init(
         _init(memory, out, host)
     if host:
         _wire(memory, out, host, dry_run, yes)
+    if model and not dry_run:
+        choose(memory, model)
+        out.ok(f"{esc(model)}: [bold]wakebook models[/bold] changes that.")
+    elif host not in (None, "openclaw") and not (dry_run or out.as_json):
+        offer(memory, out, None, ask=not yes)
 
 
 def _init(memory: Memory, out: Out, host: str | None) -> None:

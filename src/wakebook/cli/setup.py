@@ -14,6 +14,7 @@ import click
 from wakebook.base import clock
 from wakebook.base.errors import WakebookError
 from wakebook.cli.init import UNASKED, agreed, kind, outline, put_back
+from wakebook.cli.models import check, first_reading, named, offer, proposed
 from wakebook.cli.shared import Out, command, cwd, esc
 from wakebook.hosts import HOSTS
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from wakebook.service.address import Running
 
 INDENT = " " * 12
+NONE = "none"  # as a --model: no model
 STARTING = 20.0  # seconds in which the service should answer
 
 
@@ -43,22 +45,30 @@ class Found(NamedTuple):
 @click.option("--host", "hosts", type=click.Choice(HOSTS), multiple=True, help="Only this one.")
 @click.option("--undo", is_flag=True, help="Put the hosts back as they were; the memory stays.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and stop.")
+@named
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def setup(
-    memory: Memory, out: Out, hosts: tuple[str, ...], undo: bool, dry_run: bool, yes: bool
+    memory: Memory,
+    out: Out,
+    hosts: tuple[str, ...],
+    undo: bool,
+    dry_run: bool,
+    model: str | None,
+    yes: bool,
 ) -> bool:
     """Begin: find the agents of this machine, wire them to a memory, read what they have said."""
     from wakebook.hosts import wiring
 
     if out.as_json and not (yes or dry_run or undo):
         raise click.UsageError(UNASKED)
+    check(model)
     names = [one for one in HOSTS if one in hosts or not hosts]
     if undo:
         return _undo(memory, out, names, dry_run)
     found = [_planned(memory, one) for one in names if hosts or wiring.seen(memory, one)]
     if not found:
         return _nothing(memory, out)
-    _show(memory, out, found, notes=not yes)  # which stand below the wired host anyway
+    _show(memory, out, found, model, notes=not yes)  # which stand below the wired host anyway
     if not any(one.plan for one in found):
         out.json(_told(memory, found))
         out.say("Nothing was changed: none of them can be wired yet.")
@@ -69,7 +79,7 @@ def setup(
         return any(one.problem for one in found)
     if not yes:
         _ask()
-    return _begin(memory, out, found)
+    return _begin(memory, out, found, model, ask=not (yes or out.as_json))
 
 
 def _planned(memory: Memory, name: str) -> Found:
@@ -105,7 +115,7 @@ def _nothing(memory: Memory, out: Out) -> bool:
     return True
 
 
-def _show(memory: Memory, out: Out, found: list[Found], notes: bool) -> None:
+def _show(memory: Memory, out: Out, found: list[Found], model: str | None, notes: bool) -> None:
     from wakebook.base import config
 
     there, settings = memory.home.exists(), config.load(memory.home.config)
@@ -123,10 +133,14 @@ def _show(memory: Memory, out: Out, found: list[Found], notes: bool) -> None:
     starts = "starts now, and later with an agent's first hook"
     off = r"is not started: auto is false in \[service] of config.toml"
     _row(out, "service", starts if settings.service.auto else off)
-    model = memory.models.name("main") if there and memory.models.has("extract") else ""
-    by = f"{esc(model)} reads" if model else "rules read, on this machine,"
-    cost = " (`wakebook catch-up --dry-run` says what that costs)" if model else ""
+    now = memory.models.name("main") if there and memory.models.has("extract") else ""
+    reader = now if model in (None, "") else model.replace(NONE, "")
+    by = f"{esc(reader)} reads" if reader else "rules read, on this machine,"
+    cost = " (`wakebook catch-up --dry-run` says what that costs)" if reader else ""
     _row(out, "sessions", f"{by} what your agents have said so far{cost}")
+    if model is None and (better := proposed(memory)):
+        said = f"{esc(better.name)} was found; it is asked for nothing without your word"
+        _row(out, "model", said)
     out.say("[dim]`wakebook init --host NAME --dry-run` shows every line that changes.[/dim]")
 
 
@@ -142,7 +156,7 @@ def _ask() -> None:
         raise click.ClickException("Nothing was changed.")
 
 
-def _begin(memory: Memory, out: Out, found: list[Found]) -> bool:
+def _begin(memory: Memory, out: Out, found: list[Found], model: str | None, ask: bool) -> bool:
     from wakebook.memory import Memory
 
     made = memory.init()
@@ -150,6 +164,8 @@ def _begin(memory: Memory, out: Out, found: list[Found]) -> bool:
     out.say(f"[bold green]●[/bold green] Your home is [bold]{esc(memory.home.root)}[/bold]")
     found = [_wired(memory, out, one) for one in found]
     memory = Memory(memory.home.root)  # wiring may have changed its config.toml
+    chosen = offer(memory, out, model, ask)
+    memory = Memory(memory.home.root)  # and so may this
     sweep, unread = _caught_up(memory, out)
     wired = next((one.name for one in found if one.wired), "")
     if wired:
@@ -157,7 +173,12 @@ def _begin(memory: Memory, out: Out, found: list[Found]) -> bool:
     text = memory.wake(cwd())
     service = _answering(memory)
     runs = _running(memory, out, service, bool(wired))
-    told = _told(memory, found) | {"done": True, "created": made.created, "wake": text}
+    told = _told(memory, found) | {
+        "done": True,
+        "created": made.created,
+        "wake": text,
+        "model": chosen,
+    }
     told |= {"service": service, "problem": unread}
     told |= {"messages": sweep.messages, "entries": sweep.entries} if sweep else {}
     if not out.json(told):
@@ -190,7 +211,7 @@ def _caught_up(memory: Memory, out: Out) -> tuple[Sweep | None, str]:
 
     try:
         with out.progress() as shown:
-            sweep = memory.catch_up(progress=shown)
+            sweep = first_reading(memory, shown)
     except WakebookError as error:
         out.say(f"[red]●[/red] The sessions are not read yet: {esc(error)}")
         out.say("  [bold]wakebook catch-up[/bold] reads them.")

@@ -18,11 +18,11 @@ from wakebook.base.text import line_end
 Name = tuple[str, ...]  # of a table
 
 
-def put(text: str, name: str, value: Any) -> tuple[str, str | None]:
-    """The text with `section.key` set, and the line that stood there before.
+def put(text: str, name: str, value: Any, remark: str = "") -> tuple[str, str | None]:
+    """The text with `section.key` set, and the line that stood there before. `remark`: behind it.
     Raises WakebookError if that cannot be done without harm."""
     section, _, key = name.partition(".")
-    line = tomlkit.dumps({key: value}).rstrip("\n")
+    line = tomlkit.dumps({key: value}).rstrip("\n") + (f"  # {remark}" if remark else "")
     try:
         changed, old = set_line(text, name, line)
         wanted = tomllib.loads(text)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wakebook.base import clock, text
+from wakebook.base.decode import loads
 from wakebook.base.echo import READING, READS, fence
 from wakebook.base.errors import BadModelOutput, LeftAlone, ModelUnavailable
 from wakebook.models.transport import Patience, offline
@@ -334,8 +335,8 @@ def _events(out: str) -> Iterator[dict[str, Any]]:
     """The JSON objects that stand on a line of their own, whatever is printed around them."""
     for line in out.splitlines():
         if line.startswith("{"):
-            with suppress(ValueError, RecursionError):
-                found = json.loads(line)
+            with suppress(ValueError):
+                found = loads(line)
                 if isinstance(found, dict):
                     yield found
 

@@ -61,11 +61,11 @@ class Endpoint:
             raise ConfigError(f"{written} is needed, like http://127.0.0.1:8080/v1.")
         self.host = transport.host(base, written)
         self._who = f"{provider} ({self.host})"
-        self._url = base.rstrip("/") + path.format(model=quote(self.model, safe=""))
+        self.url = base.rstrip("/") + path.format(model=quote(self.model, safe=""))
 
     def ready(self) -> None:
         """Raises ModelUnavailable if it cannot be asked at all."""
-        transport.allow(self._who, self._url)
+        transport.allow(self._who, self.url)
         self.key()
 
     def ask(self, body: Body, reads: Callable[[Any], T], patience: Patience) -> T:
@@ -73,7 +73,7 @@ class Endpoint:
         key, place = self.key()
         headers = {"Content-Type": "application/json", "User-Agent": "wakebook"}
         headers |= PROVIDERS[self._provider].header(key)
-        server = Server(self._who, self._url, headers, key, self._section, place)
+        server = Server(self._who, self.url, headers, key, self._section, place)
         answer = transport.post(server, body, patience)
         try:
             return reads(answer)

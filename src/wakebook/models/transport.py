@@ -98,6 +98,20 @@ def post(server: Server, question: dict[str, Any], patience: Patience) -> Any:
         ) from None
 
 
+def get(url: str, seconds: float) -> Any:
+    """What a server on this machine says, in no time. Raises ModelUnavailable, BadModelOutput."""
+    import http.client
+
+    allow(url, url)
+    try:
+        with _opener(url).open(url, timeout=seconds) as response:
+            return loads(response.read(LARGEST))
+    except (OSError, http.client.HTTPException) as error:
+        raise ModelUnavailable(f"{url} does not answer: {error}") from None
+    except ValueError:
+        raise BadModelOutput(f"{url} answers with something that is no JSON.") from None
+
+
 def allow(who: str, url: str) -> None:
     """Raises ModelUnavailable for another machine where none may be asked."""
     if offline() and not on_this_machine(url):

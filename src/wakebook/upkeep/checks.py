@@ -21,7 +21,7 @@ from wakebook.history.repository import Repository, installed
 from wakebook.learn.account import Account
 from wakebook.log.log import Ledger
 from wakebook.models.chat import Models
-from wakebook.models.model import HOST
+from wakebook.models.model import HOST, is_client
 from wakebook.models.prices import dollars
 from wakebook.notes.check import Knowledge
 from wakebook.recall.topics.topic import Read
@@ -345,7 +345,7 @@ def _many(count: int, noun: str) -> str:
 def model(home: Home, models: Models) -> Iterator[Check]:
     names = _named(models)
     if not names:
-        said = "none is configured: rules read the conversations, on this machine"
+        said = "none is chosen: rules read the conversations, on this machine"
         yield Check("model: chat", "ok", said)
         return
     problems = models.problems()
@@ -370,6 +370,9 @@ def _key(problem: str) -> str:
 def asked(home: Home, config: Config, models: Models) -> Iterator[Check]:
     """One small question to every model that is configured. It may cost a little."""
     for name in _named(models):
+        if is_client(name):  # which is not started for a small question
+            yield _client(home, config, name)
+            continue
         settings = config.models.with_(main=name, cheap="", off=(), attempts=1, timeout_seconds=30)
         one = Models(home, config.with_(models=settings), os.environ)
         one.insist = True
@@ -382,6 +385,15 @@ def asked(home: Home, config: Config, models: Models) -> Iterator[Check]:
         else:
             seconds = clock.monotonic() - began
             yield Check("model: answer", "ok", f"{name} answered in {seconds:.1f} s")
+
+
+def _client(home: Home, config: Config, name: str) -> Check:
+    from wakebook.upkeep.trial import tried
+
+    done = tried(home, config, name)
+    if done.error:
+        return Check("model: answer", "fail", done.error, to_run(home, "models", "test", name))
+    return Check("model: answer", "ok", f"{name} answered in {done.seconds:.1f} s")
 
 
 def sessions(home: Home, accounts: Sequence[Account]) -> Iterator[Check]:
