@@ -172,7 +172,7 @@ def failing_hook(root: Path) -> None:
         (open_door, "home: permissions", "warn", "0755"),
         (bad_line, "log: lines", "fail", "line 2"),
         (bad_setting, "home: config.toml", "fail", "serach"),
-        (bad_state, "home: state.json", "fail", "cannot be read"),
+        (bad_state, "home: state.json", "warn", "could not be read once"),
         (no_index, "index: content", "note", "not made yet"),
         (open_token, "home: token", "warn", "0644"),
         (no_repository, "git: repository", "warn", "no repository"),

@@ -226,12 +226,12 @@ def test_a_home_that_breaks_is_told_of_and_the_watch_goes_on(
         watched._ran(ran)
         if ran.job == "tags":
             whole.append(memory.home.state.read_bytes())
-            memory.home.state.write_bytes(b"{broken")
+            memory.home.state.write_bytes(b'{"version":99}')
             monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-09T08:15:00Z")
 
     stop = watched.stop
     run_to_the_end(lambda: watched.memory.jobs.watch(stop, watched.swept.append, failed, ran))
-    assert "state.json: cannot be read" in watched.errors[0]
+    assert "state.json: has version 99" in watched.errors[0]
     assert watched.names == [*RUN, "observe"]
 
 

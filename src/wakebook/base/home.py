@@ -175,7 +175,11 @@ class Home:
                 os.ftruncate(descriptor, before)
                 raise OSError(28, "no space left on the device", str(path))
             if durable:
-                self.sync(descriptor)
+                try:
+                    self.sync(descriptor)
+                except OSError:  # it is not kept: nor is it there for whoever tries again
+                    os.ftruncate(descriptor, before)
+                    raise
         finally:
             os.close(descriptor)
 
@@ -195,12 +199,14 @@ class Home:
                 leftover.unlink(missing_ok=True)
 
     def trace(self, event: str, **details: Any) -> None:
-        """Note what happened (failures above all). Not in git, and kept small."""
+        """Note what happened (failures above all). Not in git, and kept small. A disk that takes no
+        note must not fail the work that the note is about: `doctor` and `status` see the disk."""
         record = {"at": clock.iso(clock.now()), "event": event, **details}
         line = json.dumps(record, ensure_ascii=False, default=str) + "\n"
-        if self.trace_file.exists() and self.trace_file.stat().st_size > TRACE_BYTES:
-            self.trace_file.replace(self.trace_file.with_suffix(".old.jsonl"))
-        self.append(self.trace_file, line.encode("utf-8", "replace"), durable=False)
+        with suppress(OSError):
+            if self.trace_file.exists() and self.trace_file.stat().st_size > TRACE_BYTES:
+                self.trace_file.replace(self.trace_file.with_suffix(".old.jsonl"))
+            self.append(self.trace_file, line.encode("utf-8", "replace"), durable=False)
 
     def traces(self, event: str, last: int = 20) -> list[dict[str, Any]]:
         """The newest traces of one event, oldest first."""

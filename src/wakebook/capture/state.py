@@ -25,6 +25,7 @@ from wakebook.base.home import Home
 from wakebook.capture.archive import Tail
 
 VERSION = 1
+BROKEN = "state.broken.json"
 RETRIES = 1
 RECENT = 32  # message ids that are remembered, to find the place again in a changed file
 UNREAD = "-store"  # ends the id that a store with many sessions has while it cannot be read
@@ -214,17 +215,41 @@ def load(home: Home) -> State:
     except FileNotFoundError:
         return State()
     try:
-        state = decode(data, State)
+        version = decode(data, _Version).version
+        if version > VERSION:
+            raise WakebookError(
+                f"{home.state}: has version {version}, this Wakebook knows {VERSION}. Update it."
+            )
+        return decode(data, State)
     except msgspec.DecodeError as error:
-        raise WakebookError(
-            f"{home.state}: cannot be read ({error}). It was not written by this version; "
-            "move it away, and the cursors are recovered from the archived transcripts."
-        ) from error
-    if state.version > VERSION:
-        raise WakebookError(
-            f"{home.state}: has version {state.version}, this Wakebook knows {VERSION}. Update it."
-        )
-    return state
+        return _anew(home, data, str(error))
+
+
+class _Version(msgspec.Struct, frozen=True):
+    version: int = VERSION
+
+
+def _anew(home: Home, data: bytes, error: str) -> State:
+    """After a disk or a person has broken the file: it is kept beside, and the cursors are found
+    again in the archived transcripts, one session at a time."""
+    with home.locked():
+        if home.state.read_bytes() != data:  # another process was faster
+            return load(home)
+        aside = home.state.with_name(BROKEN)
+        try:
+            home.state.replace(aside)
+        except OSError as refused:
+            raise WakebookError(
+                f"{home.state}: cannot be read ({error}), nor moved: {refused}."
+            ) from refused
+        save(home, State())
+    home.trace(
+        "failure",
+        where="state.json",
+        error=f"could not be read ({error}); it is kept as {BROKEN}, and the cursors are recovered "
+        "from the archived transcripts by the next catch-up",
+    )
+    return State()
 
 
 def save(home: Home, state: State) -> None:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from wakebook.history.repository import Repository
 
 # of a home, and never in git; nobody stages one of these on purpose
-PRIVATE = "token state.json trace.jsonl trace.old.jsonl index.db .lock .cache costs".split()
+PRIVATE = "token state.json state.broken.json trace.jsonl trace.old.jsonl index.db".split()
+PRIVATE += ".lock .cache costs".split()
 SETTLED_SECONDS = 10.0  # a file of git's that is older is not being written by a command
 STALE_SECONDS = 600.0  # the same where the system does not tell which processes there are
 OBJECTS = ("objects/*/tmp_obj_*", "objects/pack/tmp_*", "objects/tmp_*")
@@ -30,7 +31,8 @@ PROCESSES = Path("/proc")
 def heal(repository: Repository) -> bool:
     """Remove what can go. Whether anything was in the way. Under the writer lock."""
     found = [*_removable(repository, locks(repository))] if repository.own else []
-    for path in [*found, *_removable(repository, _half_written(repository))]:
+    half = _half_written(repository) if repository.own else []
+    for path in [*found, *_removable(repository, half, settled=0.0)]:
         path.unlink(missing_ok=True)
     return bool(_unstage_private(repository) or found)
 
@@ -86,13 +88,15 @@ def _is_git(process: Path) -> bool:
     return (process / "comm").read_text(encoding="utf-8", errors="replace").startswith("git")
 
 
-def _removable(repository: Repository, paths: list[Path]) -> Iterator[Path]:
+def _removable(
+    repository: Repository, paths: list[Path], settled: float = SETTLED_SECONDS
+) -> Iterator[Path]:
     """Those that no git command is writing: seen first, then the processes are looked at."""
-    settled = [path for path in paths if _age(path) > SETTLED_SECONDS]
-    if not settled:
+    old = [path for path in paths if _age(path) >= settled]
+    if not old:
         return
     process = at_work(repository)
-    for path in settled:
+    for path in old:
         if process == 0 or (process is None and _age(path) > STALE_SECONDS):
             yield path
 

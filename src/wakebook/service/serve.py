@@ -18,7 +18,9 @@ from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import Any
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
@@ -43,6 +45,28 @@ Done = Callable[[str, str, Exception | None], None]  # an act, of whom, and what
 MakeHooks = Callable[[Home, Callable[[], Memory], Done], Hooks]
 
 
+class Impatient(H11Protocol):
+    """A connection whose request never gets complete is closed after a while: half-open ones would
+    stay for good, each with a file of ours."""
+
+    looks, pause = 3, 10.0  # and seconds between two of them
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._waited = 0
+        self._look()
+
+    def _look(self) -> None:
+        if self.transport.is_closing():
+            return
+        whole = self.conn.their_state not in (h11.IDLE, h11.SEND_BODY)
+        self._waited = 0 if whole else self._waited + 1
+        if self._waited > self.looks:
+            self.transport.close()
+        else:
+            self.loop.call_later(self.pause, self._look)
+
+
 class Server(uvicorn.Server):
     """One that says when it is ready, and goes on until it is told to stop, or has to."""
 
@@ -57,7 +81,7 @@ class Server(uvicorn.Server):
         config = uvicorn.Config(
             app,
             loop="asyncio",
-            http="h11",
+            http=Impatient,
             ws="none",
             lifespan="off",
             log_config=None,  # its messages go to standard error, as they are

@@ -144,8 +144,12 @@ def cursors(home: Home) -> Check:
     try:
         known = len(states.load(home).sessions)
     except WakebookError as error:
-        aside = shlex.join(["mv", str(home.state), f"{home.state}.broken"])
-        return Check("home: state.json", "fail", str(error), aside)
+        return Check("home: state.json", "fail", str(error), to_edit(home.state))
+    if (broken := home.root / states.BROKEN).exists():
+        said = f"could not be read once, and is kept as {broken.name}; the cursors are recovered "
+        said += "from the archived transcripts"
+        run = f"{to_run(home, 'catch-up')} && {shlex.join(['rm', str(broken)])}"
+        return Check("home: state.json", "warn", said, run)
     return Check("home: state.json", "ok", f"knows {known:,} sessions")
 
 
