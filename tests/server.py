@@ -35,6 +35,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tests.desk import Desk
 from tests.wire import FORMATS, Cache, Chat, Format, Refused, Say
 
 __all__ = [
@@ -186,6 +187,7 @@ class ModelServer:
         self.requests: list[Request] = []
         self.chats: list[Chat] = []  # those that were not refused for their form
         self.most_at_once = 0  # requests; one counts until its answer is sent
+        self.desk = Desk(lambda chat: self.reply(chat), self.chats)
         self.closing = threading.Event()
         self._at_once = 0
         self._lock = threading.RLock()
@@ -289,10 +291,15 @@ class _Handler(BaseHTTPRequestHandler):
             model.ended()  # before the answer: whoever has it may ask again at once
         answer()
 
+    do_GET = do_POST
+
     def _handle(self, model: ModelServer) -> Callable[[], None]:
         """Do all but the sending of an answer."""
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        data = self.rfile.read(int(self.headers["Content-Length"] or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
+        if batch := model.desk.answer(self.command, self.path, headers, data):
+            return partial(self._send, *batch)
+        body = json.loads(data or b"null")
         path = self.path.partition("?")[0]
         form = next((f for f in FORMATS if path.endswith(f.end)), None)
         route = next((r for end, r in ROUTES.items() if path.endswith(end)), None)

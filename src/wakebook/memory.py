@@ -236,12 +236,17 @@ class Memory:
         quietly("index", self.opened.index.sync)
         self.sync_soon()
 
-    def upgrade(self, session: str = "", progress: Progress = quiet) -> Upgraded:
-        """Have the model read again what rules have read. New entries replace the old ones."""
+    def upgrade(
+        self, session: str = "", progress: Progress = quiet, *, batch: bool = False
+    ) -> Upgraded:
+        """Have the model read again what rules have read. New entries replace the old ones.
+        `batch`: ask for half the price, and let a later run collect the answers."""
         from wakebook.learn.reread import upgrade
 
         self.home.require()
-        done = upgrade(self.opened.work(), session, progress)
+        work = self.opened.work()
+        with self.models.batched(f"upgrade {session}".strip(), batch):
+            done = upgrade(work, session, progress)
         self._afterwards(bool(done.entries))
         return done
 

@@ -21,7 +21,7 @@ from tests.learn.telling import (
 from tests.server import Chat
 from wakebook.base import text as tokens
 from wakebook.capture.transcript import Message, Role
-from wakebook.learn import ask
+from wakebook.learn import shown as limits
 from wakebook.learn.extract import Scene
 from wakebook.log import log
 from wakebook.log.entry import Entry, Status, Type
@@ -160,7 +160,7 @@ def test_long_messages_do_not_make_the_context_long(tale: Tale) -> None:
     earlier = said("The beginning.", "word " * 9000 + "the end.", "Fine.")
     chat = shown(tale, said("And now?", first=5), Scene(earlier=earlier))
     context = block(chat, "earlier")
-    assert tokens.tokens(context) < 1.5 * ask.CONTEXT_TOKENS
+    assert tokens.tokens(context) < 1.5 * limits.CONTEXT_TOKENS
     assert "characters left out" in context and "the end." in context
 
 
@@ -204,7 +204,7 @@ def test_of_many_subjects_those_that_are_named_are_listed(tale: Tale) -> None:
     subjects = {f"subject-{n}": f"subject-{n}" for n in range(1000)}
     chat = shown(tale, said("On to subject-777."), Scene(subjects=subjects, ends=True))
     listed = block(chat, "subjects").splitlines()
-    assert len(listed) == ask.SUBJECTS and "subject-777" in listed
+    assert len(listed) == limits.SUBJECTS and "subject-777" in listed
 
 
 # --- known entries -----------------------------------------------------------------------
@@ -238,7 +238,7 @@ def test_of_ten_thousand_entries_those_that_matter_are_shown(tale: Tale) -> None
     for part in ("Call the notary", "second key", "made of slate"):
         assert [line for line in lines if part in line], part
     assert [line.split()[0] for line in lines] == [f"k{n}" for n in range(1, len(lines) + 1)]
-    assert len(lines) <= ask.KNOWN
+    assert len(lines) <= limits.KNOWN
     assert tokens.tokens(chat.system + chat.prompt) < 8000
     assert "Ylva" not in chat.prompt
 
@@ -247,7 +247,7 @@ def test_details_count_in_the_room_for_known_entries(tale: Tale) -> None:
     many(tale, 1_500, detail="because of x, y & z; " * 20)
     tale.talk("I renewed the certificate yesterday.", "Well done!", "Thanks!")
     tale.memory.catch_up()
-    assert tokens.tokens(block(tale.asked[0], "known")) < 1.2 * ask.KNOWN_TOKENS
+    assert tokens.tokens(block(tale.asked[0], "known")) < 1.2 * limits.KNOWN_TOKENS
 
 
 def test_a_known_entry_shows_what_it_is_in_one_line(tale: Tale) -> None:

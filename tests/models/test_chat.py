@@ -284,7 +284,7 @@ def test_every_shipped_prompt_can_be_asked(
     models = chatting(server, tmp_path)
     assert models.ask(operation, **inputs(operation)) == '{"n":1}'
     assert models.lines(operation, numbered, 5, **inputs(operation)) == Lines(
-        [1], [], f"anthropic/m {operation}/{2 if operation == 'extract' else 1}"
+        [1], [], f"anthropic/m {operation}/{3 if operation == 'extract' else 1}"
     )
 
 

@@ -11,7 +11,8 @@
     ├── ModelError         a model that we asked
     │   ├── ModelUnavailable   does not answer, or refuses to
     │   │   ├── NotAsked       on purpose: no model, a spent budget, a dry run
-    │   │   └── LeftAlone      not now: it failed too often, or its host is not here
+    │   │   ├── LeftAlone      not now: it failed too often, or its host is not here
+    │   │   └── Deferred       later: the question stands in a batch
     │   ├── TooLong            takes less at once
     │   └── BadModelOutput     answers what cannot be used
     └── IndexUnavailable   index.db cannot be used; a search reads the files instead
@@ -59,13 +60,17 @@ class ModelError(WakebookError):
     exit_code = 11
 
 
-class ModelUnavailable(ModelError): ...
+class ModelUnavailable(ModelError):
+    status = 0  # of HTTP, if the provider has refused it for certain
 
 
 class NotAsked(ModelUnavailable): ...
 
 
 class LeftAlone(ModelUnavailable): ...
+
+
+class Deferred(ModelUnavailable): ...
 
 
 class TooLong(ModelError): ...

@@ -28,6 +28,7 @@ NOUNS = {"chatgpt": "conversation", "claude": "conversation", "mem0": "user"}
 @click.option("--close", is_flag=True, help="End the sessions' windows now, with a handoff.")
 @click.option("--retry-failed", is_flag=True, help="Try again what was given up on.")
 @click.option("--upgrade", is_flag=True, help="Let the model read again what rules have read.")
+@click.option("--batch", is_flag=True, help="With --upgrade: at half the price, within a day.")
 @dry_run
 def catch_up(
     memory: Memory, out: Out, paths: tuple[Path, ...], session: str, **given: bool
@@ -40,7 +41,9 @@ def catch_up(
         raise click.UsageError("--upgrade takes neither PATHS nor --close.")
     if given["upgrade"]:
         memory.models.insist = retry
-        return _upgrade(memory, out, session, dry)
+        return _upgrade(memory, out, session, dry, given["batch"])
+    if given["batch"]:
+        raise click.UsageError("--batch goes with --upgrade.")
     with out.progress() as shown, _stage(memory, dry) as chosen:
         done = chosen.catch_up(paths, session, closing=close, retry_failed=retry, progress=shown)
     if dry:
@@ -54,19 +57,24 @@ def _stage(memory: Memory, dry_run: bool) -> AbstractContextManager[Memory]:
     return memory.rehearsal() if dry_run else nullcontext(memory)
 
 
-def _upgrade(memory: Memory, out: Out, session: str, dry_run: bool) -> bool:
+def _upgrade(memory: Memory, out: Out, session: str, dry_run: bool, batch: bool) -> bool:
     with out.progress() as shown, _stage(memory, dry_run) as chosen:
-        done = chosen.upgrade(session, shown)
+        done = chosen.upgrade(session, shown, batch=batch)
     if dry_run:
         return out.planned(memory, chosen.models)
     out.json(done)
-    if not done.transcripts and not done.failed:
+    if not done.transcripts and not done.failed and not done.waiting:
         out.ok("Nothing to upgrade: rules have read nothing by themselves.")
     elif done.transcripts:
         out.ok(
             f"{many(done.transcripts, 'conversation')} read again, "
             f"[bold]{many(done.entries, 'entry')}[/bold] in the place of what rules had found"
         )
+    out.say(
+        f"  {many(done.waiting, 'conversation')} in a batch: run the same command again later, "
+        "it collects the answers",
+        when=done.waiting,
+    )
     out.each("  [red]failed[/red] ", done.failed)
     why = "the model failed too often in a row"
     out.say(f"  [red]{done.left} not tried[/red]: {why}", when=done.left)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ questions = click.option(
 @click.option("--model", default="", metavar="M", help="provider/model, instead of [models] main.")
 @click.option("--branch", default="", metavar="NAME", help="Its name (default: extractor and day).")
 @click.option("--since", type=When(), help="Only conversations that began later; the rest stays.")
+@click.option("--batch", is_flag=True, help="With a model: at half the price, over some days.")
 @questions
 @click.option("--dry-run", is_flag=True, help="Say what would be read, and sent to a model.")
 @click.option("--list", "listed", is_flag=True, hidden=True)  # the old names of the subcommands
@@ -46,8 +46,9 @@ def rebuild(
         raise click.UsageError("Of --list, --show, --merge and --drop give one, by itself.")
     if questions and (dry_run or (chosen and not old[show])):
         raise click.UsageError("--questions goes with a rebuild or with --show.")
-    if reading["model"] and reading["extractor"] != "model":
-        raise click.UsageError("--model needs --extractor model.")
+    for name in ("model", "batch"):
+        if reading[name] and reading["extractor"] != "model":
+            raise click.UsageError(f"--{name} needs --extractor model.")
     if chosen:
         done, name = chosen[0]
         given = {} if done is list_ else {"name": name}
@@ -88,13 +89,9 @@ def _stopped(out: Out, built: Built) -> None:
     out.say("  [dim]The same command goes on where it stopped; nothing is paid twice.[/dim]")
 
 
-def _rehearse(
-    memory: Memory, out: Out, extractor: str, model: str, branch: str, since: datetime | None
-) -> bool:
+def _rehearse(memory: Memory, out: Out, branch: str, **reading: Any) -> bool:
     with out.progress() as shown:
-        done, models = memory.rebuilds.plan(
-            extractor=extractor, model=model, since=since, progress=shown
-        )
+        done, models = memory.rebuilds.plan(**reading, progress=shown)
     if models is not None:
         return out.planned(memory, models)
     out.json(done)

@@ -104,6 +104,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     covered: int = 0  # times that rules read what the model should have
     held: str = ""  # why the model failed: the next trigger tries again
     busy: bool = False  # another process is reading it
+    waits: bool = False  # a batch will bring the answer
 
     def plus(self, other: Report) -> Report:
         added = ("messages", "entries", "redacted", "closed", "covered")

@@ -14,7 +14,7 @@ from datetime import datetime
 import msgspec
 
 from wakebook.base import clock
-from wakebook.base.errors import ConfigError, ModelError, NotFound, TranscriptError
+from wakebook.base.errors import ConfigError, Deferred, ModelError, NotFound, TranscriptError
 from wakebook.base.home import Home
 from wakebook.capture import archive
 from wakebook.capture import project as projects
@@ -87,6 +87,8 @@ def reread(work: Work, path: str, whatever: bool = False) -> Report:
         old = [entry for entry in chains.entries if entry.transcript == path]
         try:
             drafts = _read(work, source, subject_of(source.project, old, known), chains)
+        except Deferred:
+            return Report(ref=ref, waits=True)
         except ModelError as error:
             return Report(ref=ref, held=str(error))
         if old and all(draft.by.endswith(RULES) for draft in drafts):
@@ -235,6 +237,7 @@ class Upgraded(msgspec.Struct, frozen=True, kw_only=True):
     entries: int = 0  # that came out of it
     failed: dict[str, str] = {}  # transcript -> why it stays as it was
     left: int = 0  # not tried: the model failed too often
+    waiting: int = 0  # a batch will bring the answers
 
 
 def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None]) -> Upgraded:
@@ -250,25 +253,28 @@ def upgrade(work: Work, session: str, progress: Callable[[str, int, int], None])
     if session and not waiting and not known:
         raise NotFound(f"No session {session!r} is in the log. `wakebook log` shows what is.")
     failed: dict[str, str] = {}
-    entries = done = streak = 0
+    entries = done = streak = batched = 0
     for number, path in enumerate(waiting, 1):
         try:
             report = reread(work, path)
         except TranscriptError as error:  # it was removed: its entries stay
             failed[path] = str(error)
             continue
-        if report.held:
+        if report.waits:
+            batched += 1
+        elif report.held:
             failed[path] = report.held
             streak += 1
             if streak == PATIENCE:
                 left = len(waiting) - number
-                return Upgraded(transcripts=done, entries=entries, failed=failed, left=left)
+                counts = {"transcripts": done, "entries": entries, "waiting": batched}
+                return Upgraded(failed=failed, left=left, **counts)
         elif not report.busy:
             streak = 0
             done += 1
             entries += report.entries
         progress(path, number, len(waiting))
-    return Upgraded(transcripts=done, entries=entries, failed=failed)
+    return Upgraded(transcripts=done, entries=entries, failed=failed, waiting=batched)
 
 
 # An upgrade and a rebuild both read a transcript here, so that both see what catching up saw: its

@@ -87,7 +87,7 @@ def _limits(settings: config.Models, calls: Calls, name: str, now: datetime) -> 
     for period, chosen in (("day", by_day), ("month", every)):
         own = [one for one in chosen if is_client(one.model)] if is_client(name) else []
         used = {
-            "dollars": sum(one.cost or 0.0 for one in chosen),
+            "dollars": sum(one.cost or 0.0 for one in chosen) + calls.promised(),
             "calls": len(own),
             "tokens": sum(one.tokens_in + one.tokens_out for one in own),
         }

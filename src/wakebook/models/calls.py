@@ -5,6 +5,7 @@ across processes: what was spent is a sum over the month, and a model that faile
 in a row is left alone until some minutes after its last failure.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -35,6 +36,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     estimated: bool = False  # the provider did not count the tokens
     cost: float | None = None  # dollars; None: the model's price is not known
     seconds: float = 0.0
+    batch: str = ""  # its id in a batch, which costs half
     repair: bool = False
     lines: int | None = None  # that could be used; None: no lines were asked for
     error: str = ""
@@ -89,6 +91,15 @@ class Calls:
             self._size += len(whole)
             self._read += _decoded(whole)
             return self._read + self._unwritten
+
+    def promised(self) -> float:
+        """Dollars, about, of questions in batches that are not answered yet."""
+        try:
+            found = json.loads((self._home.root / "costs" / "batches.json").read_bytes())
+            waiting = [one for one in found if one.get("answers") is None]
+            return float(sum(one.get("cost", 0) for batch in waiting for one in batch["asked"]))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return 0.0
 
     def spent(self, now: datetime) -> float:
         return sum(call.cost or 0.0 for call in self.of_month(now))

@@ -15,9 +15,8 @@ does without.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -31,6 +30,7 @@ from wakebook.base.echo import READS
 from wakebook.base.errors import (
     BadModelOutput,
     ConfigError,
+    Deferred,
     LeftAlone,
     ModelError,
     ModelUnavailable,
@@ -47,6 +47,7 @@ from wakebook.models.wire import Question, Reply
 
 if TYPE_CHECKING:
     from wakebook.models.budget import Limit
+    from wakebook.models.later import Later
     from wakebook.models.prices import Price
 
 T = TypeVar("T")
@@ -88,6 +89,7 @@ class Models:
     ) -> None:
         self._home, self._config, self._environ = home, config, environ
         self._lend, self._patience, self.dry = lend, patience, dry
+        self.later: Later | None = None  # in a run whose questions may stand in batches
         self.insist = False  # ask even a model that is being left alone
         self._lent_at = clock.iso(clock.now()) if lend else ""  # another lender failed before
         self._made: dict[str, Model] = {}
@@ -132,16 +134,16 @@ class Models:
         `seconds`: how long the caller can wait; 0: as long as the settings say."""
         with self._told(operation):
             asked, question = self._question(operation, inputs, seconds)
-            reply = self._call(asked, question, partial(_worth, asked))
+            reply = self._call(asked, question, asked.worth)
             if reply.cut:
-                raise BadModelOutput(f"{self.name(asked.role)} {_cut(asked)}.")
+                raise BadModelOutput(f"{self.name(asked.role)} {asked.cut}.")
             return reply.text.strip()
 
     def begin(self, operation: str, /, **inputs: str) -> str:
         """The beginning of an answer of which no more is needed. Raises ModelError."""
         with self._told(operation):
             asked, question = self._question(operation, inputs)
-            enough = partial(_worth, asked, whole=False)
+            enough = partial(asked.worth, whole=False)
             return self._call(asked, question, enough).text.strip()
 
     def lines(
@@ -150,6 +152,7 @@ class Models:
         check: Callable[[dict[str, Any]], T],
         most: int,
         missing: Callable[[list[T]], str] = lambda kept: "",
+        about: tuple[str, Sequence[str]] = ("", ()),
         /,
         **inputs: str,
     ) -> Lines[T]:
@@ -157,10 +160,12 @@ class Models:
 
         What does not pass, and what `missing` says is missing, is asked for once more, with
         the reasons; what then still does not pass is traced as rejected. Raises
-        BadModelOutput if nothing is left.
+        BadModelOutput if nothing is left. `about`: the question's key for a batch, and the ids of
+        the entries that it shows.
         """
         with self._told(operation):
             asked, question = self._question(operation, inputs)
+            question = replace(question, key=about[0], shown=tuple(about[1]))
             reply, found = self._sorted(asked, question, check, most)
             if found.kept and not found.rejected and (lack := missing(found.kept)):
                 found.rejected.append(prompt.Rejected("", lack))
@@ -200,18 +205,18 @@ class Models:
         def worth(reply: Reply) -> dict[str, Any]:
             nonlocal found
             found = prompt.sort(reply.text, check, most)
-            said, kept = _worth(asked, reply), len(found.kept)
+            said, kept = asked.worth(reply), len(found.kept)
             if said["outcome"] == "ok" and len(found.rejected) > kept:
                 no_json = not any(one.line.startswith("{") for one in found.rejected) and not kept
                 outcome = "unusable" if no_json else "poor"
-                said = {"outcome": outcome, "error": _why(found.rejected)}
+                said = {"outcome": outcome, "error": prompt.why(found.rejected)}
             return said | {"lines": kept}
 
         return self._call(asked, question, worth, repair), found
 
     def _half_good(self, operation: str, who: str, lost: list[prompt.Rejected], kept: int) -> None:
         """Most of an answer was lost: that is no failure, and not all well either."""
-        said = f"{who}: {len(lost)} of {len(lost) + kept} lines cannot be used: {_why(lost)}."
+        said = f"{who}: {len(lost)} of {len(lost) + kept} lines cannot be used: {prompt.why(lost)}."
         self.troubles.append(said)
         self._home.trace("failure", where=f"model for {operation}", error=said)
 
@@ -232,7 +237,7 @@ class Models:
         settings are one more reason to do without a model: nothing else has to stop."""
         try:
             yield
-        except (TooLong, NotAsked):
+        except (TooLong, NotAsked, Deferred):
             raise
         except (ModelError, ConfigError) as error:
             self.troubles.append(str(error))
@@ -280,6 +285,28 @@ class Models:
         if self.dry:
             self.planned.append(self._plan(asked, name, question))
             raise NotAsked("This is a dry run: no model was asked.")
+        label = asked.label
+        if self.later and question.key and not repair:
+            reply = self.later.reply(name, asked, question)
+            worth(reply) if reply else None  # it was written down when it was collected
+        else:
+            reply = None
+        if reply is None:
+            reply = self._asked(name, asked, question, worth, repair)
+        if reply.refused:
+            raise BadModelOutput(f"{name} refuses to answer ({label}): {reply.refused[:200]}")
+        if not reply.text.strip() and asked.output == "text":
+            raise BadModelOutput(f"{name} gave an empty answer ({label}).")
+        return reply
+
+    def _asked(
+        self,
+        name: str,
+        asked: Prompt,
+        question: Question,
+        worth: Callable[[Reply], dict[str, Any]],
+        repair: bool,
+    ) -> Reply:
         model = self._model(name)
         model.ready()
         at, what, label = clock.iso(clock.now()), asked.operation, asked.label
@@ -290,20 +317,24 @@ class Models:
             try:
                 reply = model.ask(question)
             except TooLarge as error:
-                self._note(call, began, outcome="too large", error=str(error))
+                self.note(call, began, outcome="too large", error=str(error))
                 raise TooLong(f"{error}. Set request_tokens in [models] lower.") from None
             except ModelError as error:
                 bad = "bad" if isinstance(error, BadModelOutput) else "unavailable"
                 if question.seconds and clock.monotonic() - began >= question.seconds:
                     bad = "late"
-                self._note(call, began, outcome=bad, error=str(error))
+                self.note(call, began, outcome=bad, error=str(error))
                 raise
-            self._note(call, began, **worth(reply), **self._counted(name, question, reply))
-        if reply.refused:
-            raise BadModelOutput(f"{name} refuses to answer ({label}): {reply.refused[:200]}")
-        if not reply.text.strip() and asked.output == "text":
-            raise BadModelOutput(f"{name} gave an empty answer ({label}).")
+            self.note(call, began, **worth(reply), **self._counted(name, question, reply))
         return reply
+
+    def batched(self, purpose: str, put: bool) -> AbstractContextManager[None]:
+        """A run that takes its answers from batches (see `later`)."""
+        from wakebook.models.later import later
+        from wakebook.models.model import at_base
+
+        base = partial(at_base, settings=self._config, environ=self._environ)
+        return later(self, self._home, base, purpose, put)
 
     def _model(self, name: str) -> Model:
         if name not in self._made:
@@ -315,11 +346,11 @@ class Models:
         """Raises if the budget is spent, or the model is being left alone."""
         # raises ConfigError before anything is paid for
         size = question.size()
-        self._afford(name, self._cost(name, size, 0), size)
+        self.afford(name, self.cost(name, size, 0), size)
         if not self.insist and (why := self._left_alone(name, operation)):
             raise LeftAlone(why)
 
-    def _afford(self, name: str, cost: float | None, tokens: int) -> None:
+    def afford(self, name: str, cost: float | None, tokens: int) -> None:
         """Raises if a call could not be written down, or the budget does not reach for it."""
         try:
             self.calls.ready(clock.now())
@@ -329,35 +360,19 @@ class Models:
             with suppress(OSError):
                 self._home.trace("failure", where="costs", error=message)
             raise LeftAlone(message) from None
-        more = {"dollars": cost or 0.0, "calls": 1, "tokens": tokens}
+        if message := self.lacking(name, cost or 0.0, 1, tokens):
+            raise NotAsked(message)
+
+    def lacking(self, name: str, dollars: float, calls: int = 0, tokens: int = 0) -> str:
+        """Which limit does not allow so much more; "" if all do. It is traced."""
+        more = {"dollars": dollars, "calls": calls, "tokens": tokens}
         for limit in self.limits(name):
             if not limit.allows(more[limit.of]):
                 message = limit.used_up()
                 self._home.trace("failure", where="budget", error=message)
                 self.troubles.append(message)
-                raise NotAsked(message)
-
-    def paid(
-        self, name: str, tokens: int, ask: Callable[[], tuple[T, int]], *, free: bool = False
-    ) -> T:
-        """Texts that a provider embeds: afforded, asked for and written down like every call.
-        `tokens`: about. `ask` also says how many the provider has counted; 0: it does not.
-        `free`: it costs nothing if no table says otherwise."""
-        price = self.price(name, free)
-        self._afford(name, price.cost(tokens, 0) if price else None, tokens)
-        at, what = clock.iso(clock.now()), "embed"
-        call = Call(at=at, operation=what, model=name, prompt="", outcome="ok")
-        began = clock.monotonic()
-        try:
-            found, counted = ask()
-        except ModelError as error:
-            bad = "bad" if isinstance(error, BadModelOutput) else "unavailable"
-            self._note(call, began, outcome=bad, error=str(error))
-            raise
-        cost = price.cost(counted or tokens, 0) if price else None
-        known = {"tokens_in": counted or tokens, "estimated": not counted}
-        self._note(call, began, cost=None if cost is None else round(cost, 8), **known)
-        return found
+                return message
+        return ""
 
     def _left_alone(self, name: str, operation: str = "") -> str:
         """Why a model that failed too often is not asked now; "" if it is."""
@@ -395,7 +410,7 @@ class Models:
         tokens_out = text.tokens(reply.text) if estimated else reply.tokens_out
         cost = reply.cost
         if cost is None:
-            cost = self._cost(name, tokens_in, tokens_out, reply.cached, reply.written)
+            cost = self.cost(name, tokens_in, tokens_out, reply.cached, reply.written)
         return {
             "tokens_in": tokens_in,
             "tokens_out": tokens_out,
@@ -404,12 +419,12 @@ class Models:
             "cost": None if cost is None else round(cost, 8),
         }
 
-    def _cost(self, name: str, *tokens: int) -> float | None:
+    def cost(self, name: str, *tokens: int) -> float | None:
         """Dollars, for tokens as `Price.cost` takes them; None if the price is not known."""
         price = self.price(name)
         return price.cost(*tokens) if price else None
 
-    def _note(self, call: Call, began: float, **known: Any) -> None:
+    def note(self, call: Call, began: float, **known: Any) -> None:
         import msgspec
 
         seconds = round(clock.monotonic() - began, 3)
@@ -420,8 +435,9 @@ class Models:
 
     def _plan(self, asked: Prompt, name: str, question: Question) -> Planned:
         size = question.size()
-        answer = min(asked.max_tokens, max(60, size // 8))
-        cost, message = self._cost(name, size, answer), "\n\n".join(question.turns)
+        answer = asked.answer_tokens(size)
+        cost, message = self.cost(name, size, answer), "\n\n".join(question.turns)
+        cost = cost / 2 if cost and self.later and question.key else cost  # as batches cost
         return Planned(
             asked.operation, name, asked.label, question.system, message, size, answer, cost
         )
@@ -477,24 +493,3 @@ class Models:
             f"The price of {name} is not known, so the monthly budget does not see it. "
             f"Write it into {self._home.root / 'prices.toml'} (docs/models.md)."
         )
-
-
-def _worth(asked: Prompt, reply: Reply, whole: bool = True) -> dict[str, Any]:
-    """What became of a call that was answered, for its record. `whole`: its end is needed."""
-    outcome = error = ""
-    if reply.refused:
-        outcome, error = "refused", reply.refused
-    elif reply.cut and whole:
-        outcome, error = "cut", _cut(asked)
-    elif not reply.text.strip():
-        outcome, error = "empty", "it answered with nothing"
-    return {"outcome": outcome or "ok", "error": error}
-
-
-def _cut(asked: Prompt) -> str:
-    return f"was cut off at {asked.max_tokens} tokens ({asked.label})"
-
-
-def _why(lost: Sequence[prompt.Rejected]) -> str:
-    """The reason that most of them have."""
-    return Counter(one.reason for one in lost).most_common(1)[0][0]

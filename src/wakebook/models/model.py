@@ -4,6 +4,7 @@ What differs between providers stands in `wire.PROVIDERS`; `Endpoint` finds the 
 key of one, asks it and reads its answers. A key is never shown, kept or logged.
 """
 
+import json
 import math
 import operator
 import os
@@ -32,6 +33,7 @@ NONE = "none"  # the user has said no to a model
 CLIENTS = ("claude-code", "codex", "pi")  # asked through a program of the user's (`client`)
 EXAMPLE = 'like "claude-code/haiku", "anthropic/claude-sonnet-5-5", "ollama/qwen3:8b" or "host"'
 QUERY_SECONDS = 8.0
+BATCH = Patience(3, 120.0, delay=1.0)  # many questions at once
 SHORTEST = 100  # characters: a text that is refused as too long is halved down to this
 ADVICE = 'Set [embedding] model or provider to another one; provider = "builtin" always works.'
 
@@ -70,18 +72,41 @@ class Endpoint:
 
     def ask(self, body: Body, reads: Callable[[Any], T], patience: Patience) -> T:
         """The answer, as `reads` reads it. Raises TooLarge, ModelUnavailable, BadModelOutput."""
-        key, place = self.key()
-        headers = {"Content-Type": "application/json", "User-Agent": "wakebook"}
-        headers |= PROVIDERS[self._provider].header(key)
-        server = Server(self._who, self.url, headers, key, self._section, place)
+        server = self._server()
         answer = transport.post(server, body, patience)
         try:
             return reads(answer)
         except (KeyError, TypeError, AttributeError, IndexError):
             raise BadModelOutput(
                 f"{self._who} answers in a form that we do not know"
-                f"{transport.quoted(answer, key)}. Is base_url in {self._section} right?"
+                f"{transport.quoted(answer, server.secret)}. Is base_url in {self._section} right?"
             ) from None
+
+    def _server(self, path: str = "", kind: str = "application/json") -> Server:
+        key, place = self.key()
+        headers = {"Content-Type": kind, "User-Agent": "wakebook"}
+        headers |= PROVIDERS[self._provider].header(key)
+        return Server(self._who, self.url + path, headers, key, self._section, place)
+
+    def fetch(self, path: str, body: Body | None = None, *, raw: bool = False) -> Any:
+        """What another path answers, with a body or without; as it is, or as JSON."""
+        server = self._server(path)
+        data = None if body is None else json.dumps(body).encode()
+        answer = transport.send(server, data, BATCH)
+        return answer if raw else transport.read(server, answer)
+
+    def upload(self, path: str, fields: Mapping[str, str], name: str, data: bytes) -> Any:
+        """A file, in the form in which browsers send one."""
+        mark = f"wakebook-{len(data)}-{name}"
+        parts = [
+            f'--{mark}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'
+            for key, value in fields.items()
+        ]
+        head = f'form-data; name="file"; filename="{name}"\r\nContent-Type: application/jsonl'
+        parts.append(f"--{mark}\r\nContent-Disposition: {head}\r\n\r\n")
+        whole = "".join(parts).encode() + data + f"\r\n--{mark}--\r\n".encode()
+        server = self._server(path, f"multipart/form-data; boundary={mark}")
+        return transport.read(server, transport.send(server, whole, BATCH))
 
     def key(self) -> tuple[str, str]:
         """The key ("" where none is needed), and where it was found. Raises ModelUnavailable.
@@ -265,6 +290,13 @@ def make(
     own, path = getattr(settings, provider), PROVIDERS[provider].chat.path
     endpoint = Endpoint(provider, model, path, f"[{provider}]", own, environ)
     return Served(name, endpoint, patience)
+
+
+def at_base(name: str, settings: config.Config, environ: Mapping[str, str]) -> Endpoint:
+    """Of a model's provider, at its base address."""
+    provider, _, model = name.partition("/")
+    own = getattr(settings, provider)
+    return Endpoint(provider, model, "", f"[{provider}]", own, environ)
 
 
 # --- embedding ---------------------------------------------------------------------------

@@ -11,7 +11,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
@@ -21,6 +22,7 @@ from typing import Any, Generic, TypeVar
 from wakebook.base import markdown
 from wakebook.base.errors import ConfigError, ModelUnavailable
 from wakebook.base.home import Home
+from wakebook.models.wire import Reply
 
 ROLES = ("main", "cheap")
 OUTPUTS = ("text", "lines")
@@ -49,6 +51,25 @@ class Prompt:
     def label(self) -> str:
         """What is traced: "extract/3"; with the user's own text "extract/3+1f00baa1"."""
         return f"{self.operation}/{self.version}"
+
+    def answer_tokens(self, size: int) -> int:
+        """Of an answer to a question of so many tokens: a guess."""
+        return min(self.max_tokens, max(60, size // 8))
+
+    @property
+    def cut(self) -> str:
+        return f"was cut off at {self.max_tokens} tokens ({self.label})"
+
+    def worth(self, reply: Reply, whole: bool = True) -> dict[str, Any]:
+        """What became of a call that was answered, for its record. `whole`: its end is needed."""
+        outcome, error = "ok", ""
+        if reply.refused:
+            outcome, error = "refused", reply.refused
+        elif reply.cut and whole:
+            outcome, error = "cut", self.cut
+        elif not reply.text.strip():
+            outcome, error = "empty", "it answered with nothing"
+        return {"outcome": outcome, "error": error}
 
     def fill(self, inputs: dict[str, str]) -> tuple[str, str]:
         def put(found: re.Match[str]) -> str:
@@ -197,6 +218,11 @@ DEEPEST = 20
 class Rejected:
     line: str
     reason: str
+
+
+def why(lost: Iterable[Rejected]) -> str:
+    """The reason that most of them have."""
+    return Counter(one.reason for one in lost).most_common(1)[0][0]
 
 
 @dataclass(frozen=True)

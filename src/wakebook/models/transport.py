@@ -70,14 +70,17 @@ class _Again(Exception):
 
 def post(server: Server, question: dict[str, Any], patience: Patience) -> Any:
     """The answer. Raises TooLarge, ModelUnavailable or BadModelOutput."""
+    return read(server, send(server, json.dumps(question).encode(), patience))
+
+
+def send(server: Server, data: bytes | None, patience: Patience) -> bytes:
+    """The answer's bytes. Without `data` it only asks (GET)."""
     allow(server.who, server.url)
-    data = json.dumps(question).encode()
     deadline = clock.monotonic() + patience.total
     delay = patience.delay
     for attempt in range(1, patience.attempts + 1):
         try:
-            answer = _once(server, data, patience.seconds)
-            break
+            return _once(server, data, patience.seconds)
         except _Again as trouble:
             wait = delay if trouble.wait is None else trouble.wait
             if attempt == patience.attempts or clock.monotonic() + wait > deadline:
@@ -89,6 +92,10 @@ def post(server: Server, question: dict[str, Any], patience: Patience) -> Any:
                 ) from None
             clock.sleep(wait)
             delay *= 2
+    raise AssertionError("no attempt was made")
+
+
+def read(server: Server, answer: bytes) -> Any:
     try:
         return loads(answer)
     except ValueError:
@@ -134,7 +141,7 @@ def on_this_machine(url: str) -> bool:
         return False
 
 
-def _once(server: Server, data: bytes, seconds: float) -> bytes:
+def _once(server: Server, data: bytes | None, seconds: float) -> bytes:
     """The body of the answer. Raises what a failure means."""
     import http.client
     import urllib.error
@@ -224,7 +231,9 @@ def _verdict(server: Server, status: int, after: str | None, body: bytes) -> Exc
         why, remedy = "points to another address", f"Correct base_url in {server.section}."
     else:
         why, remedy = "refuses the request", f"Correct the settings in {server.section}."
-    return ModelUnavailable(f"{server.who} {why} ({status}{said}). {remedy}")
+    refused = ModelUnavailable(f"{server.who} {why} ({status}{said}). {remedy}")
+    refused.status = status
+    return refused
 
 
 def quoted(answer: Any, secret: str) -> str:

@@ -30,6 +30,8 @@ class Question:
     turns: tuple[str, ...]  # the user's, the model's, the user's ...
     max_tokens: int
     temperature: float | None = None
+    key: str = ""  # of a question that may stand in a batch: the same when it is asked again
+    shown: tuple[str, ...] = ()  # with the key: the entries that it refers to by number
     seconds: float = 0.0  # the caller waits no longer; 0: as long as the settings say
 
     def roles(self, model: str) -> list[tuple[str, str]]:

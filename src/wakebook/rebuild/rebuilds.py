@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from wakebook.learn.select.extractor import Selector
 from wakebook.log import forgotten, log, subjects
 from wakebook.log.chains import resolve
 from wakebook.log.entry import encode
+from wakebook.models import batch as batches
 from wakebook.models.chat import Models
 from wakebook.notes import write as notes
 from wakebook.opened import Opened, quiet
@@ -64,14 +65,19 @@ class Rebuilds:
         model: str = "",
         branch: str = "",
         since: datetime | None = None,
+        batch: bool = False,
         progress: Progress = quiet,
     ) -> Built:
         """Read all archived conversations anew, on a branch of their own; or go on with it.
-        `extractor`: rules or model. `model`: another one than [models] main."""
+        `extractor`: rules or model. `model`: another one than [models] main. `batch`: ask for half
+        the price, in rounds that later runs collect."""
         self._home.require()
-        builder, _ = self._builder(extractor, model)
+        builder, models = self._builder(extractor, model)
         site = self._site(branch or builder.default_name())
-        return builder.build(site, since, progress)
+        if models:
+            builder.together = batches.MOST if batch else models.concurrency
+        with _batched(models, f"rebuild {site.name}", batch):
+            return builder.build(site, since, progress)
 
     def plan(
         self,
@@ -79,12 +85,13 @@ class Rebuilds:
         extractor: str = "rules",
         model: str = "",
         since: datetime | None = None,
+        batch: bool = False,
         progress: Progress = quiet,
     ) -> tuple[Rehearsed, Models | None]:
         """What a rebuild would read, and what it would ask a model. Nothing is changed."""
         self._home.require()
         builder, models = self._builder(extractor, model, dry=True)
-        with self._home.scratch("rehearsal-") as scratch:
+        with self._home.scratch("rehearsal-") as scratch, _batched(models, "rebuild", batch):
             done = builder.rehearse(scratch, since, progress)
         return done, models
 
@@ -143,6 +150,10 @@ class Rebuilds:
         return Builder(self._home, config, git, reader, calls, opened.now()), models
 
 
+def _batched(models: Models | None, purpose: str, put: bool) -> AbstractContextManager[None]:
+    return models.batched(purpose, put) if models else nullcontext()
+
+
 @dataclass
 class Builder:
     """One rebuild from its beginning to its commit, or from where it was killed."""
@@ -153,6 +164,7 @@ class Builder:
     extractor: Extractor
     calls: CountedCalls
     now: datetime
+    together: int = 1  # conversations that a model reads at the same time
 
     def default_name(self) -> str:
         """That of the last rebuild with the extractor that is not complete, so that it goes on.
@@ -276,7 +288,7 @@ class Builder:
             rules = Selector(scratch)
             return InOrder(self.home, scratch, rules, main, journal, self.calls)
         given = (self.home, scratch, self.extractor, main, journal, self.calls)
-        return InRounds(*given, together=self.config.models.concurrency)
+        return InRounds(*given, together=self.together)
 
     # --- the end -----------------------------------------------------------------------
 

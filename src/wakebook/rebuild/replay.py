@@ -16,7 +16,7 @@ from datetime import datetime
 
 import msgspec
 
-from wakebook.base.errors import LeftAlone, ModelError, NotAsked, TranscriptError
+from wakebook.base.errors import Deferred, LeftAlone, ModelError, NotAsked, TranscriptError
 from wakebook.base.home import Home
 from wakebook.capture import archive
 from wakebook.capture import project as projects
@@ -43,6 +43,7 @@ from wakebook.rebuild.site import Journal, Listed, Step
 Progress = Callable[[str, int, int], None]
 BUNCH = 50  # transcripts between two writes
 PATIENCE = 3  # failures in a row
+THREADS = 32
 TRIES = 2  # of one transcript, before it stays as it was read
 
 
@@ -355,14 +356,17 @@ class InRounds(Replay):
         failed: dict[str, str] = {}
         left = [one for one in items if one.path not in self._done]
         streak = 0
-        with ThreadPoolExecutor(self._together) as pool:
+        with ThreadPoolExecutor(min(self._together, THREADS)) as pool:
             while left:
                 self._carry_until(left[0].started)
                 now, left = self._round(left)
                 # with the scene as it is before the round: nothing changes while others read
                 scenes = [self._scene_of(item.path) for item in now]
                 results = list(pool.map(self._attempt, now, scenes))
+                later = sum(isinstance(one, Deferred) for one in results)
                 for item, result in zip(now, results, strict=True):
+                    if isinstance(result, Deferred):
+                        continue
                     if not isinstance(result, ModelError | TranscriptError):
                         streak = 0
                         self._admit(result[0], _unsaid(result[1], self._fresh))
@@ -379,6 +383,9 @@ class InRounds(Replay):
                         self._step.failed[item.path] = str(result)
                 self._write()
                 progress(now[-1].path, len(items) - len(left), len(items))
+                if later:
+                    reason = f"{later:,} of them in a batch: run it again later."
+                    return Stopped(failed, len(left) + later, reason)
                 stop = next((one for one in results if isinstance(one, NotAsked | LeftAlone)), None)
                 if stop or streak >= PATIENCE:
                     reason = str(stop) if stop else "The model failed too often in a row."

@@ -65,14 +65,30 @@ class Index:
         return Kept(chosen, self._home.cache / "embeddings.db")
 
     def _paid(self, name: str, texts: Sequence[str], ask: Callable[[], tuple[T, int]]) -> T:
-        """Texts that a provider embeds cost money, and out of the same budget as questions."""
+        """Texts that a provider embeds: afforded out of the same budget as questions, and written
+        down like them. `ask` also says how many tokens the provider has counted; 0: it does not."""
         from wakebook.base import text
+        from wakebook.base.errors import BadModelOutput, ModelError
+        from wakebook.models.calls import Call
         from wakebook.models.chat import Models
         from wakebook.models.transport import on_this_machine
 
         models = Models(self._home, self._config, os.environ)
         free = name.startswith("compatible/") and on_this_machine(self._config.embedding.base_url)
-        return models.paid(name, sum(map(text.tokens, texts)), ask, free=free)
+        tokens, price = sum(map(text.tokens, texts)), models.price(name, free)
+        models.afford(name, price.cost(tokens, 0) if price else None, tokens)
+        at, began = clock.iso(clock.now()), clock.monotonic()
+        call = Call(at=at, operation="embed", model=name, prompt="", outcome="ok")
+        try:
+            found, counted = ask()
+        except ModelError as error:
+            bad = "bad" if isinstance(error, BadModelOutput) else "unavailable"
+            models.note(call, began, outcome=bad, error=str(error))
+            raise
+        cost = round(price.cost(counted or tokens, 0), 8) if price else None
+        known = {"tokens_in": counted or tokens, "estimated": not counted, "cost": cost}
+        models.note(call, began, **known)
+        return found
 
     def changed(self) -> None:
         """Something was written by this process: look at the next search, not some time."""

@@ -24,6 +24,7 @@ from wakebook.models import prices
 from wakebook.models.budget import Limit
 from wakebook.models.calls import FAILED, Call
 from wakebook.models.chat import Models
+from wakebook.models.later import waits
 from wakebook.notes import condensed
 from wakebook.notes.check import Knowledge
 from wakebook.opened import Opened
@@ -133,7 +134,11 @@ def status(
             *_schedule(history),
             *_sync(home),
         ),
-        notes=(*_events(home, state, WORTH_KNOWING, since, {}), *known.hints),
+        notes=(
+            *filter(None, [waits(home)]),
+            *_events(home, state, WORTH_KNOWING, since, {}),
+            *known.hints,
+        ),
     )
 
 
