@@ -41,6 +41,7 @@ measure: .venv/.dev
 
 bench: .venv/.dev
 	$(BIN)/python bench/speed.py
+	$(BIN)/python bench/redaction.py
 	$(BIN)/python bench/extraction.py dev
 	$(BIN)/python bench/kills.py
 	$(BIN)/python bench/notes.py

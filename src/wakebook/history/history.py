@@ -30,7 +30,7 @@ from wakebook.base.config import Config
 from wakebook.base.decode import decode
 from wakebook.base.errors import GitError, ModelError, TranscriptError, WakebookError
 from wakebook.base.home import TRACKED, Home
-from wakebook.capture import archive, clean, state
+from wakebook.capture import archive, secrets, state
 from wakebook.capture.transcript import one_line
 from wakebook.history import leftovers, push
 from wakebook.history.githooks import check, is_closed
@@ -222,7 +222,7 @@ class History:
             return plain
         try:
             files = "\n".join(self.home.relative(path) for path in paths[:FILES])
-            changes, _ = clean.redact(self.repository.diff(self._telling(paths)))
+            changes, _ = secrets.redact(self.repository.diff(self._telling(paths)))
             said = self._models.ask(
                 "commit", SECONDS, files=files, diff=text.cut(changes, DIFF_TOKENS)
             )

@@ -16,7 +16,6 @@ from wakebook.base.home import Home
 from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.capture.archive import Turn
-from wakebook.capture.clean import redact
 from wakebook.capture.project import AGENT, Projects
 from wakebook.capture.state import Pending, Progress, State
 from wakebook.capture.transcript import Message
@@ -243,6 +242,8 @@ def remember(
 
     `replaces`: ids, or unique beginnings of them.
     """
+    from wakebook.capture.secrets import redact
+
     if type_ not in TYPES:
         raise WakebookError(f"type {type_!r} is not one of {', '.join(TYPES)}.")
     old = [find_entry(chains, name) for name in replaces]

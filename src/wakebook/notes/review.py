@@ -25,7 +25,7 @@ from wakebook.base import markdown
 from wakebook.base.decode import decode
 from wakebook.base.errors import NotFound
 from wakebook.base.home import Home
-from wakebook.capture import clean
+from wakebook.capture import secrets
 from wakebook.capture.transcript import one_line
 from wakebook.history.history import History
 from wakebook.history.past import commits
@@ -239,7 +239,7 @@ def _is_over(change: Change, chains: Chains) -> bool:
 
 
 def _entry(notes: Notes, identity: str, fields: dict[str, Any]) -> Entry:
-    said = {name: clean.redact(fields[name])[0] for name in ("content", "detail")}
+    said = {name: secrets.redact(fields[name])[0] for name in ("content", "detail")}
     at = notes.opened.now().astimezone(UTC)
     return validate(Entry(id=identity, timestamp=at, session="manual", **(fields | said)))
 

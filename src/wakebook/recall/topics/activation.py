@@ -33,7 +33,6 @@ from wakebook.base.decode import loads
 from wakebook.base.errors import ModelError
 from wakebook.base.home import Home
 from wakebook.base.text import whole
-from wakebook.capture.clean import redact
 from wakebook.models import prompt
 from wakebook.models.builtin import Builtin
 from wakebook.models.chat import Models
@@ -376,6 +375,8 @@ class Gate:
         return {name: one.result() if one in done else slow for name, one in asked.items()}
 
     def _one(self, message: str, topic: Topic) -> Answer:
+        from wakebook.capture.secrets import redact
+
         shown = redact(message[: 20 * MESSAGE])[0][:MESSAGE]  # its beginning, without secrets
         playbook = f"{topic.name}: {topic.about[:DESCRIPTION]}"
         try:

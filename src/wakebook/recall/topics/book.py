@@ -18,7 +18,6 @@ from wakebook.base.decode import decode
 from wakebook.base.errors import Locked, NotFound, WakebookError
 from wakebook.base.home import Home
 from wakebook.base.text import printable, whole
-from wakebook.capture.clean import redact
 from wakebook.recall.topics import decisions
 from wakebook.recall.topics.activation import Activation, Activator, Decision, Gate, quick_gate
 from wakebook.recall.topics.topic import FOLDER, UNFILLED, Read, Topic, TopicFiles
@@ -162,6 +161,8 @@ class Book:
     def _fired(self, names: Sequence[str], why: str, payload: str, session: str) -> list[Fired]:
         """What came along is kept without secrets, and not too much of it."""
         signs = (sign if sign in "\n\t" or sign.isprintable() else " " for sign in whole(payload))
+        from wakebook.capture.secrets import redact
+
         said = redact("".join(signs))[0][:PAYLOAD].strip()
         own, now = self._sessions.resolved(session)[0], clock.now()
         return self._add(

@@ -16,7 +16,6 @@ from wakebook.base.decode import convert, decode
 from wakebook.base.errors import NotFound
 from wakebook.base.home import Home
 from wakebook.base.text import printable
-from wakebook.capture.clean import redact
 from wakebook.recall.topics.activation import Activation, Decision
 from wakebook.recall.topics.topic import Topic
 
@@ -49,6 +48,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 def trace(home: Home, found: Iterable[Activation], message: str) -> list[Activation]:
     """Write decisions down. They get an id, and the first words of the message."""
+    from wakebook.capture.secrets import redact
     from wakebook.log.entry import new_id
 
     words = printable(redact(message[:LOOKED_AT])[0])[:EXCERPT]
