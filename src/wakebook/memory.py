@@ -346,7 +346,6 @@ class Memory:
         else:
             self.opened.index.changed()
             self.opened.quietly("index", self.opened.index.sync)
-        self.opened.quietly("wake", self.wake)
 
     def _followed(self) -> None:
         """What follows from another log, so that nothing shows the old one."""

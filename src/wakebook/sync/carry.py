@@ -143,20 +143,30 @@ def fetch(repository: Repository, remote: str, seconds: float = SECONDS) -> str:
             f"{repository.top} is on no branch (detached HEAD), so there is nothing to sync. "
             f"`git -C {repository.top} switch main` goes back to it."
         )
-    there = asked(repository, remote, seconds)
-    wanted = [f"+{MACHINES}*:{MACHINES}*"] if any(n.startswith(MACHINES) for n in there) else []
     name = f"refs/heads/{branch}"
-    if name not in there:
-        others = [one for one in there if one.startswith("refs/heads/")]
-        if others:
-            raise GitError(
-                f"{remote} has no branch {branch}, only {', '.join(o[11:] for o in others[:3])}. "
-                "Is it a Wakebook memory? If so, rename your branch to that name."
-            )
-        return ""
     quiet = ("--quiet", "--no-tags", "--no-write-fetch-head")
-    command = ["fetch", *quiet, "--", remote, f"+{name}:{THEIRS}", *wanted]
-    run(repository.root, command, extra=QUIET, timeout=seconds)
+    command = ["fetch", *quiet, "--", remote, f"+{name}:{THEIRS}", f"+{MACHINES}*:{MACHINES}*"]
+    try:
+        done = run(
+            repository.root,
+            command,
+            settings=["fetch.unpackLimit=1"],  # writing the log once more takes longest
+            extra=QUIET,
+            timeout=seconds,
+            check=False,
+        )
+    except GitError as error:
+        raise Offline(f"{remote} does not answer. The next sync tries again.") from error
+    if done.code and "couldn't find remote ref" in done.error:
+        others = [one[11:] for one in asked(repository, remote, seconds) if "/heads/" in one]
+        if not others:
+            return ""
+        raise GitError(
+            f"{remote} has no branch {branch}, only {', '.join(others[:3])}. Is it a Wakebook "
+            "memory? If so, rename your branch to that name."
+        )
+    if done.code:
+        raise _unreached(remote, done.error)
     return repository.resolve(THEIRS) or ""
 
 

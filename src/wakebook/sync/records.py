@@ -58,6 +58,13 @@ def left(data: bytes, gone: Forgotten) -> bytes:
     return b"".join(_without(by_id(data), gone).values())
 
 
+def more(data: bytes, before: bytes) -> int:
+    """How many entries a log has that another one does not."""
+    if data.startswith(before) and (not before or before.endswith(b"\n")):
+        return data.count(b"\n", len(before))
+    return len(by_id(data).keys() - by_id(before).keys())
+
+
 def by_id(data: bytes) -> dict[str, bytes]:
     """Lines by the id of their entry; one that is no entry, by itself. The first counts."""
     found: dict[str, bytes] = {}

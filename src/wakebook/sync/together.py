@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -201,6 +202,7 @@ def _merged(
     kept = set() if dry else _not_ours(history, opened.home)
     was, mine, other = ({n: f.blob for n, f in tree.items() if n not in kept} for tree in trees)
 
+    @lru_cache(maxsize=8)
     def read(name: str, blob: str) -> bytes:
         return carry.contents(repository, {name: blob})[name]
 
@@ -261,10 +263,12 @@ def _mind(home: Home, outcome: Outcome, ours: merge.Tree, read: merge.Read, even
             f"{len(gone)} of {there} files would go, like {gone[0]}. If that is right, run "
             "`wakebook sync --even-so`. Nothing was changed."
         )
-    before = records.by_id(read(LOG, ours[LOG])) if LOG in ours else {}
-    left = (
-        before if LOG not in outcome.written | outcome.taken else records.by_id(_log(outcome, read))
-    )
+    if LOG not in ours or LOG not in outcome.written | outcome.taken:
+        return
+    old, new = read(LOG, ours[LOG]), _log(outcome, read)
+    if new.startswith(old):
+        return
+    before, left = records.by_id(old), records.by_id(new)
     forgot = _forgotten(home, outcome, ours, read)
     lost = [name for name in before if name not in left and name not in forgot]
     if len(lost) > max(FEW, MOST * len(before)):
@@ -289,8 +293,7 @@ def _new(read: merge.Read, ours: merge.Tree, outcome: Outcome) -> int:
     """How many entries come to our log."""
     if LOG not in outcome.written and LOG not in outcome.taken:
         return 0
-    before = records.by_id(read(LOG, ours[LOG])) if LOG in ours else {}
-    return len(records.by_id(_log(outcome, read)).keys() - before.keys())
+    return records.more(_log(outcome, read), read(LOG, ours[LOG]) if LOG in ours else b"")
 
 
 def _write(
@@ -356,7 +359,7 @@ def _sent(
     known = {one.id: one.files for one in machine.others(repository)}
     name = f"{carry.MACHINES}{me.id}"
     if known.get(me.id) != files:
-        entries = len(records.by_id(home.log.read_bytes())) if home.log.exists() else 0
+        entries = home.log.read_bytes().count(b"\n") if home.log.exists() else 0
         refs[name] = machine.said(repository, me, files, entries)
     if me.sealed and remote == me.remote:
         from wakebook.sync import sealed
@@ -374,10 +377,9 @@ def _sent(
 
 def _unsent(home: Home, repository: Repository, heads: Sequence[str]) -> int:
     """How many entries of ours the others do not have."""
-    left = set(records.by_id(home.log.read_bytes())) if home.log.exists() else set()
-    for theirs in heads:
-        left -= records.by_id(repository.show(theirs, LOG) or b"").keys()
-    return len(left)
+    ours = home.log.read_bytes() if home.log.exists() else b""
+    counts = (records.more(ours, repository.show(one, LOG) or b"") for one in heads)
+    return min(counts, default=ours.count(b"\n"))
 
 
 def _plus(total: Synced, done: Synced) -> Synced:
