@@ -94,6 +94,39 @@ def test_what_is_forgotten_on_one_machine_does_not_come_back_from_another(
     assert _agree(desk, laptop)
 
 
+def _bytes(folder: Path) -> bytes:
+    """Every byte of a repository, unpacked."""
+    every = ["git", "-C", str(folder), "cat-file", "--batch", "--batch-all-objects"]
+    return subprocess.run(every, check=True, capture_output=True).stdout
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_what_is_erased_goes_from_the_remote_and_the_other_machine(
+    machine: Machine, remote: Path, away: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, laptop = machine("desk"), machine("laptop")
+    kept = desk.remember("The gauge is calibrated in May")
+    desk.remember("The safe opens with four sevens")
+    desk.sync(), laptop.sync()
+    laptop.remember("The buoy is red")  # it knows nothing of the erasure
+    if away:
+        laptop.sync()  # and has pushed since
+    monkeypatch.setenv("WAKEBOOK_NOW", "2027-01-01T00:00:00Z")
+    desk.eraser.erase("four sevens")
+    desk.sync()
+    assert b"four sevens" not in _bytes(desk.home.root)  # nothing was fetched back
+    subprocess.run(["git", "-C", remote, "gc", "-q", "--prune=now"], check=True)
+    assert b"four sevens" not in _bytes(remote)
+    laptop.sync()
+    desk.sync()
+    for memory in (desk, laptop):
+        assert {"The buoy is red", kept.content} <= set(_contents(memory))
+        assert b"four sevens" not in _bytes(memory.home.root)
+        every = (one for one in memory.home.root.rglob("*") if one.is_file())
+        assert not [one for one in every if b"four sevens" in one.read_bytes()]
+    assert _agree(desk, laptop)
+
+
 def test_two_people_in_one_note_are_both_kept(machine: Machine) -> None:
     desk, laptop = machine("desk"), machine("laptop")
     name = "knowledge/identity/USER.md"

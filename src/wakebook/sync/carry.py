@@ -214,7 +214,8 @@ def push(
 ) -> None:
     """Give the remote these commits under these names. `over`: a commit of the branch that may be
     overwritten, after an erase. Raises Moved if another machine was faster."""
-    lease = [f"--force-with-lease=refs/heads/{repository.branch()}:{over}"] if over else []
+    branch = f"refs/heads/{repository.branch()}"
+    lease = [f"--force-with-lease={branch}:{over}"] if over else []
     wanted = [f"{commit}:{name}" for name, commit in refs.items()]
     command = ["push", "--quiet", "--no-progress", "--no-verify", *lease, "--", remote, *wanted]
     done = run(repository.root, command, extra=QUIET, timeout=seconds, check=False)

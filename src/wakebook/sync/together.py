@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -23,7 +24,7 @@ from wakebook.history.history import History
 from wakebook.history.repository import Repository
 from wakebook.log import forgotten, log
 from wakebook.opened import Opened
-from wakebook.sync import carry, machine, merge, records
+from wakebook.sync import carry, erasures, machine, merge, records
 from wakebook.sync.carry import File
 from wakebook.sync.merge import LOG, RECEIPTS, Outcome
 
@@ -111,6 +112,11 @@ def _rounds(
     repository = _repository(history)
     total = Synced(remote=remote, dry=dry)
     for _ in range(TIMES):
+        if _rewritten(opened.home, remote) and not dry:
+            try:
+                return _pushed_over(opened, history, repository, remote, after, seconds)
+            except carry.Moved:
+                continue
         heads = fetched(opened.home, repository, remote, seconds)
         with opened.writing():
             if not dry:
@@ -136,6 +142,45 @@ def _rounds(
         except carry.Moved:
             continue
     raise GitError(f"{remote}: other machines were faster {TIMES} times. Try again in a moment.")
+
+
+def _rewritten(home: Home, remote: str) -> bool:
+    """Whether our history was written anew by an erase since the last sync."""
+    me = machine.this(home)
+    return not me.sealed and remote == me.remote and erasures.since(home, load(home).at)
+
+
+def _pushed_over(
+    opened: Opened,
+    history: History,
+    repository: Repository,
+    remote: str,
+    after: Callable[[bool], object],
+    seconds: float,
+) -> Synced:
+    """Put what others have added since on top of our new history, and push that over theirs."""
+    home, known = opened.home, load(opened.home).commit
+    with opened.writing():
+        _commit_waiting(history)
+    there = carry.asked(repository, remote, seconds).get(f"refs/heads/{repository.branch()}", "")
+    done = Synced(remote=remote)
+    if there and there != known:
+        with erasures.apart(home, repository, remote, seconds) as source, opened.writing():
+            base = known if source.resolve(known) else ""
+            change = _Merge(source=source, base=base, alone=True)
+            done = _merged(opened, history, repository, remote, there, False, True, change)
+        after(True)
+        with opened.writing():
+            _commit_waiting(history)
+    return _sent(home, repository, remote, [], done, seconds, over=there)
+
+
+class _Merge(NamedTuple):
+    """A merge with a history that was written anew, here or elsewhere."""
+
+    source: Repository  # where both histories can be read
+    base: str  # what both had in common before
+    alone: bool  # the result follows ours; otherwise theirs
 
 
 def _repository(history: History) -> Repository:
@@ -188,23 +233,28 @@ def _merged(
     theirs: str,
     dry: bool,
     even_so: bool,
+    change: _Merge | None = None,
 ) -> Synced:
     """Take in what the remote has. Under the lock."""
-    ours = repository.head()
-    if carry.is_behind(repository, theirs, ours):
+    ours, source = repository.head(), change.source if change else repository
+    if carry.is_behind(source, theirs, ours):
         return Synced(remote=remote)
+    if change is None and ours and erasures.unknown(repository, ours, theirs):
+        base = load(opened.home).commit
+        change = _Merge(repository, base if repository.resolve(base) else "", alone=False)
+        even_so = True
     if machine.this(opened.home).sealed and _same(repository, ours, theirs):
         return Synced(remote=remote)
     trees = [
-        _ours_alone(carry.tree(repository, commit))
-        for commit in (carry.base(repository, ours, theirs), ours, theirs)
+        _ours_alone(carry.tree(source, commit))
+        for commit in (change.base if change else carry.base(source, ours, theirs), ours, theirs)
     ]
     kept = set() if dry else _not_ours(history, opened.home)
     was, mine, other = ({n: f.blob for n, f in tree.items() if n not in kept} for tree in trees)
 
     @lru_cache(maxsize=8)
     def read(name: str, blob: str) -> bytes:
-        return carry.contents(repository, {name: blob})[name]
+        return carry.contents(source, {name: blob})[name]
 
     outcome = merge.merge(was, mine, other, read, lambda data: _receipts(opened.home, data))
     _mind(opened.home, outcome, mine, read, even_so)
@@ -217,6 +267,9 @@ def _merged(
     )
     if dry:
         return done
+    if change and change.alone:  # nothing else of theirs may come into our repository
+        found = {name: read(name, blob) for name, blob in outcome.taken.items()}
+        outcome = outcome._replace(taken={}, written=outcome.written | found)
     files: dict[str, File | None] = {n: trees[2][n] for n in outcome.taken}
     for name, data in outcome.written.items():
         mode = trees[1].get(name) or trees[2][name]
@@ -224,10 +277,13 @@ def _merged(
     files |= dict.fromkeys(outcome.gone)
     ahead = carry.is_behind(repository, ours, theirs) and not (outcome.written or kept)
     told = f"memory: sync with {_short(remote)}\n\n{MERGED}: {theirs}"
-    commit = theirs if ahead else carry.commit(repository, files, ours, told, [ours, theirs])
+    parents = [ours, theirs] if not change else [ours if change.alone else theirs]
+    commit = theirs if ahead else carry.commit(repository, files, ours, told, parents)
     _write(opened.home, repository, files, outcome)
     carry.staged(repository, files)
     repository.git("update-ref", "-m", "wakebook sync", "HEAD", commit, ours)
+    if change and not change.alone:
+        erasures.let_go(opened.home, repository)
     return done
 
 
@@ -350,8 +406,9 @@ def _sent(
     heads: Sequence[str],
     total: Synced,
     seconds: float,
+    over: str = "",
 ) -> Synced:
-    """Push what we have, and say so."""
+    """Push what we have, and say so. `over`: see `carry.push`."""
     ours, me = repository.head(), machine.this(home)
     unsent = _unsent(home, repository, heads)
     refs = {f"refs/heads/{repository.branch()}": ours} if [ours] != heads else {}
@@ -368,7 +425,7 @@ def _sent(
             repository.git("update-ref", name, refs[name])
         sealed.push(repository, home, remote, me.id, seconds)
     elif refs:
-        carry.push(repository, remote, refs, seconds=seconds)
+        carry.push(repository, remote, refs, over, seconds=seconds)
         if name in refs:
             repository.git("update-ref", name, refs[name])
     sent = unsent if [ours] != heads else 0
