@@ -56,19 +56,20 @@ def demo(keep: str | None, as_json: bool) -> None:
 
 def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, Any]:
     from wakebook.learn.account import UNACCOUNTED
+    from wakebook.memory import Memory
 
     began = clock.monotonic()
 
     def heading(text: str) -> None:
         out.say(f"\n[bold cyan]── {text}[/bold cyan]\n")
 
-    def run(*words: str) -> None:
+    def run(*words: str, home: Path = target) -> None:
         """A command, as a person types it."""
         from wakebook.cli import cli
 
         out.say(f"   $ wakebook {shlex.join(words)}\n", markup=False)
         with suppress(SystemExit):
-            cli.main(["--home", str(target), *words], "wakebook", standalone_mode=False)
+            cli.main(["--home", str(home), *words], "wakebook", standalone_mode=False)
 
     with resources.as_file(resources.files("wakebook") / "samples") as shipped:
         shutil.copytree(shipped, samples)
@@ -115,6 +116,15 @@ def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, Any]:
     heading("10. wakebook context: the next message, what the agent is told for it, and why")
     run("context", MESSAGE, "--budget", str(BUDGET), "--explain")
     told["context"] = memory.context(MESSAGE, budget=BUDGET)
+    heading("11. wakebook sync: a second machine knows what the first one has learned")
+    remote, laptop = (target.with_name(f"{target.name}-{name}") for name in ("remote", "laptop"))
+    subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
+    run("sync", "add", str(remote), "--name", "desk")
+    out.say("\n   and on the laptop:\n")
+    run("sync", "clone", str(remote), "--name", "laptop", home=laptop)
+    out.say()
+    run("search", QUESTION, "--limit", "1", home=laptop)
+    told["laptop"] = [hit.ref for hit in Memory(laptop).search(QUESTION, limit=3).hits]
     heading("Where to look next")
     out.say("   wakebook init && wakebook catch-up     the same with your own sessions")
     out.say(f"   {where}/log.jsonl                 what was learned, one entry a line")
