@@ -290,9 +290,10 @@ class Memory:
         pinned: bool = False,
         project: str = "",
         cwd: str = "",
+        by: str = "",
     ) -> Entry:
         """Keep something that was not said in a conversation. `project`, or that of `cwd` if the
-        memory knows it: where it belongs."""
+        memory knows it: where it belongs. `by`: who writes it, if not a person."""
         from wakebook.learn.entries import remember
 
         here = self.log.projects([project])[0] if project else self.opened.project(cwd)
@@ -308,11 +309,25 @@ class Memory:
                 status=status,
                 pinned=pinned,
                 project=here,
+                by=by,
             )
         self.notes.refresh()
         self.opened.quietly("git", lambda: self.history.git().batch(clock.now(), ask=False))
         self.sync_soon()
         return entry
+
+    def handoff(self, text: str, *, detail: str = "") -> str:
+        """Leave a handoff, for the end of the session that the agent is in: its id. The answer has
+        to stand in the transcript; there it is checked when the session ends."""
+        from wakebook.capture import state as states
+        from wakebook.learn import written
+        from wakebook.log.entry import new_id
+
+        id_ = new_id()
+        with self.opened.writing() as state:
+            left = written.made(text, detail, clock.now())
+            states.save(self.home, written.leave(state, id_, left))
+        return id_
 
     def plan_forget(self, names: Sequence[str], *, chain: bool = False) -> Forgetting:
         """What would go, and what would follow from it."""

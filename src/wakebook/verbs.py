@@ -113,6 +113,9 @@ _TABLE = (
              subject=(str, ""), detail=(str, ""), replaces=(Words, ()),
              status=(Literal["", "open", "done"], ""), pinned=(bool, False),
              project=(str, ""), cwd=(str, ""))),  # where it belongs
+    Verb("handoff", "Leave a handoff, to be checked and kept when the session ends.", "id: str",
+         lambda m, a: m.handoff(**asdict(a)), _asks(
+             text=Annotated[str, Meta(min_length=1)], detail=(str, ""))),
     Verb("forget", "Take entries out of the log. Without `yes` it only says what would go.",
          "upkeep.forget.Forgetting",
          lambda m, a: (m.forget if a.yes else m.plan_forget)(a.ids, chain=a.chain), _asks(
@@ -193,6 +196,7 @@ TOOLS = {  # the tools of agents: a verb, and the names that they know its field
     }),
     "memory_get": ("get", {"path": "ref", "from": "first"}),
     "remember": ("remember", {"type": "type_"}),
+    "handoff": ("handoff", {}),
     "forget": ("forget", {}),
     "context": ("context", {}),
 }  # fmt: skip

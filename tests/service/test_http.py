@@ -40,6 +40,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 ASKED: dict[str, dict[str, Any]] = {  # what a verb needs at least
     "get": {"ref": "log.jsonl"},
     "remember": {"text": "The kiosk is called Heron.", "type": "decision"},
+    "handoff": {"text": "The ledger is on Postgres."},
     "forget": {"ids": ["?"]},
     "flush": {"session": SESSION},
     "observe": {"output": "I have released it."},

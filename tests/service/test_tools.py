@@ -87,7 +87,14 @@ def test_names_and_parameters_are_those_that_were_agreed() -> None:
         "project": "string", "everywhere": "boolean",
     }  # fmt: skip
     assert shapes["memory_get"] == {"path": "string", "from": "integer", "lines": "integer"}
-    assert set(shapes) == {"memory_search", "memory_get", "remember", "forget", "context"}
+    assert set(shapes) == {
+        "memory_search",
+        "memory_get",
+        "remember",
+        "handoff",
+        "forget",
+        "context",
+    }
     reading = {tool["name"] for tool in tools.LIST if tool["readOnly"]}
     assert reading == {"memory_search", "memory_get", "context"}
     for tool in tools.LIST:

@@ -189,6 +189,14 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     well: datetime | None = None  # when the last run began that went well
 
 
+class Left(msgspec.Struct, frozen=True):
+    """A handoff that an agent has left, until its session ends."""
+
+    at: datetime
+    text: str
+    detail: str = ""
+
+
 class State(msgspec.Struct, frozen=True, kw_only=True):
     version: int = VERSION
     sessions: dict[str, Progress] = {}
@@ -197,6 +205,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     restored: dict[str, datetime] = {}  # note -> when you brought it back from the archive
     jobs: dict[str, JobRun] = {}
     reread: tuple[str, ...] = ()  # transcripts that a model has read again
+    left: dict[str, Left] = {}  # id -> a handoff by an agent whose session goes on
 
     def with_session(self, ref: str, progress: Progress, **changes: Any) -> State:
         return msgspec.structs.replace(self, sessions=self.sessions | {ref: progress}, **changes)

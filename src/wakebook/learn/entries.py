@@ -237,10 +237,11 @@ def remember(
     status: str,
     pinned: bool,
     project: str = "",
+    by: str = "",
 ) -> Entry:
     """Keep what a person or an agent writes. Under the lock.
 
-    `replaces`: ids, or unique beginnings of them.
+    `replaces`: ids, or unique beginnings of them. `by`: nothing for a person.
     """
     from wakebook.capture.secrets import redact
 
@@ -272,6 +273,7 @@ def remember(
             status=(status or "open") if type_ == "task" else None,  # type: ignore[arg-type]
             pinned=pinned,
             project=project,
+            by=by,
         )
     )
     if registry != before:  # first: a subject without entries does no harm

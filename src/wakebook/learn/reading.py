@@ -27,7 +27,7 @@ from wakebook.capture import state as states
 from wakebook.capture import window as windows
 from wakebook.capture.state import Failure, Window, holds_memories
 from wakebook.capture.transcript import Message
-from wakebook.learn import extract
+from wakebook.learn import extract, written
 from wakebook.learn.entries import (
     Source,
     admitted,
@@ -273,6 +273,10 @@ def _kept(
         registry = subjects.load(work.home)
         drafts = _marked(found.drafts) if window.covered else found.drafts
         chains = work.ledger.chains()
+        drafts = written.unwritten(drafts, before.source, chains)
+        if before.scene.ends:
+            names = tuple(before.scene.subjects)
+            drafts = written.with_handoff(work.home, drafts, before.source, state.left, (), names)
         entries = admitted(work.home, drafts, before.source, chains, registry, work.now)
         entries, held = (entries, []) if not work.asks(before.source.project) else ([], entries)
         used = (*window.subjects, *(one.subject for one in entries if one.subject))
@@ -301,6 +305,7 @@ def _kept(
             failure=None,
             touched_at=work.now,
         )
+        state = written.taken(state, before.source) if ends else state
         append(work.home, state, ref, after, entries, extract.subject_types(drafts), held)
     closed = (window.path,) if ends else ()
     report = Report(ref=ref, entries=len(entries), closed=closed, covered=covered)

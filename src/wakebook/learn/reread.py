@@ -22,7 +22,7 @@ from wakebook.capture import state as states
 from wakebook.capture.archive import Transcript
 from wakebook.capture.project import Projects
 from wakebook.capture.state import State
-from wakebook.learn import extract
+from wakebook.learn import extract, written
 from wakebook.learn.entries import (
     Source,
     admitted,
@@ -51,7 +51,7 @@ def candidates(home: Home, chains: Chains, state: State, session: str = "") -> l
         path = entry.transcript
         if path and _read_by_rules(entry) and entry.session.startswith(session):
             found.setdefault(path, entry.timestamp)
-    known = {entry.transcript for entry in chains.entries}
+    known = {entry.transcript for entry in chains.entries if entry.by != written.AGENT}
     for file in home.conversations.glob("*/*/*/*.md"):
         path = home.relative(file)
         front = {} if path in known or path in done else archive.read(home, path).front
@@ -66,7 +66,8 @@ def _read_by_rules(entry: Entry) -> bool:
 
 def _waits(path: str, chains: Chains, state: State) -> bool:
     """Whether no model has read it yet."""
-    ours = [entry for entry in chains.current() if entry.transcript == path]
+    every = (entry for entry in chains.current() if entry.transcript == path)
+    ours = [entry for entry in every if entry.by != written.AGENT]
     return path not in state.reread and (not ours or any(map(_read_by_rules, ours)))
 
 
@@ -116,6 +117,9 @@ def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[
         if {entry.id for entry in old} != expected:
             return Report(ref=source.ref, busy=True)  # another process was faster
         registry = subjects.load(work.home)
+        drafts = written.unwritten(drafts, source, chains)
+        names = tuple(registry.names())
+        drafts = written.with_handoff(work.home, drafts, source, state.left, old, names)
         new = _chained(drafts, old, chains)
         entries = admitted(work.home, new, source, chains, registry, work.now)
         entries += _taken_back(source, drafts, entries, old, chains)

@@ -22,7 +22,7 @@ from wakebook.capture import archive
 from wakebook.capture import project as projects
 from wakebook.capture import state as states
 from wakebook.capture.archive import Turn
-from wakebook.learn import reread
+from wakebook.learn import reread, written
 from wakebook.learn.entries import (
     Source,
     admitted,
@@ -156,6 +156,9 @@ class Replay(ABC):
         )
 
     def _admit(self, source: Source, drafts: Sequence[Draft]) -> None:
+        old, names = self._old.get(source.path, ()), tuple(self.registry.names())
+        drafts = written.unwritten(drafts, source, self.main)
+        drafts = written.with_handoff(self._scratch, drafts, source, {}, old, names)
         entries = admitted(self._scratch, drafts, source, self.chains, self.registry, self._now)
         self._found.setdefault(source.path, []).extend(entries)
         self._take(entries, subject_types(drafts))

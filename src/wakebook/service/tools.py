@@ -61,7 +61,11 @@ def call(memory: Memory, name: str, arguments: object, session: str = "") -> Ans
             return _forget(memory, given["ids"], given.get("confirm"))
         ask = request_of(name, given)
         if name == "remember":
-            return _json({"remembered": _short(_remember(memory, ask, place))})
+            return _line({"remembered": _short(_remember(memory, ask, place))})
+        if name == "handoff":
+            id_ = memory.handoff(ask.text, detail=ask.detail)
+            then = "It is checked against the conversation, and kept, when the session ends."
+            return _line({"handoff": {"id": id_, "then": then}})
         return _get(memory, ask) if name == "memory_get" else _search(memory, ask, place)
     except WakebookError as error:
         return Answer(str(error), {"error": str(error), "kind": type(error).__name__}, failed=True)
@@ -115,14 +119,20 @@ def _whole(value: Any) -> Any:
 
 
 def _remember(memory: Memory, ask: Any, place: Mapping[str, Any]) -> Entry:
-    """For the project that the agent works in."""
+    """For the project that the agent works in. It takes the place of what has been read of the same
+    words already."""
     from msgspec.structs import asdict, replace
 
+    from wakebook.learn.written import AGENT, repeats
+
+    if not ask.replaces:
+        read = repeats(ask.text, memory.log.chains(), memory.opened.state())
+        ask = replace(ask, replaces=tuple(read))
     if not ask.project and memory.turns.scope(**place).here:
         with memory.opened.writing():
             here = memory.turns.noted(**place)
         ask = replace(ask, project=here)
-    return memory.remember(**asdict(ask))
+    return memory.remember(**asdict(ask), by=AGENT)
 
 
 def _search(memory: Memory, ask: Any, place: Mapping[str, Any]) -> Answer:
@@ -240,6 +250,11 @@ def _short(entry: Entry) -> dict[str, Any]:
     found = {"id": entry.id, "type": entry.type, "subject": entry.subject}
     found |= {"timestamp": clock.iso(entry.timestamp), "content": entry.content}
     return {key: value for key, value in found.items() if value}
+
+
+def _line(data: dict[str, Any]) -> Answer:
+    """On one line: transcripts keep the first one, with the id (`learn.written`)."""
+    return Answer(json.dumps(data, ensure_ascii=False), data)
 
 
 def _json(data: dict[str, Any]) -> Answer:

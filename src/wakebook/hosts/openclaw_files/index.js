@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { definePluginEntry } from "openclaw/plugin-sdk/plugin-entry";
 
 const WHAT = "The memory: every command of Wakebook (log, search, status, doctor ...)";
-const OFFERED = ["memory_search", "memory_get", "remember", "forget"];
+const OFFERED = ["memory_search", "memory_get", "remember", "handoff", "forget"];
 const [TOOL_MS, STOP_MS] = [30_000, 6_000]; // the child finishes what it has begun within 5 s
 const LONGEST_PAUSE_MS = 60_000; // before a child that died is started again
 const RETIRED_MS = 90_000; // that a question waits for a hook after a reload
