@@ -44,7 +44,9 @@ def main() -> None:
         run("demo", "--keep", str(home), quiet=True)
         with (home / "config.toml").open("a", encoding="utf-8") as stream:
             stream.write(settings(server, monthly_budget=1.0))
-        run("status")
+        run("models")
+        run("models", "test")
+        run("status", last=12)
         run("catch-up", "--upgrade", "--dry-run", last=2)
         run("catch-up", "--upgrade")
         run("log", "--since", "2d")

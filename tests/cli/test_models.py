@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -124,12 +125,14 @@ def test_one_is_used_and_none(bin: Path, home: Path) -> None:
     program(bin, "claude", NEVER, COUNT)
     assert f"{NAME} reads your conversations from now on" in run("models", "use", NAME)
     lines = (home / "config.toml").read_text().splitlines()
-    (line,) = set(lines) - set(text.splitlines())
+    line, place = (one for one in lines if one not in text.splitlines())
+    assert place == f'program = "{bin / "claude"}"'
     assert line == f'main = "{NAME}"  # by `wakebook models use {NAME}` on 2026-11-09'
     assert set(text.splitlines()) < set(lines) and main(home) == NAME
     assert f"{NAME} reads" in run("models") and "0 of 400 calls today" in run("models")
     assert "no command codex" in run("models", "use", "codex/default")
     run("models", "use", "none")
+    assert "program = " not in re.sub("(?m)^#.*", "", (home / "config.toml").read_text())
     assert main(home) == "none" and Memory(home).models.name("main") == ""
     assert "is no model" in run("models", "use", "haiku", code=ConfigError.exit_code)
     assert main(home) == "none" and counted(bin) == 0

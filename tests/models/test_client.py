@@ -16,10 +16,10 @@ import pytest
 
 from tests.models.chatting import calls, chatting, failures, lines, outcomes, question, served
 from tests.models.programs import gone, logged_out, on_path, prints, program, says, until
-from wakebook.base import echo
+from wakebook.base import config, echo
 from wakebook.base.errors import BadModelOutput, LeftAlone, ModelError, ModelUnavailable, NotAsked
 from wakebook.models.client import NEEDED, PROGRAMS, Client
-from wakebook.models.model import CLIENTS
+from wakebook.models.model import CLIENTS, make
 from wakebook.models.transport import Patience
 from wakebook.models.wire import Question, Reply
 
@@ -159,6 +159,18 @@ def test_a_missing_client_and_a_machine_without_network_are_not_asked(
     monkeypatch.setenv("WAKEBOOK_OFFLINE", "1")
     with pytest.raises(ModelUnavailable, match="WAKEBOOK_OFFLINE is set"):
         client("claude-code/haiku").ready()
+
+
+def test_a_service_with_another_path_finds_the_program(
+    bin: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(bin, "claude", "tool", says("Hi."))
+    program(bin, "tool", 'touch "$here/used"')  # as node lies beside a script of its own
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    settings = config.Config(models=config.Models(program=str(bin / "claude")))
+    found = make("claude-code/haiku", settings, os.environ, None, PATIENT)
+    found.ready()
+    assert found.ask(question()).text == "Hi." and (bin / "used").exists()
 
 
 # --- it ends, and all that it has started --------------------------------------------------

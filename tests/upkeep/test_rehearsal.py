@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.learn.telling import Busy
+from tests.learn.telling import Busy, Tale
 from tests.lend import MODEL, answers, asked, entry, equipped, goes_on, known, listened
 from tests.server import Chat, ModelServer, Say
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
@@ -278,3 +278,16 @@ def test_a_lent_model_that_answers_no_text_is_a_model_that_fails(
     memory = Memory(spoken.home.root, lend=lambda system, prompt, most: answer)
     done = memory.catch_up()
     assert len(done.held) == 2 and not done.failed
+
+
+def test_a_long_upgrade_is_shown_to_its_end(tale: Tale) -> None:
+    tale.settings("none")
+    for number in range(1, 6):
+        said = f"We decided to run the relay on port 808{number}."
+        tale.talk(said, "Noted.", number=number)
+    tale.memory.catch_up()
+    tale.settings()
+    with tale.memory.rehearsal() as copy:
+        copy.upgrade()
+        assert len(copy.models.planned) == 5
+    assert tale.asked == []

@@ -211,6 +211,7 @@ class Embedding(Section):
 class Models(Section):
     main: str = ""
     cheap: str = ""
+    program: str = ""
     off: Texts = ()
     daily_budget: float = 5.0
     monthly_budget: float = 50.0

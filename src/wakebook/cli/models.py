@@ -105,9 +105,10 @@ def choose(memory: Memory, name: str) -> str:
     from wakebook.hosts import toml
     from wakebook.models.model import HOST, NONE, make
 
-    problem = ""
+    problem = place = ""
     if name not in (HOST, NONE):
         model = make(name, memory.config, os.environ, None)
+        place = getattr(model, "path", str)() or ""  # of a client: a service may have another PATH
         try:
             model.ready()
         except ModelError as error:
@@ -116,7 +117,10 @@ def choose(memory: Memory, name: str) -> str:
     home = memory.home
     with home.locked():
         was = home.config.read_text(encoding="utf-8")
-        text, _ = toml.put(was, "models.main", name, said)
+        text, _ = toml.set_line(was, "models.program", None)
+        if place:
+            text, _ = toml.put(text, "models.program", place)
+        text, _ = toml.put(text, "models.main", name, said)
         if text != was:
             home.replace(home.config, text)
     return problem

@@ -117,8 +117,10 @@ class ModelExtractor:
         except NotAsked:
             if not self._models.dry:
                 raise
-            seen = msgspec.structs.replace(scene, ends=ends)
-            return Selector(self._home).read(taken, seen)
+            # what rules find stands for its answer
+            found = Selector(self._home).read(taken, msgspec.structs.replace(scene, ends=ends))
+            drafts = [one.with_(by=self.name) for one in found.drafts]
+            return msgspec.structs.replace(found, drafts=drafts)
         if lines.cut and len(taken) > 1:
             raise TooLong("The answer was cut off")
         if not lines.kept:

@@ -182,7 +182,8 @@ PROGRAMS = {
 
 
 class Client:
-    """A model behind a program. `folder`: for the lock."""
+    """A model behind a program. `folder`: for the lock. `program`: where it was found once; what
+    it needs, a node say, mostly lies beside it."""
 
     def __init__(
         self,
@@ -190,15 +191,17 @@ class Client:
         environ: Mapping[str, str],
         patience: Patience,
         folder: Path | None = None,
+        program: str = "",
     ) -> None:
         self.name, self._patience, self._folder = name, patience, folder
+        self._place = str(Path(program).expanduser().parent) if program else ""
         provider, _, model = name.partition("/")
         self._program = PROGRAMS[provider]
         self._model = "" if model == DEFAULT else model
         self._environ = environ
 
     def ready(self) -> None:
-        if not self._path():
+        if not self.path():
             raise ModelUnavailable(
                 f"{self.name}: there is no command {self._program.command} on the PATH. Install "
                 f"{self._program.label}, or run `wakebook models` to see what there is."
@@ -206,8 +209,12 @@ class Client:
         if offline():
             raise ModelUnavailable(f"{self.name} was not asked: WAKEBOOK_OFFLINE is set.")
 
-    def _path(self) -> str | None:
-        return shutil.which(self._program.command, path=self._environ.get("PATH"))
+    def path(self) -> str | None:
+        """The program."""
+        return shutil.which(self._program.command, path=self._where())
+
+    def _where(self) -> str:
+        return os.pathsep.join(filter(None, (self._environ.get("PATH"), self._place)))
 
     @contextmanager
     def alone(self, seconds: float = 0.0) -> Iterator[None]:
@@ -230,7 +237,7 @@ class Client:
     def ask(self, question: Question) -> Reply:
         seconds = min(question.seconds or self._patience.seconds, self._patience.seconds)
         prompt = fence("\n\n".join(question.turns), NOTE)
-        path = self._path() or self._program.command
+        path = self.path() or self._program.command
         with _folder() as folder:
             system = folder / "instructions.md"
             system.write_text(question.system, encoding="utf-8")
@@ -242,7 +249,7 @@ class Client:
         kept = (*NEEDED, *self._program.variables)
         found = {name: value for name, value in self._environ.items() if name.startswith(kept)}
         ours = dict.fromkeys((*self._program.quiet, READS, "NO_COLOR"), "1")
-        return found | ours | {"TERM": "dumb"}
+        return found | ours | {"TERM": "dumb", "PATH": self._where()}
 
     def _read(self, done: _Done) -> Reply:
         events = list(_events(done.out))

@@ -281,7 +281,7 @@ def make(
     if provider in CLIENTS and model.strip():
         from wakebook.models.client import Client
 
-        return Client(name, environ, patience, folder)
+        return Client(name, environ, patience, folder, limits.program)
     if provider not in PROVIDERS or not slash or not model.strip():
         known = ", ".join((*CLIENTS, *PROVIDERS))
         raise ConfigError(
