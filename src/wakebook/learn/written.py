@@ -124,6 +124,6 @@ def _without(message: Message) -> Message:
 
 
 def made(text: str, detail: str, at: datetime) -> Left:
-    from wakebook.capture.clean import redact
+    from wakebook.capture.secrets import redact
 
     return Left(at, redact(" ".join(text.split()))[0], redact(detail.strip())[0])
