@@ -11,8 +11,6 @@ from tests.story import Claude
 from wakebook import Memory
 from wakebook.recall.days import dated, resolved
 from wakebook.recall.gate import is_chat, weight
-from wakebook.recall.stale import Stale
-from wakebook.store.hits import Replaced
 
 SAID = [
     ("user", "hello! how are you today? the ferry always has berth 12, berths go up to 48"),
@@ -97,17 +95,6 @@ def test_words_weigh_by_how_rare_they_are() -> None:
     assert not is_chat("the key is with Marten")
 
 
-def test_a_sentence_with_a_lost_value_is_stale() -> None:
-    pair = Replaced("and the beta runs on port 8090", "the beta moved to port 9100", 100)
-    stale = Stale([pair])
-    assert stale.correction("The beta listens on port 8090 now.", 50) == pair.new
-    assert stale.correction("The beta listens on port 8090 again.", 200) == ""  # said later
-    assert stale.correction("The beta listens on port 9100, not on 8090.", 50) == ""
-    assert stale.correction("Invoice 8090 is paid.", 50) == ""
-    pair = Replaced("tickets are 14 euros", "and tickets are 16 euros, not 14", 100)
-    assert Stale([pair]).correction("The shop shows 14 euros.", 50)
-
-
 def test_what_no_longer_holds_is_not_told_from_the_conversation(
     memory: Memory, projects: Path
 ) -> None:
@@ -128,5 +115,6 @@ def test_tomorrow_comes_with_its_day() -> None:
     assert "in two weeks (19 November 2026)" in resolved("in two weeks the race", thursday)
     assert "tomorrow (6 November 2026)" in resolved("tomorrow at 11", thursday)
     assert "on monday (9 November 2026)" in resolved("on monday", thursday)
+    assert "on monday (2 November 2026)" in resolved("we moved on monday", thursday)
     assert resolved("in a minute", thursday) == "in a minute"
     assert dated("it broke last week", thursday) == "2026-11-05: it broke last week"

@@ -93,7 +93,9 @@ def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> 
     if best <= 0 and not person and kind is None:
         return 0
     instructs = kind == "preference" and _has(forms.ORDER, text, at_start=True)
-    if entry.subject and not person and (kind != "preference" or _has(forms.WORK, text)):
+    general = kind == "preference" and _has(forms.GENERAL, text)
+    work = entry.subject and not person and (kind != "preference" or _has(forms.WORK, text))
+    if work and not general:
         return 0
     if _has(forms.ASKS, text) and not instructs:
         return 0
@@ -102,7 +104,7 @@ def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> 
         return 0
     known = 2 * (person or kind == "relationship")
     aside = (len(text.split()) > LONG) + _has(forms.GOES_ON, text, at_start=True)
-    return best + known + 4 * instructs - aside
+    return best + known + 4 * (instructs or general) - aside
 
 
 def is_own(entry: Entry, registry: Registry) -> bool:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -271,6 +271,7 @@ class Compiler:
             told=self.request.told,
             words=" ".join(map(bare, days.as_said(self.request.told).split("\n"))),
             zone=self.sources.now.tzinfo,
+            after=partial(recalled.after, self.sources.opened),
         )
         packed = recalled.pack(found, room, around, self.settings.reference_boost)
         self.missed += packed.missed

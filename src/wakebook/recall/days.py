@@ -22,6 +22,13 @@ _VAGUE = re.compile(
     r"|gestern|morgen|mañana|demain)\b",
     re.IGNORECASE,
 )
+# what is over soon: "ignore it till Friday"
+_PASSES = re.compile(
+    r"\b(?:today|tonight|tomorrow|this (?:week\w*|month|morning|afternoon|evening)"
+    r"|(?:till|until|by|bis|hasta|jusqu['’]?\w*) |heute|morgen|hoy|mañana|demain)",
+    re.IGNORECASE,
+)
+_PAST = re.compile(r"\b(?:was|were|went|did|had|came|got|took|met|\w{3,}ed)\b", re.IGNORECASE)
 _PUT_IN = re.compile(r" \(\d{1,2} [A-Z][a-z]+ \d{4}\)")
 
 
@@ -35,8 +42,10 @@ def as_said(text: str) -> str:
     return _PUT_IN.sub("", text)
 
 
-def is_relative(text: str) -> bool:
-    return bool(_VAGUE.search(text) or _DAY.search(text))
+def passes(text: str) -> bool:
+    """Whether a text holds only for some days, or cannot be told without the day it was said."""
+    relative = _VAGUE.search(text) or _DAY.search(text)
+    return bool(relative and _PASSES.search(text))
 
 
 def dated(text: str, said: date) -> str:
@@ -58,7 +67,7 @@ def _day(match: re.Match[str], said: date) -> date | None:
         return said + timedelta(days=_AHEAD[near])
     if which:
         ahead = (_WEEKDAYS.index(match["weekday"].lower()) - said.weekday()) % 7
-        if which == "last":
+        if which == "last" or (which == "on" and _PAST.search(match.string, 0, match.start())):
             return said + timedelta(days=ahead - 7)
         # of "next Friday", most people mean the one of next week
         same_week = ahead and said.weekday() + ahead < 7

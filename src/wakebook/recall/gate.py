@@ -11,7 +11,7 @@ knows by name. bench/told.py measures it; docs/decisions.md has the figures.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import log2
 from pathlib import Path
@@ -31,7 +31,10 @@ LEAST = 0.1  # what the commonest word weighs; one that is not in the vocabulary
 RARE = 0.75  # from here on a word is a name or a term, not an ordinary word
 COVERED, NEAR = 0.75, 0.6  # how much the share of the words tells, and the nearness in meaning
 FAR = 0.35  # cosine similarity that means nothing
+LIKELY = 0.4  # of that evidence: what else may be told, once something has all of it
+BESIDE = 0.5  # of the best one's score, without any
 FLOOR = 0.45  # of the evidence, if the words that are shared say next to nothing
+_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"[\d.,:/%-]+\w?")
 _ENDINGS = ("'s", "s", "es", "ed", "d", "ing")
 
@@ -74,10 +77,27 @@ class Gate:
     def _has(self, form: str) -> bool:
         return pattern(form).search(self._low) is not None
 
-    def open(self, found: Iterable[Passage]) -> bool:
-        """Whether something of what was found may be told."""
+    def let_in(self, found: Sequence[Passage]) -> list[Passage]:
+        """What may be told of what was found: nothing, unless something of it is surely about the
+        message; then what is likely to be, what ranks near the best, and the answers."""
         need = self.need
-        return need is not None and any(self.evidence(one) >= need for one in found)
+        sure = {one.id: self.evidence(one) for one in found} if need is not None else {}
+        if need is None or max(sure.values(), default=0.0) < need:
+            return []
+        near = BESIDE * max(one.score for one in found)
+        answers = {
+            (one.path, one.row.place + after): bool(one.row.asks)
+            for one in found
+            if sure[one.id] >= need and one.row.turn
+            for after in range(1, 2 + one.row.asks)
+        }
+        return [
+            one
+            for one in found
+            if sure[one.id] >= LIKELY * need
+            or one.score >= near
+            or (one.row.turn and _answers(one, answers))
+        ]
 
     def evidence(self, passage: Passage) -> float:
         """From 0 to 1: how sure it is that a passage is about the message."""
@@ -104,6 +124,12 @@ class Gate:
             )
             for text in rare
         )
+
+
+def _answers(passage: Passage, answers: Mapping[tuple[str, int], bool]) -> bool:
+    """Whether it follows a question, or with a number something else that is about the message."""
+    asked = answers.get((passage.path, passage.row.place))
+    return asked is not None and (asked or _DIGIT.search(passage.text) is not None)
 
 
 def is_chat(text: str) -> bool:

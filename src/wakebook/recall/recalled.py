@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from math import fsum
 from types import MappingProxyType
@@ -29,8 +29,8 @@ from wakebook.models import tokenizer
 from wakebook.recall import days
 from wakebook.recall.gate import Gate, is_chat
 from wakebook.recall.slot import PUBLIC, Item, Packed, label
-from wakebook.recall.stale import Stale
-from wakebook.recall.texts import Once, bare, says
+from wakebook.recall.stale import GONE, SOON, Stale, Utterance, spoken
+from wakebook.recall.texts import Once, bare, in_confidence, says
 from wakebook.store import words
 from wakebook.store.hits import Passage, Passages
 from wakebook.store.question import Question
@@ -75,6 +75,7 @@ class Around(NamedTuple):
     told: str = ""  # what the session was told before
     words: str = ""  # the same as words, on one line
     zone: tzinfo | None = None
+    after: Callable[[Passage], Iterable[Utterance]] = lambda passage: ()  # what the user said next
 
     def has(self, line: str) -> bool:
         """Whether a line was told, alone or within another one."""
@@ -99,18 +100,31 @@ def passages(opened: Opened, request: Request, room: int) -> Passages:
     return found._replace(found=[one for one in told if one.row.type != "handoff"])
 
 
+def after(opened: Opened, passage: Passage) -> list[Utterance]:
+    """What the user said next, which may take back what stands in a passage."""
+    said = opened.index.said(path=passage.path, since=passage.row.place, most=SOON)
+    return [Utterance(*one) for one in said]
+
+
 def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
     """The densest choice that fits; nothing if nothing is really about the message."""
     asked = Asked.of(found.question, found.weights)
-    if found.question is not None and not Gate(found.question).open(found.found):
+    told = found.found
+    if found.question is not None:
+        told = Gate(found.question).let_in(told)
+    if not told:
         return Packed()
     wanted = [
         (passage, passage.score * (1 + boost * min(found.references.get(passage.id, 0), REFERRED)))
-        for passage in found.found
+        for passage in told
     ]
     room -= tokenizer.count(f"{TITLE}\n")
     stale = Stale(found.replaced)
-    stale.learn(found.found[:RECENT])
+    stale.learn(
+        spoken(one)
+        for one in found.found[:RECENT]
+        if one.row.speaker != "agent" and not one.replaced_by and (one.row.name or one.row.turn)
+    )
     chosen, missed = _Choice(asked, around, room, stale).made(wanted)
     headings = {line.group for line in chosen} | {TITLE}
     sizes = [*(line.tokens for line in chosen), *(tokenizer.count(f"{one}\n") for one in headings)]
@@ -135,11 +149,11 @@ def _known(passage: Passage, around: Around) -> bool:
         return True
     if row.turn and (hosted(passage.content) or fiction(passage.content)):
         return True  # the host's words, or a story
+    if (row.turn or row.name) and in_confidence(passage.content):
+        return True
     if row.name:
         told = around.has(passage.content) or f"({row.name}" in around.told
         return told or bool(passage.replaced_by)
-    if passage.replaced_by and not passage.done and len(passage.text) < SAYS_MORE:
-        return True  # what holds instead is an entry of its own
     lines = [line for line in passage.text.split("\n") if line.strip()]
     if all(map(around.has, lines)):
         return True
@@ -151,11 +165,12 @@ def _line(passage: Passage, text: str, zone: tzinfo | None) -> str:
     row = passage.row
     if row.name:
         kind = f"{row.type}, {row.status}" if row.status else row.type
-        partly = f"; part of it no longer holds: {passage.partly}" if passage.partly else ""
+        partly = f"; part of it {GONE}: {passage.partly}" if passage.partly else ""
         return f"- [{kind} {_day(row.at, zone)}] {_on(text, row.at, zone)} ({row.name}{partly})"
     if row.turn:
-        word = "since done" if passage.done else "no longer holds"
-        holds = f" ({word}: {passage.replaced_by})" if passage.replaced_by else ""
+        word = "since done" if passage.done else GONE
+        marked = not passage.replaced_by or GONE in text
+        holds = "" if marked else f" ({word}: {passage.replaced_by})"
         named = not row.speaker or text.startswith(f"{row.speaker}:")
         line = f"{'' if named else f'{row.speaker}: '}{text}{holds}"
         return f"- {_on(line, row.at, zone)}"
@@ -223,19 +238,23 @@ class _Choice:
 
     def _line(self, passage: Passage, worth: float) -> Told | None:
         """A passage as a line, without what was told before; None if nothing is left."""
-        text = present(passage.text) if passage.row.name else passage.text
-        if passage.row.name and any(says(one, terms(passage.content)) for one in self._facts):
-            return None
-        if "\n" in text and not passage.row.turn:
+        row = passage.row
+        text = present(passage.text) if row.name else passage.text
+        if row.name:
+            said = terms(passage.content)
+            changed = self._stale.correction(spoken(passage))
+            if any(says(one, said) for one in self._facts) or (changed and changed.wholly):
+                return None
+            if changed and not passage.partly:
+                passage = passage._replace(partly=changed.text)
+        elif row.turn:
+            text = self._holding(passage, text.removeprefix(f"{row.speaker}: "))
+            gone = passage.replaced_by and not passage.done and len(text) < SAYS_MORE
+            if is_chat(text) or (gone and GONE not in text):  # what holds is an entry of its own
+                return None
+        elif "\n" in text:
             lines = {bare(line): line for line in text.split("\n") if not self._seen.has(line)}
             text = "\n".join(lines.values())
-        elif passage.row.turn:  # without questions, and the sentences that were told as entries
-            parts = _END.split(text.removeprefix(f"{passage.row.speaker}: "))
-            fresh = [part for part in parts if not self._seen.has(part) and not _asks(part)]
-            fresh = [part for part in fresh if not self._stale.correction(part, passage.row.at)]
-            text = text if len(fresh) == len(parts) else " ".join(fresh)
-            if is_chat(text):
-                return None
         text = excerpt(text, passage.language, self._asked, EXCERPT)
         words = text.removeprefix(f"{passage.row.speaker}: ")
         if not bare(words) or self._seen.has(words):
@@ -245,6 +264,16 @@ class _Choice:
             return None
         size = tokenizer.count(f"{line}\n")
         return Told(passage, worth, line, size, _group(passage, self._zone), words)
+
+    def _holding(self, passage: Passage, text: str) -> str:
+        """Of a turn, what still holds, without questions and what was told as an entry."""
+        parts = _END.split(text)
+        kept = [part for part in parts if not self._seen.has(part) and not _asks(part)]
+        if not passage.done:
+            self._stale.learn(self._around.after(passage))
+            said = spoken(passage)
+            kept = [one for one in (self._stale.current(part, said) for part in kept) if one]
+        return text if kept == parts else " ".join(kept)
 
     def _taken(self, line: Told) -> bool:
         size = line.tokens

@@ -16,28 +16,32 @@ some weeks are left to the search.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.base import words
 from wakebook.base.config import Briefing
 from wakebook.capture.transcript import one_line
 from wakebook.learn.about import Weights, about, forms
 from wakebook.learn.extract import RULES
-from wakebook.learn.phrases import pattern
+from wakebook.learn.phrases import cues, pattern
 from wakebook.log.chains import Chains
 from wakebook.log.entry import RETRACTED, Entry, present
 from wakebook.log.subjects import Registry
 from wakebook.models import tokenizer
 from wakebook.recall import days
 from wakebook.recall.slot import fair
-from wakebook.recall.stale import Stale
-from wakebook.recall.texts import says, trim
+from wakebook.recall.stale import Stale, Utterance
+from wakebook.recall.texts import in_confidence, says, trim
 from wakebook.store.hits import Replaced
 
-WIDTH = 180  # characters of a line
+if TYPE_CHECKING:
+    from wakebook.recall.turn import Handoff
+
+WIDTH = 240  # characters of a line
 FIRST = 12  # lines about the user
 EACH = 8  # things to keep in mind, tasks and questions, decisions
 MOST = 20  # facts, if there is room
@@ -50,9 +54,9 @@ FURTHER = """## Looking further
 - `wakebook search WORDS` finds what was said or learned, in any words (filters: --type, --since)
 - `wakebook show ID` gives an entry with its history and the conversation lines behind it
 - `wakebook remember "TEXT"` keeps something for the next session"""
-_GIVEN = re.compile(
-    r"(?i)\bforget (?:it|this|that)\b|\bpass(?:word|phrase)\b.{0,20}(?:\bis\b|[:=])"
-)
+HEADING = 2  # lines of a handoff before its words
+ASKED, LAST = "Asked: ", "User last: "
+_LABEL = re.compile(r"((?:[A-Z][a-z]+(?: last)?: )?)(.*)")
 NOTHING = "No session has been closed yet, so there is no handoff."
 
 
@@ -66,6 +70,7 @@ class Known(NamedTuple):
     here: Callable[[Entry], bool] = lambda entry: True  # of this project
     ours: Callable[[Entry], bool] = lambda entry: True  # may be told as a truth about the user
     weights: Weights | None = None
+    said: Sequence[Utterance] = ()  # what the user said here lately
 
 
 class State:
@@ -74,9 +79,16 @@ class State:
     def __init__(self, known: Known) -> None:
         self._known = known
         self._chains, self._now, settings = known.chains, known.now, known.settings
-        self.all = [one for one in self._chains.current() if not one.extra.get(RETRACTED)]
+        held = (one for one in self._chains.current() if not one.extra.get(RETRACTED))
+        self.all = [self._with_kind(one) for one in held]
         self.current = [one for one in self.all if one.type != "handoff"]
         self._alive = known.now - timedelta(days=settings.open_days)
+
+    def _with_kind(self, entry: Entry) -> Entry:
+        """What replaces a preference is one."""
+        old = (self._chains.by_id.get(one) for one in entry.replaces if entry.kind is None)
+        wished = entry.type == "fact" and any(one and one.kind == "preference" for one in old)
+        return entry.with_(kind="preference") if wished else entry
 
     @cached_property
     def about(self) -> list[Entry]:
@@ -101,10 +113,10 @@ class State:
         recent = self._now - timedelta(days=self._known.settings.active_days)
         found = (one for one in self.current if one.type == "fact" and self._known.here(one))
         found = (
-            one for one in found if one.timestamp <= self._now and not _GIVEN.search(one.content)
+            one for one in found if one.timestamp <= self._now and not in_confidence(one.content)
         )
         return _newest(
-            one for one in found if one.timestamp >= recent or not days.is_relative(one.content)
+            one for one in found if one.timestamp >= recent or not days.passes(one.content)
         )
 
     def decisions(self) -> list[Entry]:
@@ -136,26 +148,48 @@ class State:
         recent = (one for one in self._chains.entries if one.timestamp >= self._alive)
         return [words.terms(f"{one.content} {one.detail}") for one in recent]
 
-    def holding(self, handoff: str) -> str:
-        """A handoff without sentences that say what has been replaced."""
-        lines = [handoff.split("\n")[0]]
-        for line in handoff.split("\n")[1:]:
-            parts = re.split(r"(?<=[.!?;])\s+", line)
-            kept = [part for part in parts if not self._stale.correction(part)]
-            lines += [" ".join(kept)] if kept else []
+    def holding(self, left: Handoff) -> str:
+        """A handoff without what has changed since. What was asked for may have changed before its
+        session was over."""
+        lines = left.text.split("\n")[:HEADING]
+        told = [one for one in self._known.said if left.transcript and one.talk == left.transcript]
+        for line in left.text.split("\n")[HEADING:]:
+            label, text = _LABEL.match(line).groups()  # type: ignore[union-attr]
+            said = Utterance(text, left.at, agent=label != LAST)
+            if label == ASKED and pattern(cues.SARCASM).search(text):
+                continue
+            if label == ASKED:
+                begun = words.terms(text)
+                asked = (one for one in told if len(begun & words.terms(one.text)) > len(begun) / 2)
+                said = min(asked, key=lambda one: one.turn, default=said)
+            kept = self._stale.current(text, said)
+            lines += [f"{label}{kept}"] if kept else []
         return "\n".join(lines)
+
+    def lasting(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Entries of which something holds, by all that was said since."""
+        for entry in entries:
+            found = self._stale.correction(_spoken(entry))
+            if found is None:
+                yield entry
+            elif not found.wholly:
+                yield entry.with_(content=f"{entry.content} {found.mark}")
 
     @cached_property
     def _stale(self) -> Stale:
         by_id = self._chains.by_id
         pairs = ((by_id[old], by_id[new]) for old, new in self._chains.replaced_by.items())
-        return Stale(
+        stale = Stale(
             [
                 Replaced(old.content, new.content, int(new.timestamp.timestamp()))
                 for old, new in pairs
                 if old.type != "handoff" and old.content != new.content
             ]
         )
+        ours = (one for one in self.current if one.type in ("fact", "decision"))
+        near = (one for one in ours if self._known.here(one) or self._known.ours(one))
+        stale.learn([*map(_spoken, near), *self._known.said])
+        return stale
 
     def dated(self, entry: Entry) -> str:
         """Its words, with the day where they speak of "today" or "next week"."""
@@ -177,22 +211,30 @@ def _newest(found: Iterable[Entry]) -> list[Entry]:
     return sorted(found, key=lambda one: (one.pinned, one.timestamp), reverse=True)
 
 
+def _spoken(entry: Entry) -> Utterance:
+    turn = min(entry.evidence, default=0)
+    return Utterance(entry.content, int(entry.timestamp.timestamp()), entry.transcript, turn)
+
+
 def start(
-    known: Known, handoffs: Sequence[str], own: str, budget: int, loaded: bool = False
+    known: Known, handoffs: Sequence[Handoff], own: str, budget: int, loaded: bool = False
 ) -> str:
-    """`handoffs`: of this place, as texts. `own`: what the user wrote into MEMORY.md. `budget`:
+    """`handoffs`: of this place. `own`: what the user wrote into MEMORY.md. `budget`:
     tokens. `loaded`: the host tells what is in MEMORY.md."""
     state = State(known)
-    told = state.about[:FIRST]
-    handoffs = [state.holding(text) for text in handoffs]
-    said = _Said(own, *handoffs, *(one.content for one in told))
+    told = list(islice(state.lasting(state.about), FIRST))
+    stand = [state.holding(one) for one in handoffs]
+    said = _Said(state, own, *stand, *(one.content for one in told))
     parts = [
         _Part(ABOUT, [] if loaded else [state.dated(one) for one in told]),
         _Part(NOTES, [], own),
-        *(_Part("", [], text) for text in handoffs or [NOTHING]),
+        *(_Part("", [], text) for text in stand or [NOTHING]),
         _Part("## To Keep in Mind", said.fresh(state.kept(), _with_subject)),
         _Part("## Open", said.fresh(_unsettled(state), lambda one: _to_do(one, state))),
-        _Part("## Decided", said.fresh(state.decisions(), lambda one: _decided(one, state))),
+        _Part(
+            "## Decided",
+            said.fresh(state.lasting(state.decisions()), lambda one: _decided(one, state)),
+        ),
     ]
     room = budget - tokenizer.count(f"{FURTHER}\n\n")
     filled = {str(place): part for place, part in enumerate(parts) if part.whole}
@@ -231,16 +273,17 @@ def _decided(entry: Entry, state: State) -> str:
 class _Said:
     """What was told, to tell nothing twice."""
 
-    def __init__(self, *texts: str) -> None:
+    def __init__(self, state: State, *texts: str) -> None:
+        self._state = state
         lines = (line for text in texts for line in text.split("\n"))
         self._told = [words.terms(line) for line in lines]
 
     def fresh(
         self, entries: Iterable[Entry], line: Callable[[Entry], str], most: int = EACH
     ) -> list[str]:
-        """The lines of the first entries that say something new."""
+        """The lines of the first entries that still hold and say something new."""
         found: list[str] = []
-        for entry in entries:
+        for entry in self._state.lasting(entries):
             terms = words.terms(entry.content)
             if len(found) < most and not any(says(said, terms) for said in self._told):
                 found.append(line(entry))

@@ -158,6 +158,9 @@ _ID = re.compile(
 )
 _MARKS = re.compile(r"[*_`\[\]]+")
 _WORD = re.compile(r"\w")
+_GIVEN = re.compile(
+    r"(?i)\bforget (?:it|this|that)\b|\bpass(?:word|phrase)\b.{0,20}(?:\bis\b|[:=])"
+)
 SAME = 0.8  # of a line's words, in a text that was told: it says nothing new
 FEW = 3  # words: with fewer, only the same ones say the same
 HALF = 0.5  # of the words of both: they say the same, unless a number differs
@@ -237,6 +240,11 @@ class Once:
             tried = f"{line} ({f'{name} {number}'.strip()})"
             if not self.has(tried):
                 return tried
+
+
+def in_confidence(text: str) -> bool:
+    """Whether a text was only meant for the moment: a password, or what to forget."""
+    return _GIVEN.search(text) is not None
 
 
 def says(told: frozenset[str], terms: frozenset[str]) -> bool:

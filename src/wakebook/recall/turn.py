@@ -19,7 +19,7 @@ from zlib import crc32
 from wakebook.base import cache, clock
 from wakebook.base.config import SLOTS
 from wakebook.base.echo import fence
-from wakebook.base.errors import NotFound, WakebookError
+from wakebook.base.errors import NotFound, TranscriptError, WakebookError
 from wakebook.capture.project import agent_of, noted
 from wakebook.capture.state import Progress, kind_of_key
 from wakebook.log.chains import Chains
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from wakebook.opened import Opened
     from wakebook.recall.messages import Transcripts
     from wakebook.recall.slot import Context
+    from wakebook.recall.stale import Utterance
     from wakebook.recall.texts import Texts
     from wakebook.recall.topics.book import Book, Fired
 
@@ -258,6 +259,8 @@ class Handoff(NamedTuple):
     session: str
     entry: str  # its id; empty for a session that is still open
     text: str
+    transcript: str
+    at: int  # when the last words were said
 
 
 def woken(opened: Opened, here: Scope, *, loaded: bool = False, cwd: str = "") -> str:
@@ -295,6 +298,7 @@ def _begun(
 
     chains, config, inside = opened.chains(), opened.config, Inside(opened, here)
     sessions = [one for one in _sessions(opened, here) if not then and one.id != but]
+    left = handoffs(chains, sessions, inside, lists=False)
     weights = Weights(opened.home)
     known = Known(
         chains,
@@ -304,13 +308,31 @@ def _begun(
         here=inside.holds,
         ours=inside.tells,
         weights=weights,
+        said=[] if then else _said(opened, here, left),
     )
     own = "" if loaded else Texts().read(opened.memory_file(), own=True)
-    left = [one.text for one in handoffs(chains, sessions, inside, lists=False)]
     text = start(known, left, own, config.hooks.start, loaded)
     if not then:
         weights.keep()
     return text
+
+
+def _said(opened: Opened, here: Scope, left: Sequence[Handoff]) -> list[Utterance]:
+    """What the user said in a project lately, and in the conversations of the handoffs."""
+    from wakebook.capture import archive
+    from wakebook.recall.stale import Utterance
+
+    found = opened.index.said(project=here.here) if here.here is not None else []
+    talks = {one.transcript for one in left if one.transcript}
+    said = [Utterance(*one) for one in found if one[2] not in talks]
+    for talk in talks:
+        with suppress(TranscriptError):
+            said += [
+                Utterance(one.text, int(one.at.timestamp()), talk, one.number)
+                for one in archive.read(opened.home, talk).turns
+                if one.role == "user" and not one.branch
+            ]
+    return said
 
 
 def left_behind(opened: Opened, here: Scope) -> list[Handoff]:
@@ -373,7 +395,7 @@ def handoffs(
     closed = [one for one in chains.current() if one.type == "handoff" and inside.holds(one)]
     # of the same minute, the one that was written last
     last = max(reversed(closed), key=lambda entry: entry.timestamp, default=None)
-    found = [Handoff(last.session, last.id, _handoff(last, chains, lists))] if last else []
+    found = [_handoff(last, chains, lists)] if last else []
     # sessions with an open window that is newer than the last handoff, newest first
     windows = [(one.window, one.id) for one in sessions if one.window and one.window.draft]
     windows = [one for one in windows if inside.has(one[0].project, one[0].path)]
@@ -384,11 +406,17 @@ def handoffs(
         said = f"Session: {session} (last words {clock.iso(window.last_at)}, not closed)"
         detail = [window.draft_detail] if window.draft_detail else []
         text = "\n".join(["## Session Still Open", said, window.draft, *detail])
-        found.append(Handoff(session, "", text))
+        at = int(window.last_at.timestamp())
+        found.append(Handoff(session, "", text, window.path, at))
     return found
 
 
-def _handoff(handoff: Entry, chains: Chains, lists: bool) -> str:
+def _handoff(handoff: Entry, chains: Chains, lists: bool) -> Handoff:
+    text, at = _worded(handoff, chains, lists), int(handoff.timestamp.timestamp())
+    return Handoff(handoff.session, handoff.id, text, handoff.transcript, at)
+
+
+def _worded(handoff: Entry, chains: Chains, lists: bool) -> str:
     at, transcript = clock.iso(handoff.timestamp), handoff.transcript
     lines = ["## Last Session Handoff", f"Session: {handoff.session} ({at})", handoff.content]
     decided, tasks, done = [], [], []

@@ -206,6 +206,25 @@ class Index:
             self._failed("index", str(error))
             return {}
 
+    def said(
+        self, *, path: str = "", since: int = 0, project: str = "", most: int = 100
+    ) -> list[tuple[str, int, str, int]]:
+        """What users said, with time, transcript and place: in a transcript the first words after
+        a place, or else the last ones in a project."""
+        place = ("f.path = ? AND c.place > ?", "c.place", [path, since])
+        where, order, values = place if path else ("c.project = ?", "c.at DESC", [project])
+        said = (
+            "SELECT b.text, c.at, f.path, c.place FROM chunk c JOIN body b ON b.id = c.id "
+            "JOIN file f ON f.id = c.file WHERE c.turn AND c.speaker NOT IN ('agent', 'tool')"
+        )
+        sql = f"{said} AND {where} ORDER BY {order} LIMIT ?"
+        try:
+            with self._lock, self._mended(), self.store.reading():
+                return self.store.db.execute(sql, [*values, most]).fetchall()
+        except (IndexUnavailable, OSError) as error:
+            self._failed("index", str(error))
+            return []
+
     def search(
         self, query: Query, now: datetime, options: Options, progress: Progress | None = None
     ) -> Found:

@@ -33,7 +33,7 @@ def server() -> Iterator[ModelServer]:
 def gate(server: ModelServer, folder: Path, seconds: float = 0.5) -> Gate:
     patience = Patience(attempts=1, seconds=seconds, delay=0.01)
     models = chatting(server, folder, cheap="anthropic/small", patience=patience)
-    return Gate(Home(folder), models, 60)
+    return Gate(Home(folder), lambda: models, 60)
 
 
 def ask(server: ModelServer, folder: Path, *steps: Step, said: str = SAID) -> Answer:
@@ -111,7 +111,7 @@ def test_all_of_them_together_have_so_many_seconds(server: ModelServer, tmp_path
     server.script(*[Hang()] * 3)
     patience = Patience(attempts=1, seconds=1.5, delay=0.01)
     models = chatting(server, tmp_path, patience=patience, concurrency=1)
-    found = Gate(Home(tmp_path), models, 1).ask(SAID, [topic("a"), topic("b"), topic("c")])
+    found = Gate(Home(tmp_path), lambda: models, 1).ask(SAID, [topic("a"), topic("b"), topic("c")])
     assert [answer.yes for answer in found.values()] == [None] * 3
     assert all(answer.said.startswith("no answer") for answer in found.values())
     assert failures(tmp_path)
@@ -255,7 +255,7 @@ def test_what_is_different_is_asked_again(server: ModelServer, tmp_path: Path) -
     one.ask(SAID, [topic("release", description="Something else")])
     one.ask(SAID, [topic("other")])
     models = chatting(server, tmp_path, cheap="anthropic/other", patience=QUICK)
-    Gate(Home(tmp_path), models, 60).ask(SAID, [RELEASE])
+    Gate(Home(tmp_path), lambda: models, 60).ask(SAID, [RELEASE])
     assert len(server.chats) == 5
 
 

@@ -11,7 +11,15 @@ from typing import NamedTuple
 from wakebook.base import words
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.ledger import Known, Ledger
-from wakebook.learn.select.said import KINDS, OF_CHANGE, Said, Values, read, usual
+from wakebook.learn.select.said import (
+    KINDS,
+    OF_CHANGE,
+    Said,
+    different,
+    read,
+    recounted,
+    usual,
+)
 from wakebook.learn.select.worth import chance, vector, weights
 
 NEAREST = 12  # entries that a sentence is compared with
@@ -74,7 +82,7 @@ def _repeated(text: str, ledger: Ledger, agent: str) -> Known | None:
     found = []
     for known in ledger.near(terms):
         shared, theirs = len(terms & known.terms), read(known.content).values
-        corrected = any(theirs[kind] & said[kind] for kind in _different(ours, theirs))
+        corrected = any(theirs[kind] & said[kind] for kind in different(ours, theirs))
         if known.type in ("fact", "decision") and shared > 1 and corrected:
             found.append((shared, known.order, known))
     return max(found)[2] if found else None
@@ -99,7 +107,7 @@ def _may(new: Said, known: Known, place: Place) -> bool:
     old, here = read(known.content), known.id in place.here
     if (here or new.terms <= old.terms) and not new.cues & OF_CHANGE - {"changes"}:
         return False
-    other = bool(_different(new.values, old.values))
+    other = bool(different(new.values, old.values))
     slot = any(cue.startswith("slot") or cue == "favourite" for cue in new.cues & old.cues)
     if place.project and known.project and place.project != known.project and not slot:
         return False  # another project's
@@ -118,7 +126,7 @@ def _may(new: Said, known: Known, place: Place) -> bool:
         return True
     if not new.cues & OF_CHANGE:
         other_thing = new.frame - old.terms - usual() and old.frame - new.terms - usual()
-        return not other_thing and any(_recounted(new, old, kind) for kind in KINDS)
+        return not other_thing and any(recounted(new, old, kind) for kind in KINDS)
     return other or "ends" in new.cues
 
 
@@ -139,8 +147,8 @@ def features(text: str, known: Known, ledger: Ledger, place: Place) -> dict[str,
     """What speaks for and against a sentence giving an entry's thing another value."""
     new, old = read(text), read(known.content)
     common = (new.about & old.frame) - usual()
-    other = _different(new.values, old.values)
-    counted = {kind: _recounted(new, old, kind) for kind in KINDS}
+    other = different(new.values, old.values)
+    counted = {kind: recounted(new, old, kind) for kind in KINDS}
     exact = [len(one) > 1 and any(map(str.isdigit, one)) for one, _ in new.back]  # "26 November"
     backed = zip(new.back, exact, strict=True)
     named = any(it <= old.bare and (yes or sure or common - it) for (it, yes), sure in backed)
@@ -203,17 +211,6 @@ def features(text: str, known: Known, ledger: Ledger, place: Place) -> dict[str,
     if cued:
         found |= {f"cued: {name}": value for name, value in found.items()} | {"cued": 1.0}
     return found
-
-
-def _different(ours: Values, theirs: Values) -> set[str]:
-    """The kinds of values of which each has one that the other has not."""
-    return {kind for kind in KINDS if ours[kind] - theirs[kind] and theirs[kind] - ours[kind]}
-
-
-def _recounted(one: Said, other: Said, kind: str) -> int:
-    """How many words have another value beside them in each: "page 140" and "page 310"."""
-    ours, theirs = one.beside[kind], other.beside[kind]
-    return sum(not ours[word] & theirs[word] for word in ours.keys() & theirs.keys())
 
 
 def _same_shape(ours: frozenset[str], theirs: frozenset[str]) -> bool:

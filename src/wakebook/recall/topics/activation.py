@@ -17,10 +17,10 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from math import log, sqrt
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,15 +33,14 @@ from wakebook.base.decode import loads
 from wakebook.base.errors import ModelError
 from wakebook.base.home import Home
 from wakebook.base.text import whole
-from wakebook.models import prompt
 from wakebook.models.builtin import Builtin
-from wakebook.models.chat import Models
 from wakebook.recall.topics.topic import Read, Topic, Trigger
 from wakebook.recall.topics.triggers import LONGEST, Matched, Remark, Spoken, Triggers
 from wakebook.store import words
 from wakebook.store.words import STOP_WORDS, WEAK_WORDS
 
 if TYPE_CHECKING:
+    from wakebook.models.chat import Models
     from wakebook.opened import Opened
 
 # of gated topics whose trigger matches: so alike that no gate is needed, and alike enough to ask
@@ -326,15 +325,22 @@ class Answer(NamedTuple):
 
 
 class Gate:
-    def __init__(self, home: Home, models: Models, seconds: int) -> None:
+    def __init__(self, home: Home, models: Callable[[], Models], seconds: int) -> None:
         self._seconds = seconds  # for all of them together
-        self._home, self._models = home, models
+        self._home, self._make = home, models
         self._kept: dict[str, bool] | None = None
+
+    @cached_property
+    def _models(self) -> Models:
+        """Made when a topic is in doubt: most messages call for none."""
+        return self._make()
 
     @cached_property
     def _prompt(self) -> str:
         """The prompt with its version: to another question there is another answer."""
         try:
+            from wakebook.models import prompt
+
             return prompt.load("gate", self._home, {"message", "playbook"}).label
         except ModelError:
             return ""
@@ -417,4 +423,5 @@ def quick_gate(opened: Opened) -> Gate:
     """Asks the cheap model, and not for long: an agent waits."""
     config, seconds = opened.config, opened.config.topics.gate_seconds
     settings = config.models.with_(timeout_seconds=seconds, attempts=1)
-    return Gate(opened.home, opened.models_with(config.with_(models=settings)), seconds)
+    models = partial(opened.models_with, config.with_(models=settings))
+    return Gate(opened.home, models, seconds)
