@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wakebook.capture.archive import Transcript, Turn
     from wakebook.log.entry import Entry
 
-VERSION = "3"  # part of the index's fingerprint
+VERSION = "4"  # part of the index's fingerprint
 TOKENS = 400
 OVERLAP = 80
 
@@ -41,7 +41,7 @@ _FOLDERS = {
 }
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")
 _FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
-_SHORT = re.compile(r".{1,150}(?:\s|$)|.{150}", re.DOTALL)  # pieces of at most 80 tokens, mostly
+_SHORT = re.compile(r".{1,150}(?:\s|$)|.{150}", re.DOTALL)  # mostly of at most 80 tokens
 _SPEAKER = re.compile(r"([A-Z][\w'’-]{0,30}(?: [A-Z][\w'’-]{0,30}){0,2}): ")
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)")
 
@@ -243,11 +243,7 @@ def _shown(lines: Sequence[str], start: int, stop: int, hidden: set[int]) -> lis
 def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """First and last line and text of runs of at most 400 tokens. Each begins 80 tokens
     before the last one ended, also within a long line."""
-    parts = [
-        (number, part)
-        for number, line in enumerate(lines)
-        for part in (_SHORT.findall(line) if len(line) > TOKENS else [line])
-    ]
+    parts = [(number, part) for number, line in enumerate(lines) for part in _parts(line)]
     sizes = [texts.tokens(part) + 1 for _, part in parts]
     start = 0
     while start < len(parts):
@@ -266,6 +262,17 @@ def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
             back -= 1
             again += sizes[back]
         start = back
+
+
+def _parts(line: str) -> Iterator[str]:
+    """A long line in parts that are small enough to be said again."""
+    if len(line) <= TOKENS and texts.tokens(line) <= OVERLAP:
+        yield line
+        return
+    for part in _SHORT.findall(line):
+        size = max(len(part) * OVERLAP // max(2 * texts.tokens(part), 1), 1)
+        step = size if size < len(part) // 2 else len(part)  # letters that are a token each
+        yield from (part[at : at + step] for at in range(0, len(part), step))
 
 
 # Fields: which words of a chunk count how much, and what its meaning is taken from.
