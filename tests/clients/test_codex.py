@@ -13,7 +13,7 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -157,8 +157,11 @@ class Screen:
             for question, answer in TERMINAL.items():
                 if question in part:
                     os.write(self._ours, answer)
-        drawn = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", self._seen)
-        return text.encode() in drawn
+        return text.encode() in self.drawn
+
+    @property
+    def drawn(self) -> bytes:
+        return re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", self._seen)
 
     def type(self, keys: str, then: str = "") -> bool:
         """Whether it shows that it has seen these keys: right after its start it may not."""
@@ -167,6 +170,17 @@ class Screen:
         while not self.shows(then) and time.monotonic() < end:
             time.sleep(0.05)
         return self.shows(then)
+
+    def enter(self, line: str, done: Callable[[], bool]) -> None:
+        """Type a line and end it, which has to come apart: else it is taken for a paste."""
+        for keys in (line, *["\r"] * 60):
+            self.type(keys)
+            end = time.monotonic() + 1
+            while time.monotonic() < end:
+                if self.shows("") and done():
+                    return
+                time.sleep(0.05)
+        raise AssertionError(self.drawn[-3000:].decode("utf-8", "replace"))
 
 
 def test_three_sessions_and_a_correction(codex: Codex) -> None:
