@@ -484,6 +484,7 @@ class Memory:
             topics=lambda: self.topics.read(),
             jobs=lambda: self.jobs.listed(),
             audit=self.audit,
+            finish=lambda: self.eraser.finish(),
         )
 
     def status(self) -> Status:

@@ -120,6 +120,10 @@ _TABLE = (
          "upkeep.forget.Forgetting",
          lambda m, a: (m.forget if a.yes else m.plan_forget)(a.ids, chain=a.chain), _asks(
              ids=Annotated[Words, Meta(min_length=1)], chain=(bool, False), yes=(bool, False))),
+    Verb("erase", "Remove something for good. Without `yes` it only says what would go.",
+         "upkeep.erase.Erasing", lambda m, a: m.eraser.asked(**asdict(a)), _asks(
+             what=(str, ""),  # an entry's id, or a text
+             session=(str, ""), since=(Moment, None), yes=(bool, False)), long=True),
     Verb("catch-up", "Read what was said since the last time.", "learn.catch_up.Sweep",
          lambda m, a: m.catch_up(**_transcripts(a)), _asks(
              session=(str, ""), paths=(Words, ()), closing=(bool, False),

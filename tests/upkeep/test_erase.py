@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,16 @@ def test_the_host_s_own_file_does_not_bring_it_back(memory: Memory, tmp_path: Pa
     assert SAID in chat.read_text()
     assert holding(root, SAID) == []
     assert any("Postgres for the bookings" in one for one in contents(Memory(root)))
+
+
+def test_older_receipts_are_sealed_in_history_too(memory: Memory) -> None:
+    root = memory.home.root
+    receipt = {"id": "aaaaaaaaaaaa", "at": "2026-11-01T00:00:00Z", "type": "fact"}
+    term = "0badc0ffee00"
+    path = root / "forgotten.jsonl"
+    path.write_text(json.dumps(receipt | {"salt": "00ff", "terms": [term]}) + "\n")
+    memory.remember(f"The code is {CODE}")
+    memory.history.commit("as it was")
+    memory.eraser.erase(CODE)
+    assert holding(root, term) == []
+    assert "aaaaaaaaaaaa" in path.read_text()

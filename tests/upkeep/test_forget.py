@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from tests.lend import entry, known
 from tests.notes.condensing import day_of
 from tests.rebuild.test_rebuild import MORE, entries, remembering, session, site, whole
 from tests.story import chat
+from tests.upkeep.erasing import CHAT, SAID, told
 from wakebook import Memory
 from wakebook.base import words
 from wakebook.base.errors import NotFound, WakebookError
-from wakebook.log import forgotten
+from wakebook.capture import archive, withheld
+from wakebook.log import forgotten, keyed
 from wakebook.log.entry import Entry
 from wakebook.notes import condensed
 
@@ -58,10 +61,18 @@ def test_the_receipt_tells_nobody_what_it_was(memory: Memory, projects: Path) ->
     memory.forget([gone.id])
     text = (memory.home.root / forgotten.FILE).read_text()
     receipt = json.loads(text)
-    assert receipt["id"] == gone.id and receipt["evidence"] == list(gone.evidence)
+    assert receipt["evidence"] == list(gone.evidence)
     assert len(receipt["terms"]) == len(words.terms(gone.content))
     assert not [term for term in words.terms(gone.content) if term in text.lower()]
+    assert gone.transcript not in text and gone.session not in text
     assert "forgotten.jsonl" in git(memory.home.root, "ls-files")
+    for term in words.terms(gone.content):  # even who knows the words cannot find them in it
+        salted = blake2b(term.encode(), digest_size=6, key=bytes.fromhex(receipt["salt"]))
+        assert salted.hexdigest() not in text
+    key = memory.home.root / keyed.FILE
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert keyed.FILE not in git(memory.home.root, "ls-files")
+    assert git(memory.home.root, "check-ignore", keyed.FILE).strip() == keyed.FILE
 
 
 def test_neither_a_sweep_nor_a_rebuild_brings_it_back(memory: Memory, projects: Path) -> None:
@@ -70,14 +81,106 @@ def test_neither_a_sweep_nor_a_rebuild_brings_it_back(memory: Memory, projects: 
     memory.forget([gone.id])
     memory.rebuilds.build(branch="again")
     assert gone.id not in {one.id for one in entries(site(memory, "again"))}
-    memory.home.state.unlink()
-    for path in memory.home.conversations.glob("*/*/*/*.md"):
-        path.chmod(0o600)
-        path.unlink()  # everything is read anew
-    memory = Memory(memory.home.root)
-    memory.catch_up()
-    assert gone.id not in memory.log.chains().by_id
-    assert memory.home.traces("forgotten")
+    for marks in (True, False):  # the sentence is not read again; if it were, the receipt knows it
+        memory.home.state.unlink()
+        for path in memory.home.conversations.glob("*/*/*/*.md"):
+            path.chmod(0o600)
+            path.unlink()  # everything is read anew
+        if not marks:
+            (memory.home.root / withheld.FILE).unlink()
+        memory = Memory(memory.home.root)
+        memory.catch_up()
+        assert gone.id not in memory.log.chains().by_id
+        assert bool(memory.home.traces("forgotten")) is not marks
+
+
+def everything_told(memory: Memory) -> str:
+    """All that an agent or a person can be told of the locker, in any way."""
+    asked = "locker code at the Harbour gym Quokka"
+    hits = memory.search(asked).hits
+    sessions = memory.search(asked, sessions=True).hits
+    paths = [memory.home.relative(one) for one in memory.home.conversations.rglob("*.md")]
+    refs = {hit.ref for hit in (*hits, *sessions)} | {f"session:{CHAT}", *paths}
+    found = [
+        *(repr(one) for one in (*hits, *sessions)),
+        memory.wake(),
+        memory.context(f"what is my {asked}?").text,
+        repr(memory.history.when("Quokka")).replace("text='Quokka'", ""),
+        *(repr(memory.get(ref)) for ref in refs),
+        repr(memory.get(f"session:{CHAT}", first=1, lines=100)),
+        knowledge(memory),
+    ]
+    return "\n".join(found)
+
+
+def test_the_sentence_behind_it_is_told_no_more(memory: Memory, tmp_path: Path) -> None:
+    chat = told(tmp_path)
+    memory.catch_up([chat], closing=True)
+    memory.history.commit("as it was")
+    root = memory.home.root
+    (root / ".cache" / "handoffs.json").write_text(SAID)
+    [path] = memory.home.conversations.rglob("*.md")
+    before = path.read_bytes()
+    assert everything_told(memory).lower().count("quokka") > 10
+    [gone] = [one for one in memory.log.chains().entries if one.content == SAID]
+    done = memory.forget([gone.id])
+    assert done.withheld == 2  # the user's sentence, and the agent's that repeats it
+    memory = Memory(root)
+    text = everything_told(memory)
+    assert [line for line in text.split("\n") if "quokka" in line.lower()] == []
+    assert "Postgres for the bookings" in text and "Runa lives in Bergen" in text
+    assert not [one for one in (root / ".cache").rglob("*") if "Quokka" in _text(one)]
+    [path] = memory.home.conversations.rglob("*.md")
+    assert path.read_bytes() == before and "quokka" not in path.name  # which is not changed
+    assert "raw" not in git(root, "status", "--short")
+    assert not memory.status().problems
+    assert [one.status for one in memory.audit([chat])] == ["ok"]
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8", "replace") if path.is_file() else ""
+
+
+def test_an_older_receipt_counts_and_is_sealed(memory: Memory, projects: Path) -> None:
+    memory = remembering(memory, projects)
+    gone = about(memory, "Petra owns")
+    salt = "00112233aabbccdd"
+    terms = [
+        blake2b(term.encode(), digest_size=6, key=bytes.fromhex(salt)).hexdigest()
+        for term in words.terms(gone.content)
+    ]
+    old: dict[str, object] = {
+        "id": gone.id,
+        "at": "",
+        "type": gone.type,
+        "transcript": gone.transcript,
+    }
+    old |= {"evidence": gone.evidence, "salt": salt, "terms": terms}
+    path = memory.home.root / forgotten.FILE
+    path.write_text(json.dumps(old) + "\n")
+    for _ in ("as it was", "sealed"):
+        known = forgotten.load(memory.home)
+        assert gone.id in known and "another" not in known
+        assert known.without(gone.with_(id="otherReading"), words.terms) is None
+        assert known.of(gone.session, archive.paths_of(memory.home, gone.session)) == 1
+        entry = memory.remember("one thing")
+        Memory(memory.home.root).forget([entry.id])
+        text = path.read_text()
+        assert gone.transcript not in text and not [term for term in terms if term in text]
+
+
+def test_a_home_that_lost_its_key_says_so(memory: Memory) -> None:
+    memory.forget([memory.remember("one thing").id])
+    (memory.home.root / keyed.FILE).unlink()
+    found = {check.name: check for check in Memory(memory.home.root).doctor(quick=True)}
+    assert found["home: forget.key"].state == "warn"
+
+
+def test_what_replaced_it_does_not_point_nowhere(memory: Memory) -> None:
+    first = memory.remember("The launch is on 14 November")
+    memory.remember("The launch is on 21 November", replaces=[first.id])
+    memory.forget([first.id])
+    assert not Memory(memory.home.root).status().problems
 
 
 def test_other_words_at_the_same_turn_are_known_again(memory: Memory, projects: Path) -> None:
@@ -195,7 +298,7 @@ def test_killed_on_the_way_it_is_forgotten_or_not_and_never_half(
         step += 2
     assert step > 3
     assert whole(memory)
-    assert gone.id in forgotten.load(memory.home).ids
+    assert gone.id in forgotten.load(memory.home)
 
 
 def test_a_broken_receipt_stops_the_work(memory: Memory, projects: Path) -> None:

@@ -26,7 +26,7 @@ FOLDERS = (
 # What of a home goes into git; anything else in the folder is the user's own business.
 TRACKED = (
     "config.toml prices.toml log.jsonl condensed.json log.torn forgotten.jsonl erased.jsonl "
-    "subjects.json projects.json waiting.jsonl "
+    "withheld.jsonl subjects.json projects.json waiting.jsonl "
     "feedback.jsonl .gitignore .gitattributes raw knowledge topics archive attachments prompts"
 ).split()
 # Where `replace` writes, and so may leave a temporary file when it is killed.

@@ -20,6 +20,7 @@ A line of the text that looks like one of ours gets a backslash in front.
 """
 
 import hashlib
+import os
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -36,6 +37,7 @@ from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, Tool, one_line
 
 FORMAT = 1
+WITHHELD = "withheld.jsonl"  # what is told no more
 REPORT = 400  # characters at the end of an agent's turn that are its report
 _HEADING = re.compile(r"## (\d\d):(\d\d) — (user|agent|system)((?: \[[a-z]+\])*)")
 _OURS = re.compile(r"^\\*(?:## \d\d:\d\d — |> \[|<!-- date: )", re.MULTILINE)
@@ -184,7 +186,36 @@ def read(home: Home, path: str) -> Transcript:
     if not front:
         raise TranscriptError(f"{path}: has no frontmatter; it is not an archived transcript.")
     above = text[: len(text) - len(body)].count("\n")
-    return Transcript(path, front, parse(body, above + 1))
+    turns = parse(body, above + 1)
+    if not marked(home):
+        return Transcript(path, front, turns)
+    from wakebook.capture import withheld
+
+    front = withheld.front(home, path, front, turns)
+    return Transcript(path, front, withheld.apart(home, path, turns))
+
+
+def marked(home: Home) -> bool:
+    """Whether something of a conversation is told no more (see `withheld`)."""
+    return os.path.exists(home.root / WITHHELD)  # noqa: PTH110 - it is asked for every transcript
+
+
+def apart(home: Home, path: str, turns: list[Turn]) -> list[Turn]:
+    """Turns without what is told no more."""
+    if not marked(home):
+        return turns
+    from wakebook.capture import withheld
+
+    return withheld.apart(home, path, turns)
+
+
+def shown(home: Home, path: str, text: str) -> str:
+    """A transcript's text as people and agents may read it."""
+    if not marked(home):
+        return text
+    from wakebook.capture import withheld
+
+    return withheld.shown(home, path, text, parse(markdown.split(text)[1]))
 
 
 def split_body(text: str) -> str:
@@ -218,6 +249,10 @@ def path_for(home: Home, session: str, window: int, started_at: datetime, slug: 
     stem = f"{started_at:%H%M}-{safe}-{slug}"
     for number in range(1, 1000):
         path = folder / (f"{stem}.md" if number == 1 else f"{stem}-{number}.md")
+        if marked(home):
+            from wakebook.capture import withheld
+
+            path = home.root / withheld.renamed(home, home.relative(path))
         front = _front(path)
         again = front.get("session_id") == session and front.get("window") == window
         if not path.exists() or (again and front.get("closed") is not True):

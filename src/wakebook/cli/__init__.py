@@ -14,9 +14,9 @@ from wakebook import WakebookError, __version__
 from wakebook.cli.shared import Out, help_text
 
 GROUPS = {  # what a person wants, and the commands for it
-    "Start": "setup init models catch-up import serve demo",
+    "Start": "setup init models catch-up import serve",
     "Look": "search show log history status",
-    "Keep": "remember forget review notes subjects topics export",
+    "Keep": "remember forget erase review notes subjects topics",
     "Care": "doctor jobs rebuild sync",
     "For agents": "wake context mcp",
 }
@@ -25,6 +25,7 @@ COMMANDS = [name for names in GROUPS.values() for name in names.split()]
 FILES = {  # where they are written; also the old names of some, and what only hosts and hooks call
     "agents": "wake context window mcp hook link git-hook flush prune",
     "demo": "demo",
+    "erase": "erase",
     "history": "history when diff at snapshot explore undo restore commit",
     "init": "init completion",
     "jobs": "jobs tick watch",

@@ -211,6 +211,7 @@ def undo(memory: Memory, out: Out, listing: bool) -> None:
     moved = done.moved.values()  # those are told as what is back
     out.each("  is back   ", done.restored)
     out.each("  removed   ", [file for file in done.removed if file not in moved])
+    out.say("  [dim]What was erased since then stays erased.[/dim]", when=done.erased)
 
 
 @command(history)

@@ -61,7 +61,7 @@ def remember(
 @click.option("--chain", is_flag=True, help="With all that it replaced, and that replaced it.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def forget(memory: Memory, out: Out, ids: tuple[str, ...], chain: bool, yes: bool) -> None:
-    """Take entries out of the log, the notes and the index, for good."""
+    """Take back what is told: entries, and the sentences that they came from."""
     going = memory.plan_forget(ids, chain=chain)
     if out.as_json and not yes:
         raise click.UsageError("With --json there is no one to ask: give --yes as well.")
@@ -76,12 +76,16 @@ def forget(memory: Memory, out: Out, ids: tuple[str, ...], chain: bool, yes: boo
             "hold_again": entries_json(memory, done.again),
             "shortened": [entry.id for entry in done.shorter],
             "say_it_too": entries_json(memory, done.also),
+            "withheld": done.withheld,
             "still_in": [*done.transcripts, *done.notes],
         }
     )
     out.ok(f"{many(len(done.entries), 'entry')} forgotten")
-    out.say("  [dim]The words are still in git's history and in branches of rebuilds.[/dim]")
-    out.each("  [dim]The conversation still says it: ", done.transcripts)
+    said = many(done.withheld, "sentence")
+    out.say(f"  [dim]{said} of conversations: told no more[/dim]", when=done.withheld)
+    out.say(
+        "  [dim]Transcripts and git's history keep the words: `wakebook erase` removes them.[/dim]"
+    )
     out.each("  [yellow]It also stands in a text that a person wrote:[/yellow] ", done.notes)
 
 

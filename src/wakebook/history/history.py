@@ -286,6 +286,10 @@ class History:
         names = f"{ours[0].name} as it was" if len(ours) == 1 else f"{len(ours)} notes as they were"
         self._commit("memory", names, ours, checked=False)
 
+    def renamed(self, paths: Sequence[Path]) -> None:
+        """Commit transcripts under their other names: the checks would not let them go."""
+        self._commit("maintenance", "transcripts under other names", paths, checked=False)
+
     def log(self, summary: str, *more: Path) -> None:
         """Commit the log, the registry and more, around a rewrite of them."""
         self._commit("maintenance", summary, [self.home.log, self.home.subjects, *more])

@@ -17,12 +17,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from wakebook.base import clock
+from wakebook.base import clock, words
 from wakebook.base.errors import GitError, InvalidEntry, NotFound
 from wakebook.base.home import Home
+from wakebook.capture import withheld
 from wakebook.history.history import History
 from wakebook.history.repository import Repository, run
+from wakebook.log import forgotten
 from wakebook.log.entry import Entry, decode
+from wakebook.log.forgotten import Forgotten
 
 NOTES = ("knowledge", "topics", "archive")
 READ = (
@@ -341,9 +344,40 @@ def when(
         turns=tuple(
             sorted((one for one in turns if wanted in _words(one.text)), key=lambda one: one.at)
         ),
-        commits=tuple(_joined(found)),
+        commits=tuple(_untold(_joined(found), wanted, history.home)),
         note=note,
     )
+
+
+def _untold(found: Iterable[Commit], wanted: str, home: Home) -> Iterator[Commit]:
+    """Without the lines that say what was forgotten since, and files as they are called now."""
+    gone, moved = forgotten.load(home), withheld.load(home)[1]
+    if not gone:
+        yield from found
+        return
+
+    def named(text: str) -> str:
+        for old, new in moved.items():
+            text = text.replace(old, new)
+        return text
+
+    for commit in found:
+        added, removed = (
+            tuple((file, named(line)) for file, line in pairs if not _gone(line, gone, wanted))
+            for pairs in (commit.added, commit.removed)
+        )
+        if added or removed:
+            body = named(commit.body)
+            yield msgspec.structs.replace(commit, added=added, removed=removed, body=body)
+
+
+def _gone(line: str, gone: Forgotten, wanted: str) -> bool:
+    try:
+        entry = decode(line.encode())
+    except InvalidEntry:
+        return gone.tells(line, words.terms)
+    said = f"{entry.content} {entry.detail}"
+    return entry.id in gone or wanted not in _words(said) or gone.tells(said, words.terms)
 
 
 def _words(text: str) -> str:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import bisect
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
 
 import msgspec
 
@@ -33,6 +32,7 @@ from wakebook.capture.state import Failure, Progress, Session, State, why_skippe
 from wakebook.capture.transcript import Boundary
 from wakebook.log import forgotten
 from wakebook.log.chains import Chains
+from wakebook.log.forgotten import Forgotten
 
 UNACCOUNTED = ("behind", "failed", "lost", "missing", "changed")
 
@@ -91,7 +91,7 @@ class _Kept:
         self._state = state
         self._entries = Counter(entry.session for entry in chains.entries)
         self._files = sorted(path.name[5:] for path in home.conversations.glob("*/*/*/*.md"))
-        self._forgotten = _forgotten(home, chains)
+        self._home, self._forgotten = home, _forgotten(home)
 
     def checked(self, account: Account) -> Account:
         progress = self._state.sessions.get(account.ref)
@@ -105,26 +105,23 @@ class _Kept:
         if (files := _count(self._files, progress.id)) < windows:
             gone.append(f"{windows - files} of {windows} transcripts")
         there = self._entries[progress.id]
-        if there + _count(self._forgotten, progress.id) < entries:
+        if there < entries and there + self._gone(progress.id) < entries:
             gone.append(f"{entries - there} of {entries} entries")
         if not gone:
             return account
         note = f"{' and '.join(gone)} are gone: `git log` in the home shows what happened"
         return account.saying("missing", note)
 
+    def _gone(self, session: str) -> int:
+        """Entries of a session that were forgotten."""
+        return self._forgotten.of(session, archive.paths_of(self._home, session))
 
-def _forgotten(home: Home, chains: Chains) -> list[str]:
-    """The transcript of every entry that was forgotten, without the time in its name."""
+
+def _forgotten(home: Home) -> Forgotten:
     try:
-        receipts = forgotten.load(home).by_transcript
+        return forgotten.load(home)
     except WakebookError:
-        return []  # whatever writes complains about it
-    return sorted(
-        PurePosixPath(path).name[5:]
-        for path, found in receipts.items()
-        for one in found
-        if one.id not in chains.by_id
-    )
+        return Forgotten()  # whatever writes complains about it
 
 
 def _count(names: Sequence[str], session: str) -> int:

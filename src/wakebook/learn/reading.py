@@ -164,7 +164,7 @@ def _before(work: Work, ref: str) -> _Before | None:
         path=window.path,
         number=window.number,
         last_at=window.last_at,
-        turns=archive.parse(body),
+        turns=archive.apart(work.home, window.path, archive.parse(body)),
         project=window.project,
     )
     chains = work.ledger.chains()

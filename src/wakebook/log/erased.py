@@ -15,7 +15,7 @@ from datetime import datetime
 import msgspec
 
 from wakebook.base import clock
-from wakebook.base.decode import decoder
+from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, Tool
@@ -138,12 +138,11 @@ def load(home: Home) -> Tombstones:
         data = path.read_bytes()
     except FileNotFoundError:
         return Tombstones((), b"")
-    decode = decoder(Tombstone).decode
     found: list[Tombstone] = []
     for number, line in enumerate(data.splitlines(), start=1):
         try:
-            found += [decode(line)] if line.strip() else []
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            found += [decode(line, Tombstone)] if line.strip() else []
+        except msgspec.MsgspecError as error:
             raise WakebookError(
                 f"{path}, line {number}: not a tombstone ({error}). Correct or remove that line: "
                 "what it stands for could come back unnoticed."

@@ -7,6 +7,7 @@ hash has the first characters of its key's own hash beside it, so that a lost ke
 
 import hashlib
 import os
+from pathlib import Path
 
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
@@ -17,7 +18,7 @@ SIZE = 32
 
 def key(home: Home) -> bytes:
     """The key, or nothing if there is none. Raises WakebookError."""
-    path = home.root / FILE
+    path = _path(home)
     try:
         found = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except FileNotFoundError:
@@ -30,12 +31,18 @@ def key(home: Home) -> bytes:
     return found
 
 
+def _path(home: Home) -> Path:
+    """Of the home; a copy of it below .cache (a rebuild, an exploration) has the same key."""
+    above = [one.parent for one in home.root.parents if one.name == ".cache"]
+    return (above[-1] if above else home.root) / FILE
+
+
 def made(home: Home) -> bytes:
     """The key; a new one if there is none. Under the writer lock."""
     found = key(home)
     if not found:
         found = os.urandom(SIZE)
-        home.replace(home.root / FILE, found.hex() + "\n")
+        home.replace(_path(home), found.hex() + "\n")
     return found
 
 

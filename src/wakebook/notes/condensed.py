@@ -9,7 +9,7 @@ Here is also how a rewrite is taken back: its record, and in the notes the block
 Whatever stands outside of blocks is the author's own, and stays.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -104,13 +104,13 @@ def _merged(line: CondensedLine, by_id: Mapping[str, Item], first: Item) -> Item
     )
 
 
-def without(told: Mapping[str, Condensed], gone: Collection[str]) -> dict[str, Condensed]:
+def without(told: Mapping[str, Condensed], gone: Container[str]) -> dict[str, Condensed]:
     """Without the lines that stand for something that is forgotten. What else such a line stood
     for is told one by one again."""
     return {
         name: msgspec.structs.replace(
             one,
-            lines=tuple(line for line in one.lines if not set(line.ids) & set(gone)),
+            lines=tuple(line for line in one.lines if not any(id_ in gone for id_ in line.ids)),
             dropped=tuple(other for other in one.dropped if other not in gone),
         )
         for name, one in told.items()
@@ -133,11 +133,11 @@ def forgetting(
 
 
 # --- taking a rewrite back ---------------------------------------------------------------
-def taken_back(file: Versions, gone: Collection[str]) -> Put | None:
+def taken_back(file: Versions, gone: Container[str]) -> Put | None:
     """A file without what a rewrite changed. None: as git puts texts together."""
     now, then, before = file.now, file.then, file.before
     record = file.name == NAME
-    forgot = record and any(one.encode() in (before or b"") for one in gone)
+    forgot = record and _held(before, gone)
     if not forgot and _own(now) == _own(then) and _only_blocks(then, before):
         return Put(before)  # what is generated is written anew afterwards
     if record:
@@ -157,7 +157,16 @@ def taken_back(file: Versions, gone: Collection[str]) -> Put | None:
     return Put(text.encode("utf-8", "surrogateescape"))
 
 
-def _record_back(file: Versions, gone: Collection[str]) -> Put:
+def _held(data: bytes | None, gone: Container[str]) -> bool:
+    """Whether a record tells of something that was forgotten."""
+    try:
+        told = decode(data or b"{}", dict[str, Condensed])
+    except msgspec.MsgspecError:
+        return False
+    return without(told, gone) != told
+
+
+def _record_back(file: Versions, gone: Container[str]) -> Put:
     """The record without what a rewrite put down; a clash if a later rewrite builds on it. What was
     forgotten since does not come back."""
     try:

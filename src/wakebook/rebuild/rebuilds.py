@@ -15,6 +15,7 @@ from wakebook.base import clock
 from wakebook.base.config import Config
 from wakebook.base.errors import ConfigError, Locked, WakebookError
 from wakebook.base.home import TRACKED, Home
+from wakebook.capture.archive import WITHHELD
 from wakebook.history.history import History
 from wakebook.history.repository import Repository
 from wakebook.history.timeline import Timeline
@@ -36,7 +37,11 @@ from wakebook.rebuild.replay import CountedCalls, InOrder, InRounds, Progress, R
 from wakebook.rebuild.site import FIRST, Done, Journal, Listed, Plan, Site, Standing, names
 
 # what the work tree takes from the home as it is, whether it is committed or not
-SHARED = ("config.toml", "prices.toml", "subjects.json", "projects.json", forgotten.FILE)
+SHARED = (
+    *"config.toml prices.toml subjects.json projects.json".split(),
+    forgotten.FILE,
+    WITHHELD,
+)
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):

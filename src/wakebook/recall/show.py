@@ -65,7 +65,8 @@ def _entry(home: Home, chains: Chains, entry: Entry) -> Shown:
     except TranscriptError as error:
         turns, note = (), str(error)
     if turns:
-        text = (home.root / entry.transcript).read_text(encoding="utf-8").split("\n")
+        said = (home.root / entry.transcript).read_text(encoding="utf-8")
+        text = archive.shown(home, entry.transcript, said).split("\n")
         for turn in (one for one in turns if one.number in entry.evidence):
             lines += enumerate(text[turn.line - 1 : turn.last_line], turn.line)
     return Shown(
@@ -123,7 +124,10 @@ def _path(home: Home, wanted: ref.Ref, mounted: Sequence[Path]) -> Shown:
         allowed = (ours or path in mounted) and path.is_file()
     if not allowed:
         raise NotFound(f"There is no file {wanted.name!r} in {home.root}.")
-    text = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n").split("\n")
+    said = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+    if ours:
+        said = archive.shown(home, path.relative_to(root).as_posix(), said)
+    text = said.split("\n")
     if wanted.first > len(text):
         raise NotFound(f"{wanted.name} has {len(text)} lines, not {wanted.first}.")
     last = min(wanted.last or len(text), len(text))

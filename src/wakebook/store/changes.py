@@ -10,6 +10,7 @@ from typing import Any
 from zlib import crc32
 
 from wakebook.base.home import Home
+from wakebook.capture.archive import WITHHELD
 from wakebook.store import words
 from wakebook.store.database import Store
 
@@ -24,6 +25,8 @@ Stat = tuple[int, int]  # time and size of a file
 def any_(store: Store, home: Home, extra: Sequence[Path]) -> bool:
     """Whether the log, a note, a transcript or the subjects differ from what is indexed."""
     if in_log(store, home) or store.get("subjects_mark") != mark(home.subjects):
+        return True
+    if store.get("withheld", {}).get("mark") != mark(home.root / WITHHELD):
         return True
     known = store.db.execute("SELECT path, modified, size FROM file")
     found = dict(files(home, extra))

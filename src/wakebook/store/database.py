@@ -175,6 +175,20 @@ class Store:
         for suffix in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
+    def wipe(self) -> None:
+        """Empty the index, so that no byte of it is left, without taking the file from others."""
+        with self.writing() as db:
+            sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
+            for (table,) in db.execute(sql).fetchall():
+                if table != "meta":
+                    db.execute(f"DELETE FROM {table}")  # noqa: S608
+            version = self.get("version", 0) + 1
+            db.execute("DELETE FROM meta WHERE key <> 'schema'")
+            self._meta = {}
+            self.set("version", version)
+        self.db.execute("VACUUM")
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         if self._db is not None:
             self._db.close()

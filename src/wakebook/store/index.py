@@ -99,6 +99,43 @@ class Index:
         with self._lock:
             self.store.close()
 
+    def wipe(self) -> None:
+        """Leave nothing of what it holds; the next look makes it from the files."""
+        with self._lock:
+            try:
+                self.store.patience(SYNC_SECONDS)
+                self.store.wipe()
+            except (sqlite3.Error, IndexUnavailable):
+                self.store.delete()
+            self.changed()
+
+    def only_current_vectors(self) -> None:
+        """Of the kept vectors of a paid embedder, those go that no text of the index has."""
+        from contextlib import closing
+
+        from wakebook.store import chunk
+        from wakebook.store.sync import read
+
+        path = self._home.cache / "embeddings.db"
+        for damaged in self._home.cache.glob("embeddings.db.damaged*"):
+            damaged.unlink()
+        embedder = self.embedder
+        if not path.exists():
+            return
+        if not isinstance(embedder, Kept):
+            path.unlink()  # it is not used now
+            return
+        with self._lock, self._mended():
+            db = self.store.db
+            numbers = [number for (number,) in db.execute("SELECT id FROM chunk")]
+            keys = [(embedder.key(chunk.meaning(read(db, number)), False),) for number in numbers]
+        with closing(sqlite3.connect(path, isolation_level=None)) as kept:
+            kept.execute("PRAGMA secure_delete = ON")
+            kept.execute("CREATE TEMP TABLE used (key BLOB PRIMARY KEY)")
+            kept.executemany("INSERT OR IGNORE INTO used VALUES (?)", keys)
+            kept.execute("DELETE FROM vectors_1 WHERE key NOT IN (SELECT key FROM used)")
+            kept.execute("VACUUM")
+
     def sync(self, *, full: bool = False, progress: Progress | None = None) -> Synced:
         """Bring everything up to date, vectors included. `full` starts from nothing."""
         with self._lock:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from wakebook.base.errors import ModelError, TranscriptError
 from wakebook.base.home import Home
 from wakebook.capture import project as projects
+from wakebook.capture.archive import WITHHELD
 from wakebook.capture.project import Projects
 from wakebook.learn.about import is_own
 from wakebook.learn.entries import project_of
@@ -82,6 +83,7 @@ class Sync:
         """Everything. `embed` limits how many waiting chunks are embedded (None: all)."""
         self.store.fresh()
         self._check_fingerprint()
+        self._withheld()
         self._files()  # first: they know the hosts of the sessions
         self._log()
         self._subjects()
@@ -179,6 +181,21 @@ class Sync:
             types = {name: registry.subjects[slug].type for name, slug in names.items()}
             self.store.set("subject_types", types)
             self.store.set("subjects_mark", mark)
+
+    def _withheld(self) -> None:
+        """Transcripts are read again of which something is told no more."""
+        known: dict[str, Any] = self.store.get("withheld", {})
+        mark = changes.mark(self.home.root / WITHHELD)
+        if known.get("mark") == mark:
+            return
+        from wakebook.capture import withheld
+
+        now = list(withheld.load(self.home)[0])
+        with self._writing() as db:
+            sql = "UPDATE file SET modified = 0, digest = x'' WHERE path IN (?, ?)"
+            paths = {*known.get("paths", ()), *now}
+            db.executemany(sql, [(path, f"archive/{path}") for path in paths])
+            self.store.set("withheld", {"mark": mark, "paths": now})
 
     def _files(self) -> None:
         rows = self.store.db.execute("SELECT path, id, modified, size FROM file")

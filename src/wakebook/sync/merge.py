@@ -7,7 +7,7 @@
 | waiting.jsonl | settled on one machine is settled on all |
 | subjects.json, projects.json | by key and field |
 | condensed.json | by block; one that both have condensed is told whole again |
-| erased.jsonl, feedback.jsonl, log.torn | all lines |
+| erased.jsonl, withheld.jsonl, feedback.jsonl, log.torn | all lines |
 | config.toml, prices.toml | by setting |
 | raw/conversations | the one that goes further; never put together |
 | everything else | people's text line by line, Wakebook's blocks written anew |
@@ -32,6 +32,7 @@ RECORDS: dict[str, records.Rule] = {
     "condensed.json": records.condensed,
     "feedback.jsonl": records.lines,
     "erased.jsonl": records.lines,
+    "withheld.jsonl": records.lines,
     "log.torn": records.lines,
     "config.toml": records.settings,
     "prices.toml": records.settings,

@@ -22,7 +22,7 @@ from wakebook.base.home import TRACKED, Home
 from wakebook.capture import state as states
 from wakebook.history.history import History
 from wakebook.history.repository import Repository
-from wakebook.log import forgotten, log
+from wakebook.log import forgotten, keyed, log
 from wakebook.opened import Opened
 from wakebook.sync import carry, erasures, machine, merge, records
 from wakebook.sync.carry import File
@@ -305,7 +305,7 @@ def _not_ours(history: History, home: Home) -> set[str]:
 
 
 def _receipts(home: Home, data: bytes) -> forgotten.Forgotten:
-    return forgotten.parsed(data, home.root / RECEIPTS)
+    return forgotten.parsed(data, home.root / RECEIPTS, keyed.key(home))
 
 
 def _mind(home: Home, outcome: Outcome, ours: merge.Tree, read: merge.Read, even_so: bool) -> None:

@@ -5,7 +5,7 @@ import re
 import shlex
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from wakebook.history import push
 from wakebook.history.history import History
 from wakebook.history.repository import Repository, installed
 from wakebook.learn.account import Account
+from wakebook.log import erased, forgotten, keyed
 from wakebook.log.log import Ledger
 from wakebook.models.chat import Models
 from wakebook.models.model import HOST, is_client
@@ -27,6 +28,7 @@ from wakebook.notes.check import Knowledge
 from wakebook.recall.topics.topic import Read
 from wakebook.store.index import IndexStatus
 from wakebook.upkeep.doctor import Check, State, to_edit, to_run
+from wakebook.upkeep.erase import Erased
 from wakebook.upkeep.jobs import Standing, table
 from wakebook.upkeep.status import TORN, broken_chains
 
@@ -76,6 +78,27 @@ def place(home: Home) -> Iterator[Check]:
     yield cursors(home)
     yield lock(home)
     yield token(home)
+
+
+def erasing(finish: Callable[[], Erased | None]) -> Iterator[Check]:
+    """Finishes an erasure that was interrupted, and tells of it."""
+    done = finish()
+    if done is not None:
+        said = "an erasure that was interrupted is finished"
+        left = f"{said}, but it is still in {', '.join(done.scan.found[:SHOWN])}"
+        yield Check("home: erasing", "ok" if done.well else "fail", said if done.well else left)
+
+
+def key(home: Home) -> Iterator[Check]:
+    """Whether Wakebook would know again what was forgotten or erased."""
+    lost = forgotten.load(home).unknown + erased.load(home).unknown
+    if lost:
+        yield Check(
+            "home: forget.key",
+            "warn",
+            f"the key of {lost} receipts is not there, and without it they do not keep what was "
+            f"forgotten from coming back: copy {keyed.FILE} from where this home came from",
+        )
 
 
 def there(home: Home) -> Check:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from wakebook.opened import Opened
     from wakebook.recall.topics.topic import Read
     from wakebook.store.index import IndexStatus
+    from wakebook.upkeep.erase import Erased
     from wakebook.upkeep.jobs import Standing
     from wakebook.upkeep.status import Status
 
@@ -103,6 +104,7 @@ class Examination:
     topics: Callable[[], Read]
     jobs: Callable[[], list[Standing]]
     audit: Callable[[], list[Account]]
+    finish: Callable[[], Erased | None]  # an erasure that was interrupted
 
     def checks(self, *, ask: bool = False) -> list[Check]:
         """What is well, what is not, and what to run for it. `ask`: ask the models, too."""
@@ -120,6 +122,8 @@ class Examination:
         from wakebook.upkeep import checks
 
         opened, home = self.opened, self.opened.home
+        yield "home: erasing", lambda: checks.erasing(self.finish)
+        yield "home: forget.key", lambda: checks.key(home)
         yield "log: lines", lambda: checks.log(home, opened.ledger)
         yield "git: repository", lambda: checks.history(self.history.git())
         yield "index: content", lambda: checks.index(home, self.index)

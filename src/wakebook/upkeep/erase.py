@@ -14,12 +14,12 @@ Killed anywhere, each step can be taken again: `erase`, `doctor` or the next era
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -32,13 +32,24 @@ from wakebook.base.ref import parse
 from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.history.rewrite import Counted, Rewriting
-from wakebook.log import erased, keyed, log, waiting
+from wakebook.log import erased, forgotten, keyed, log, waiting
 from wakebook.log.chains import find_entry
 from wakebook.log.entry import Entry, encode, new_id
 from wakebook.opened import Opened, quiet
 from wakebook.upkeep.cursors import brought_up, tidied
-from wakebook.upkeep.scrub import CONVERSATIONS, JOURNAL, Order, Scan, Scrub, files, scan, scrub
-from wakebook.upkeep.withhold import sentences
+from wakebook.upkeep.scrub import (
+    CONVERSATIONS,
+    DERIVED,
+    JOURNAL,
+    Order,
+    Scan,
+    Scrub,
+    files,
+    inside,
+    scan,
+    scrub,
+)
+from wakebook.upkeep.withhold import renamed, sentences
 
 if TYPE_CHECKING:
     from wakebook.history.history import History
@@ -47,6 +58,22 @@ if TYPE_CHECKING:
 
 REDACTED = "[redacted]"
 SHOWN = 50  # places that a plan names
+
+
+class Erased(msgspec.Struct, frozen=True, kw_only=True):
+    """The receipt. It says how much went, and nothing of what it was."""
+
+    at: datetime
+    entries: int
+    files: int
+    removed: int
+    commits: int
+    scan: Scan
+    remains: tuple[str, ...] = ()
+
+    @property
+    def well(self) -> bool:
+        return not self.scan.found
 
 
 class Erasing(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,26 +91,11 @@ class Erasing(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()  # branches and tags that move
     reflog: int = 0  # entries of git's reflogs, all of which go
     remains: tuple[str, ...] = ()  # where the words stay, outside of the home
+    receipt: Erased | None = None  # if it was done
 
     @property
     def nothing(self) -> bool:
         return not (self.entries or self.files or self.removed or self.commits)
-
-
-class Erased(msgspec.Struct, frozen=True, kw_only=True):
-    """The receipt. It says how much went, and nothing of what it was."""
-
-    at: datetime
-    entries: int
-    files: int
-    removed: int
-    commits: int
-    scan: Scan
-    remains: tuple[str, ...] = ()
-
-    @property
-    def well(self) -> bool:
-        return not self.scan.found
 
 
 class Eraser:
@@ -143,6 +155,13 @@ class Eraser:
             order, planned = self._planned(order, progress)
             self._home.replace(self._home.root / JOURNAL, msgspec.json.encode(order))
             return self._done(order, planned, progress)
+
+    def asked(self, yes: bool, **given: Any) -> Erasing:
+        """What would change; with `yes`, what has, and the receipt."""
+        planned = self.plan(**given)
+        if not yes:
+            return planned
+        return msgspec.structs.replace(planned, receipt=self.erase(**given))
 
     def finish(self, progress: Shows = quiet) -> Erased | None:
         """Finish an erasure that was interrupted, if there is one."""
@@ -242,26 +261,27 @@ class Eraser:
         """The order with all that it needs to know, and what it would change."""
         rules = Scrub(order)
         changed: list[str] = []
-        renamed: dict[str, str] = {}
+        called: dict[str, str] = {}
         for number, path in enumerate(files(self._home.root), 1):
             name = self._home.relative(path)
             progress("files", number, number)
-            if name == JOURNAL or rules.path(name) is None:
+            if name == JOURNAL or DERIVED.fullmatch(inside(name)) or rules.path(name) is None:
                 continue
             data = path.read_bytes()
             after = rules.data(name, data)
             if after != data:
                 changed.append(name)
             if after != data and CONVERSATIONS.fullmatch(name) and not order.scoped:
-                renamed |= _renamed(name, data, after)
+                called |= _renamed(name, data, after)
         entries = self._entries(order, rules)
         counted = self._counted(rules, progress)
-        names = order.names or self._names(order, entries, renamed)
+        names = order.names or self._names(order, entries, called)
         shorter = [] if order.exact or order.scoped else self._handoffs(rules, entries)
         names |= {} if order.names else {one.id: new_id() for one in shorter}
-        texts = tuple(dict.fromkeys((*order.texts, *rules.said)))
+        said = self._alone(order, rules.said, {one.id for one in entries})
+        texts = tuple(dict.fromkeys((*order.texts, *said)))
         order = order.with_(names=names, texts=texts, ids=tuple(one.id for one in entries))
-        if order.scoped and rules.said:  # what they said may stand in other files
+        if said:  # what they said may stand in other files
             rules = Scrub(order)
             counted = self._counted(rules, progress)
         named = Scrub(order)
@@ -301,6 +321,26 @@ class Eraser:
             or (not order.scoped and rules.says(encode(one)))
         ]
 
+    def _alone(self, order: Order, said: Iterable[str], going: Collection[str]) -> list[str]:
+        """Of what was said there, that which nothing else says that stays."""
+        left = {" ".join(text.split()).lower() for text in said}
+        texts = (
+            f"{one.content}\n{one.detail}"
+            for one in self._opened.chains().entries
+            if one.id not in going
+        )
+        rules = Scrub(order)
+        paths = self._home.conversations.rglob("*.md") if left else ()
+        kept = (path for path in paths if self._home.relative(path) not in order.gone)
+        others = (
+            rules.data(self._home.relative(path), path.read_bytes()).decode("utf-8", "replace")
+            for path in kept
+        )
+        for text in chain(texts, others):
+            there = " ".join(text.split()).lower()
+            left -= {one for one in left if one in there}
+        return [text for text in said if " ".join(text.split()).lower() in left]
+
     def _handoffs(self, rules: Scrub, entries: Sequence[Entry]) -> list[Entry]:
         found = (one for one in self._opened.chains().entries if one.type == "handoff")
         words = ((one, f"{one.content}\n{one.detail}".encode()) for one in found)
@@ -313,8 +353,11 @@ class Eraser:
         found = dict(renamed)
         for path in order.gone:
             found |= {path: "erased", Path(path).stem: "erased"}
-        found |= {archive.file_part(one): "erased" for one in order.sessions}
-        found |= dict.fromkeys(order.sessions, "erased")
+        for session in order.sessions:
+            for name in dict.fromkeys((session, archive.file_part(session))):
+                distinct = len(name) > 11 and any(map(str.isdigit, name))
+                forms = ("{}",) if distinct else ('"{}"', "/{}", "session:{}")  # it may be a word
+                found |= {form.format(name): form.format("erased") for form in forms}
         return found | {one.id: new_id() for one in entries}
 
     def _counted(self, rules: Scrub, progress: Shows) -> Counted:
@@ -363,7 +406,8 @@ class Eraser:
                 raise GitError(f"{obstacle} Nothing was erased.")
             with suppress(GitError):
                 git.finish()
-        rules = Scrub(order)
+        rules = Scrub(order, keyed.made(home))
+        forgotten.add(home, ())  # seals older ones
         _bury(home, rules)
         tidied(home)
         rewriting = Rewriting(repository, rules) if repository and repository.head() else None
@@ -376,9 +420,9 @@ class Eraser:
         if rewriting:
             rewriting.refresh()
             rewriting.drop()
-        self._opened.index.close()
+        self._opened.index.wipe()
         self._followed()
-        _vectors(self._opened)
+        self._opened.index.only_current_vectors()
         if rewriting:
             self._opened.quietly("git", lambda: git.backup("what was erased", git.waiting()))
             rewriting.drop()  # git has noted meanwhile what it did
@@ -410,19 +454,13 @@ def unfinished(home: Home) -> Order | None:
 
 def _renamed(name: str, data: bytes, after: bytes) -> dict[str, str]:
     """What a transcript is called from now on, if its first words are no longer the same."""
-    old, new = (_slug(one) for one in (data, after))
-    stem = Path(name).stem
-    match = re.fullmatch(rf"(.*)-{re.escape(old)}((?:-\d+)?)", stem)
-    if old == new or match is None:
-        return {}
-    called = f"{match[1]}-{new}{match[2]}"
-    return {name: name.removesuffix(f"{stem}.md") + f"{called}.md", stem: called}
+    new = renamed(name, *map(_first, (data, after)))
+    return {name: new, Path(name).stem: Path(new).stem} if new else {}
 
 
-def _slug(data: bytes) -> str:
-    body = archive.split_body(data.decode("utf-8", "replace"))
-    turns = archive.parse(body)
-    return archive.slug_and_title(turns[0].text or "untitled" if turns else "untitled")[0]
+def _first(data: bytes) -> str:
+    turns = archive.parse(archive.split_body(data.decode("utf-8", "replace")))
+    return turns[0].text if turns else ""
 
 
 def _bury(home: Home, rules: Scrub) -> None:
@@ -448,32 +486,3 @@ def _elsewhere(opened: Opened, rules: Scrub) -> None:
         data = path.read_bytes()
         if (after := rules.data("knowledge/memory/MEMORY.md", data)) != data:
             opened.home.replace(path, after)
-
-
-def _vectors(opened: Opened) -> None:
-    """The kept vectors of a paid embedder: those that the index has no text for any more go."""
-    import sqlite3
-    from contextlib import closing
-
-    from wakebook.models.embedder import Kept
-    from wakebook.store import chunk
-    from wakebook.store.sync import read
-
-    path = opened.home.cache / "embeddings.db"
-    for damaged in opened.home.cache.glob("embeddings.db.damaged*"):
-        damaged.unlink()
-    embedder = opened.index.embedder
-    if not path.exists():
-        return
-    if not isinstance(embedder, Kept):
-        path.unlink()  # nobody uses it now
-        return
-    db = opened.index.store.db
-    numbers = [number for (number,) in db.execute("SELECT id FROM chunk")]
-    keys = [(embedder.key(chunk.meaning(read(db, number)), False),) for number in numbers]
-    with closing(sqlite3.connect(path, isolation_level=None)) as kept:
-        kept.execute("PRAGMA secure_delete = ON")
-        kept.execute("CREATE TEMP TABLE used (key BLOB PRIMARY KEY)")
-        kept.executemany("INSERT OR IGNORE INTO used VALUES (?)", keys)
-        kept.execute("DELETE FROM vectors_1 WHERE key NOT IN (SELECT key FROM used)")
-        kept.execute("VACUUM")

@@ -1,10 +1,12 @@
 """Forget: entries leave the log for good, and do not come back.
 
 The lines are taken out of log.jsonl between two commits; a receipt without their words keeps
-every later reading from bringing them back (`log.forgotten`). The handoff of the same
-conversation loses the lines that say it. What a forgotten entry had replaced would hold again.
-That is never silent: it is said before anything is done, and the whole chain can be forgotten
-instead. The transcript and git's history still hold the words.
+every later reading from bringing them back (`log.forgotten`). The sentences behind them in
+conversations are marked, and told no more (`capture.withheld`); the transcript itself does not
+change, but for its name, where that has the same words. The handoff of the same conversation
+loses the lines that say it. What a forgotten entry had replaced would hold again. That is never
+silent: it is said before anything is done, and the whole chain can be forgotten instead. The
+transcript and git's history still hold the words: `erase` removes them.
 
 Other rooms hold the words, too. Each has a step that takes them back; the façade lists them.
 """
@@ -21,14 +23,19 @@ from wakebook.base import clock, words
 from wakebook.base.decode import decode
 from wakebook.base.home import Home
 from wakebook.capture import state as states
+from wakebook.capture import withheld
 from wakebook.history.history import History
-from wakebook.log import forgotten, log
+from wakebook.log import forgotten, keyed, log
 from wakebook.log.chains import Chains, resolve
 from wakebook.log.entry import Entry, encode
+from wakebook.log.entry import decode as entry_of
+from wakebook.log.query import Query
 from wakebook.notes import condensed
 from wakebook.opened import Opened
+from wakebook.upkeep.withhold import linked, marked, relinked, settled
 
 TOLD = 5  # entries that say it, too
+LIKELY = 30  # turns of other conversations that are looked at
 
 # What a room takes back, of the entries with these ids, which these transcripts hold. A step is
 # made before anything is done, and raises if it will not be able to; then it is called, when the
@@ -43,7 +50,8 @@ class Forgetting(msgspec.Struct, frozen=True, kw_only=True):
     again: tuple[Entry, ...] = ()  # were replaced by what goes, and hold again
     shorter: tuple[Entry, ...] = ()  # handoffs that lose the lines that say it
     also: tuple[Entry, ...] = ()  # say the same in the same conversation, and stay
-    transcripts: tuple[str, ...] = ()  # that still hold the words
+    transcripts: tuple[str, ...] = ()  # that hold the words, and tell them no more
+    withheld: int = 0  # sentences of conversations that are told no more
     notes: tuple[str, ...] = ()  # with the words in what a person has written
 
 
@@ -81,15 +89,25 @@ def _says(entry: Entry, texts: Iterable[str], gone: Sequence[Entry]) -> bool:
 
 
 def forget(
-    home: Home, history: History, going: Forgetting, now: datetime, steps: Sequence[Step]
-) -> None:
-    """Take the entries out. Under the writer lock, between two commits."""
+    home: Home,
+    history: History,
+    going: Forgetting,
+    now: datetime,
+    steps: Sequence[Step],
+    likely: Sequence[str] = (),
+) -> int:
+    """Take the entries out. Under the writer lock, between two commits. `likely`: transcripts that
+    may say the same. How many sentences of conversations are told no more."""
     wanted = {entry.id for entry in going.entries}
     shorter = {entry.id: entry for entry in going.shorter}
     rooms = [step(home, wanted | shorter.keys(), going.transcripts) for step in steps]
     history.log("before something is forgotten")
     # the receipts first: from now on nothing brings them back, whatever happens
-    forgotten.add(home, [forgotten.receipt(one, words.terms, now) for one in going.entries])
+    secret = keyed.made(home)
+    forgotten.add(home, [forgotten.receipt(one, words.terms, now, secret) for one in going.entries])
+    marks, moved = marked(home, going.entries, likely)
+    withheld.add(home, marks)
+    linked(home, moved)
     touched = [path for take_back in rooms for path in take_back()]
     receipts = forgotten.load(home)
     lines = home.log.read_bytes().splitlines(keepends=True)
@@ -100,11 +118,24 @@ def forget(
             left = receipts.without(shorter[name], words.terms)
             kept += [encode(left)] if left else []
         elif name not in wanted:
-            kept.append(line)
+            kept.append(_unlinked(line, wanted))
+    kept = [relinked(line, moved) for line in kept]
     if kept != lines:
         log.rewrite(home, kept)
+    names = settled(home, moved)
     summary = f"forget {len(wanted)} {'entry' if len(wanted) == 1 else 'entries'}"
-    history.log(summary, home.root / forgotten.FILE, *touched)
+    history.log(summary, *(home.root / one.FILE for one in (forgotten, withheld)), *touched)
+    history.renamed(names)
+    return sum(not one.was for one in marks)
+
+
+def _unlinked(line: bytes, gone: Collection[str]) -> bytes:
+    """An entry that no longer says that it replaces one that is gone."""
+    if not any(name.encode() in line for name in gone):
+        return line
+    entry = entry_of(line)
+    left = tuple(name for name in entry.replaces if name not in gone)
+    return encode(entry.with_(replaces=left)) if left != entry.replaces else line
 
 
 def _id(line: bytes) -> str:
@@ -147,8 +178,12 @@ def drafts(
 
 
 def untold(home: Home) -> None:
-    """Sessions that go on may have been told what is gone: they are told everything again."""
-    shutil.rmtree(home.cache / "told", ignore_errors=True)
+    """Sessions that go on may have been told what is gone: they are told everything again. Texts
+    that were kept for the next start go, too."""
+    for name in ("told", "start", "wake"):
+        shutil.rmtree(home.cache / name, ignore_errors=True)
+    for name in ("wake.md", "handoffs.json", "briefing.json"):
+        (home.cache / name).unlink(missing_ok=True)
 
 
 def still_there(home: Home, gone: Forgetting) -> Forgetting:
@@ -176,9 +211,17 @@ def take_out(
     after: Callable[[], object],
 ) -> Forgetting:
     """Forget what `going` plans. `after`: writes the notes anew, and what else shows the log."""
+    likely = [path for entry in going().entries for path in _likely(opened, entry)]
     with opened.writing():
         gone = going()
-        forget(opened.home, git, gone, clock.now(), steps)
+        number = forget(opened.home, git, gone, clock.now(), steps, likely)
     untold(opened.home)
     after()
-    return still_there(opened.home, gone)
+    return still_there(opened.home, msgspec.structs.replace(gone, withheld=number))
+
+
+def _likely(opened: Opened, entry: Entry) -> list[str]:
+    """Conversations that may have the same sentence."""
+    query = Query(text=entry.content, categories=("conversation",))
+    found = opened.index.passages(query, clock.now(), LIKELY).found
+    return [path for one in found if (path := one.ref.partition("#")[0]) != entry.transcript]

@@ -18,11 +18,13 @@ from typing import Any
 import msgspec
 
 from wakebook.base import clock, markdown
+from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.base.needles import Needles
 from wakebook.capture import archive
 from wakebook.history.repository import Repository, run
 from wakebook.history.rewrite import LONG, unpacked
+from wakebook.log import forgotten
 
 JOURNAL = "erasing.json"  # an erasure that is not finished yet
 LINES = re.compile(r"(log|waiting|feedback|trace(\.old)?)\.jsonl|log\.torn")
@@ -31,6 +33,7 @@ GROWS = re.compile(r"(log|feedback)\.jsonl")
 SOURCES = re.compile(r"(sessions|imports)/.*")
 CONVERSATIONS = re.compile(r"(archive/)?raw/conversations/.*\.md")
 # made again from the rest
+INDEX = re.compile(r"index\.db(-wal|-shm|-journal)?")
 DERIVED = re.compile(
     r"index\.db.*|\.cache/((told|start|wake|at-[^/]*|rehearsal-[^/]*)/.*|"
     r"(gates|about|briefing|handoffs)\.json|wake\.md|catalogue\.db.*)",
@@ -64,8 +67,9 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 class Scrub:
     """An order, as it applies to files."""
 
-    def __init__(self, order: Order) -> None:
-        self.order = order
+    def __init__(self, order: Order, secret: bytes = b"") -> None:
+        """`secret`: the key of receipts; older ones get it in history as well."""
+        self.order, self._secret = order, secret
         self.needles = Needles(order.texts, order.placeholder, exact=order.exact, names=order.names)
         self._gone = frozenset(order.gone)
         wanted = [*(f'"id":"{one}"' for one in order.ids)]
@@ -121,7 +125,16 @@ class Scrub:
         if said and self.order.scoped:
             return data  # another conversation, in its own words
         after = self.needles.swapped(data)
+        if inner == forgotten.FILE and self._secret:
+            return self._sealed(after)
         return _mended(data, after, self.needles) if inner.endswith(".md") else after
+
+    def _sealed(self, data: bytes) -> bytes:
+        try:
+            old = forgotten.read(data)
+        except WakebookError:
+            return data
+        return forgotten.encoded(forgotten.sealed(one, self._secret) for one in old)
 
     def applies(self, path: str) -> bool:
         """Whether the words must not be in this file."""
@@ -295,7 +308,7 @@ def scrub(home: Home, rules: Scrub) -> Iterator[str]:
     the files that it touched, as they were. state.json is for others."""
     for path in list(files(home.root)):
         name = home.relative(path)
-        if name in (JOURNAL, "state.json"):
+        if name in (JOURNAL, "state.json") or INDEX.fullmatch(name):
             continue
         if DERIVED.fullmatch(inside(name)):
             path.unlink(missing_ok=True)

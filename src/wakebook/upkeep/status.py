@@ -148,6 +148,8 @@ def _problems(home: Home, ledger: Ledger, chains: Chains) -> Iterator[str]:
     yield from (said for said, _ in broken_chains(chains))
     if (home.root / "log.torn").exists():
         yield TORN
+    if (home.root / "erasing.json").exists():
+        yield "An erasure was interrupted: `wakebook erase` finishes it."
 
 
 def broken_chains(chains: Chains) -> Iterator[tuple[str, str]]:

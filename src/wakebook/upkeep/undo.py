@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from wakebook.history.past import (
     versions,
 )
 from wakebook.history.repository import Repository
-from wakebook.log import forgotten
+from wakebook.log import erased, forgotten
 from wakebook.notes.notes import Notes
 from wakebook.opened import Opened
 from wakebook.recall.turn import wake
@@ -46,7 +46,7 @@ _NAME = re.compile(rf"^{REWRITE}: (.+)$", re.MULTILINE)
 _BACK = re.compile(rf"^{REVERTS}: ([0-9a-f]{{40,64}})$", re.MULTILINE)
 # How a room takes a change of a file back, without entries that were forgotten since; None: it
 # is not the room's file.
-Rule = Callable[[Versions, Collection[str]], Put | None]
+Rule = Callable[[Versions, Container[str]], Put | None]
 
 
 class Rewrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +65,7 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     removed: tuple[str, ...]  # files that the rewrite had made
     moved: dict[str, str] = {}  # of both: where a file went back to, and where it was until now
     commit: str = ""
+    erased: bool = False  # something was erased since, and stays so
 
 
 def rewrites(history: History, most: int = 50) -> list[Rewrite]:
@@ -90,7 +91,7 @@ def undo(history: History, rules: Sequence[Rule]) -> Undone:
     half = {path for one in standing if one.commit == begun for path in _paths(repository, one)}
     waiting = [one for one in history.waiting() if one not in half and not one.is_relative_to(raw)]
     history.backup("before undo", waiting)
-    gone = forgotten.load(home).ids
+    gone = forgotten.load(home)
     last: Rewrite | None = None
     after: dict[str, bytes | None] = {}
     for last in standing:
@@ -118,6 +119,7 @@ def undo(history: History, rules: Sequence[Rule]) -> Undone:
         removed=tuple(name for name, data in after.items() if data is None),
         moved=_moved(repository, last, after),
         commit=done or "",
+        erased=any(one.at >= last.at for one in erased.load(home).all),
     )
 
 
@@ -136,7 +138,7 @@ def _moved(
 
 
 def _after(
-    repository: Repository, rewrite: Rewrite, rules: Sequence[Rule], gone: Collection[str]
+    repository: Repository, rewrite: Rewrite, rules: Sequence[Rule], gone: Container[str]
 ) -> dict[str, bytes | None]:
     """What each file of a rewrite becomes; None: it goes. Complains before anything is done."""
     after: dict[str, bytes | None] = {}
