@@ -237,6 +237,7 @@ def test_the_demo_is_killed_recovers_and_explains_itself() -> None:
     progress, journal = done["notes"]
     assert "# Tidepool — progress" in progress and "wakebook:begin journal" in journal
     assert done["ticked"].startswith("- [x] ")
+    assert done["erased"] and "nothing is left" in said.replace("\n", " ")
     assert done["laptop"] == done["found"]  # the second machine knows the same
     _explained(said, done["context"])
 

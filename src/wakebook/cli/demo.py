@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 QUESTION = "On which day do we open to the public?"
 MESSAGE = "Let us cut a release with the voucher fix: what is left before we open?"
+CODE = "4711-tern"
 BUDGET = 2000  # tokens
 MORNING_AFTER = "2026-11-09T07:00:00Z"
 NOTES = ("projects/tidepool/progress.md", "journal/2026-11-02.md")
@@ -116,7 +117,13 @@ def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, Any]:
     heading("10. wakebook context: the next message, what the agent is told for it, and why")
     run("context", MESSAGE, "--budget", str(BUDGET), "--explain")
     told["context"] = memory.context(MESSAGE, budget=BUDGET)
-    heading("11. wakebook sync: a second machine knows what the first one has learned")
+    heading("11. wakebook erase: a code that should not be here goes, from git's history, too")
+    run("remember", f"The alarm code of the boathouse is {CODE}")
+    memory.history.commit()
+    out.say()
+    run("erase", CODE, "--yes")
+    told["erased"] = memory.eraser.plan(CODE).nothing
+    heading("12. wakebook sync: a second machine knows what the first one has learned")
     remote, laptop = (target.with_name(f"{target.name}-{name}") for name in ("remote", "laptop"))
     subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
     run("sync", "add", str(remote), "--name", "desk")

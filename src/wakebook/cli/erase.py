@@ -119,7 +119,7 @@ def _receipt(out: Out, done: Erased) -> bool:
     size = f"{looked.bytes / 1e6:,.1f} MB"
     where = f"{many(looked.files, 'file')} and {looked.objects:,} objects of git, unpacked ({size})"
     out.say(
-        f"[bold]Receipt[/bold] {done.at:%Y-%m-%d %H:%M} UTC: {many(done.entries, 'entry')}, "
+        f"\n[bold]Receipt[/bold] {done.at:%Y-%m-%d %H:%M} UTC: {many(done.entries, 'entry')}, "
         f"{many(done.files + done.removed, 'file')}, {many(done.commits, 'commit')}"
     )
     out.ok(f"Looked at every byte of {where}: nothing is left.", when=done.well)

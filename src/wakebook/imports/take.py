@@ -34,6 +34,7 @@ from wakebook.imports import chatgpt, claude, markdown, mem0
 from wakebook.imports.export import Bad, Conversation, Export, Passed, Piece, members
 from wakebook.imports.extractor import ImportExtractor
 from wakebook.learn.catch_up import Sweep
+from wakebook.log import erased
 from wakebook.models.chat import Planned
 from wakebook.opened import IMPORTS, Opened
 
@@ -285,12 +286,17 @@ class Shelf:
         session = f"{self._source}-{conversation.id}"
         path = self._folder / f"{archive.file_part(session)}.jsonl"
         talk = not holds_memories(conversation.channel)
+        stones = erased.load(self._home)  # what was erased is not imported again
         held = self._held.get(path.name, set())
         fresh: dict[str, _Kept] = {}
         seen: set[str] = set()
         placed = Placed(path)
         for number, piece in enumerate(conversation.pieces):
             kept, secrets = _cleaned(piece, f"{conversation.id}/{number}" if talk else "")
+            if stones:
+                said = Message(role="user", text=kept.content, id="", at=piece.at)
+                left = stones.of_session(session)(said).text
+                kept = msgspec.structs.replace(kept, content=left)
             seen.add(kept.id)
             if kept.id in held or kept.id in fresh or not kept.content:
                 continue

@@ -35,7 +35,7 @@ CONVERSATIONS = re.compile(r"(archive/)?raw/conversations/.*\.md")
 # made again from the rest
 INDEX = re.compile(r"index\.db(-wal|-shm|-journal)?")
 DERIVED = re.compile(
-    r"index\.db.*|\.cache/((told|start|wake|at-[^/]*|rehearsal-[^/]*)/.*|"
+    r"index\.db.*|\.cache/((told|start|wake|at-[^/]*|rehearsal-[^/]*|sync-[^/]*)/.*|"
     r"(gates|about|briefing|handoffs)\.json|wake\.md|catalogue\.db.*)",
     re.DOTALL,
 )
