@@ -6,13 +6,15 @@
 # make check  linters, formatting, types, the import contract and the size of the house
 # make measure  the size of the house, and how far data walks through it
 # make bench  the benchmarks of docs/benchmarks.md
+# make torture  kills, full and broken disks, fuzz, for ten minutes (docs/reliability.md)
+# make soak   the service for two simulated weeks
 # make lock   pin the dependencies anew (needs uv)
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 UV     := $(shell command -v uv)
 BIN    := .venv/bin
 
-.PHONY: demo demo-model test test-long test-hosts check measure bench lock clean
+.PHONY: demo demo-model test test-long test-hosts check measure bench torture soak lock clean
 
 demo: .venv/.runtime
 	@$(BIN)/python -m wakebook demo
@@ -43,13 +45,18 @@ bench: .venv/.dev
 	$(BIN)/python bench/speed.py
 	$(BIN)/python bench/redaction.py
 	$(BIN)/python bench/extraction.py dev
-	$(BIN)/python bench/kills.py
 	$(BIN)/python bench/notes.py
 	$(BIN)/python bench/search.py --sizes 10000,100000
 	$(BIN)/python bench/told.py
 	$(BIN)/python bench/topics.py
 	$(BIN)/python bench/turns.py
 	$(BIN)/python bench/hooks.py
+
+torture: .venv/.dev
+	$(BIN)/python bench/torture.py --minutes 10
+
+soak: .venv/.dev
+	$(BIN)/python bench/soak.py
 
 .venv/.venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -154,6 +154,17 @@ def test_a_lock_that_no_git_holds_goes(memory: Memory, name: str) -> None:
     assert "One." in git(memory.home.root, "show", "HEAD:log.jsonl")
 
 
+def test_a_lock_stops_no_other_command_of_ours(memory: Memory) -> None:
+    """A merge of a rebuild moves HEAD by itself."""
+    repository = _repository(memory)
+    lock = memory.home.root / ".git" / "HEAD.lock"
+    lock.write_text("")
+    os.utime(lock, (0, 0))
+    head = repository.head()
+    repository.git("update-ref", "-m", "the same", "HEAD", head, head)
+    assert not lock.exists()
+
+
 def test_a_lock_of_a_git_that_is_at_work_stays_and_is_named(memory: Memory) -> None:
     root = memory.home.root
     lock = root / ".git" / "HEAD.lock"

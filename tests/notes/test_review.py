@@ -403,3 +403,22 @@ def test_nothing_to_review(plain: Memory) -> None:
     done = plain.notes.accept()
     assert (done.proposals, done.entries) == ((), ())
     assert plain.notes.reject() == []
+
+
+def test_an_acceptance_that_was_killed_is_accepted_once_even_without_the_index(
+    memory: Memory,
+) -> None:
+    """The entry is in the log, the block is not written anew, and what it was is not known."""
+    memory.remember("Someone has to paint the pier.", type_="task", subject="auth")
+    path = note(memory, "projects/auth/progress.md")
+    edit(path, "paint the pier", "paint the pier and the boat")
+    edited = path.read_bytes()
+    memory.notes.accept()
+    path.write_bytes(edited)
+    lose_derived(memory)
+    again = Memory(memory.home.root)
+    again.notes.update()
+    again.notes.accept()
+    said = [one.content for one in again.log.chains().entries]
+    assert said.count("Someone has to paint the pier and the boat.") == 1
+    assert again.notes.proposals() == []

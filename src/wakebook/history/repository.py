@@ -139,8 +139,13 @@ class Repository:
         return cls(root, root, root / ".git", root / ".git")
 
     def git(self, *arguments: str) -> str:
-        """What a command says. Raises GitError if it fails."""
-        return run(self.root, arguments).text
+        """What a command says. Raises GitError if it fails, and no stale lock was the reason."""
+        try:
+            return run(self.root, arguments).text
+        except GitError as error:
+            if ".lock" not in str(error) or not leftovers.heal(self):
+                raise
+            return run(self.root, arguments).text
 
     def attempt(self, *arguments: str) -> Answer:
         """A command that may fail."""

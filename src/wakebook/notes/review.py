@@ -190,6 +190,9 @@ def set_aside(home: Home, history: History, found: Sequence[Proposal]) -> None:
         home.replace(home.root / ARCHIVE / EDITS / f"{path.stem}-{digest}.md", path.read_bytes())
 
 
+SAID = ("type", "subject", "status", "content")
+
+
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     proposals: tuple[Proposal, ...]
     entries: tuple[Entry, ...]  # that are in the log now
@@ -217,6 +220,8 @@ def accept(notes: Notes, accepted: Sequence[Proposal]) -> Accepted:
             if entry is None and not over:
                 subject = _subject(proposal, change, registry)
                 fields = draft(change, subject, _behind(change, chains))
+                over = fields is not None and _holds(fields, chains)
+                fields = None if over else fields
                 entry = _entry(notes, identity, fields) if fields else None
             if entry is None:
                 left += [] if over else [change]
@@ -227,6 +232,14 @@ def accept(notes: Notes, accepted: Sequence[Proposal]) -> Accepted:
         subjects.save(notes.home, registry)
     log.append(notes.home, [one for one in entries.values() if one.id not in known.by_id])
     return Accepted(proposals=tuple(accepted), entries=tuple(entries.values()), left=tuple(left))
+
+
+def _holds(fields: dict[str, Any], chains: Chains) -> bool:
+    """Whether an entry says it already: an acceptance was killed before the block was written anew,
+    and what the block said before is not known any more."""
+    said = [fields[name] for name in SAID]
+    found = ([getattr(one, name) for name in SAID] for one in chains.current())
+    return not fields["replaces"] and said in found
 
 
 def _is_over(change: Change, chains: Chains) -> bool:

@@ -354,9 +354,9 @@ def _image(origin: dict[str, Any], record: str) -> str:
 
 def _result(block: _Block, record: str) -> Result:
     content = block.content
-    if isinstance(content, str):
+    if not isinstance(content, list):
         content = [{"text": content}]
-    inner = [item for item in content or () if isinstance(item, dict)]
+    inner = [item for item in content if isinstance(item, dict)]
     texts = [item["text"] for item in inner if isinstance(item.get("text"), str)]
     images = [item["source"] for item in inner if isinstance(item.get("source"), dict)]
     return Result(
