@@ -199,6 +199,7 @@ def test_a_file_is_found_from_the_home_from_knowledge_from_here_and_absolutely(
 
 def test_memory_md_elsewhere_is_found(tmp_path: Path) -> None:
     path = tmp_path / "workspace" / "MEMORY.md"
+    path.parent.mkdir()
     memory = quiet(tmp_path / "home", "[briefing]", f'memory_file = "{path}"')
     tell(memory, "Send the form", type="task", status="open")
     memory.notes.brief()

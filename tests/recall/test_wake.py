@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,15 @@ import pytest
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.base import cache
+from wakebook.base.config import Briefing
 from wakebook.base.echo import CLOSE, OPEN
 from wakebook.log import log
+from wakebook.log.chains import resolve
 from wakebook.log.entry import Entry, new_id
 from wakebook.log.query import EVERYTHING
+from wakebook.log.subjects import Registry
 from wakebook.models import tokenizer
+from wakebook.recall.start import Known, State, _Said
 from wakebook.recall.turn import woken
 
 
@@ -151,3 +155,17 @@ def test_a_cached_wake_imports_next_to_nothing(memory: Memory) -> None:
 def test_no_command_imports_what_it_does_not_need(memory: Memory) -> None:
     _, modules = loaded(memory, "status", "--json")
     assert not modules & {"asyncio", "watchfiles", "rich", "anyio", "http"}
+
+
+def test_a_start_looks_no_further_than_it_tells() -> None:
+    """Whether an entry still holds takes its time, and there may be thousands."""
+    now = datetime(2026, 11, 9, tzinfo=UTC)
+    entries = [
+        Entry(id=new_id(), timestamp=now, type="fact", content=f"Gauge {n} is {n}", session="s")
+        for n in range(50)
+    ]
+    state = State(Known(resolve(entries), Registry(), now, Briefing()))
+    seen: list[Entry] = []
+    looked_at = (seen.append(one) or one for one in entries)  # type: ignore[func-returns-value]
+    assert len(_Said(state).fresh(looked_at, lambda one: one.content, 3)) == 3
+    assert len(seen) == 3
