@@ -78,6 +78,39 @@ def test_a_question_about_something_known_brings_it(
     assert answer in found(harbour, message)
 
 
+@pytest.mark.parametrize(
+    ("said", "message", "answer"),
+    [
+        (
+            "Spare fuses are in the drawer below the console.",
+            "one of the lamps on the panel went dark after the storm last night, I think it is only"
+            " a fuse, do you remember where the spare ones are kept?",
+            "drawer",
+        ),
+        (
+            "El notario se llama Rivas y su despacho cierra los miércoles.",
+            "¿Qué día no puedo ir al despacho?",
+            "miércoles",
+        ),
+        ("Die Schleuder steht bei Familie Brandt.", "Wo kann ich die Schleuder holen?", "Brandt"),
+    ],
+)
+def test_a_long_or_foreign_question_brings_what_it_asks_for(
+    memory: Memory, projects: Path, said: str, message: str, answer: str
+) -> None:
+    Claude(projects).user(said).agent("Noted.")
+    memory.catch_up()
+    assert answer in found(memory, message)
+
+
+def test_a_line_needs_evidence_of_its_own(memory: Memory, projects: Path) -> None:
+    claude = Claude(projects).user("The pump is a Sulzer of 1998.").agent("It is in pumps.md.")
+    claude.user("Lunch was good.").agent("Glad to hear that.")
+    memory.catch_up()
+    text = found(memory, "Which pump do we have?")
+    assert "Sulzer" in text and "Glad" not in text and "Lunch" not in text
+
+
 def test_questions_asked_before_and_small_talk_are_no_findings(harbour: Memory) -> None:
     text = found(harbour, "which courier do we use abroad?")
     assert "should we use" not in text and "do you prefer" not in text

@@ -17,6 +17,9 @@ OPERATIONS = ("extract", "briefing", "contradictions", "commit", "condense", "ga
 Texts = tuple[str, ...]
 SLOTS = ("identity", "memory", "handoff", "journal", "projects", "topics", "recalled", "history")
 MACHINE = "machine.toml"  # settings of one machine, beside config.toml and not in git
+AGENT = (
+    "agent:"  # how the project of an OpenClaw agent other than the main one begins: it is closed
+)
 MODES = ("off", "read-only", "ask")  # of a project
 ONLY = {"context.have": SLOTS, "models.off": OPERATIONS}  # what a list may hold
 MOST = {  # the largest number, if not 1 for a share and a million for a count

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from wakebook.base.config import Config
+from wakebook.base.config import AGENT, Config
 from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
@@ -32,7 +32,6 @@ from wakebook.capture.state import Session, why_skipped
 # folders that say nothing about the project
 GENERIC = frozenset("workspace tmp temp home desktop documents downloads root users".split())
 ROOT = "git:"  # and the beginning of the first commit
-AGENT = "agent:"
 DIGITS = 16
 SECONDS = 5.0  # for git
 _WORKTREE = re.compile(r"/\.(?:claude|codex|pi)/worktrees/.*|/\.worktrees/.*")
@@ -134,13 +133,23 @@ def is_project(folder: str) -> bool:
 
 
 def load(home: Home) -> Projects:
+    """Read once for each state of the file: a turn asks for it several times."""
     try:
-        return Projects(decode(home.projects.read_bytes(), dict[str, Project]))
+        found = home.projects.stat()
+    except FileNotFoundError:
+        return Projects({})
+    return _read(home.projects, (found.st_mtime_ns, found.st_size, found.st_ino))
+
+
+@lru_cache(8)
+def _read(path: Path, state: tuple[int, int, int]) -> Projects:
+    try:
+        return Projects(decode(path.read_bytes(), dict[str, Project]))
     except FileNotFoundError:
         return Projects({})
     except msgspec.MsgspecError as error:
         raise WakebookError(
-            f"{home.projects}: cannot be read ({error}). Correct it, or delete it: it is "
+            f"{path}: cannot be read ({error}). Correct it, or delete it: it is "
             "made again from the next conversations."
         ) from error
 

@@ -11,12 +11,13 @@ from datetime import datetime
 import msgspec
 
 from wakebook.base import clock, words
+from wakebook.base.config import AGENT
 from wakebook.base.errors import InvalidEntry, WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.capture.archive import Turn
-from wakebook.capture.project import AGENT, Projects
+from wakebook.capture.project import Projects
 from wakebook.capture.state import Pending, Progress, State
 from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft

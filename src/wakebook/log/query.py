@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from wakebook.base.config import AGENT
+
 if TYPE_CHECKING:
     from wakebook.log.chains import Chains
     from wakebook.log.entry import Entry
-
-
-AGENT = "agent:"  # how the project of another OpenClaw agent begins: it is closed
 
 
 class Scope(NamedTuple):

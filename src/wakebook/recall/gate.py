@@ -63,7 +63,8 @@ class Gate:
 
     def _need(self) -> float | None:
         """The evidence that it takes; None for a message that is about nothing remembered."""
-        ours = self._knows or self._has(forms.OURS)
+        mine = self._has(forms.MINE) and not self._has(forms.HOW)
+        ours = self._knows or mine or self._has(forms.OURS)
         if not ours and (self._has(forms.ARITHMETIC) or self._has(forms.KNOWLEDGE)):
             return None
         if self._dated:

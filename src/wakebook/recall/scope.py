@@ -15,11 +15,12 @@ from collections.abc import Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from wakebook.base.config import AGENT
 from wakebook.capture import project as projects
 from wakebook.capture.project import agent_of
 from wakebook.learn.about import is_own
 from wakebook.log.entry import slugify
-from wakebook.log.query import AGENT, Scope
+from wakebook.log.query import Scope
 
 if TYPE_CHECKING:
     from wakebook.capture.project import Projects

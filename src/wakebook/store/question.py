@@ -10,7 +10,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wakebook.log.query import AGENT, EVERYTHING
+from wakebook.base.config import AGENT
+from wakebook.log.query import EVERYTHING
 from wakebook.store import words
 from wakebook.store.words import Asked
 
