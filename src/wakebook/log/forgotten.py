@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from wakebook.base import clock, markdown
+from wakebook.base import clock
 from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
@@ -218,6 +218,8 @@ def _session(home: Home, plain: Receipt) -> str:
     """Of an older receipt, which has only its transcript."""
     if plain.key or not plain.transcript:
         return ""
+    from wakebook.base import markdown
+
     try:
         text = (home.root / plain.transcript).read_text(encoding="utf-8", errors="replace")
     except OSError:
