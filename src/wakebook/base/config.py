@@ -223,6 +223,7 @@ class Models(Section):
     daily_tokens: int = 5_000_000
     monthly_tokens: int = 60_000_000
     request_tokens: int = 12000
+    small: str = "auto"
     timeout_seconds: int = 120
     attempts: int = 3
     concurrency: int = 4

@@ -89,8 +89,11 @@ def choose(models: Models, home: Home, config: Config) -> Extractor:
     if not models.has("extract"):
         return Selector(home)
     from wakebook.learn.ask import ModelExtractor
+    from wakebook.learn.small import SmallExtractor, is_small
 
-    return ModelExtractor(models, home, config.models.request_tokens)
+    small = is_small(models.name("main"), config.models.small)
+    kind = SmallExtractor if small else ModelExtractor
+    return kind(models, home, config.models.request_tokens)
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -169,7 +169,8 @@ class Models:
             reply, found = self._sorted(asked, question, check, most)
             if found.kept and not found.rejected and (lack := missing(found.kept)):
                 found.rejected.append(prompt.Rejected("", lack))
-            if found.rejected and not reply.cut:
+            # one that has to keep to a schema has done what it can
+            if found.rejected and not reply.cut and not asked.schema:
                 found = self._repaired(asked, question, reply, found, check, most)
             name, lost = self.name(asked.role), [] if reply.cut else found.rejected
             for bad in lost:  # if it was cut off, half a line at the end is no entry
@@ -188,7 +189,13 @@ class Models:
         asked = self._prompt(operation, inputs)
         system, message = asked.fill({name: text.clean(value) for name, value in inputs.items()})
         return asked, Question(
-            "", system, (message,), asked.max_tokens, asked.temperature, seconds=seconds
+            "",
+            system,
+            (message,),
+            asked.max_tokens,
+            asked.temperature,
+            asked.schema,
+            seconds=seconds,
         )
 
     def _sorted(
@@ -286,12 +293,10 @@ class Models:
             self.planned.append(self._plan(asked, name, question))
             raise NotAsked("This is a dry run: no model was asked.")
         label = asked.label
-        if self.later and question.key and not repair:
-            reply = self.later.reply(name, asked, question)
-            worth(reply) if reply else None  # it was written down when it was collected
+        later = self.later if question.key and not repair else None
+        if reply := later and later.reply(name, asked, question):
+            worth(reply)  # it was written down when it was collected
         else:
-            reply = None
-        if reply is None:
             reply = self._asked(name, asked, question, worth, repair)
         if reply.refused:
             raise BadModelOutput(f"{name} refuses to answer ({label}): {reply.refused[:200]}")

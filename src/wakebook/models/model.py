@@ -8,6 +8,7 @@ import json
 import math
 import operator
 import os
+import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -29,6 +30,7 @@ from wakebook.models.wire import PROVIDERS, Body, Question, Reply
 
 T = TypeVar("T")
 HOST = "host"
+_SCHEMA = re.compile(r"response_format|json_schema|schema|grammar|\bformat\b", re.IGNORECASE)
 NONE = "none"  # the user has said no to a model
 CLIENTS = ("claude-code", "codex", "pi")  # asked through a program of the user's (`client`)
 EXAMPLE = 'like "claude-code/haiku", "anthropic/claude-sonnet-5-5", "ollama/qwen3:8b" or "host"'
@@ -223,6 +225,7 @@ class Served:
         self.name, self._endpoint, self._patience = name, endpoint, patience
         self._chat = PROVIDERS[name.partition("/")[0]].chat
         self._cold = False  # it takes no temperature
+        self._free = False  # it takes no schema
 
     def ready(self) -> None:
         self._endpoint.ready()
@@ -232,10 +235,14 @@ class Served:
 
     def ask(self, question: Question) -> Reply:
         warmth = None if self._cold else question.temperature
-        question = replace(question, model=self._endpoint.model, temperature=warmth)
+        schema = None if self._free else question.schema
+        question = replace(question, model=self._endpoint.model, temperature=warmth, schema=schema)
         try:
             return self._endpoint.ask(self._chat.asks(question), self._read, self._for(question))
         except ModelUnavailable as error:
+            if schema and _SCHEMA.search(str(error)):
+                self._free = True
+                return self.ask(question)
             # some models think at a temperature of their own, and refuse any other
             if warmth is None or "temperature" not in str(error):
                 raise

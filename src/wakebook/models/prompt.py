@@ -46,6 +46,7 @@ class Prompt:
     temperature: float | None
     rules: str
     message: str
+    schema: dict[str, Any] | None = None  # that servers make a model keep to, where they can
 
     @property
     def label(self) -> str:
@@ -170,7 +171,9 @@ def _parse(operation: str, text: str, path: str | Path, inputs: set[str], shippe
         version += "+" + hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
     warmth = None if front.get("temperature") is None else float(front["temperature"])
     role, output, most = front["role"], front["output"], front["max_tokens"]
-    return Prompt(operation, version, role, output, most, warmth, rules.strip(), message.strip())
+    texts = rules.strip(), message.strip()
+    schema = front.get("schema")
+    return Prompt(operation, version, role, output, most, warmth, *texts, schema)
 
 
 def _problem(front: dict[str, Any], body: str, inputs: set[str]) -> str:
@@ -185,6 +188,8 @@ def _problem(front: dict[str, Any], body: str, inputs: set[str]) -> str:
         return "max_tokens must be a number between 1 and 100,000"
     if type(front.get("temperature", 0)) not in (int, float):
         return "temperature must be a number"
+    if not isinstance(front.get("schema", {}), dict):
+        return "schema must be a JSON schema"
     if f"\n{BREAK}\n" not in body:
         return f"no line {BREAK} parts the rules from the message"
     if not body.partition(f"\n{BREAK}\n")[2].strip():

@@ -30,6 +30,7 @@ class Question:
     turns: tuple[str, ...]  # the user's, the model's, the user's ...
     max_tokens: int
     temperature: float | None = None
+    schema: dict[str, Any] | None = None  # of the answer
     key: str = ""  # of a question that may stand in a batch: the same when it is asked again
     shown: tuple[str, ...] = ()  # with the key: the entries that it refers to by number
     seconds: float = 0.0  # the caller waits no longer; 0: as long as the settings say
@@ -93,6 +94,9 @@ def _anthropic_reads(answer: Any) -> Reply:
 
 def _openai_asks(question: Question, limit: str = "max_completion_tokens") -> Body:
     body = {"model": question.model, "messages": _messages(question), limit: question.max_tokens}
+    if question.schema:
+        schema = {"name": "answer", "strict": True, "schema": question.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body | _warm(question)
 
 
@@ -149,8 +153,9 @@ def _ollama_asks(question: Question) -> Body:
     # Without num_ctx Ollama reads only the end of a long question, and does not say so.
     room = -(-(question.size() + question.max_tokens) // STEP) * STEP
     options = {"num_ctx": room, "num_predict": question.max_tokens} | _warm(question)
-    messages = _messages(question)
-    return {"model": question.model, "messages": messages, "stream": False, "options": options}
+    body = {"model": question.model, "messages": _messages(question), "stream": False}
+    body |= {"format": question.schema} if question.schema else {}
+    return body | {"options": options}
 
 
 def _ollama_reads(answer: Any) -> Reply:

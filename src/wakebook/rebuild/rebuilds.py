@@ -137,7 +137,7 @@ class Rebuilds:
         calls = CountedCalls(self._home)
         reader: Extractor
         if extractor == "model":
-            from wakebook.learn.ask import ModelExtractor
+            from wakebook.learn.reading import choose
 
             if model:
                 config = config.with_(models=config.models.with_(main=model))
@@ -148,7 +148,7 @@ class Rebuilds:
                     "No model reads conversations: name one with --model, or as main in [models] "
                     "of config.toml, and leave extract out of off."
                 )
-            reader = ModelExtractor(models, self._home, config.models.request_tokens)
+            reader = choose(models, self._home, config)
         else:
             reader = Selector()
         git = self._history.git()
