@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,18 @@ def test_a_client_is_asked_by_one_process_of_a_home_at_a_time(bin: Path, tmp_pat
         assert outcomes(tmp_path / "home") == []
         other = chatting(None, tmp_path, "claude-code/haiku", environ=os.environ, patience=PATIENT)
         assert lines(other).kept == [{"n": 1}]  # another home has a lock of its own
+
+
+def test_threads_wait_for_their_turn(bin: Path, tmp_path: Path) -> None:
+    busy = 'mkdir "$here/busy" || touch "$here/twice"; sleep 0.1; rmdir "$here/busy"'
+    program(bin, "claude", busy, says('{"n": 1}'))
+    models = chatting(
+        None, tmp_path, "claude-code/haiku", environ=os.environ, patience=PATIENT, concurrency=8
+    )
+    assert models.concurrency == 1
+    with ThreadPoolExecutor(3) as pool:
+        assert [one.kept for one in pool.map(lambda _: lines(models), range(3))] == [[{"n": 1}]] * 3
+    assert not (bin / "twice").exists()
 
 
 def test_what_a_client_costs_is_what_it_says(bin: Path, tmp_path: Path) -> None:

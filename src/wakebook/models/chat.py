@@ -93,7 +93,7 @@ class Models:
         self.insist = False  # ask even a model that is being left alone
         self._lent_at = clock.iso(clock.now()) if lend else ""  # another lender failed before
         self._made: dict[str, Model] = {}
-        self._slots = BoundedSemaphore(config.models.concurrency)
+        self._slots = BoundedSemaphore(self.concurrency)
         self.calls = Calls(home)
         self.planned: list[Planned] = []  # in a dry run
         self.troubles: list[str] = []  # why there was no answer
@@ -126,8 +126,8 @@ class Models:
 
     @property
     def concurrency(self) -> int:
-        """Questions that are asked at the same time, at most."""
-        return self._config.models.concurrency
+        """Questions that are asked at the same time, at most. A client takes one."""
+        return 1 if is_client(self.name("main")) else self._config.models.concurrency
 
     def ask(self, operation: str, seconds: float = 0.0, /, **inputs: str) -> str:
         """The answer to prompts/<operation>.md. Raises ModelError; NotAsked on purpose.
