@@ -34,6 +34,10 @@ def main() -> None:
         from wakebook import cli
 
         cli.leave(0)
+    except UnicodeError:  # the terminal's encoding lacks a character
+        from wakebook import cli
+
+        cli.main()
 
 
 def _say_all() -> None:

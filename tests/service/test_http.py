@@ -100,6 +100,8 @@ def test_forgetting_needs_a_yes(told: Service) -> None:
         ("get", {"ref": "session:nobody"}, 404, "NotFound"),
         ("get", {}, 400, "BadRequest"),
         ("remember", {"text": " "}, 400, "InvalidEntry"),
+        ("remember", {"text": "x" * 8_001}, 400, "InvalidEntry"),
+        ("why", {"place": "token:1"}, 404, "NotFound"),
         ("remember", {"text": "x", "replaces": ["nothing"]}, 404, "NotFound"),
         ("context", {"have": ["nonsense"]}, 400, "WakebookError"),
         ("flush", {"session": "x", "tokens": 5}, 400, "WakebookError"),

@@ -11,7 +11,7 @@ starts knows that it must not begin another reading.
 
 import re
 
-from wakebook.base.text import whole
+from wakebook.base.text import visible, whole
 
 READING = "wakebook-reading-"
 READS = "WAKEBOOK_READING"
@@ -37,8 +37,9 @@ def wrap(text: str) -> str:
 
 
 def fence(text: str, note: str) -> str:
-    """A text with a note on how to take it. A tag inside it can neither end nor begin a fence."""
-    safe = _TAG.sub(r"<\1wakebook_memory", whole(text))
+    """A text with a note on how to take it. A tag inside it can neither end nor begin a fence,
+    and characters that hide or turn text are written out."""
+    safe = visible(_TAG.sub(r"<\1wakebook_memory", whole(text)))
     return f"{OPEN}\n{note}\n\n{safe.strip()}\n{CLOSE}\n"
 
 

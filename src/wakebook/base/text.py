@@ -15,6 +15,11 @@ EMPTY = "Nothing yet: the log holds no entries."  # what the briefing says then
 # About a token each, rather too many than too few: a tokenizer merges more than this does.
 _TOKEN = re.compile(r"[A-Za-z]{1,4}|\d{1,3}|[^\sA-Za-z\d]")
 _UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Co", "Cn")
+# What moves a cursor, hides, or turns the direction of what follows; joiners belong to scripts.
+_UNSHOWN = re.compile(
+    "\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 # What a model was trained with, where that is known: before a question, before a document.
 _TRAINED = {"nomic-embed-text": ("search_query: ", "search_document: ")}
 
@@ -34,6 +39,19 @@ def cut(text: str, limit: int) -> str:
 def whole(text: str) -> str:
     """Without halves of characters, which cannot be written anywhere."""
     return text.encode("utf-8", "replace").decode()
+
+
+def visible(text: str) -> str:
+    """With control, zero-width and direction characters written out (\\u202e), as JSON would."""
+    return text if text.isprintable() else _UNSHOWN.sub(_written_out, text)
+
+
+def _written_out(sign: re.Match[str]) -> str:
+    code = ord(sign[0])
+    if code > 0xFFFF:  # as JSON has it: in two halves
+        high, low = divmod(code - 0x10000, 0x400)
+        return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"
+    return f"\\u{code:04x}"
 
 
 def printable(text: str) -> str:

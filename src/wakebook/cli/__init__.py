@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from wakebook import WakebookError, __version__
-from wakebook.cli.shared import Out, help_text
+from wakebook.cli.shared import Out, Screen, help_text
 
 GROUPS = {  # what a person wants, and the commands for it
     "Start": "setup init models catch-up import serve",
@@ -107,6 +107,8 @@ def main() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed before we began: `wakebook log >&-`
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        if not isinstance(getattr(sys, name), Screen):
+            setattr(sys, name, Screen(getattr(sys, name)))
     try:
         code = cli.main(standalone_mode=False, prog_name="wakebook")
     except click.exceptions.Exit as done:

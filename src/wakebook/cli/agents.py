@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from wakebook.base.decode import loads
 from wakebook.base.errors import GitError
-from wakebook.cli.shared import ONE, Command, Out, command, cwd, esc, group, many, place, spoken
+from wakebook.base.text import visible
+from wakebook.cli.shared import (
+    ONE,
+    Command,
+    Out,
+    command,
+    cwd,
+    dumped,
+    esc,
+    group,
+    many,
+    paint,
+    place,
+    spoken,
+)
 
 if TYPE_CHECKING:
     from wakebook.learn.flush import Flushed
@@ -59,7 +71,7 @@ def context(
     if out.json(found):
         return
     for note in found.notes:
-        click.secho(f"! {note}", fg="yellow", err=True)
+        paint(click.style(f"! {visible(note)}", fg="yellow"), err=True)
     if explain:
         explained(out, found, text)
     else:
@@ -179,12 +191,12 @@ def prune(
     done = memory.window.prune(_messages_of(given, file), window, idle_ms=idle_ms)
     if out.as_json:
         told = msgspec.to_builtins(done.report)
-        _print(told if report else {"messages": done.messages, "report": told}, indent=2)
+        print(dumped(told if report else {"messages": done.messages, "report": told}, 2))
     elif report:
         _pruned(out, done.report)
     else:
         whole = isinstance(given, dict)
-        _print({**given, "messages": done.messages} if whole else done.messages)
+        print(dumped({**given, "messages": done.messages} if whole else done.messages))
         click.echo(done.report.line, err=True)
 
 
@@ -210,16 +222,6 @@ def _messages_of(found: Any, file: IO[bytes]) -> list[Any]:
 
 def _named(file: IO[bytes]) -> str:
     return "standard input" if file.name in ("-", "<stdin>", 0) else file.name
-
-
-def _print(value: Any, indent: int | None = None) -> None:
-    """JSON, also of text with halves of characters in it."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        text = json.dumps(value, indent=indent)
-    print(text)
 
 
 def _pruned(out: Out, report: PruneReport) -> None:

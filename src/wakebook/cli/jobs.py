@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wakebook.cli.shared import Out, command, emit_line, esc, group
+from wakebook.cli.shared import Out, command, emit_line, esc, group, paint
 
 if TYPE_CHECKING:
     from wakebook.learn.catch_up import Sweep
@@ -115,7 +115,7 @@ def _idle(memory: Memory) -> None:
     if coming:
         at, job = min(coming)
         text = f"Nothing is due. Next: {job}, {at:%a %H:%M}."
-    click.echo(f"{click.style('●', fg='green')} {text}")
+    paint(f"{click.style('●', fg='green')} {text}")
 
 
 tick = run  # its old name

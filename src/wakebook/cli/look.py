@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from wakebook.base.text import visible
 from wakebook.cli.shared import (
     ANY_ID,
     COLOURS,
@@ -21,6 +22,7 @@ from wakebook.cli.shared import (
     entry_json,
     esc,
     limit,
+    paint,
     since,
 )
 from wakebook.log.query import Query
@@ -90,7 +92,7 @@ def search(memory: Memory, out: Out, words: tuple[str, ...], **asked: Any) -> bo
 def report(found: Found, explain: bool = False) -> None:
     """Without rich, which takes longer to load than a search takes."""
     for note in found.notes:
-        click.secho(f"! {note}", fg="yellow", err=True)
+        paint(click.style(f"! {visible(note)}", fg="yellow"), err=True)
     if not found.hits:
         click.echo("Nothing found. Other words, fewer filters, --min-score 0 or --all may help.")
     for hit in found.hits:
@@ -110,20 +112,21 @@ def _print(hit: Hit, explain: bool) -> None:
     state = f"({hit.status})" if hit.status else ""
     title = hit.title if hit.category != "conversation" else ""
     about = " ".join(part for part in (when, hit.subject, state, hit.speaker, title) if part)
-    click.echo(f"{score}  {name}  {about}")
+    paint(f"{score}  {name}  {visible(about)}")
     for line in _wrapped(hit.snippet):
-        click.echo(f"      {_marked(line)}")
+        paint(f"      {_marked(line)}")
     lines = [hit.why, hit.ref]
     if explain:
         lines.append("  ".join(f"{name} {value:g}" for name, value in hit.parts.items()))
         lines.append(f"from {hit.provenance}" if hit.provenance else "")
     for text in lines:
         for line in _wrapped(text):
-            click.secho(f"      {line}", dim=True)
+            paint(click.style(f"      {line}", dim=True))
 
 
 def _wrapped(text: str) -> list[str]:
-    """Lines that fit into the terminal; elsewhere the text as it is."""
+    """Lines that fit into the terminal; elsewhere the text in one. Nothing in them moves it."""
+    text = visible(text)
     if not sys.stdout.isatty():
         return [text] if text else []
     import shutil

@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wakebook.base import clock
+from wakebook.base.text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from wakebook.log.entry import Entry
     from wakebook.memory import Memory
@@ -123,6 +125,43 @@ def _alone(context: click.Context, names: Iterable[str]) -> None:
             )
 
 
+class Screen:
+    """Standard output or error: the one place where commands print. Whatever was stored is shown
+    and moves nothing, and what the terminal's encoding lacks becomes a question mark."""
+
+    encoding = "utf-8"  # it takes any text
+
+    def __init__(self, stream: Any, styled: bool = False) -> None:
+        """`styled`: the text comes with our own colours, and was made visible before."""
+        self._stream, self._styled = stream, styled
+
+    @property
+    def holds(self) -> str:
+        """The encoding of what it is written to."""
+        return self._stream.encoding or "utf-8"
+
+    def write(self, text: str) -> int:
+        shown = text if self._styled else visible(text)
+        self._stream.write(shown.encode(self.holds, "replace").decode(self.holds))
+        return len(text)
+
+    def styled(self) -> Screen:
+        return Screen(self._stream, styled=True)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def screen(*, err: bool = False) -> Screen:
+    stream: Any = sys.stderr if err else sys.stdout
+    return stream if isinstance(stream, Screen) else Screen(stream)
+
+
+def paint(text: str, *, err: bool = False) -> None:
+    """A line with click's colours, without rich. Text from elsewhere needs `visible`."""
+    click.echo(text, file=screen(err=err).styled())  # type: ignore[arg-type]
+
+
 class Out:
     """Tells a result as JSON or as text. The one that is not wanted is silent."""
 
@@ -133,7 +172,7 @@ class Out:
     def json(self, value: Any) -> bool:
         """Structs, dates and paths included. Returns whether JSON is wanted."""
         if self.as_json:
-            print(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+            print(dumped(value, 2))
         return self.as_json
 
     def say(self, text: Any = "", *, when: object = True, **style: Any) -> None:
@@ -269,7 +308,10 @@ class Out:
             def on_broken_pipe(self) -> None:
                 raise BrokenPipeError  # for the one place where errors become exit codes
 
-        stream = sys.stderr if self._stderr else sys.stdout
+            def render_str(self, text: str, **options: Any) -> Text:
+                return super().render_str(visible(text), **options)
+
+        stream: Any = screen(err=self._stderr).styled()
         there = stream.isatty()
         width = None if there else 100_000
         return Honest(file=stream, highlight=False, soft_wrap=not there, width=width)
@@ -295,7 +337,17 @@ def many(count: int, noun: str) -> str:
 
 def emit_line(value: Any) -> None:
     """JSON on one line, at once: for a reader that follows."""
-    print(json.dumps(value, ensure_ascii=False), flush=True)
+    print(dumped(value), flush=True)
+
+
+def dumped(value: Any, indent: int | None = None) -> str:
+    """JSON, also of text with halves of characters in it, that standard output can hold."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
+    try:
+        text.encode(screen().holds)
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=indent, default=_plain)
+    return text
 
 
 def _plain(value: Any) -> Any:

@@ -23,7 +23,17 @@ from wakebook.capture.transcript import Message
 from wakebook.learn.extract import Draft
 from wakebook.log import forgotten, log, subjects, waiting
 from wakebook.log.chains import Chains, find_entry
-from wakebook.log.entry import TYPES, Entry, as_dict, from_dict, new_id, slugify, validate
+from wakebook.log.entry import (
+    TYPES,
+    Entry,
+    as_dict,
+    fitted,
+    from_dict,
+    new_id,
+    slugify,
+    too_large,
+    validate,
+)
 from wakebook.log.forgotten import Forgotten
 from wakebook.log.subjects import Registry
 
@@ -117,7 +127,7 @@ def _entry(
         project=source.project,
     )
     try:
-        return validate(entry)
+        return validate(fitted(entry))
     except InvalidEntry as error:
         home.trace("rejected", session=source.ref, reason=str(error), content=draft.content)
         return None
@@ -243,11 +253,14 @@ def remember(
     """Keep what a person or an agent writes. Under the lock.
 
     `replaces`: ids, or unique beginnings of them. `by`: nothing for a person.
+    Raises InvalidEntry for more than an entry holds.
     """
     from wakebook.capture.secrets import redact
 
     if type_ not in TYPES:
         raise WakebookError(f"type {type_!r} is not one of {', '.join(TYPES)}.")
+    if reason := too_large(text, detail):
+        raise InvalidEntry(reason)
     old = [find_entry(chains, name) for name in replaces]
     before = registry = subjects.load(home)
     if not subject:  # a correction is about what it corrects

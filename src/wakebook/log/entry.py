@@ -31,6 +31,7 @@ TYPES: tuple[str, ...] = get_args(Type)
 STATUSES: tuple[str, ...] = get_args(Status)
 KINDS: tuple[str, ...] = get_args(EntryKind)
 RETRACTED = "retracted"  # extra field: all that it says is that what it replaces holds no longer
+CONTENT, DETAIL = 8_000, 32_000  # characters: the largest entry
 ID = re.compile(r"[A-Za-z0-9_-]{12}")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
@@ -115,6 +116,29 @@ def slugify(text: str) -> str:
 
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return "-".join(re.findall(r"[a-z0-9]+", plain.lower()))[:60].strip("-")
+
+
+def too_large(content: str, detail: str) -> str:
+    """Why these words do not fit into an entry, or ""."""
+    for name, text, most in (("text", content, CONTENT), ("detail", detail, DETAIL)):
+        if len(text) > most:
+            return (
+                f"The {name} has {len(text):,} characters; an entry holds {most:,}. Say the "
+                "essence, or put the whole into a note or a file and remember where it is."
+            )
+    return ""
+
+
+def fitted(entry: Entry) -> Entry:
+    """The entry, cut to the largest size where it is larger, which the cut text says."""
+    if not too_large(entry.content, entry.detail):
+        return entry
+    return entry.with_(content=_cut(entry.content, CONTENT), detail=_cut(entry.detail, DETAIL))
+
+
+def _cut(text: str, most: int) -> str:
+    note = f" … [cut: {len(text):,} characters]"
+    return text if len(text) <= most else text[: most - len(note)] + note
 
 
 def validate(entry: Entry) -> Entry:

@@ -31,7 +31,7 @@ from wakebook.history.history import History
 from wakebook.history.past import commits
 from wakebook.log import log, subjects
 from wakebook.log.chains import Chains, extend
-from wakebook.log.entry import RETRACTED, TYPES, Entry, derived_id, validate
+from wakebook.log.entry import RETRACTED, TYPES, Entry, derived_id, fitted, validate
 from wakebook.log.subjects import Registry, Subject
 from wakebook.notes import page as pages
 from wakebook.notes.book import CONTEXT, NOTES, PERSON, PROGRESS, Book
@@ -254,7 +254,7 @@ def _is_over(change: Change, chains: Chains) -> bool:
 def _entry(notes: Notes, identity: str, fields: dict[str, Any]) -> Entry:
     said = {name: secrets.redact(fields[name])[0] for name in ("content", "detail")}
     at = notes.opened.now().astimezone(UTC)
-    return validate(Entry(id=identity, timestamp=at, session="manual", **(fields | said)))
+    return validate(fitted(Entry(id=identity, timestamp=at, session="manual", **(fields | said))))
 
 
 def _behind(change: Change, chains: Chains) -> list[Entry]:

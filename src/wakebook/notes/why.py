@@ -16,6 +16,7 @@ import msgspec
 
 from wakebook.base import markdown
 from wakebook.base.errors import GitError, NotFound, WakebookError
+from wakebook.base.home import TRACKED
 from wakebook.history.past import blame
 from wakebook.log.entry import Entry
 from wakebook.notes import page as pages
@@ -97,10 +98,17 @@ def _find(notes: Notes, name: str) -> Path:
         *([notes.memory] if given.name == "MEMORY.md" else []),
         *([Path.cwd() / given] if (Path.cwd() / given).is_relative_to(root) else []),
     ):
-        allowed = path.resolve().is_relative_to(root.resolve())
-        if path.is_file() and (allowed or path.resolve() == notes.memory):
+        if path.is_file() and _ours(notes, path.resolve()):
             return path
-    raise NotFound(f"There is no file {name!r} in {root}.")
+    raise NotFound(f"There is no note or other text of the memory called {name!r} in {root}.")
+
+
+def _ours(notes: Notes, path: Path) -> bool:
+    """Whether it is content, which is in git: not the token, the state, or a file elsewhere."""
+    root = notes.home.root.resolve()
+    if path == notes.memory:
+        return True
+    return path.is_relative_to(root) and path.relative_to(root).parts[0] in TRACKED
 
 
 def _block_at(text: str, number: int) -> markdown.Block | None:
