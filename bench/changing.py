@@ -1,18 +1,44 @@
-"""Pairs of sentences for bench/fit_select.py: does the later one replace the earlier one?
+"""Measure whether changes are followed, and give bench/fit_select.py pairs to learn from.
 
-They come from the labelled conversations, read in the order of their dates as one memory reads
-them; from bench/labels/changes.jsonl (conversations in which values change, and others only seem
-to); and from bench/labels/pairs.jsonl (two sentences a line). Each sentence that would be kept is
+    python bench/changing.py [FOLDER | FILE] [--together] [--errors] [--json]
+
+The command reads conversations in which values change: a file with one a line (by default
+bench/labels/changes.jsonl, which the weights were fitted on) or a folder with one a file. Each is
+read into a home of its own, as `wakebook catch-up` does it; `--together`, all into one. It prints
+how many changes were followed and how many replacements were right, by the definitions below;
+`--errors` lists what went wrong, replacements first, with the sentences.
+
+A conversation: `sessions` in order of time (`time`, `cwd`, `messages` with `role` and `text`);
+`changes` (`old` and `new`, each with `session`, `message` and `sentence`, verbatim; `cue` is "word"
+or "silent", `where` "same" or "later"); `keep`, sentences that must stay current.
+
+For fitting, a pair asks: does the later sentence replace the earlier one? Pairs come from the
+labelled conversations, read in the order of their dates as one memory reads them; from
+changes.jsonl; and from pairs.jsonl (two sentences a line). Each sentence that would be kept is
 put beside what is known by then, with what `learn/select/changes.py` sees of the two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+sys.path.insert(1, str(Path(__file__).parents[1]))
+
+from bench.homes import temporary
+from bench.judged import is_kept
+
 from bench import labelled
+from wakebook.base.config import Config
 from wakebook.learn.extract import Draft
 from wakebook.learn.phrases import cues, pattern
 from wakebook.learn.select import worth
@@ -20,6 +46,7 @@ from wakebook.learn.select.changes import Place, compared
 from wakebook.learn.select.extractor import fits, kind_of, unmeant
 from wakebook.learn.select.ledger import Ledger
 from wakebook.learn.select.speech import Sentence, fiction, sentences
+from wakebook.log.entry import Entry
 
 Told = tuple[str, str]  # a session, and a sentence of it
 Judge = Callable[[Told], int | None]  # whether an older sentence is replaced; None: either way
@@ -197,3 +224,196 @@ def messages() -> Iterator[tuple[tuple[Sentence, ...], set[str]]]:
             said = sentences(message["text"]) if message["role"] == "user" else ()
             texts = {one.text for one in said}
             yield said, {text for text in texts if any(it in _plain(text) for it in wanted)}
+
+
+# --- the measure ------------------------------------------------------------------------------
+
+MEANINGS = {
+    "changes followed": "the new sentence stands in an entry that is current (or that only a later "
+    "change replaced), and every entry with the old sentence is replaced",
+    "in the same session": "the same where the change comes in the session of the old value",
+    "in a later session": "the same where it comes in a later one",
+    "with a word of change": 'the same for "actually", "no longer", "turns out" and the like',
+    "without one": "the same where only the value differs",
+    "both sentences kept": "of all changes, those with an entry of either sentence",
+    "old value still told": "of all changes, those whose old sentence is a current entry",
+    "replacements right": "of all replacements of facts and decisions, those in which the old "
+    "entry has the old sentence of a change and the new one its new sentence, or that of a later "
+    "change of the same value",
+    "kept sentences replaced": "of the sentences that must stay current and are entries, those "
+    "that were replaced",
+}
+
+
+class Talk(NamedTuple):
+    """A conversation, and what was learned from it."""
+
+    number: int
+    raw: dict[str, Any]
+    entries: list[Entry]
+    gone: frozenset[str]
+
+    def of(self, side: Mapping[str, Any]) -> list[Entry]:
+        """The entries of a session that have a sentence."""
+        said = _plain(side["sentence"])
+        here = [one for one in self.entries if one.session == f"{self.number}-{side['session']}"]
+        return [one for one in here if said in _plain(one.content)]
+
+    def olds(self, change: Mapping[str, Any]) -> list[Entry]:
+        """The entries with the old sentence alone: a correction may stand behind it."""
+        later = [_plain(one["sentence"]) for one in self._after(change)]
+        found = self.of(change["old"])
+        return [one for one in found if not any(text in _plain(one.content) for text in later)]
+
+    def followed(self, change: Mapping[str, Any]) -> bool:
+        news, olds = self.of(change["new"]), self.olds(change)
+        goes_on = len(self._after(change)) > 1
+        stands = any(one.id not in self.gone for one in news) or (bool(news) and goes_on)
+        return stands and bool(olds) and all(one.id in self.gone for one in olds)
+
+    def right(self, old: Entry, new: Entry) -> bool:
+        return any(
+            old in self.of(change["old"]) and any(new in self.of(it) for it in self._after(change))
+            for change in self.raw["changes"]
+        )
+
+    def _after(self, change: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """The new value of a change, and those that came after it."""
+        found = [change["new"]]
+        while later := [one["new"] for one in self.raw["changes"] if one["old"] == found[-1]]:
+            found += later[:1]
+        return found
+
+
+def talks(path: Path) -> list[dict[str, Any]]:
+    files = sorted(path.glob("*.json")) if path.is_dir() else []
+    if not files and not path.is_file():
+        raise SystemExit(f"{path}: has no conversations. Give a folder of *.json, or a .jsonl.")
+    texts = [one.read_text("utf-8") for one in files] or path.read_text("utf-8").splitlines()
+    return [json.loads(text) for text in texts]
+
+
+def heard(given: Sequence[tuple[int, dict[str, Any]]]) -> list[Talk]:
+    """What one home learns from these conversations."""
+    with temporary(Config()) as memory, tempfile.TemporaryDirectory() as folder:
+        for number, raw in given:
+            for place, session in enumerate(raw["sessions"]):
+                _write(Path(folder), f"{number}-{place}", session)
+        memory.catch_up([Path(folder)], closing=True)
+        log = list(memory.log.chains().entries)
+    gone = frozenset(old for one in log for old in one.replaces)
+    kept = [one for one in log if is_kept(one)]
+    return [Talk(number, raw, _of(number, kept), gone) for number, raw in given]
+
+
+def _of(number: int, entries: Iterable[Entry]) -> list[Entry]:
+    return [one for one in entries if one.session.startswith(f"{number}-")]
+
+
+def _write(folder: Path, name: str, session: Mapping[str, Any]) -> None:
+    began = datetime.fromisoformat(session["time"])
+    lines: list[dict[str, str]] = [{"session": name, "cwd": session["cwd"]}]
+    for minute, said in enumerate(session["messages"]):
+        at = (began + timedelta(minutes=minute)).isoformat()
+        lines.append({"role": said["role"], "content": said["text"], "timestamp": at})
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / f"{name}.jsonl").write_text(text, "utf-8")
+
+
+def made(found: Sequence[Talk]) -> Iterator[tuple[Entry, Entry, bool]]:
+    """Every replacement of a fact or decision: old, new, and whether it is right."""
+    known = {one.id: one for talk in found for one in talk.entries}
+    for talk in found:
+        for new in talk.entries:
+            for old in (known[it] for it in new.replaces if it in known):
+                if old.type in ("fact", "decision"):
+                    yield old, new, talk.right(old, new)
+
+
+def figures(found: Sequence[Talk]) -> dict[str, tuple[int, int]]:
+    rows = [(talk, change) for talk in found for change in talk.raw["changes"]]
+    keeps = [one for talk in found for text in talk.raw["keep"] for one in _having(talk, text)]
+    followed = [(talk.followed(change), change) for talk, change in rows]
+    replaced = [right for _, _, right in made(found)]
+    gone = {old for talk in found for old in talk.gone}
+
+    def share(hits: Iterable[bool]) -> tuple[int, int]:
+        listed = list(hits)
+        return sum(listed), len(listed)
+
+    counts = (
+        share(yes for yes, _ in followed),
+        share(yes for yes, change in followed if change["where"] == "same"),
+        share(yes for yes, change in followed if change["where"] != "same"),
+        share(yes for yes, change in followed if change["cue"] == "word"),
+        share(yes for yes, change in followed if change["cue"] != "word"),
+        share(bool(talk.of(one["new"]) and talk.of(one["old"])) for talk, one in rows),
+        share(any(it.id not in talk.gone for it in talk.olds(one)) for talk, one in rows),
+        share(replaced),
+        share(one.id in gone for one in keeps),
+    )
+    return dict(zip(MEANINGS, counts, strict=True))
+
+
+def _having(talk: Talk, text: str) -> list[Entry]:
+    """The first entry with a sentence, unless it is part of a change as well."""
+    sides = (one[side]["sentence"] for one in talk.raw["changes"] for side in ("old", "new"))
+    changing = any(_plain(text) in _plain(side) for side in sides)
+    found = [one for one in talk.entries if _plain(text) in _plain(one.content)]
+    return [] if changing else found[:1]
+
+
+def errors(found: Sequence[Talk]) -> Iterator[str]:
+    for old, new, right in made(found):
+        if not right:
+            yield f"REPLACED  {old.session}: {old.content!r}"
+            yield f"      by  {new.session}: {new.content!r}"
+    for talk in found:
+        for one in talk.raw["changes"]:
+            if not talk.followed(one):
+                yield f"CHANGE  {talk.number}, {one['cue']}, {one['where']}: {_why(talk, one)}"
+                yield f"     from  {one['old']['sentence']!r}"
+                yield f"       to  {one['new']['sentence']!r}"
+
+
+def _why(talk: Talk, change: Mapping[str, Any]) -> str:
+    missing = [side for side in ("old", "new") if not talk.of(change[side])]
+    if missing:
+        return " and ".join(missing) + " not kept"
+    stands = any(one.id not in talk.gone for one in talk.olds(change))
+    return "both stand" if stands else "the new one was replaced"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    described = argparse.RawDescriptionHelpFormatter
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=described)
+    add = options.add_argument
+    add("path", nargs="?", type=Path, default=labelled.LABELS / "changes.jsonl", metavar="PATH")
+    add("--together", action="store_true", help="read all conversations into one home")
+    add("--errors", action="store_true", help="list what went wrong, with the sentences")
+    add("--json", action="store_true", help="print the figures as JSON")
+    asked = options.parse_args(argv)
+    given = list(enumerate(talks(asked.path)))
+    homes = [given] if asked.together else [[one] for one in given]
+    found = [talk for home in homes for talk in heard(home)]
+    counted = figures(found)
+    if asked.json:
+        print(json.dumps(counted))
+        return
+    print(f"{len(found)} conversations, {sum(len(one.raw['changes']) for one in found)} changes\n")
+    for name, (part, whole) in counted.items():
+        share = f"{part / whole:.2f} ({part}/{whole})" if whole else "none"
+        print(f"{name:28}{share}\n    {MEANINGS[name]}")
+    if asked.errors:
+        print("", *errors(found), sep="\n")
+        causes = Counter(
+            _why(talk, one)
+            for talk in found
+            for one in talk.raw["changes"]
+            if not talk.followed(one)
+        )
+        print("\n" + "; ".join(f"{count} {cause}" for cause, count in causes.most_common()))
+
+
+if __name__ == "__main__":
+    main()
