@@ -277,6 +277,7 @@ def test_the_model_of_a_home_reads_in_parts(
     with ModelServer(reply=reply) as server:
         (home / "config.toml").write_text(
             f'[models]\nmain = "{MODEL}"\nrequest_tokens = 20\n'
+            "daily_budget = 1000000\nmonthly_budget = 1000000\n"
             f'[openai]\nbase_url = "{server.base("openai")}"\n'
         )
         (home / "prices.toml").write_text('[openai]\n"gpt-4o-mini" = { input = 1e6, output = 0 }\n')

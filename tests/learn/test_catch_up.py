@@ -69,7 +69,7 @@ def test_a_session_becomes_a_transcript_and_entries(memory: Memory, projects: Pa
     assert front["session_id"] == claude.session
     assert front["closed"] is True
     assert front["source"] == {
-        "path": str(claude.path),
+        "path": claude.path.name,
         "unit": "bytes",
         "from": 0,
         "to": len(source),

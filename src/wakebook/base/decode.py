@@ -1,4 +1,4 @@
-"""JSON into our types or into plain ones: in any thread, and whatever the text is.
+"""JSON into our types: in any thread, and whatever the text is (`plain`: into plain values).
 
 msgspec learns a type's fields at its first use, and two threads that are first at the same time
 crash the process. So a type's decoder is made here, by one thread at a time, and kept.
@@ -7,11 +7,12 @@ Text that others wrote may also be no UTF-8, or be nested deeper than Python's s
 is the same error as any other broken text.
 """
 
-import json
 import threading
 from typing import Any, TypeVar
 
 import msgspec
+
+from wakebook.base.plain import reason
 
 T = TypeVar("T")
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
@@ -31,24 +32,7 @@ def decode(data: bytes | str, type_: type[T]) -> T:
     try:
         return decoder(type_).decode(data)
     except (RecursionError, UnicodeError) as error:
-        raise msgspec.DecodeError(_reason(error)) from error
-
-
-def loads(data: bytes | str, strict: bool = False) -> Any:
-    """Plain JSON, as Python's own reader takes it: with lone surrogates and, unless `strict`, with
-    NaN. Raises ValueError, whatever is wrong."""
-    try:
-        return json.loads(data, parse_constant=_no_number if strict else None)
-    except RecursionError as error:
-        raise ValueError(_reason(error)) from error
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number in JSON")
-
-
-def _reason(error: Exception) -> str:
-    return "nested too deeply" if isinstance(error, RecursionError) else f"not UTF-8: {error}"
+        raise msgspec.DecodeError(reason(error)) from error
 
 
 def convert(raw: Any, type_: type[T]) -> T:

@@ -37,6 +37,7 @@ LOCK_SECONDS = 60.0
 READING_SECONDS = 1.0
 LEFT_SECONDS = 3600.0  # after which what a killed process left behind is removed
 PREFIX = ".wakebook-"  # of temporary files
+WITHHELD = "withheld.jsonl"  # what is told no more
 
 
 def locate(path: str | os.PathLike[str] | None = None) -> Path:
@@ -210,7 +211,7 @@ class Home:
 
     def traces(self, event: str, last: int = 20) -> list[dict[str, Any]]:
         """The newest traces of one event, oldest first."""
-        from wakebook.base.decode import loads
+        from wakebook.base.plain import loads
 
         lines: list[bytes] = []
         for path in (self.trace_file.with_suffix(".old.jsonl"), self.trace_file):

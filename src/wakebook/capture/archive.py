@@ -33,11 +33,10 @@ import msgspec
 
 from wakebook.base import markdown
 from wakebook.base.errors import TranscriptError
-from wakebook.base.home import Home
+from wakebook.base.home import WITHHELD, Home
 from wakebook.capture.transcript import Message, Tool, one_line
 
 FORMAT = 1
-WITHHELD = "withheld.jsonl"  # what is told no more
 REPORT = 400  # characters at the end of an agent's turn that are its report
 _HEADING = re.compile(r"## (\d\d):(\d\d) — (user|agent|system)((?: \[[a-z]+\])*)")
 _OURS = re.compile(r"^\\*(?:## \d\d:\d\d — |> \[|<!-- date: )", re.MULTILINE)

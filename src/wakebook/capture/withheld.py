@@ -15,9 +15,8 @@ import msgspec
 
 from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
-from wakebook.base.home import Home
+from wakebook.base.home import WITHHELD, Home
 from wakebook.base.needles import Needles
-from wakebook.capture.archive import WITHHELD
 
 if TYPE_CHECKING:
     from wakebook.capture.archive import Turn

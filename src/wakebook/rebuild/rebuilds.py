@@ -14,8 +14,7 @@ import msgspec
 from wakebook.base import clock
 from wakebook.base.config import Config
 from wakebook.base.errors import ConfigError, Locked, WakebookError
-from wakebook.base.home import TRACKED, Home
-from wakebook.capture.archive import WITHHELD
+from wakebook.base.home import TRACKED, WITHHELD, Home
 from wakebook.history.history import History
 from wakebook.history.repository import Repository
 from wakebook.history.timeline import Timeline

@@ -10,8 +10,8 @@ import json
 from typing import Any
 
 from wakebook.base import errors
-from wakebook.base.decode import loads
 from wakebook.base.errors import WakebookError
+from wakebook.base.plain import loads
 from wakebook.log.query import EVERYTHING, Query
 from wakebook.memory import Memory
 from wakebook.service.call import address, call

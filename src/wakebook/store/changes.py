@@ -9,8 +9,7 @@ from stat import S_ISREG
 from typing import Any
 from zlib import crc32
 
-from wakebook.base.home import Home
-from wakebook.capture.archive import WITHHELD
+from wakebook.base.home import WITHHELD, Home
 from wakebook.store import words
 from wakebook.store.database import Store
 

@@ -23,9 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wakebook.base.errors import ModelError, TranscriptError
-from wakebook.base.home import Home
+from wakebook.base.home import WITHHELD, Home
 from wakebook.capture import project as projects
-from wakebook.capture.archive import WITHHELD
 from wakebook.capture.project import Projects
 from wakebook.learn.about import is_own
 from wakebook.learn.entries import project_of
