@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from wakebook.store.hits import Found
     from wakebook.store.index import Index
     from wakebook.store.sync import Progress
-    from wakebook.sync.sync import Sync
+    from wakebook.sync.sync import Syncing
     from wakebook.upkeep.doctor import Check, Examination
     from wakebook.upkeep.erase import Eraser
     from wakebook.upkeep.forget import Forgetting
@@ -147,7 +147,7 @@ class Memory:
     topics: Book = _room("recall.topics.book.Book", "opened")
     turns: Turns = _room("recall.turn.Turns", "opened", "topics")
     window: Windows = _room("recall.window.Windows", "opened", "_caught_up")
-    sync: Sync = _room("sync.sync.Sync", "opened", "history", "_arrived", "init")
+    sync: Syncing = _room("sync.sync.Syncing", "opened", "history", "_arrived", "init")
     rebuilds: Rebuilds = _room("rebuild.rebuilds.Rebuilds", "opened", "history", "_followed")
     eraser: Eraser = _room("upkeep.erase.Eraser", "opened", "history", "_shown_anew")
 
@@ -319,15 +319,10 @@ class Memory:
     def handoff(self, text: str, *, detail: str = "") -> str:
         """Leave a handoff, for the end of the session that the agent is in: its id. The answer has
         to stand in the transcript; there it is checked when the session ends."""
-        from wakebook.capture import state as states
-        from wakebook.learn import written
-        from wakebook.log.entry import new_id
+        from wakebook.learn.written import kept
 
-        id_ = new_id()
         with self.opened.writing() as state:
-            left = written.made(text, detail, clock.now())
-            states.save(self.home, written.leave(state, id_, left))
-        return id_
+            return kept(self.home, state, text, detail)
 
     def plan_forget(self, names: Sequence[str], *, chain: bool = False) -> Forgetting:
         """What would go, and what would follow from it."""
@@ -354,13 +349,9 @@ class Memory:
         self._followed()
 
     def _arrived(self, notes: bool) -> None:
-        """What follows from what came from another machine; with notes if they have to be written
-        anew."""
-        if notes:
-            self._shown_anew()
-        else:
-            self.opened.index.changed()
-            self.opened.quietly("index", self.opened.index.sync)
+        """What follows from what came from another machine; with notes written anew if need be."""
+        self.opened.index.changed()
+        self._shown_anew() if notes else self.opened.quietly("index", self.opened.index.sync)
 
     def _followed(self) -> None:
         """What follows from another log, so that nothing shows the old one."""
@@ -374,26 +365,20 @@ class Memory:
         from wakebook.notes.condensed import taken_back
         from wakebook.upkeep.undo import of_sync, take_back
 
-        at = self.sync.brought() if self._syncs else None
+        at = self.sync.brought() if self.opened.syncs else None
         if at and not any(one.at >= at for one in self.rewrites() if not one.undone):
             return of_sync(self.sync.undo(), at)
         return take_back(self.opened, self.history.git(), self.notes, rules=(taken_back,))
 
-    @property
-    def _syncs(self) -> bool:
-        """Whether this home was ever synced. Asked often, and looks at one file only."""
-        return (self.home.root / "machine.json").exists()
-
     def sync_soon(self, seconds: float = 0.0) -> None:
         """Sync in the background if it is time to, and wait so long for it."""
-        if self._syncs and self.config.schedule.sync and not self.opened.dry:
+        if self.opened.syncs and self.config.schedule.sync and not self.opened.dry:
             self.opened.quietly("sync", lambda: self.sync.start(seconds))
 
     def rewrites(self) -> list[Rewrite]:
         """What `undo` could take back, and has taken back; newest first."""
         from wakebook.upkeep.undo import rewrites
 
-        self.home.require()
         return rewrites(self.history.git())
 
     # --- recalling -----------------------------------------------------------------------------
@@ -469,10 +454,9 @@ class Memory:
         """An account of every source that exists or was ever read. Writes nothing."""
         from wakebook.learn.account import audit
 
-        self.home.require()
-        opened = self.opened
-        found, changed = opened.sessions(paths), self.history.git().rewritten()
-        return audit(opened.home, opened.chains(), opened.state(), found, opened.config, changed)
+        one, changed = self.opened, self.history.git().rewritten()
+        found = one.sessions(paths)
+        return audit(one.home, one.chains(), one.state(), found, one.config, changed)
 
     def _examination(self) -> Examination:
         from wakebook.upkeep.doctor import Examination
@@ -507,7 +491,6 @@ class Memory:
         """What the models have cost, by operation, model or day."""
         from wakebook.upkeep.status import costs
 
-        self.home.require()
         return costs(self.home, self.models, by, since, clock.now())
 
     def close(self) -> None:

@@ -168,6 +168,11 @@ class Opened:
         known = project.load(self.home) if modes and cwd else None
         return known is not None and known.mode(known.of(cwd), modes) == "off"
 
+    @property
+    def syncs(self) -> bool:
+        """Whether this home was ever synced. Asked often, and looks at one file only."""
+        return (self.home.root / "machine.json").exists()
+
     def state(self) -> State:
         from wakebook.capture import state as states
 

@@ -83,6 +83,15 @@ def test_one_short_question_at_a_time_and_the_same_checks(small: Tale) -> None:
     assert left.by == "ollama/qwen3:8b extract-small/1, rules"
 
 
+def test_a_sentence_that_it_has_mixed_or_repeats_is_dropped(small: Tale) -> None:
+    mixed = "My sister Ines moved to Lund last week and good to know."
+    small.server.reply = lambda chat: items((1, mixed), (1, "We use Postgres for the bookings."))
+    small.talk(*SAID)
+    small.memory.catch_up()
+    found = [(one.type, one.content) for one in small.log() if one.type != "handoff"]
+    assert found == [("fact", "We use Postgres for the bookings.")]  # once, of three questions
+
+
 def test_what_was_not_said_is_refused(small: Tale) -> None:
     small.server.reply = lambda chat: items(
         (1, "Release 4.7.1 has 2,300 users in Oslo."), (9, "No.")

@@ -16,7 +16,7 @@ from tests.journeys.command import run, run_json
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.base.errors import GitError, NotFound, WakebookError
-from wakebook.sync import together
+from wakebook.sync import together, went
 
 Machine = Callable[[str], Memory]
 
@@ -376,7 +376,7 @@ def test_a_session_that_begins_knows_what_another_machine_has_learned(
     laptop.remember("The buoy is red")
     laptop.sync()
     (desk.home.root / "machine.toml").unlink()
-    (desk.home.cache / together.FILE).unlink()  # the last one is a while ago
+    (desk.home.cache / went.FILE).unlink()  # the last one is a while ago
     desk = Memory(desk.home.root)
     desk.sync_soon(60)  # what the first hook of a session does, which waits a second
     assert _contents(desk) == ["The buoy is red"]

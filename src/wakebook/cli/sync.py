@@ -10,7 +10,7 @@ from wakebook.cli.shared import Group, Out, command, esc, many
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
-    from wakebook.sync.together import Synced
+    from wakebook.sync.together import Exchange
 
 FILES = 8  # that are named
 
@@ -44,7 +44,7 @@ def sync(memory: Memory, out: Out, remote: str, dry_run: bool, even_so: bool, qu
         _told(out, done)
 
 
-def _told(out: Out, done: Synced) -> None:
+def _told(out: Out, done: Exchange) -> None:
     if out.json(done):
         return
     would = "would come" if done.dry else "came"

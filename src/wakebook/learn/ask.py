@@ -2,8 +2,8 @@
 
 The model is shown the new messages, numbered, some before them as context, the subjects, and the
 known entries that the messages may be about, each within limits. It answers with lines, which
-become drafts if they keep the rules (`Reader.line`), are not refused by the judge, and are not
-known already. It never names an entry by its id, only by a reference that was made up for this
+become drafts if they keep the rules (`AnswerReader.line`), are not refused by the judge, and are
+not known already. It never names an entry by its id, only by a reference that was made up for this
 question.
 """
 
@@ -93,7 +93,7 @@ class ModelExtractor:
         self, taken: Sequence[Message], fresh: Sequence[Message], scene: Scene, limit: int
     ) -> Extraction:
         ends = scene.ends and len(taken) == len(fresh)
-        answer = Reader(taken, scene, ends)
+        answer = AnswerReader(taken, scene, ends)
         ending = (ENDS if answer.due([]) else TALK) if ends else GOES_ON
         messages = shown_messages(taken, limit)
         later = self._models.later
@@ -163,7 +163,7 @@ class ModelExtractor:
         return refusal is not None
 
     def _handoff(
-        self, draft: Draft | None, ours: Draft | None, answer: Reader, by: str
+        self, draft: Draft | None, ours: Draft | None, answer: AnswerReader, by: str
     ) -> list[Draft]:
         """The model's handoff, or ours if there is none or the judge refuses it. None where nothing
         was done, whatever the model says."""
@@ -179,7 +179,7 @@ class ModelExtractor:
         return [ours.with_(by=f"{by}, rules")]
 
 
-class Reader:
+class AnswerReader:
     """Reads the lines of one answer. A ValueError is meant for the model."""
 
     def __init__(self, taken: Sequence[Message], scene: Scene, ends: bool) -> None:

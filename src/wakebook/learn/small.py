@@ -16,7 +16,7 @@ import msgspec
 from wakebook.base.errors import BadModelOutput, ConfigError, NotAsked
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message
-from wakebook.learn.ask import ModelExtractor, Reader
+from wakebook.learn.ask import AnswerReader, ModelExtractor
 from wakebook.learn.extract import Draft, Extraction, Scene
 from wakebook.learn.select.extractor import Selector
 from wakebook.learn.shown import shown_messages
@@ -54,7 +54,7 @@ class SmallExtractor(ModelExtractor):
         self, taken: Sequence[Message], fresh: Sequence[Message], scene: Scene, limit: int
     ) -> Extraction:
         ends = scene.ends and len(taken) == len(fresh)
-        answer = Reader(taken, scene, ends)
+        answer = AnswerReader(taken, scene, ends)
         messages = shown_messages(taken, limit)
         found: list[Draft] = []
         by, failed = "", None
@@ -82,6 +82,21 @@ class SmallExtractor(ModelExtractor):
             found += [one.with_(by=by) for one in said.kept if one]
         if not by and failed:
             raise failed
-        kept = self._judged(found, [*answer.earlier, *taken], scene)
+        kept = self._judged(_copied(found, taken), [*answer.earlier, *taken], scene)
         last = self._handoff(None, answer.due(kept), answer, by) if ends else []
         return Extraction(drafts=[*kept, *last], taken=len(taken))
+
+
+def _copied(found: Sequence[Draft], taken: Sequence[Message]) -> list[Draft]:
+    """What the user has said word for word, each sentence once: small models like to mix."""
+    said = [_plain(message.text) for message in taken if message.role == "user"]
+    kept: dict[str, Draft] = {}
+    for draft in found:
+        words = _plain(draft.content)
+        if any(words in one for one in said):
+            kept.setdefault(words, draft)
+    return list(kept.values())
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))

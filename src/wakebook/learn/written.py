@@ -14,8 +14,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from wakebook.base import words
+from wakebook.base import clock, words
 from wakebook.base.home import Home
+from wakebook.capture import state as states
 from wakebook.capture.archive import Turn, tools
 from wakebook.capture.state import Left, State
 from wakebook.capture.transcript import Message, one_line
@@ -23,7 +24,7 @@ from wakebook.learn.entries import Source
 from wakebook.learn.extract import Draft
 from wakebook.learn.judge.verdict import why_refused
 from wakebook.log.chains import Chains
-from wakebook.log.entry import Entry
+from wakebook.log.entry import Entry, new_id
 
 AGENT = "agent"  # `by` of what it wrote
 KEPT = timedelta(days=30)  # for a session that never ends
@@ -127,3 +128,10 @@ def made(text: str, detail: str, at: datetime) -> Left:
     from wakebook.capture.secrets import redact
 
     return Left(at, redact(" ".join(text.split()))[0], redact(detail.strip())[0])
+
+
+def kept(home: Home, state: State, text: str, detail: str) -> str:
+    """Have a handoff wait for the end of its session. Its id. Under the lock."""
+    name = new_id()
+    states.save(home, leave(state, name, made(text, detail, clock.now())))
+    return name

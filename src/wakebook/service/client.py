@@ -11,7 +11,6 @@ from typing import Any
 
 from wakebook.base import errors
 from wakebook.base.errors import WakebookError
-from wakebook.base.plain import loads
 from wakebook.log.query import EVERYTHING, Query
 from wakebook.memory import Memory
 from wakebook.service.call import address, call
@@ -81,9 +80,9 @@ class Served(Memory):
 def _refused(body: bytes) -> None:
     """Raises the error that it would have been here, if the answer names one."""
     try:
-        error = loads(body)["error"]
+        error = json.loads(body)["error"]
         kind = getattr(errors, error["kind"], None)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return
     if isinstance(kind, type) and issubclass(kind, WakebookError):
         raise kind(error["message"])

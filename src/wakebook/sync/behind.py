@@ -10,7 +10,8 @@ from datetime import timedelta
 from wakebook.base import clock
 from wakebook.base.home import Home
 from wakebook.history.repository import POINTERS
-from wakebook.sync import machine, together
+from wakebook.sync import machine
+from wakebook.sync.went import load
 
 PAUSE = timedelta(seconds=60)  # between two that nobody has asked for
 AWAY = timedelta(days=3)  # without a network, until it is said
@@ -24,30 +25,30 @@ def remote(home: Home) -> str:
 
 def problem(home: Home) -> str:
     """What `status` says: nothing if all is well, or if there is just no network for a while."""
-    went, name = together.load(home), remote(home)
+    last, name = load(home), remote(home)
     if not name:
         return ""
     if machine.this(home).paused:
         return "a sync was taken back, so syncing is paused until you run `wakebook sync`"
-    since = went.at or went.failed_at
-    away = went.offline and since and clock.now() - since < AWAY
-    if not went.failures or away:
+    since = last.at or last.failed_at
+    away = last.offline and since and clock.now() - since < AWAY
+    if not last.failures or away:
         return ""
-    last = f", last done {went.at:%Y-%m-%d %H:%M}" if went.at else ""
-    return f"syncing with {name} failed{last}: {went.error}"
+    done = f", last done {last.at:%Y-%m-%d %H:%M}" if last.at else ""
+    return f"syncing with {name} failed{done}: {last.error}"
 
 
 def due(home: Home) -> bool:
     """Whether a remote was added, and it is time to look at it again."""
     if not (home.root / machine.FILE).exists():
         return False
-    me, went = machine.this(home), together.load(home)
+    me, last = machine.this(home), load(home)
     if not me.remote or me.paused:
         return False
-    wait, last = PAUSE, went.at
-    if went.failures and went.failed_at:
-        wait, last = timedelta(minutes=min(2 ** min(went.failures - 1, 6), LONGEST)), went.failed_at
-    return last is None or not last <= clock.now() < last + wait
+    wait, at = PAUSE, last.at
+    if last.failures and last.failed_at:
+        wait, at = timedelta(minutes=min(2 ** min(last.failures - 1, 6), LONGEST)), last.failed_at
+    return at is None or not at <= clock.now() < at + wait
 
 
 def start(home: Home, seconds: float = 0.0) -> bool:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from wakebook.base import markdown
 from wakebook.log.forgotten import Forgotten
 from wakebook.sync import prose, records
-from wakebook.sync.records import Merged
+from wakebook.sync.records import Whole
 
 Tree = Mapping[str, str]  # the name of every file, and what identifies its contents
 Read = Callable[[str, str], bytes]  # the contents of a file, by name and what identifies them
@@ -86,7 +86,7 @@ def _sides(
 def _merged(
     sides: Mapping[str, tuple[bytes, bytes, bytes]],
 ) -> tuple[dict[str, bytes], dict[str, tuple[bytes, ...]], list[str]]:
-    found: dict[str, Merged] = {}
+    found: dict[str, Whole] = {}
     for name, three in sides.items():
         if name == RECEIPTS:
             found[name] = records.receipts(*three)
@@ -102,7 +102,7 @@ def _merged(
     return written, aside, [note for one in found.values() for note in one.notes]
 
 
-def one(name: str, was: bytes, one: bytes, two: bytes) -> Merged:
+def one(name: str, was: bytes, one: bytes, two: bytes) -> Whole:
     if rule := RECORDS.get(name):
         return rule(was, one, two)
     if name.startswith("raw/"):
@@ -112,11 +112,11 @@ def one(name: str, was: bytes, one: bytes, two: bytes) -> Merged:
     return prose.binary(name, one, two)
 
 
-def conversation(name: str, one: bytes, two: bytes) -> Merged:
+def conversation(name: str, one: bytes, two: bytes) -> Whole:
     """Of two readings of one window, the one that goes further; of equal ones, the same on every
     machine."""
     best = max((one, two), key=lambda data: (_reach(data), data))
-    return Merged(best)
+    return Whole(best)
 
 
 def _reach(data: bytes) -> tuple[bool, int, int]:

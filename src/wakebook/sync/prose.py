@@ -14,13 +14,13 @@ from pathlib import Path
 
 from wakebook.base import markdown
 from wakebook.history.repository import run
-from wakebook.sync.records import Merged
+from wakebook.sync.records import Whole
 
 FRONT = ("updated", "line_count", "sessions")  # keys of frontmatter that Wakebook keeps current
 _FRONT = re.compile(rf"(?m)^(?:{'|'.join(FRONT)}):.*$")
 
 
-def text(name: str, base: bytes, ours: bytes, theirs: bytes) -> Merged:
+def text(name: str, base: bytes, ours: bytes, theirs: bytes) -> Whole:
     """A text that people write, perhaps with Wakebook's blocks in it."""
     try:
         was, one, two = (data.decode("utf-8") for data in (base, ours, theirs))
@@ -36,7 +36,7 @@ def text(name: str, base: bytes, ours: bytes, theirs: bytes) -> Merged:
     for block, lines in blocks.items():
         merged = _with_block(merged, block, lines, (first, second))
     said = f"{name}: two machines changed the same lines; both versions are in it."
-    return Merged(merged.encode(), (), (said,) if clashes else ())
+    return Whole(merged.encode(), (), (said,) if clashes else ())
 
 
 def _blocks(first: str, second: str) -> dict[str, str]:
@@ -106,8 +106,8 @@ def _three(base: str, first: str, second: str) -> tuple[str, bool]:
         return both.data.decode("utf-8"), True
 
 
-def binary(name: str, ours: bytes, theirs: bytes) -> Merged:
+def binary(name: str, ours: bytes, theirs: bytes) -> Whole:
     """Something that cannot be merged: one of them stays, and the other is kept beside it."""
     kept, lost = sorted((ours, theirs), key=lambda data: (len(data), data))[::-1]
     said = f"{name}: two machines changed it; the other version is beside it."
-    return Merged(kept, (lost,), (said,))
+    return Whole(kept, (lost,), (said,))

@@ -24,7 +24,7 @@ from wakebook.log.forgotten import Forgotten
 Record = dict[str, Any]
 
 
-class Merged(NamedTuple):
+class Whole(NamedTuple):
     data: bytes
     aside: tuple[bytes, ...] = ()  # lines that lost against another version of themselves
     notes: tuple[str, ...] = ()  # what a person should look at
@@ -46,11 +46,11 @@ class _Head(msgspec.Struct):
         return [self.replaces] if isinstance(self.replaces, str) else self.replaces
 
 
-def log(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+def log(base: bytes, ours: bytes, theirs: bytes) -> Whole:
     """Entries by id. One with two bodies: the longer one, the other is kept aside. The order is
     that of replacements, then of time and id, whatever a machine's clock has said."""
     kept, aside = _union(*(by_id(data) for data in (base, ours, theirs)))
-    return Merged(b"".join(_in_order(kept)), tuple(aside))
+    return Whole(b"".join(_in_order(kept)), tuple(aside))
 
 
 def left(data: bytes, gone: Forgotten) -> bytes:
@@ -143,10 +143,10 @@ def _in_order(kept: Mapping[str, bytes]) -> Iterable[bytes]:
     yield from (kept[name] for name in sorted(kept) if name.startswith("\0"))
 
 
-def lines(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+def lines(base: bytes, ours: bytes, theirs: bytes) -> Whole:
     """Lines that only ever come to it: each once, by its moment (`at`)."""
     found = {line for data in (ours, theirs) for line in data.splitlines() if line.strip()}
-    return Merged(b"".join(line + b"\n" for line in sorted(found, key=_moment)))
+    return Whole(b"".join(line + b"\n" for line in sorted(found, key=_moment)))
 
 
 def _moment(line: bytes) -> tuple[str, bytes]:
@@ -157,7 +157,7 @@ def _moment(line: bytes) -> tuple[str, bytes]:
     return str(raw.get("at", "")) if isinstance(raw, dict) else "", line
 
 
-def receipts(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+def receipts(base: bytes, ours: bytes, theirs: bytes) -> Whole:
     """Receipts by id, never collected: of one id the first."""
     found: dict[str, bytes] = {}
     for line in lines(base, ours, theirs).data.splitlines(keepends=True):
@@ -166,10 +166,10 @@ def receipts(base: bytes, ours: bytes, theirs: bytes) -> Merged:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
             name = line.decode("utf-8", "replace")
         found.setdefault(name, line)
-    return Merged(b"".join(found.values()))
+    return Whole(b"".join(found.values()))
 
 
-def waiting(base: bytes, ours: bytes, theirs: bytes, there: Collection[str]) -> Merged:
+def waiting(base: bytes, ours: bytes, theirs: bytes, there: Collection[str]) -> Whole:
     """What waits for a person. Accepted or refused on one machine is settled on all. `there`: the
     ids of the merged log."""
     sides = [_waiting(data) for data in (base, ours, theirs)]
@@ -177,7 +177,7 @@ def waiting(base: bytes, ours: bytes, theirs: bytes, there: Collection[str]) -> 
     kept, aside = _union(*(side[0] for side in sides))
     left = [line for name, line in kept.items() if name not in refused and name not in there]
     done = [json.dumps({"refused": name}).encode() + b"\n" for name in sorted(refused)]
-    return Merged(b"".join(sorted(left, key=_said_at) + done), tuple(aside))
+    return Whole(b"".join(sorted(left, key=_said_at) + done), tuple(aside))
 
 
 def _waiting(data: bytes) -> tuple[dict[str, bytes], set[str]]:
@@ -200,7 +200,7 @@ def _said_at(line: bytes) -> tuple[str, bytes]:
 
 
 # --- objects -----------------------------------------------------------------------------
-def subjects(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+def subjects(base: bytes, ours: bytes, theirs: bytes) -> Whole:
     """Slug by slug and field by field. A slug that is an alias of another one is no subject any
     more: it was renamed or merged on one of the machines."""
     found = _three(*map(_object, (base, ours, theirs)))
@@ -215,15 +215,15 @@ def subjects(base: bytes, ours: bytes, theirs: bytes) -> Merged:
         if aliases.get(aliases[slug]) == slug:  # each has become the other: the first name stays
             continue
         del found[slug]
-    return Merged(_dumped(found, indent=2))
+    return Whole(_dumped(found, indent=2))
 
 
-def objects(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+def objects(base: bytes, ours: bytes, theirs: bytes) -> Whole:
     """By key and field (projects.json)."""
-    return Merged(_dumped(_three(*map(_object, (base, ours, theirs))), indent=2))
+    return Whole(_dumped(_three(*map(_object, (base, ours, theirs))), indent=2))
 
 
-def condensed(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+def condensed(base: bytes, ours: bytes, theirs: bytes) -> Whole:
     """Block by block. One that both have condensed is told whole again, until the next time."""
     was, one, two = (_object(data) for data in (base, ours, theirs))
     found = {}
@@ -233,7 +233,7 @@ def condensed(base: bytes, ours: bytes, theirs: bytes) -> Merged:
             found[name] = one.get(name)
         elif one.get(name) == was.get(name):
             found[name] = two.get(name)
-    return Merged(_dumped({key: value for key, value in found.items() if value}, indent=1))
+    return Whole(_dumped({key: value for key, value in found.items() if value}, indent=1))
 
 
 def _object(data: bytes) -> Record:
@@ -270,7 +270,7 @@ def _three(base: Any, ours: Any, theirs: Any) -> Any:
 
 
 # --- settings ----------------------------------------------------------------------------
-def settings(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+def settings(base: bytes, ours: bytes, theirs: bytes) -> Whole:
     """config.toml, setting by setting, with the comments of the side that has more of them."""
     import tomllib
 
@@ -281,12 +281,12 @@ def settings(base: bytes, ours: bytes, theirs: bytes) -> Merged:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         best = max(ours, theirs)
         said = "config.toml cannot be read on one of the machines, so it was not merged."
-        return Merged(best, (min(ours, theirs),), (said,))
+        return Whole(best, (min(ours, theirs),), (said,))
     wanted, notes = _three(was, one, two), _differ(was, one, two)
     text = max((ours, theirs), key=lambda data: (data.count(b"\n"), data))
     document = tomlkit.parse(text.decode())
     _make(document, wanted)
-    return Merged(tomlkit.dumps(document).encode(), (), tuple(notes))
+    return Whole(tomlkit.dumps(document).encode(), (), tuple(notes))
 
 
 def _differ(was: Record, one: Record, two: Record, path: str = "") -> Iterable[str]:
@@ -313,4 +313,4 @@ def _make(table: Any, wanted: Record) -> None:
             table[name] = value
 
 
-Rule = Callable[[bytes, bytes, bytes], Merged]
+Rule = Callable[[bytes, bytes, bytes], Whole]

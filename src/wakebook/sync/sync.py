@@ -15,7 +15,8 @@ from wakebook.history.timeline import Timeline
 from wakebook.opened import Opened
 from wakebook.sync import carry, machine, together
 from wakebook.sync.machine import Seen
-from wakebook.sync.together import Synced, Went
+from wakebook.sync.together import Exchange
+from wakebook.sync.went import Went, load
 
 if TYPE_CHECKING:
     from wakebook.history.repository import Repository
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from wakebook.sync.share import Shared
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class Machines(msgspec.Struct, frozen=True, kw_only=True):
     """How syncing stands."""
 
     remote: str
@@ -34,7 +35,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int  # files that have not been committed
 
 
-class Sync:
+class Syncing:
     def __init__(
         self,
         opened: Opened,
@@ -51,7 +52,7 @@ class Sync:
         """The remote that was added; nothing if there is none."""
         return machine.this(self._opened.home).remote
 
-    def add(self, remote: str, *, name: str = "", sealed: bool = False) -> Synced:
+    def add(self, remote: str, *, name: str = "", sealed: bool = False) -> Exchange:
         """Sync with this remote from now on, and for the first time now."""
         home, repository = self._opened.home, self._repository()
         remote = carry.address(remote)
@@ -79,7 +80,7 @@ class Sync:
         dry: bool = False,
         even_so: bool = False,
         seconds: float = carry.SECONDS,
-    ) -> Synced:
+    ) -> Exchange:
         chosen = carry.address(remote) if remote else self.remote
         if not chosen:
             raise GitError(
@@ -98,7 +99,7 @@ class Sync:
             seconds=seconds,
         )
 
-    def clone(self, remote: str, *, key: str = "", name: str = "") -> Synced:
+    def clone(self, remote: str, *, key: str = "", name: str = "") -> Exchange:
         """A home on a new machine, from what others have pushed."""
         from wakebook.sync.clone import clone
 
@@ -118,7 +119,7 @@ class Sync:
 
     def brought(self) -> datetime | None:
         """When the last sync came that has brought something and can be taken back."""
-        return together.load(self._opened.home).brought
+        return load(self._opened.home).brought
 
     def heal(self) -> list[Wound]:
         """Put together what file-sync tools and plain merges have left. Committed before."""
@@ -133,7 +134,7 @@ class Sync:
         self._after(True)
         return done
 
-    def undo(self) -> Synced:
+    def undo(self) -> Exchange:
         """Take back what the last sync has brought. The next one is made by hand."""
         done = together.take_back(self._opened, self._history.git(), self.remote)
         machine.change(self._opened.home, paused=True)
@@ -174,7 +175,7 @@ class Sync:
             me, remote = machine.this(opened.home), carry.address(remote)
             return take(self._repository(), opened.home, remote, me, opened.chains())
 
-    def standing(self, *, ask: bool = True) -> Standing:
+    def standing(self, *, ask: bool = True) -> Machines:
         """How syncing stands; `ask`: what the remote knows of other machines."""
         repository, me = self._repository(), machine.this(self._opened.home)
         if ask and me.remote:
@@ -184,12 +185,12 @@ class Sync:
         head = repository.head()
         files = repository.resolve_tree(head) if head else ""
         waiting = len(self._history.git().waiting())
-        return Standing(
+        return Machines(
             remote=me.remote,
             me=me.id,
             machines=tuple(seen),
             agree=not waiting and {one.files for one in seen} <= {files},
-            went=together.load(self._opened.home),
+            went=load(self._opened.home),
             waiting=waiting,
         )
 

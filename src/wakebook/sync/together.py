@@ -9,14 +9,12 @@ found as a change by the next sync, and says the same as the remote.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
 from wakebook.base import clock
-from wakebook.base.decode import decode
 from wakebook.base.errors import GitError, NotFound, WakebookError
 from wakebook.base.home import TRACKED, Home
 from wakebook.capture import state as states
@@ -24,20 +22,18 @@ from wakebook.history.history import History
 from wakebook.history.repository import Repository
 from wakebook.log import forgotten, keyed, log
 from wakebook.opened import Opened
-from wakebook.sync import carry, erasures, machine, merge, records
+from wakebook.sync import carry, erasures, machine, merge, records, went
 from wakebook.sync.carry import File
 from wakebook.sync.merge import LOG, RECEIPTS, Outcome
 
-FILE = "sync.json"  # in .cache: how the last sync went
 ASIDE = "aside"  # a folder that is not in git: versions that have lost
 TIMES = 5
 MOST = 0.05  # of what there is: if more of it would go, a person is asked
 FEW = 20  # of which any share may go
-SHOWN = 300
 MERGED = "Sync"  # the line of a message that `undo` looks for
 
 
-class Synced(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a sync did, or would do."""
 
     remote: str
@@ -49,20 +45,6 @@ class Synced(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     before: str = ""  # our commit before something was received
     commit: str = ""
     dry: bool = False
-
-
-class Went(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How the last one went."""
-
-    at: datetime | None = None
-    commit: str = ""  # what this machine and the remote had in common then
-    before: str = ""  # our commit before the last one that has brought something
-    brought: datetime | None = None  # when that was
-    failed_at: datetime | None = None
-    failures: int = 0
-    error: str = ""
-    offline: bool = False  # the remote could not be reached
-    notes: tuple[str, ...] = ()
 
 
 class TooMuch(WakebookError):
@@ -78,7 +60,7 @@ def sync(
     dry: bool = False,
     even_so: bool = False,
     seconds: float = carry.SECONDS,
-) -> Synced:
+) -> Exchange:
     """Bring this home and the remote together. `after`: brings the index up to date, and
     writes the notes anew if it is told to. Raises GitError; how it went is noted for `status`."""
     home = opened.home
@@ -89,14 +71,14 @@ def sync(
             done = _rounds(opened, history, remote, after, dry, even_so, seconds)
         except (GitError, TooMuch) as error:
             if not dry:
-                _failed(home, error)
+                went.failed(home, error)
             raise
     if not dry:
-        known, now = load(home), clock.now()
+        known, now = went.load(home), clock.now()
         notes = (*known.notes, *done.notes)[-FEW:]
         before, brought = (done.before, now) if done.before else (known.before, known.brought)
-        went = Went(at=now, commit=done.commit, before=before, brought=brought, notes=notes)
-        _save(home, went)
+        well = went.Went(at=now, commit=done.commit, before=before, brought=brought, notes=notes)
+        went.save(home, well)
     return done
 
 
@@ -108,9 +90,9 @@ def _rounds(
     dry: bool,
     even_so: bool,
     seconds: float,
-) -> Synced:
+) -> Exchange:
     repository = _repository(history)
-    total = Synced(remote=remote, dry=dry)
+    total = Exchange(remote=remote, dry=dry)
     for _ in range(TIMES):
         if _rewritten(opened.home, remote) and not dry:
             try:
@@ -147,7 +129,7 @@ def _rounds(
 def _rewritten(home: Home, remote: str) -> bool:
     """Whether our history was written anew by an erase since the last sync."""
     me = machine.this(home)
-    return not me.sealed and remote == me.remote and erasures.since(home, load(home).at)
+    return not me.sealed and remote == me.remote and erasures.since(home, went.load(home).at)
 
 
 def _pushed_over(
@@ -157,13 +139,13 @@ def _pushed_over(
     remote: str,
     after: Callable[[bool], object],
     seconds: float,
-) -> Synced:
+) -> Exchange:
     """Put what others have added since on top of our new history, and push that over theirs."""
-    home, known = opened.home, load(opened.home).commit
+    home, known = opened.home, went.load(opened.home).commit
     with opened.writing():
         _commit_waiting(history)
     there = carry.asked(repository, remote, seconds).get(f"refs/heads/{repository.branch()}", "")
-    done = Synced(remote=remote)
+    done = Exchange(remote=remote)
     if there and there != known:
         with erasures.apart(home, repository, remote, seconds) as source, opened.writing():
             base = known if source.resolve(known) else ""
@@ -234,17 +216,17 @@ def _merged(
     dry: bool,
     even_so: bool,
     change: _Merge | None = None,
-) -> Synced:
+) -> Exchange:
     """Take in what the remote has. Under the lock."""
     ours, source = repository.head(), change.source if change else repository
     if carry.is_behind(source, theirs, ours):
-        return Synced(remote=remote)
+        return Exchange(remote=remote)
     if change is None and ours and erasures.unknown(repository, ours, theirs):
-        base = load(opened.home).commit
+        base = went.load(opened.home).commit
         change = _Merge(repository, base if repository.resolve(base) else "", alone=False)
         even_so = True
     if machine.this(opened.home).sealed and _same(repository, ours, theirs):
-        return Synced(remote=remote)
+        return Exchange(remote=remote)
     trees = [
         _ours_alone(carry.tree(source, commit))
         for commit in (change.base if change else carry.base(source, ours, theirs), ours, theirs)
@@ -258,7 +240,7 @@ def _merged(
 
     outcome = merge.merge(was, mine, other, read, lambda data: _receipts(opened.home, data))
     _mind(opened.home, outcome, mine, read, even_so)
-    done = Synced(
+    done = Exchange(
         remote=remote,
         received=_new(read, mine, outcome),
         changed=tuple(sorted((*outcome.taken, *outcome.written))),
@@ -404,10 +386,10 @@ def _sent(
     repository: Repository,
     remote: str,
     heads: Sequence[str],
-    total: Synced,
+    total: Exchange,
     seconds: float,
     over: str = "",
-) -> Synced:
+) -> Exchange:
     """Push what we have, and say so. `over`: see `carry.push`."""
     ours, me = repository.head(), machine.this(home)
     unsent = _unsent(home, repository, heads)
@@ -439,7 +421,7 @@ def _unsent(home: Home, repository: Repository, heads: Sequence[str]) -> int:
     return min(counts, default=ours.count(b"\n"))
 
 
-def _plus(total: Synced, done: Synced) -> Synced:
+def _plus(total: Exchange, done: Exchange) -> Exchange:
     return msgspec.structs.replace(
         total,
         received=total.received + done.received,
@@ -455,37 +437,12 @@ def _short(remote: str) -> str:
     return f"{head.partition('://')[0]}://{tail}" if at and "://" in head else remote
 
 
-# --- how it went -------------------------------------------------------------------------
-def load(home: Home) -> Went:
-    try:
-        return decode((home.cache / FILE).read_bytes(), Went)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return Went()
-
-
-def _save(home: Home, went: Went) -> None:
-    home.replace(home.cache / FILE, msgspec.json.encode(went))
-
-
-def _failed(home: Home, error: Exception) -> None:
-    known, offline = load(home), isinstance(error, carry.Offline)
-    said = " ".join(str(error).split())[:SHOWN]
-    if said != known.error:
-        home.trace("sync", error=said)
-    _save(
-        home,
-        msgspec.structs.replace(
-            known, failed_at=clock.now(), failures=known.failures + 1, error=said, offline=offline
-        ),
-    )
-
-
 # --- taking one back ---------------------------------------------------------------------
-def take_back(opened: Opened, history: History, remote: str) -> Synced:
+def take_back(opened: Opened, history: History, remote: str) -> Exchange:
     """Undo what the last sync has brought: every file that it changed is as before, unless it has
     changed since. The history goes on from where it was, so that the next sync brings it again and
     takes nothing from other machines."""
-    home, repository, known = opened.home, _repository(history), load(opened.home)
+    home, repository, known = opened.home, _repository(history), went.load(opened.home)
     with opened.writing():
         _commit_waiting(history)
         head = repository.head()
@@ -507,9 +464,9 @@ def take_back(opened: Opened, history: History, remote: str) -> Synced:
         _write(home, repository, files, Outcome(taken, {}, gone, {}, ()))
         carry.staged(repository, files)
         repository.git("update-ref", "-m", "wakebook undo sync", "HEAD", commit, head)
-    _save(home, msgspec.structs.replace(known, before="", brought=None))
+    went.save(home, msgspec.structs.replace(known, before="", brought=None))
     left = tuple(f"{name} has changed since, and stays as it is" for name in sorted(changed - fine))
-    return Synced(
+    return Exchange(
         remote=remote,
         changed=tuple(sorted(taken)),
         gone=gone,

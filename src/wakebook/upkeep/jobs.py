@@ -430,7 +430,7 @@ class Jobs:
         idle: dict[str, str] = {}  # what need not run every five minutes, and why
         if not any(map(_mentions_cron, (self._home.root / "topics").rglob("*.md"))):
             idle["topics"] = "when a topic has a cron trigger"
-        if not (self._home.root / "machine.json").exists():
+        if not self._opened.syncs:
             idle["sync"] = "when a remote was added: `wakebook sync add`"
         return tuple(
             msgspec.structs.replace(job, expression="", idle=idle[job.name])

@@ -38,7 +38,7 @@ from wakebook.recall.turn import wake
 
 if TYPE_CHECKING:
     from wakebook.recall.show import Shown
-    from wakebook.sync.together import Synced
+    from wakebook.sync.together import Exchange
 
 UNDOING = "undoing"  # in the cache: the rewrite that is being taken back
 REVERTS = "Reverts"
@@ -171,7 +171,7 @@ def take_back(opened: Opened, git: History, notes: Notes, *, rules: Sequence[Rul
     return done
 
 
-def of_sync(done: Synced, at: datetime) -> Undone:
+def of_sync(done: Exchange, at: datetime) -> Undone:
     """What is told of a sync that was taken back."""
     name = f"sync with {done.remote}"
     rewrite = Rewrite(name=name, commit=done.before, at=at, summary="", undone=True)
