@@ -245,12 +245,12 @@ def test_the_demo_is_killed_recovers_and_explains_itself() -> None:
 def _explained(said: str, context: dict[str, Any]) -> None:
     """The demo ends with the context of a message, and why it is what it is."""
     last = said.partition("── 10. wakebook context")[2]
-    assert "Context for “Let us cut a release" in last and "of 2,000 tokens" in last
+    assert "Context for “Let us cut a release" in last and "of 1,500 tokens" in last
     for name in ("identity", "memory", "projects", "handoff", "journal", "topics", "recalled"):
         assert f"  {name}" in last
     assert "● topic release-day" in last and "\nRecalled\n" in last and "\nJust missed\n" in last
     assert "\nMilliseconds: " in last and "ran offline, without a model" in last
-    assert 0 < context["tokens"] <= context["budget"] == 2000
+    assert 0 < context["tokens"] <= context["budget"] == 1500
     assert "# Release day" in context["text"] and "voucher" in context["text"]
     told = {slot["name"]: slot for slot in context["slots"] if slot["items"]}
     assert {"memory", "handoff", "journal", "topics", "recalled"} <= told.keys()

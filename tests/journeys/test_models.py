@@ -69,6 +69,7 @@ def test_the_demos_conversations_are_read_again_by_a_model(demo: Path, server: M
     told = [entry for entry in run_json("log", "-n", "999") if entry["type"] == "handoff"]
     assert {entry["by"] for entry in told} == {f"{MODEL} extract/3"}
     assert "goes on" in run("brief")
+    run("remember", "The pier light is green.")
     assert "Committed" in run("commit")
     message = subprocess.run(
         ["git", "-C", str(demo), "log", "-1", "--format=%B"], capture_output=True, text=True

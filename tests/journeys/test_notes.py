@@ -133,7 +133,7 @@ def test_why_of_lines_that_nobody_generated(home: Path) -> None:
     assert "memory: my own words" in said
     assert run_json("why", place)["why"]["entries"] == []
     assert "Write it like" in run("why", "nonsense", code=2)
-    assert "no file" in run("why", "none.md:1", code=9)
+    assert "no note or other text" in run("why", "none.md:1", code=9)
 
 
 def test_renaming_moves_the_notes_at_once(home: Path) -> None:

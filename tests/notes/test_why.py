@@ -223,7 +223,7 @@ def test_a_line_or_file_that_is_not_there(plain: Memory, tmp_path: Path) -> None
     outside = tmp_path / "secret.md"
     outside.write_text("secret\n")
     for name in ("none.md", str(outside), "../secret.md"):
-        with pytest.raises(NotFound, match="no file"):
+        with pytest.raises(NotFound, match="no note or other text"):
             plain.notes.why(f"{name}:1")
     note(plain, "mine.md").write_bytes(b"\xff\xfe\n")
     with pytest.raises(WakebookError, match="UTF-8"):

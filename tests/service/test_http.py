@@ -42,6 +42,7 @@ ASKED: dict[str, dict[str, Any]] = {  # what a verb needs at least
     "remember": {"text": "The kiosk is called Heron.", "type": "decision"},
     "handoff": {"text": "The ledger is on Postgres."},
     "forget": {"ids": ["?"]},
+    "erase": {"what": "Postgres"},
     "flush": {"session": SESSION},
     "observe": {"output": "I have released it."},
     "fire": {"source": "github", "event": "push"},

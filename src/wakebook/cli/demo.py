@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 QUESTION = "On which day do we open to the public?"
 MESSAGE = "Let us cut a release with the voucher fix: what is left before we open?"
 CODE = "4711-tern"
-BUDGET = 2000  # tokens
+BUDGET = 1500  # tokens
 MORNING_AFTER = "2026-11-09T07:00:00Z"
 NOTES = ("projects/tidepool/progress.md", "journal/2026-11-02.md")
 CONFIG = """\

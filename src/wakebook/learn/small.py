@@ -82,7 +82,7 @@ class SmallExtractor(ModelExtractor):
             found += [one.with_(by=by) for one in said.kept if one]
         if not by and failed:
             raise failed
-        kept = self._judged(_copied(found, taken), [*answer.earlier, *taken], scene)
+        kept = _copied(self._judged(found, [*answer.earlier, *taken], scene), taken)
         last = self._handoff(None, answer.due(kept), answer, by) if ends else []
         return Extraction(drafts=[*kept, *last], taken=len(taken))
 
