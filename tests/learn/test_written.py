@@ -11,6 +11,7 @@ from tests.learn.telling import Tale, answer, decision, fact, handoff
 from tests.story import Claude
 from wakebook import Memory
 from wakebook.base import clock
+from wakebook.learn import written
 from wakebook.service import tools
 
 DECIDED = "Let's go with Postgres for the bookings, because SQLite locks up."
@@ -118,3 +119,8 @@ def test_the_agents_handoff_survives_another_reading(tale: Tale) -> None:
     tale.says(answer(fact("The migration of the bookings is left", 2), handoff()))
     assert tale.memory.upgrade().transcripts == 1
     assert [(one.content, one.by) for one in tale.current("handoff")] == [(STANDS, "agent")]
+
+
+def test_an_id_may_end_in_a_hyphen() -> None:
+    found = written._ID.search('{"handoff": {"id": "abcdefghijk-"}}')
+    assert found and found["id"] == "abcdefghijk-"

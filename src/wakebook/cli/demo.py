@@ -36,6 +36,8 @@ claude_code = [{}]
 openclaw = [{}]
 codex = []
 pi = []
+[schedule]
+sync = ""
 """
 
 

@@ -30,7 +30,7 @@ AGENT = "agent"  # `by` of what it wrote
 KEPT = timedelta(days=30)  # for a session that never ends
 BEFORE = 4  # turns before the call: what was said there is what it wrote down
 SAME = 0.5  # of the fewer terms, to say the same
-_ID = re.compile(r"(?P<verb>remembered|handoff)\W+id\W+(?P<id>[\w-]{12})\b")
+_ID = re.compile(r"(?P<verb>remembered|handoff)\W+id\W+(?P<id>[\w-]{12})(?![\w-])")
 
 
 def _calls(turns: Sequence[Turn], verb: str) -> Iterator[tuple[int, str]]:
