@@ -2,12 +2,13 @@
 
     python bench/torture.py [--minutes 10] [--seed N] [--only NAME,...] [--every]
 
-Each piece of work (catch-up, index, tick, review, remember, forget, erase, rebuild, import) runs
-in a child process in a copy of a home. At a random system call of Python, SQLite or git (or, with
---every, at each one in turn) the process dies by SIGKILL, or a call fails with EIO, or the disk is
-full from there on, or only half is written. The work is done again, mostly with the next fault,
-until it gets through. Then the home must hold what an undisturbed one holds: each entry once,
-closed transcripts unchanged, every line valid, git sound; and `doctor` finds no failure.
+Each piece of work (catch-up, index, tick, review, remember, forget, erase, rebuild, import, sync
+with another machine) runs in a child process in a copy of a home. At a random system call of
+Python, SQLite or git (or, with --every, at each one in turn) the process dies by SIGKILL, or a call
+fails with EIO, or the disk is full from there on, or only half is written. The work is done again,
+mostly with the next fault, until it gets through. Then the home must hold what an undisturbed one
+holds: each entry once, closed transcripts unchanged, every line valid, git sound; and `doctor`
+finds no failure. After a sync both machines and the remote must agree.
 
 Besides: clocks that jump, eight writers beside the service, mutated lines of every format, and
 requests over HTTP and MCP that are made from the table of verbs.
@@ -43,6 +44,7 @@ from wakebook.log import log
 NOW = "2026-11-20T08:00:00Z"
 PARROT = "The parrot of the lighthouse keeper is called Quillfeather."
 NOTE = "knowledge/projects/tidepool/progress.md"
+DESK, LAPTOP = "desk", "laptop"
 KILLS = 40  # in one home, at most, before the work may end
 HEALED = ("ok", "note", "warn")
 
@@ -53,6 +55,7 @@ class Work(NamedTuple):
     make: Callable[[Bed, Path], None]
     do: Callable[[Bed, Path], object]
     check: Callable[[Bed, Path, Path], None]  # with the undisturbed home
+    place: str = ""  # of the home, in a folder that holds more
 
 
 class Bed:
@@ -192,6 +195,59 @@ def _rebuilds(bed: Bed, root: Path, whole: Path) -> None:
     assert Memory(root).rebuilds.listed() == [], "a rebuild is left"
 
 
+def _machines(sealed: bool) -> Callable[[Bed, Path], None]:
+    """Two machines that have learned different things. One has pushed them, the other has not."""
+
+    def made(bed: Bed, root: Path) -> None:
+        remote = root / "remote.git"
+        subprocess.run(["git", "init", "-q", "--bare", "-b", "main", remote], check=True)
+        _read(bed, root / DESK)
+        _by_hand(root / DESK)
+        desk = Memory(root / DESK)
+        desk.sync.add(str(remote), name=DESK, sealed=sealed)
+        laptop = Memory(root / LAPTOP)
+        laptop.sync.clone(str(remote), name=LAPTOP, key=desk.sync.key() if sealed else "")
+        _by_hand(root / LAPTOP)
+        laptop = Memory(root / LAPTOP)
+        _forget(bed, root / LAPTOP)
+        for memory in (desk, laptop):
+            name = memory.home.root.name
+            memory.remember(f"The {name} has a lamp.", subject="tidepool")
+            note = memory.home.root / NOTE
+            note.write_text(f"{note.read_text()}\nThe {name} was here.\n")
+        laptop.sync()
+
+    return made
+
+
+def _by_hand(root: Path) -> None:
+    """No sync that starts by itself: it would run on beside the faults."""
+    (root / "machine.toml").write_text('[schedule]\nsync = ""\n')
+
+
+def _agree(bed: Bed, root: Path, whole: Path) -> None:
+    """Both machines and the remote have the same files, and all that an undisturbed sync has."""
+    for name in (LAPTOP, DESK, LAPTOP):
+        Memory(root / name).sync()
+    _same(bed, root / DESK, whole / DESK)
+    trees = [_tree(root / name) for name in (DESK, LAPTOP)]
+    assert trees[0] == trees[1], f"the machines differ: {trees}"
+    assert Memory(root / LAPTOP).sync.standing().agree, "the remote says that they differ"
+    waiting = Memory(root / DESK).history.git().waiting()
+    assert not waiting, f"not committed: {waiting}"
+
+
+def _tree(root: Path) -> str:
+    told = subprocess.run(
+        ["git", "-C", str(root), "rev-parse", "HEAD^{tree}"], capture_output=True, text=True
+    )
+    return told.stdout.strip()
+
+
+def _sync(bed: Bed, root: Path) -> None:
+    Memory(root / DESK).sync()
+
+
 WORK = {
     "catch-up": Work(_quiet, lambda bed, root: Memory(root).catch_up(closing=True), _same),
     "catch-up with git": Work(_fresh, lambda bed, root: Memory(root).catch_up(closing=True), _same),
@@ -203,6 +259,8 @@ WORK = {
     "erase": Work(_read, _erase, _erased),
     "rebuild": Work(_rebuilt, _rebuild, _rebuilds),
     "import": Work(_fresh, lambda bed, root: Memory(root).import_("markdown", bed.export), _same),
+    "sync": Work(_machines(False), _sync, _agree, DESK),
+    "sync sealed": Work(_machines(True), _sync, _agree, DESK),
 }
 
 
@@ -218,10 +276,14 @@ class Bench:
         shutil.rmtree(root, ignore_errors=True)
         self.work.make(bed, root)
         shutil.copytree(root, self.pattern, symlinks=True)
-        done = bed.layer.run(lambda: self.work.do(bed, root), root, 0, faulty.COUNT)
+        done = self._run(root, 0, faulty.COUNT)
         assert not done.crash and not done.error, f"{name}: {done.crash or done.error}"
         self.steps = done.steps or 60
         shutil.move(root, self.whole)
+
+    def _run(self, root: Path, at: int, mode: int) -> faulty.Ended:
+        here = root / self.work.place
+        return self.bed.layer.run(lambda: self.work.do(self.bed, root), here, at, mode)
 
     def trial(self, mode: str, first: int = 0) -> None:
         """Faults in one home until the work gets through, and then a look at it."""
@@ -230,7 +292,7 @@ class Bench:
         places: list[int] = []
         for _ in range(KILLS if mode == "kill" else 1):
             at = first if first and not places else chance.randint(1, self.steps)
-            done = bed.layer.run(lambda: self.work.do(bed, root), root, at, faulty.MODES[mode])
+            done = self._run(root, at, faulty.MODES[mode])
             places.append(at)
             bed.tally[f"{self.name}: {mode}"] += done.died if mode == "kill" else 1
             if done.crash:
@@ -247,6 +309,7 @@ class Bench:
     def _finish(self, root: Path) -> None:
         self.work.do(self.bed, root)
         self.work.check(self.bed, root, self.whole)
+        root /= self.work.place
         ill = [one for one in Memory(root).doctor(quick=True) if one.state not in HEALED]
         assert not ill, f"doctor: {ill}"
         if (root / ".git").is_dir():
@@ -264,7 +327,7 @@ class Bench:
 
 def _age_locks(root: Path) -> None:
     """As if a minute had passed since git was killed."""
-    for path in (root / ".git").rglob("*.lock"):
+    for path in root.glob("**/.git/**/*.lock"):
         with suppress(OSError):
             os.utime(path, (0, 0))
 
@@ -325,6 +388,7 @@ def schedule(bed: Bed, benches: list[Bench], every: bool) -> Iterator[None]:
             for step in range(1, bench.steps + 1):
                 bench.trial("kill", step)
                 yield
+        return
     while True:
         for bench in benches:
             bench.trial(bed.chance.choice(["kill", "kill", *modes]))
@@ -336,7 +400,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
     parser.add_argument("--only", default="", help=f"some of {', '.join(WORK)}, fuzz")
-    parser.add_argument("--every", action="store_true", help="a kill at every step first")
+    parser.add_argument("--every", action="store_true", help="a kill at every step, in turn")
     parser.add_argument("--lines", type=int, default=100_000, help="mutated, of each format")
     chosen = parser.parse_args()
     why = faulty.prepare()

@@ -265,6 +265,23 @@ def test_offline_is_no_failure(machine: Machine) -> None:
     assert not [one for one in desk.status().problems if "sync" in one]
 
 
+def test_a_lock_that_a_killed_sync_has_left_is_removed(machine: Machine) -> None:
+    desk, laptop = machine("desk"), machine("laptop")
+    desk.remember("The lamp is green.")
+    desk.sync()
+    git = laptop.home.root / ".git"
+    left = [git / "refs" / "wakebook" / "theirs.lock", git / "wakebook-sync.1"]
+    for path in left:
+        path.write_text("")
+    with pytest.raises(GitError, match="has left a lock"):
+        laptop.sync()
+    for path in left:
+        os.utime(path, (0, 0))  # as if some time had passed
+    laptop.sync()
+    assert "The lamp is green." in _contents(laptop)
+    assert not any(path.exists() for path in left)
+
+
 def test_a_person_in_the_middle_of_a_merge_is_left_alone(machine: Machine) -> None:
     desk = machine("desk")
     (desk.home.root / ".git/MERGE_HEAD").write_text(desk.history.git().required().head())

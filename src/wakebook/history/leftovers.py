@@ -30,7 +30,8 @@ PROCESSES = Path("/proc")
 
 def heal(repository: Repository) -> bool:
     """Remove what can go. Whether anything was in the way. Under the writer lock."""
-    found = [*_removable(repository, locks(repository))] if repository.own else []
+    old = [*locks(repository), *repository.folder.glob("wakebook-sync.*")]  # an index of a sync's
+    found = [*_removable(repository, old)] if repository.own else []
     half = _half_written(repository) if repository.own else []
     for path in [*found, *_removable(repository, half, settled=0.0)]:
         path.unlink(missing_ok=True)

@@ -193,6 +193,10 @@ def asked(repository: Repository, remote: str, seconds: float = SECONDS) -> dict
 
 def _unreached(remote: str, said: str) -> GitError:
     line = next((one for one in said.splitlines() if one.strip()), "git said nothing")
+    if ".lock" in line:
+        return GitError(
+            f"A git that was killed has left a lock ({line}). The next sync removes it."
+        )
     if any(words in said for words in OFFLINE):
         return Offline(f"{remote} cannot be reached ({line}). The next sync tries again.")
     if any(words in said for words in DENIED):

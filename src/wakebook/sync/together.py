@@ -18,6 +18,7 @@ from wakebook.base import clock
 from wakebook.base.errors import GitError, NotFound, WakebookError
 from wakebook.base.home import TRACKED, Home
 from wakebook.capture import state as states
+from wakebook.history import leftovers
 from wakebook.history.history import History
 from wakebook.history.repository import Repository
 from wakebook.log import forgotten, keyed, log
@@ -92,6 +93,9 @@ def _rounds(
     seconds: float,
 ) -> Exchange:
     repository = _repository(history)
+    if leftovers.locks(repository):  # of a sync that was killed
+        with opened.writing():
+            leftovers.heal(repository)
     total = Exchange(remote=remote, dry=dry)
     for _ in range(TIMES):
         if _rewritten(opened.home, remote) and not dry:
