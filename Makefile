@@ -3,6 +3,7 @@
 # make test   set up, then every test
 # make test-long   the same with many new examples of every property
 # make test-hosts   the tests with the real OpenClaw, Claude Code, Codex and pi (installs them)
+# make test-team   the tests of the server for teams, with a PostgreSQL of their own
 # make test-local   the tests with a small real model on this machine (installs it, 200 MB)
 # make check  linters, formatting, types, the import contract and the size of the house
 # make measure  the size of the house, and how far data walks through it
@@ -15,7 +16,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 UV     := $(shell command -v uv)
 BIN    := .venv/bin
 
-.PHONY: demo demo-model test test-long test-hosts test-local check measure bench torture soak lock clean
+.PHONY: demo demo-model test test-long test-hosts test-team test-local check measure bench torture soak lock clean
 
 demo: .venv/.runtime
 	@$(BIN)/python -m wakebook demo
@@ -32,6 +33,9 @@ test-long: .venv/.dev
 test-hosts: .venv/.dev
 	$(BIN)/python -m tests.clients.install
 	TEST_HOSTS=1 $(BIN)/python -m pytest tests/clients -n 0 -v -rs --durations 0
+
+test-team: .venv/.dev
+	TEST_TEAM=1 $(BIN)/python -m pytest tests/team -n 0 -v -rs --durations 5
 
 test-local: .venv/.dev
 ifdef UV

@@ -15,7 +15,9 @@
     │   │   └── Deferred       later: the question stands in a batch
     │   ├── TooLong            takes less at once
     │   └── BadModelOutput     answers what cannot be used
-    └── IndexUnavailable   index.db cannot be used; a search reads the files instead
+    ├── IndexUnavailable   index.db cannot be used; a search reads the files instead
+    ├── Unavailable        the team's database, or a server, does not answer
+    └── OverQuota          a tenant may hold or spend no more
 
 A message says what, where, and what to do next. Each class carries the exit code that the
 command line uses.
@@ -81,3 +83,13 @@ class BadModelOutput(ModelError): ...
 
 class IndexUnavailable(WakebookError):
     exit_code = 12
+
+
+class Unavailable(WakebookError):
+    exit_code = 13
+    retry_seconds = 5  # when to come back
+
+
+class OverQuota(WakebookError):
+    exit_code = 14
+    retry_seconds = 3600

@@ -1,0 +1,159 @@
+"""Database: one PostgreSQL, and the only ways to speak to it: for a tenant, or as an administrator.
+
+Every transaction names its role and its tenant for itself alone (`set_config(…, true)`), so that a
+pooler that hands out connections by transaction fits. A connection that was lost is replaced while
+nothing has been done on it yet; after that, the caller is told, and decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from wakebook.base import clock
+from wakebook.base.errors import Unavailable, WakebookError
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg_pool import ConnectionPool
+
+SCHEMA = "wakebook"
+APP, ADMIN = "wakebook_app", "wakebook_admin"
+PATIENCE = 10.0  # seconds that a transaction waits for a database that is gone
+_ENTER = (
+    "SELECT set_config('search_path', 'wakebook,public', true), set_config('role', %s, true), "
+    "set_config('wakebook.tenant', %s, true)"
+)
+
+Row = tuple[Any, ...]
+
+
+class Database:
+    """Connections are made when they are needed. For any number of threads."""
+
+    def __init__(self, url: str, *, size: int = 8, patience: float = PATIENCE) -> None:
+        try:
+            import psycopg  # noqa: F401
+            import psycopg_pool  # noqa: F401
+        except ImportError as error:
+            raise WakebookError(
+                f"{error}. The server for teams needs more packages: `pip install wakebook[team]`."
+            ) from error
+        self.url = url
+        self.patience = patience
+        self._size = size
+
+    def __repr__(self) -> str:
+        return f"Database({without_password(self.url)!r})"
+
+    @cached_property
+    def _pool(self) -> ConnectionPool:
+        from psycopg_pool import ConnectionPool
+
+        return ConnectionPool(
+            self.url,
+            min_size=0,
+            max_size=self._size,
+            open=True,
+            timeout=self.patience,
+            reconnect_timeout=self.patience,
+            kwargs={"autocommit": True, "application_name": "wakebook", "connect_timeout": 10},
+        )
+
+    @contextmanager
+    def tenant(self, tenant: int) -> Iterator[Connection[Row]]:
+        """A transaction that sees the rows of this tenant, and no others."""
+        with self._transaction(APP, str(tenant)) as connection:
+            yield connection
+
+    @contextmanager
+    def anyone(self) -> Iterator[Connection[Row]]:
+        """A transaction without a tenant: for the few functions that need none."""
+        with self._transaction(APP, "") as connection:
+            yield connection
+
+    @contextmanager
+    def admin(self) -> Iterator[Connection[Row]]:
+        """A transaction that sees every tenant's rows; the login has to be an administrator."""
+        with self._transaction(ADMIN, "") as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, role: str, tenant: str) -> Iterator[Connection[Row]]:
+        import psycopg
+
+        connection = self._entered(role, tenant)
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        except psycopg.OperationalError as error:
+            raise _unavailable(self.url, error) from error
+        finally:
+            with suppress(psycopg.Error):
+                if not connection.closed and connection.info.transaction_status:
+                    connection.execute("ROLLBACK")
+            self._pool.putconn(connection)
+
+    def _entered(self, role: str, tenant: str) -> Connection[Row]:
+        """A connection in a transaction. Waits for a database that comes back."""
+        import psycopg
+        import psycopg_pool
+
+        deadline = clock.monotonic() + self.patience
+        while True:
+            left = deadline - clock.monotonic()
+            try:
+                connection = self._pool.getconn(max(left, 0.1))
+            except (psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
+                raise _unavailable(self.url, error) from error
+            try:
+                connection.execute("BEGIN")
+                connection.execute(_ENTER, (role, tenant))
+                return connection
+            except psycopg.errors.InsufficientPrivilege as error:
+                connection.execute("ROLLBACK")
+                self._pool.putconn(connection)
+                raise WakebookError(
+                    f"{without_password(self.url)}: {_said(error)}. Grant it: `GRANT {role} TO` "
+                    "the user of this address."
+                ) from error
+            except psycopg.errors.InvalidParameterValue as error:  # there is no such role
+                connection.execute("ROLLBACK")
+                self._pool.putconn(connection)
+                raise not_made(self.url) from error
+            except psycopg.OperationalError as error:
+                connection.close()
+                self._pool.putconn(connection)
+                if clock.monotonic() >= deadline:
+                    raise _unavailable(self.url, error) from error
+                clock.sleep(0.05)
+
+    def close(self) -> None:
+        if "_pool" in vars(self):
+            self._pool.close()
+            del vars(self)["_pool"]
+
+
+def not_made(url: str) -> WakebookError:
+    return WakebookError(
+        f"{without_password(url)} has no Wakebook in it yet. Run `wakebook team init` first."
+    )
+
+
+def _unavailable(url: str, error: Exception) -> Unavailable:
+    return Unavailable(
+        f"PostgreSQL ({without_password(url)}) does not answer: {_said(error)}. Nothing is lost; "
+        "try again when it is back."
+    )
+
+
+def _said(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def without_password(url: str) -> str:
+    """An address as it may be shown."""
+    return re.sub(r"(://[^:/@]*):[^@]*@", r"\1:…@", re.sub(r"(password=)[^&\s]*", r"\1…", url))
