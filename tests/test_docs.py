@@ -28,7 +28,17 @@ def test_every_command_is_documented() -> None:
 
 
 def test_documents_name_the_commands_of_today() -> None:
-    unlisted = {"index", "window", "hook", "completion", "link", "git-hook", "export", "demo"}
+    unlisted = {
+        "index",
+        "window",
+        "hook",
+        "mcp",
+        "completion",
+        "link",
+        "git-hook",
+        "export",
+        "demo",
+    }
     for document in (README, MAP, REFERENCE, *TOLD):
         for name in re.findall(
             r"[`$] ?wakebook ([a-z][\w-]*)|^wakebook ([a-z][\w-]*)", document, re.M

@@ -15,10 +15,10 @@ from wakebook.cli.shared import Out, Screen, help_text
 
 GROUPS = {  # what a person wants, and the commands for it
     "Start": "setup init models catch-up import serve",
-    "Look": "search show log history status",
+    "Look": "page search show log history status",
     "Keep": "remember forget erase review notes subjects topics",
     "Care": "doctor jobs rebuild sync",
-    "For agents": "wake context mcp",
+    "For agents": "wake context",
 }
 COMMANDS = [name for names in GROUPS.values() for name in names.split()]
 
@@ -32,6 +32,7 @@ FILES = {  # where they are written; also the old names of some, and what only h
     "keep": "remember forget subjects notes brief review export vault",
     "look": "search log show why index",
     "models": "models",
+    "page": "page",
     "read": "catch-up import",
     "rebuild": "rebuild",
     "serve": "serve service",

@@ -9,9 +9,9 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from time import time_ns
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -34,6 +34,9 @@ STATUS: dict[type[Exception], int] = {  # of the nearest class; all others: 400
     errors.ModelError: 500,
     errors.IndexUnavailable: 500,
 }
+if TYPE_CHECKING:
+    from wakebook.service.page.site import Site
+
 EARLY = 0.15  # seconds before the time box ends: the answer has to get there, too
 JSON = "application/json"
 
@@ -94,6 +97,7 @@ class App:
             *(Route("POST", one.path, partial(self.verb, one)) for one in ALL),
             Route("POST", "/v1/tools/{name}", self.tool),
             Route("POST", "/v1/hooks/{host}/{event}", self.hook),
+            Route("POST", "/v1/page", self.link),
             Route("POST", "/mcp", self.protocol),
         ]
         self._patterns = [
@@ -173,6 +177,17 @@ class App:
         error = done.exception() or "it took too long: the answer comes with the next prompt"
         self.trace(f"hook {host} {event}", str(error))
 
+    @cached_property
+    def page(self) -> "Site":
+        """Imported when it is first asked for."""
+        from wakebook.service.page.site import Site
+
+        return Site(self.pool, self._guard, self.metrics, self.trace)
+
+    async def link(self, asked: Asked) -> Reply:
+        """A link to the page, for one browser."""
+        return Reply(encode({"path": self.page.link()}))
+
     async def protocol(self, asked: Asked) -> Reply:
         """A message and its answer. No session is kept, so nothing is lost by a restart."""
         if not re.search(r"application/(json|\*)|\*/\*", asked.headers.get("accept", "")):
@@ -206,9 +221,17 @@ class App:
         with suppress(OSError):
             self.pool.memories.home.trace("failure", where=where, error=error)
 
+    def end(self) -> None:
+        """Close what stays open: pages that listen."""
+        if "page" in vars(self):
+            self.page.live.end()
+
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":  # nothing here speaks over web sockets
             await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["path"] == "/page" or scope["path"].startswith("/page/"):
+            await self.page(scope, receive, send)
             return
         metrics, begun, failed = self.metrics, clock.monotonic(), None
         found = ((one.fullmatch(scope["path"]), route) for one, route in self._patterns)

@@ -50,6 +50,10 @@ class Token:
         known = self._read()
         return hmac.compare_digest(given.encode("utf-8", "replace"), known) and bool(known)
 
+    def sign(self, text: str) -> str:
+        """What only those who know the token can write under a text."""
+        return hmac.new(self._read(), text.encode(), "sha256").hexdigest()
+
     def _read(self) -> bytes:
         try:
             found = os.stat(self.path)  # noqa: PTH116
@@ -64,30 +68,34 @@ class Token:
 
 class Guard:
     def __init__(self, token: Token, port: int) -> None:
-        self._token = token
-        self._port = port  # ours
+        self.token = token
+        self.port = port  # ours
 
     def check(self, scope: Mapping[str, Any], headers: Mapping[str, str]) -> None:
         """Raises TurnedAway."""
         within = scope.get("server") is not None and scope["server"][1] is None  # a unix socket
         if not within:
-            if not self._ours(headers.get("host", "")):
-                raise TurnedAway(403, "ForeignHost", f"The Host must be 127.0.0.1:{self._port}.")
-            origin = headers.get("origin")
-            if origin is not None and not self._ours(origin.partition("://")[2]):
-                raise TurnedAway(403, "ForeignOrigin", "Pages of other origins may not ask.")
+            self.check_place(headers)
             if scope["path"] not in OPEN:
                 self._check_token(headers.get("authorization", ""))
         _check_body(scope["method"], headers, within)
 
+    def check_place(self, headers: Mapping[str, str]) -> None:
+        """Whether a request is meant for us, and comes from no foreign page. Raises TurnedAway."""
+        if not self._ours(headers.get("host", "")):
+            raise TurnedAway(403, "ForeignHost", f"The Host must be 127.0.0.1:{self.port}.")
+        origin = headers.get("origin")
+        if origin is not None and not self._ours(origin.partition("://")[2]):
+            raise TurnedAway(403, "ForeignOrigin", "Pages of other origins may not ask.")
+
     def _ours(self, netloc: str) -> bool:
-        return netloc.lower() in {f"{name}:{self._port}" for name in NAMES}
+        return netloc.lower() in {f"{name}:{self.port}" for name in NAMES}
 
     def _check_token(self, given: str) -> None:
         kind, token = given[: len(BEARER)].lower(), given[len(BEARER) :].strip()
         if kind != BEARER:
             raise TurnedAway(401, "NoToken", HOW)
-        if not self._token.fits(token):
+        if not self.token.fits(token):
             raise TurnedAway(401, "WrongToken", "That is not the token in the file `token`.")
 
 

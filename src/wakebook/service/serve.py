@@ -269,10 +269,12 @@ def _serve(home: Home, address: Address, told: Told, make_hooks: MakeHooks) -> N
 
     def gone() -> None:
         told("stopping", len(hooks))
+        app.end()
         address.leave()
         watching.tell()
 
-    server = Server(App(pool, hooks, metrics, guard), ready, gone, bounds.over)
+    app = App(pool, hooks, metrics, guard)
+    server = Server(app, ready, gone, bounds.over)
     try:
         server.run(sockets=address.sockets)
         address.why = server.why

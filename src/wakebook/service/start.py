@@ -23,6 +23,7 @@ from wakebook.service.address import Running, is_locked, lock, look
 STARTING = "service.starting"  # in .cache/: left there by a service that did not get ready
 WIRED = "hosts/{}/wired.json"
 PAUSE = 300.0  # seconds after a start that failed, or after one that took too much memory
+STARTING_SECONDS = 30.0  # that a person waits for one
 STOPPING = 40.0  # seconds that a service may take to finish what it has begun
 # the one in the middle ends at once, so that init becomes the parent of the other
 CODE = (
@@ -45,6 +46,21 @@ def start(home: Home, settings: Service, host: str, by: str = "") -> bool:
         with suppress(OSError):
             home.trace("failure", where="service", error=f"It could not be started: {error}")
         return False
+
+
+def up(home: Home, by: str, seconds: float = STARTING_SECONDS) -> Running:
+    """The service of a home, which is started if none runs. Raises WakebookError."""
+    home.require()
+    found, until = look(home), clock.monotonic() + seconds
+    if found.state not in ("up", "silent"):
+        _start(home, by)
+    while found.state != "up" and clock.monotonic() < until:
+        clock.sleep(0.05)
+        found = look(home)
+    if found.state != "up":
+        said = home.cache / "service.log"
+        raise WakebookError(f"The service has not started within {seconds:g} s; see {said}.")
+    return found
 
 
 def _start(home: Home, by: str) -> bool:

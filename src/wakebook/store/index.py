@@ -232,6 +232,29 @@ class Index:
             return 0
         return abs(size - int(self.store.get("indexed", {}).get("end", 0)))
 
+    def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """The answer of the database to a question that only reads, with all of the log in it, at
+        one moment. A broken one is made anew. Raises IndexUnavailable."""
+        try:
+            return self._asked(question)
+        except _Broken:
+            return self._asked(question)
+
+    def _asked(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        from wakebook.store.catalogue import Catalogue
+
+        with self._lock, self._mended():
+            store = self.store
+            store.patience(SEARCH_SECONDS)
+            if not store.readonly:
+                try:
+                    Catalogue(self._home, store).read()
+                except sqlite3.OperationalError as error:
+                    if "locked" not in str(error):
+                        raise
+            with store.reading():
+                return question(store.db)
+
     def transcripts(self) -> dict[str, str]:
         """The projects of transcripts, by path."""
         from wakebook.store.sync import transcripts

@@ -1,0 +1,56 @@
+"""page: a window into the memory, in a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from wakebook.cli.shared import Out, command, esc
+
+if TYPE_CHECKING:
+    from wakebook.memory import Memory
+
+SECONDS = 10.0
+OLD = "The service that runs is of an older version. `wakebook serve stop`, then again."
+
+
+@command()
+@click.argument("view", default="")
+@click.option("--no-browser", is_flag=True, help="Only print the link.")
+def page(memory: Memory, out: Out, view: str, no_browser: bool) -> None:
+    """Look into the memory in your browser."""
+    where = link(memory, view)
+    out.json({"url": where})
+    opened = not (no_browser or out.as_json) and _opened(where)
+    out.say("Your browser shows the page. The link, which works once, for a minute:", when=opened)
+    out.say("Open this link. It works once, for a minute:", when=not opened)
+    out.say(f"  {esc(where)}")
+
+
+def link(memory: Memory, view: str = "") -> str:
+    """A link that works once; the service is started for it if none runs."""
+    from urllib.parse import quote
+
+    from wakebook.base.errors import WakebookError
+    from wakebook.service.call import call
+    from wakebook.service.start import up
+
+    running = up(memory.home, "wakebook page")
+    answer = call(str(memory.home.root), "/v1/page", b"{}", SECONDS)
+    if answer is None or answer[0] != 200:
+        raise WakebookError(OLD)
+    to = f"&to={quote('/page/' + view.strip('/'))}" if view else ""
+    return f"http://127.0.0.1:{running.port}{json.loads(answer[1])['path']}{to}"
+
+
+def _opened(where: str) -> bool:
+    """Whether a browser with windows shows it; one that takes the terminal is not wanted."""
+    if sys.platform != "darwin" and not {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys():
+        return False
+    import webbrowser
+
+    return webbrowser.open(where)

@@ -1,0 +1,11 @@
+"""A view that is being built."""
+
+from __future__ import annotations
+
+from wakebook.memory import Memory
+from wakebook.service.page.html import h
+from wakebook.service.page.request import Request, Sheet
+
+
+def entry(request: Request, memory: Memory) -> Sheet:
+    return Sheet("entry".title(), h.p("Soon."))

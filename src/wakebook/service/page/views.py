@@ -1,0 +1,81 @@
+"""The table of the page: every view and every action that there is.
+
+A view is found under its address. It has a title, the key that opens it (after `g`), the command
+that says the same in a terminal, and its function, which is imported when it is first asked for.
+An action is a verb of the façade: the form `do/NAME` calls its function.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+from wakebook.memory import Memory
+from wakebook.service.page.request import Done, Request, Sheet
+
+NAV = (("Today", "Search", "Conversations", "Notes"), ("Told", "Review", "Time"), ("Upkeep",))
+
+
+class _Row:
+    place: str
+
+    @cached_property
+    def function(self) -> Callable[[Request, Memory], Any]:
+        module, _, name = self.place.rpartition(".")
+        found: Callable[[Request, Memory], Any] = getattr(
+            import_module(f"wakebook.service.page.{module}"), name
+        )
+        return found
+
+
+class View(_Row):
+    def __init__(self, path: str, title: str, key: str, command: str, place: str) -> None:
+        """`{name}` in a path is one part of it, `{name:path}` all the rest."""
+        self.path, self.title, self.key = path, title, key
+        self.command, self.place = command, place
+        parts = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path)
+        self._pattern = re.compile(re.sub(r"\{(\w+):path\}", r"(?P<\1>.+)", parts))
+
+    def match(self, path: str) -> dict[str, str] | None:
+        found = self._pattern.fullmatch(path)
+        return found.groupdict() if found else None
+
+    def sheet(self, request: Request, memory: Memory) -> Sheet:
+        found: Sheet = self.function(request, memory)
+        return found
+
+
+class Action(_Row):
+    def __init__(self, name: str, place: str, long: bool = False) -> None:
+        """`long`: it may read whole conversations, or ask a model."""
+        self.name, self.place, self.long = name, place, long
+
+    def do(self, request: Request, memory: Memory) -> Done:
+        found: Done = self.function(request, memory)
+        return found
+
+
+VIEWS = (
+    View("/", "Today", "t", "wakebook status", "today.today"),
+    View("/search", "Search", "s", "wakebook search", "find.find"),
+    View("/entry/{id}", "Entry", "", "wakebook show", "entry.entry"),
+    View("/notes", "Notes", "n", "wakebook notes", "pages.pages"),
+    View("/notes/{file:path}", "Notes", "", "wakebook show", "pages.note"),
+)
+ACTIONS = {
+    one.name: one
+    for one in (
+        Action("undo", "acts.undo", long=True),
+    )
+}  # fmt: skip
+
+
+def find(path: str) -> tuple[View, dict[str, str]] | None:
+    for view in VIEWS:
+        parts = view.match(path)
+        if parts is not None:
+            return view, parts
+    return None
