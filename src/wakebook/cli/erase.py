@@ -13,8 +13,10 @@ from wakebook.cli.shared import ANY_ID, Out, When, command, entries_json, esc, m
 if TYPE_CHECKING:
     from wakebook.memory import Memory
     from wakebook.upkeep.erase import Erased, Erasing
+    from wakebook.upkeep.leaks import Leak
 
 SHOWN = 12  # files that a plan names
+PLACES = 3  # of one secret
 
 
 @command(context_settings=ANY_ID)
@@ -35,6 +37,8 @@ def erase(
     yes: bool,
 ) -> bool:
     """Remove a text, an entry or a conversation for good, from git's history, too."""
+    from wakebook.upkeep.erase import REDACTED
+
     text = spoken(what).strip() if what else ""
     if out.as_json and not (yes or dry_run):
         raise click.UsageError("With --json there is no one to ask: give --yes as well.")
@@ -42,7 +46,7 @@ def erase(
         raise click.UsageError("--redact is for a text.")
     asked: dict[str, Any] = {"what": text, "session": session, "since": since}
     if redact:
-        asked = {"strings": [text], "placeholder": "[redacted]"}
+        asked = {"strings": [text], "placeholder": REDACTED}
     with out.progress() as shown:
         if not text and not session and since is None:
             return _finished(memory, out, shown)
@@ -53,11 +57,65 @@ def erase(
         return out.json(_told(memory, planned)) and False
     if not yes:
         click.confirm("Erase this for good?", abort=True)
-    _service_stopped(memory)
-    with out.progress() as shown:
-        done = memory.eraser.erase(**asked, progress=shown)
+    done = _done(memory, out, asked)
     out.json(done)
     return _receipt(out, done)
+
+
+def leaks(memory: Memory, out: Out, fix: bool, yes: bool) -> bool:
+    """For `doctor --secrets`: which secrets there are, and with `fix` their redaction."""
+    from wakebook.upkeep.erase import REDACTED
+
+    if out.as_json and fix and not yes:
+        raise click.UsageError("With --json there is no one to ask: give --yes as well.")
+    with out.progress() as shown:
+        found = memory.eraser.leaks(shown)
+    for one in found.found:
+        _leak(out, one)
+    looked = f"{many(found.files, 'file')} and {found.objects:,} objects of git"
+    looked += f" ({found.bytes / 1e6:,.1f} MB)"
+    out.ok(f"No secrets in {looked}.", when=not found.found)
+    common, rest = sum(one.common for one in found.found), len(found.strings)
+    if found.found:
+        out.say(f"\n[bold]{many(len(found.found), 'secret')}[/bold] in {looked}.")
+    if common:
+        out.say(
+            f"[dim]·[/dim] {common:,} of them cannot be redacted everywhere: too short, or a plain "
+            "word, so that other text would go, too. Edit the place, or give the whole sentence to "
+            "`wakebook erase --redact -`."
+        )
+    told: dict[str, Any] = {"found": found.found, "files": found.files, "objects": found.objects}
+    told |= {"bytes": found.bytes, "receipt": None}
+    if not fix or not rest:
+        out.say("`wakebook doctor --secrets --fix` redacts the others.", when=rest)
+        out.json(told)
+        return bool(found.found)
+    asked: dict[str, Any] = {"strings": found.strings, "placeholder": REDACTED}
+    with out.progress() as shown:
+        planned = memory.eraser.plan(**asked, progress=shown)
+    if not out.as_json:
+        out.say()
+        _planned(memory, out, planned)
+    if not yes:
+        click.confirm(f"Redact {many(rest, 'secret')} for good?", abort=True)
+    done = _done(memory, out, asked)
+    out.json(told | {"receipt": done})
+    return _receipt(out, done) or bool(common)
+
+
+def _leak(out: Out, one: Leak) -> None:
+    sign = "[dim]·[/dim]" if one.common else "[yellow]![/yellow]"
+    out.say(f"{sign} {esc(one.kind)}  [bold]{esc(one.hint)}[/bold]")
+    out.each("    ", one.places[:PLACES])
+    out.say(
+        f"    [dim]… and {len(one.places) - PLACES:,} more[/dim]", when=len(one.places) > PLACES
+    )
+
+
+def _done(memory: Memory, out: Out, asked: dict[str, Any]) -> Erased:
+    _service_stopped(memory)
+    with out.progress() as shown:
+        return memory.eraser.erase(**asked, progress=shown)
 
 
 def _finished(memory: Memory, out: Out, shown: Any) -> bool:

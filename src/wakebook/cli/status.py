@@ -294,8 +294,26 @@ def _cells(one: Sum) -> tuple[str, ...]:
 @click.option("--quick", is_flag=True, help="Without the round trip in a temporary home.")
 @click.option("--ask", is_flag=True, help="Ask your models a small question; it may cost a little.")
 @click.option("--host", type=click.Choice(HOSTS), help="Only look at how this host is wired.")
-def doctor(memory: Memory, out: Out, quick: bool, ask: bool, host: str | None) -> bool:
+@click.option("--secrets", is_flag=True, help="Only look for secrets, in git's history, too.")
+@click.option("--fix", is_flag=True, help="With --secrets: redact them, after a look at the plan.")
+@click.option("--yes", "-y", is_flag=True, help="With --fix: do not ask.")
+def doctor(
+    memory: Memory,
+    out: Out,
+    quick: bool,
+    ask: bool,
+    host: str | None,
+    secrets: bool,
+    fix: bool,
+    yes: bool,
+) -> bool:
     """Check everything, and say what to run."""
+    if fix and not secrets:
+        raise click.UsageError("--fix is for --secrets. For the rest, doctor says what to run.")
+    if secrets:
+        from wakebook.cli.erase import leaks
+
+        return leaks(memory, out, fix, yes)
     from msgspec.structs import asdict
 
     from wakebook.hosts.wiring import examined

@@ -19,7 +19,7 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import msgspec
 
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from wakebook.history.history import History
     from wakebook.history.timeline import Timeline
     from wakebook.store.sync import Progress as Shows
+    from wakebook.upkeep.leaks import Leaks
 
 REDACTED = "[redacted]"
 SHOWN = 50  # places that a plan names
@@ -98,6 +99,15 @@ class Erasing(msgspec.Struct, frozen=True, kw_only=True):
         return not (self.entries or self.files or self.removed or self.commits)
 
 
+class More(TypedDict, total=False):
+    """What can be erased instead of an entry or a text."""
+
+    session: str  # a whole conversation
+    since: datetime | None  # all that was said from then on
+    strings: Sequence[str]  # exactly these, in upper and lower case as they are
+    placeholder: str  # with `strings`: this stands in their place, and nothing else changes
+
+
 class Eraser:
     """The handle of erasing."""
 
@@ -109,52 +119,34 @@ class Eraser:
     def _home(self) -> Home:
         return self._opened.home
 
-    def plan(
-        self,
-        what: str = "",
-        *,
-        strings: Sequence[str] = (),
-        session: str = "",
-        since: datetime | None = None,
-        placeholder: str = "",
-        progress: Shows = quiet,
-    ) -> Erasing:
+    def plan(self, what: str = "", progress: Shows = quiet, **more: Unpack[More]) -> Erasing:
         """What an erasure would change. Changes nothing; the arguments are those of `erase`."""
-        order = self._order(what, strings, session, since, placeholder)
-        return self._planned(order, progress)[1]
+        return self._planned(self._order(what, more), progress)[1]
 
-    def erase(
-        self,
-        what: str = "",
-        *,
-        strings: Sequence[str] = (),
-        session: str = "",
-        since: datetime | None = None,
-        placeholder: str = "",
-        progress: Shows = quiet,
-    ) -> Erased:
+    def erase(self, what: str = "", progress: Shows = quiet, **more: Unpack[More]) -> Erased:
         """Remove it from the home and from git's history, for good. Undo does not bring it back.
 
-        `what`: an entry's id, `session:ID`, or a text. `session`: a whole conversation. `since`:
-        all that was said from then on.
-
-        `strings` with a `placeholder` is for redacting: every one of these exact strings (as they
-        are, upper and lower case matter) becomes the placeholder, in files and in history, and
-        nothing else changes: entries and lines that held one stay. For secrets in an old home:
+        `what`: an entry's id, `session:ID`, or a text. Otherwise one of `More`. To redact secrets:
 
             receipt = memory.eraser.erase(strings=found, placeholder="[redacted]")
             receipt.well            # False: receipt.scan.found says where one still is
-            memory.eraser.plan(strings=found, placeholder="[redacted]")    # before, to show it
 
         Raises WakebookError before anything is changed: a text that is too short, a merge under
         way in git. Give all strings in one call: history is rewritten once for all of them.
         """
         self.finish()
-        order = self._order(what, strings, session, since, placeholder)
+        order = self._order(what, more)
         with self._opened.writing():
             order, planned = self._planned(order, progress)
             self._home.replace(self._home.root / JOURNAL, msgspec.json.encode(order))
             return self._done(order, planned, progress)
+
+    def leaks(self, progress: Shows = quiet) -> Leaks:
+        """The secrets that the home and its history hold, as today's rules see them."""
+        from wakebook.upkeep.leaks import leaks
+
+        self._home.require()
+        return leaks(self._home, self._git().repository, progress)
 
     def asked(self, yes: bool, **given: Any) -> Erasing:
         """What would change; with `yes`, what has, and the receipt."""
@@ -173,15 +165,10 @@ class Eraser:
 
     # --- the order -------------------------------------------------------------------------
 
-    def _order(
-        self,
-        what: str,
-        strings: Sequence[str],
-        session: str,
-        since: datetime | None,
-        placeholder: str,
-    ) -> Order:
+    def _order(self, what: str, more: More) -> Order:
         self._home.require()
+        strings, session = more.get("strings", ()), more.get("session", "")
+        since, placeholder = more.get("since"), more.get("placeholder", "")
         given = [bool(what), bool(strings), bool(session), since is not None]
         if sum(given) != 1:
             raise WakebookError("Give one thing to erase: an id, a text, a session or a date.")
@@ -265,7 +252,7 @@ class Eraser:
         for number, path in enumerate(files(self._home.root), 1):
             name = self._home.relative(path)
             progress("files", number, number)
-            if name == JOURNAL or DERIVED.fullmatch(inside(name)) or rules.path(name) is None:
+            if rules.spares(name) or DERIVED.fullmatch(inside(name)) or rules.path(name) is None:
                 continue
             data = path.read_bytes()
             after = rules.data(name, data)

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -32,6 +32,8 @@ ENTRIES = re.compile(r"(log|waiting)\.jsonl|log\.torn")
 GROWS = re.compile(r"(log|feedback)\.jsonl")
 SOURCES = re.compile(r"(sessions|imports)/.*")
 CONVERSATIONS = re.compile(r"(archive/)?raw/conversations/.*\.md")
+# where secrets belong; redacting leaves them alone
+KEEPS = re.compile(r"token|machine\.json|\.env|secrets/.*|.*\.(key|pem)", re.DOTALL)
 # made again from the rest
 INDEX = re.compile(r"index\.db(-wal|-shm|-journal)?")
 DERIVED = re.compile(
@@ -113,7 +115,7 @@ class Scrub:
 
     def data(self, path: str, data: bytes) -> bytes:
         inner = inside(path)
-        if _is_binary(data):
+        if is_binary(data):
             return data
         if LINES.fullmatch(inner):
             return self._lines(inner, data)
@@ -135,6 +137,10 @@ class Scrub:
         except WakebookError:
             return data
         return forgotten.encoded(forgotten.sealed(one, self._secret) for one in old)
+
+    def spares(self, name: str) -> bool:
+        """Whether a file of the home is left alone, whatever it holds."""
+        return name == JOURNAL or (self.order.exact and bool(KEEPS.fullmatch(name)))
 
     def applies(self, path: str) -> bool:
         """Whether the words must not be in this file."""
@@ -240,7 +246,7 @@ def _end(data: bytes, place: int) -> int:
     return len(data) if found < 0 else found + 1
 
 
-def _is_binary(data: bytes) -> bool:
+def is_binary(data: bytes) -> bool:
     return b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
@@ -308,7 +314,7 @@ def scrub(home: Home, rules: Scrub) -> Iterator[str]:
     the files that it touched, as they were. state.json is for others."""
     for path in list(files(home.root)):
         name = home.relative(path)
-        if name in (JOURNAL, "state.json") or INDEX.fullmatch(name):
+        if rules.spares(name) or name == "state.json" or INDEX.fullmatch(name):
             continue
         if DERIVED.fullmatch(inside(name)):
             path.unlink(missing_ok=True)
@@ -346,38 +352,50 @@ class Scan(msgspec.Struct, frozen=True, kw_only=True):
 
 def scan(home: Home, repository: Repository | None, rules: Scrub) -> Scan:
     """Look for it in every file of the home and in every object of git, unpacked."""
-    needles, found = rules.needles, list[str]()
     names = Needles((), names=rules.needles.names)
     count = size = objects = 0
+    found: list[str] = []
+    clean = True
+    for piece in pieces(home, repository):
+        count, objects = count + bool(piece.name), objects + (not piece.name)
+        size += len(piece.data)
+        spared = piece.name and rules.spares(piece.path)
+        needles = rules.needles if rules.applies(piece.path) and not spared else names
+        clean = not needles.found(piece.data[piece.known if clean else 0 :])
+        if not clean or needles.found(piece.name.encode()):
+            found.append(piece.place)
+    return Scan(files=count, objects=objects, bytes=size, found=tuple(found))
+
+
+class Piece(NamedTuple):
+    """A file, or an object of git."""
+
+    place: str  # as a person is told
+    data: bytes
+    path: str = ""  # in the home
+    name: str = ""  # of a file
+    known: int = 0  # bytes at its beginning that the piece before it is
+
+
+def pieces(home: Home, repository: Repository | None) -> Iterator[Piece]:
+    """Every byte of the home: its files, git's own, and git's objects, unpacked."""
     for path in files(home.root):
         name = home.relative(path)
-        if name == JOURNAL:
-            continue
-        data = path.read_bytes()
-        count, size = count + 1, size + len(data)
-        if (needles if rules.applies(name) else names).found(name.encode() + b"\n" + data):
-            found.append(name)
+        if name != JOURNAL:
+            yield Piece(name, path.read_bytes(), name, name)
     if repository is None:
-        return Scan(files=count, objects=0, bytes=size, found=tuple(found))
+        return
     for path in sorted(repository.common.rglob("*")):
         if path.is_file() and not path.is_relative_to(repository.common / "objects"):
-            data = path.read_bytes()
-            count, size = count + 1, size + len(data)
-            if needles.found(path.name.encode() + b"\n" + data):
-                found.append(f"git: {path.relative_to(repository.common)}")
-    paths = _paths(repository)
-    last, clean = b"", True
+            place = f"git: {path.relative_to(repository.common)}"
+            yield Piece(place, path.read_bytes(), name=path.name)
+    paths, last = _paths(repository), b""
     for object_, kind, data in unpacked(repository):
-        objects, size = objects + 1, size + len(data)
-        path_ = paths.get(object_, "")
-        grows = kind == "blob" and rules.grown(path_)
-        fresh = data[len(last) :] if grows and clean and last and data.startswith(last) else data
-        applies = kind != "blob" or rules.applies(path_)
-        clean = not (needles if applies else names).found(fresh)
-        last = data if grows and data.endswith(b"\n") else last
-        if not clean:
-            found.append(f"git: {kind} {object_[:12]} {path_}".rstrip())
-    return Scan(files=count, objects=objects, bytes=size, found=tuple(found))
+        path_ = paths.get(object_, "") if kind == "blob" else ""
+        grows = bool(GROWS.fullmatch(path_) and data.endswith(b"\n"))
+        known = len(last) if grows and data.startswith(last) else 0
+        yield Piece(f"git: {kind} {object_[:12]} {path_}".rstrip(), data, path_, known=known)
+        last = data if grows else last
 
 
 def _paths(repository: Repository) -> dict[str, str]:
