@@ -410,18 +410,18 @@ def nearest_of(root: str, texts: Sequence[str]) -> dict[str, float]:
     import numpy as np
 
     from wakebook.models.builtin import Builtin
-    from wakebook.store.database import Store
+    from wakebook.store.database import LocalStore
     from wakebook.store.search import CANDIDATES
 
-    store = Store(Path(root) / "index.db")
+    store = LocalStore(Path(root) / "index.db")
     db, edition, embedder = store.db, store.edition(), Builtin()
     nothing = np.zeros(0, np.intp)
     wanted = embedder.embed(texts, query=True)
-    store.nearest.search(db, wanted[0], CANDIDATES, None, nothing, edition)
+    store.nearest.search(wanted[0], CANDIDATES, None, nothing, edition)
     answers, times = [], []
     for one in wanted:
         began = time.perf_counter()
-        ids, near = store.nearest.search(db, one, CANDIDATES, None, nothing, edition)
+        ids, near = store.nearest.search(one, CANDIDATES, None, nothing, edition)
         times.append((time.perf_counter() - began) * 1000)
         answers.append(ids[(-near).argsort()[:10]].tolist())
     rows, scales = all_vectors(db)

@@ -19,7 +19,7 @@ from wakebook.capture import archive
 from wakebook.log import log
 from wakebook.log.entry import Entry, decode
 from wakebook.log.query import Query
-from wakebook.store.database import Store
+from wakebook.store.database import LocalStore
 from wakebook.store.hits import Found
 
 WORDS_ALONE = '[embedding]\nprovider = "none"\n'
@@ -114,8 +114,8 @@ def paths(found: Found) -> list[str]:
     return [hit.ref.partition("#")[0] for hit in found.hits]
 
 
-def store(memory: Memory) -> Store:
-    return Store(memory.home.index)
+def store(memory: Memory) -> LocalStore:
+    return LocalStore(memory.home.index)
 
 
 def rows(memory: Memory, sql: str, *values: object) -> list[Any]:

@@ -7,13 +7,15 @@ import random
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
 from wakebook.store import postings
-from wakebook.store.database import SCHEMA, Edition
+from wakebook.store.database import SCHEMA
 from wakebook.store.postings import BLOCK, Postings
 from wakebook.store.question import Allowed
+from wakebook.store.store import Edition
 from wakebook.store.words import Asked
 
 K1, B = 1.2, 0.75  # not those of the code: a change there has to show
@@ -52,6 +54,10 @@ def fresh() -> sqlite3.Connection:
     return db
 
 
+def on(db: sqlite3.Connection) -> Postings:
+    return Postings(partial(postings.uses, db))
+
+
 def search(
     db: sqlite3.Connection,
     asked: list[Asked],
@@ -60,7 +66,7 @@ def search(
     allowed: Allowed | None = None,
 ) -> dict[int, float]:
     """Chunks and their scores, best first; of equal ones the oldest."""
-    found = Postings().search(db, asked, edition, most, allowed)
+    found = on(db).search(asked, edition, most, allowed)
     numbers, scores = found.ids.tolist(), found.scores.tolist()
     assert numbers == sorted(numbers)
     return dict(sorted(zip(numbers, scores, strict=True), key=lambda pair: (-pair[1], pair[0])))
@@ -171,7 +177,7 @@ def test_which_words_a_chunk_holds_and_how_much_they_tell() -> None:
     db = fresh()
     size = put(db, {1: ["a", "b"], 2: ["b"], 3: ["c", "a"], 4: ["b"]})
     words = [sought("a"), sought("b", "z"), sought("none")]
-    found = Postings().search(db, words, size, 10)
+    found = on(db).search(words, size, 10)
     assert dict(zip(found.ids.tolist(), found.holds.tolist(), strict=True)) == {
         1: 0b011,
         2: 0b010,
@@ -235,11 +241,11 @@ def test_the_best_of_many_are_those_of_all() -> None:
 def test_what_was_read_is_not_read_again() -> None:
     db = fresh()
     size = put(db, {1: ["a"], 2: ["a", "b"]})
-    kept = Postings()
-    first = kept.search(db, [sought("a"), sought("none")], size, 10)
+    kept = on(db)
+    first = kept.search([sought("a"), sought("none")], size, 10)
     db.execute("DELETE FROM posting")
     db.execute("INSERT INTO term (word, chunks, blocks) VALUES ('none', 1, 1)")
-    again = kept.search(db, [sought("a"), sought("none")], size, 10)
+    again = kept.search([sought("a"), sought("none")], size, 10)
     assert again.ids.tolist() == first.ids.tolist() == [1, 2]
 
 

@@ -17,10 +17,10 @@ from tests.store import golden
 from tests.store.making import NOW, append, entry, fresh, name, note, transcript
 from wakebook import Memory
 from wakebook.log.query import Query
-from wakebook.store.database import Row
 from wakebook.store.question import Question, ask, phrases
-from wakebook.store.rank import Scored
+from wakebook.store.rank import Ranked, Scored
 from wakebook.store.search import Hits, Searcher
+from wakebook.store.store import Row
 
 DAY = 86_400
 ASKED = [
@@ -267,7 +267,8 @@ def test_six_more_than_are_wanted_are_read_to_choose_from(memory: Memory) -> Non
     found, question, _ = ranked(memory, query.text, False)
     hits = Hits(memory.index.store, question, memory.config.search)
     assert len(found) > 40
-    assert len(hits.settled(found, query, None, 10)) == 16
+    several = Ranked(len(found), lambda some: found[some])
+    assert len(hits.settled(several, query, None, 10)) == 16
 
 
 def test_the_newest_of_a_note_is_not_its_age(tmp_path: Path) -> None:

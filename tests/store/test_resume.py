@@ -62,7 +62,9 @@ class Killing:
 
 def dying_sync(root: Path, at: int) -> None:
     memory = Memory(root)
-    memory.opened.index.store.db.set_progress_handler(Killing(at), 200)
+    opened = memory.opened.index.store.db
+    assert isinstance(opened, sqlite3.Connection)
+    opened.set_progress_handler(Killing(at), 200)
     memory.index.sync()
 
 

@@ -35,7 +35,7 @@ from wakebook import Memory
 from wakebook.base import markdown
 from wakebook.log.entry import encode
 from wakebook.models.embedder import Rows
-from wakebook.store.database import Store
+from wakebook.store.database import LocalStore
 from wakebook.store.sync import Sync
 
 
@@ -309,7 +309,7 @@ def test_what_is_written_during_a_sync_is_not_lost(home: Memory) -> None:
     assert [row[0] for row in found] == [name(1), name(50), name(51), name(52)]
 
 
-class Crowded(Store):
+class Crowded(LocalStore):
     """A store for which somebody waits: before each transaction, the log grows."""
 
     left = 6

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from tests.store.making import sentences
 from wakebook.base.errors import BadModelOutput
 from wakebook.models.builtin import Builtin
 from wakebook.store import vectors
-from wakebook.store.database import SCHEMA, Edition
+from wakebook.store.database import SCHEMA
 from wakebook.store.question import Allowed
+from wakebook.store.store import Edition
 from wakebook.store.vectors import BLOCK, Nearest
 
 
@@ -23,6 +25,10 @@ def fresh() -> sqlite3.Connection:
     db = sqlite3.connect(":memory:", isolation_level=None)
     db.executescript(SCHEMA)
     return db
+
+
+def on(db: sqlite3.Connection) -> Nearest:
+    return Nearest(partial(vectors.signs, db), partial(vectors.numbers, db))
 
 
 def near(
@@ -37,9 +43,7 @@ def near(
     version, last = db.execute("SELECT max(version), max(block) FROM vectors").fetchone()
     last = max(BLOCK * (last or 0) + BLOCK - 1, *also, 0)
     extra = np.array(also, np.intp)
-    ids, cosines = nearest.search(
-        db, wanted, most, allowed, extra, Edition(version or 99, 0, 0, last)
-    )
+    ids, cosines = nearest.search(wanted, most, allowed, extra, Edition(version or 99, 0, 0, last))
     assert ids.tolist() == sorted(set(ids.tolist()) | set(also))
     found = {
         number: cosine
@@ -72,7 +76,7 @@ def test_ten_nearest_of_twenty_thousand_texts() -> None:
     rows = np.asarray(embedder.embed(texts), np.float32)
     db = fresh()
     vectors.add(db, range(1, len(texts) + 1), rows, 1)
-    nearest = Nearest()
+    nearest = on(db)
     chance = random.Random(2)
     questions = [
         *(" ".join(chance.choice(texts).split()[2:6]) for _ in range(25)),
@@ -97,7 +101,7 @@ def test_any_dimension(dimension: int) -> None:
     rows = some(300, dimension)
     db = fresh()
     vectors.add(db, range(1, 301), rows, 1)
-    nearest = Nearest()
+    nearest = on(db)
     for at in (0, 128, 299):
         found = near(nearest, db, rows[at], 5)
         true = exact(rows, rows[at]) / np.linalg.norm(rows[at])
@@ -110,16 +114,17 @@ def test_any_dimension(dimension: int) -> None:
 def test_zeros_find_nothing_and_are_not_found() -> None:
     db = fresh()
     vectors.add(db, [1, 2, 3], [[0.0] * 16, [1.0] + [0.0] * 15, [-1.0] + [0.0] * 15], 1)
-    assert near(Nearest(), db, [0.0] * 16, 5) == {}
-    found = near(Nearest(), db, [1.0] + [0.0] * 15, 5)
+    assert near(on(db), db, [0.0] * 16, 5) == {}
+    found = near(on(db), db, [1.0] + [0.0] * 15, 5)
     assert list(found) == [2, 3]
     assert found[2] == pytest.approx(1) and found[3] == pytest.approx(-1)
-    assert near(Nearest(), db, [1.0] + [0.0] * 15, 0, None, [1, 2, 77, 10_000]).keys() == {2}
+    assert near(on(db), db, [1.0] + [0.0] * 15, 0, None, [1, 2, 77, 10_000]).keys() == {2}
 
 
 def test_an_empty_index() -> None:
-    assert near(Nearest(), fresh(), [1.0, 2.0], 5) == {}
-    assert near(Nearest(), fresh(), [1.0, 2.0], 0, None, [1]) == {}
+    db = fresh()
+    assert near(on(db), db, [1.0, 2.0], 5) == {}
+    assert near(on(db), db, [1.0, 2.0], 0, None, [1]) == {}
 
 
 def test_what_is_removed_is_gone_also_from_what_was_read_before() -> None:
@@ -127,10 +132,10 @@ def test_what_is_removed_is_gone_also_from_what_was_read_before() -> None:
     ids = list(range(1, len(rows) + 1))
     db = fresh()
     vectors.add(db, ids, rows, 1)
-    kept = Nearest()
+    kept = on(db)
     assert next(iter(near(kept, db, rows[200], 5))) == 201
     vectors.remove(db, [201, 5, 99_999], 2)
-    for nearest in (kept, Nearest()):
+    for nearest in (kept, on(db)):
         found = near(nearest, db, rows[200], len(rows))
         assert 201 not in found and 5 not in found
         assert near(nearest, db, rows[200], 0, None, [201, 202]).keys() == {202}
@@ -141,7 +146,7 @@ def test_what_is_removed_is_gone_also_from_what_was_read_before() -> None:
 def test_what_is_added_later_is_found() -> None:
     rows = some(700, 32)
     db = fresh()
-    nearest = Nearest()
+    nearest = on(db)
     for number, start in enumerate(range(0, 700, 90), start=1):
         part = rows[start : start + 90]
         vectors.add(db, range(start + 1, start + 1 + len(part)), part, number)
@@ -155,9 +160,9 @@ def test_only_what_is_allowed() -> None:
     db = fresh()
     vectors.add(db, range(1, 1001), rows, 1)
     allowed = Allowed([3, 700, 701, 5000])
-    found = near(Nearest(), db, rows[500], 10, allowed)
+    found = near(on(db), db, rows[500], 10, allowed)
     assert set(found) == {3, 700, 701}
-    assert near(Nearest(), db, rows[500], 10, Allowed(())) == {}
+    assert near(on(db), db, rows[500], 10, Allowed(())) == {}
 
 
 def test_vectors_that_cannot_be_compared_are_refused() -> None:
@@ -172,7 +177,7 @@ def test_vectors_of_plus_and_minus_one() -> None:
     chance = random.Random(1)
     rows = [[chance.choice([-1.0, 1.0]) for _ in range(64)] for _ in range(3000)]
     vectors.add(db, range(1, 3001), rows, 1)
-    assert [next(iter(near(Nearest(), db, rows[at], 200))) for at in (0, 1500, 2999)] == [
+    assert [next(iter(near(on(db), db, rows[at], 200))) for at in (0, 1500, 2999)] == [
         1,
         1501,
         3000,
@@ -184,7 +189,7 @@ def test_more_than_two_stripes_are_compared_by_two_threads() -> None:
     rows = np.random.default_rng(3).normal(size=(count, 64)).astype(np.float32)
     db = fresh()
     vectors.add(db, range(1, count + 1), rows, 1)
-    nearest = Nearest()
+    nearest = on(db)
     for at in (0, vectors.STRIPE, count - 1):
         found = near(nearest, db, rows[at] + 0.05, 10)
         true = exact(rows, rows[at] + 0.05)

@@ -67,6 +67,7 @@ class Home:
         self.memory = self.root / "knowledge" / "memory" / "MEMORY.md"
         self.patience = LOCK_SECONDS  # with another writer
         self.sync = sync  # forces an open file or folder to the disk
+        self.opens: Callable[[], Any] | None = None  # the index, where it is not index.db
         self._depth = 0
         self._threads = threading.RLock()
         self._descriptor = -1

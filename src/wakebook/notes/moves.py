@@ -111,7 +111,7 @@ def follow(home: Home, catalogue: Catalogue, registry: Registry, before: Before)
 
 def mark(home: Home) -> str:
     """Which subjects.json it is."""
-    return str(changes.mark(home.subjects))
+    return str(changes.mark(home, home.subjects))
 
 
 def remember(catalogue: Catalogue, registry: Registry, seen: str) -> None:

@@ -6,7 +6,6 @@ and so on, by the rules of the log's chains. Every entry that came or changed st
 until it is worked off: `dirty` for the notes, `waiting` for the search.
 """
 
-import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -21,8 +20,10 @@ from wakebook.base.home import Home
 from wakebook.log import log, query
 from wakebook.log.chains import resolve
 from wakebook.log.entry import RETRACTED, Entry, decode, encode
+from wakebook.store import database
 from wakebook.store.changes import log_mark
-from wakebook.store.database import Store, is_broken
+from wakebook.store.database import LocalStore, is_broken
+from wakebook.store.store import AMONG, Connection, Many, Store
 
 SLICE = 8 << 20  # bytes of the log that are read at a time
 WRITE_SECONDS = 60.0  # how long to wait for another process that writes
@@ -31,7 +32,7 @@ _entry = lru_cache(maxsize=8192)(decode)  # each note of a subject asks for the 
 
 def destroy(home: Home) -> None:
     """Set a broken database aside: the next one is made from the log and the files."""
-    store = Store(home.index)
+    store = database.of(home)
     store.abandon()
     if store.set_aside:
         with suppress(OSError):
@@ -46,7 +47,7 @@ def digest(line: bytes) -> bytes:
 
 def _opened(home: Home) -> Store:
     """The database of a home; if it cannot be used, one in memory, made from the log."""
-    store = Store(home.index)
+    store = database.of(home)
     try:
         store.patience(WRITE_SECONDS)
     except IndexUnavailable as error:  # of a newer Wakebook, or no file
@@ -56,7 +57,7 @@ def _opened(home: Home) -> Store:
         if not store.readonly:
             return store
     store.close()
-    return Store(Path(":memory:"))
+    return LocalStore(Path(":memory:"))
 
 
 class Catalogue:
@@ -70,7 +71,7 @@ class Catalogue:
         self._store.close()
 
     @property
-    def _db(self) -> sqlite3.Connection:
+    def _db(self) -> Connection:
         return self._store.db
 
     def forget(self) -> None:
@@ -107,20 +108,21 @@ class Catalogue:
             if not more:
                 break
 
-    def _take(self, db: sqlite3.Connection) -> bool:
+    def _take(self, db: Connection) -> bool:
         """Take in the next entries, as a part of a transaction. Whether there is more to read."""
         mark = self._store.get("log", {})
         size = mark.get("size", 0)
         now = log_mark(self._home, size)  # what is written after this is for the next time
         if not mark or mark.get("same") != now.get("same") or now["end"] < size:
             size = 0  # the log is another one: all that is known of it is in question
-            db.execute("INSERT OR IGNORE INTO waiting SELECT name FROM chunk WHERE name <> ''")
+            sql = "INSERT INTO waiting SELECT name, 0 FROM chunk WHERE name <> ''"
+            db.execute(f"{sql} ON CONFLICT (name) DO NOTHING")
             for table in ("entry", "dirty", "replaces", "said"):
                 db.execute(f"DELETE FROM {table}")  # noqa: S608
             self.set("anew", "yes")
         reading = log.read(self._home, size, SLICE)
         settled: set[str] = set()
-        for name in [entry.id for entry in reading.entries if self._insert(db, entry)]:
+        for name in self._insert(db, reading.entries):
             if name not in settled:
                 settled |= self._settle(db, name)
         more: bool = size < reading.size < now["end"]
@@ -128,40 +130,58 @@ class Catalogue:
         self._store.set("log", log_mark(self._home, reading.size) | {"end": end})
         return more
 
-    def _insert(self, db: sqlite3.Connection, entry: Entry) -> bool:
-        """Add one entry, unless it is there. Whether it replaces or is replaced."""
-        line = encode(entry)
-        status = entry.status or ("open" if entry.type == "question" else "")
-        at, kind = entry.timestamp.timestamp(), entry.kind or ""
-        done = db.execute(
-            "INSERT OR IGNORE INTO entry (id, subject, at, type, kind, status, pinned, line) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (entry.id, entry.subject, at, entry.type, kind, status, entry.pinned, line),
-        )
-        if not done.rowcount:
-            return False  # the first of an id counts
-        db.execute("INSERT INTO dirty VALUES (?)", (done.lastrowid,))
-        links = [(old, entry.id) for old in entry.replaces]
-        db.executemany("INSERT OR IGNORE INTO replaces VALUES (?, ?)", links)
-        if entry.transcript:
-            said = [(entry.transcript, turn, entry.id) for turn in entry.evidence]
-            db.executemany("INSERT OR IGNORE INTO said VALUES (?, ?, ?)", said)
-        same = "UPDATE chunk SET replaced_by = '', status = ? WHERE name = ? AND digest = ?"
-        if db.execute(same, (status, entry.id, digest(line))).rowcount:
-            db.execute("DELETE FROM waiting WHERE name = ?", (entry.id,))
-        else:
-            db.execute("INSERT OR IGNORE INTO waiting VALUES (?)", (entry.id,))
-        named = "SELECT 1 FROM replaces WHERE old = ?"
-        return bool(links) or db.execute(named, (entry.id,)).fetchone() is not None
+    def _insert(self, db: Connection, entries: Sequence[Entry]) -> list[str]:
+        """Add the entries that are not there. Returns those that replace or are replaced."""
+        ids = Many({entry.id for entry in entries})
+        found = db.execute(f"SELECT id FROM entry WHERE id {AMONG}", [ids])  # noqa: S608
+        known = {name for (name,) in found}
+        new: dict[str, Entry] = {}
+        for entry in entries:  # the first of an id counts
+            if entry.id not in known:
+                new.setdefault(entry.id, entry)
+        if not new:
+            return []
+        first = self._store.highest("entry", "seq") + 1
+        rows = [_row(seq, entry) for seq, entry in enumerate(new.values(), first)]
+        names = "seq, id, subject, at, type, kind, status, pinned, line"
+        sql = f"INSERT INTO entry ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+        db.executemany(sql, rows)
+        db.executemany("INSERT INTO dirty (seq) VALUES (?)", [row[:1] for row in rows])
+        links = [(old, entry.id) for entry in new.values() for old in entry.replaces]
+        sql = "INSERT INTO replaces (old, new) VALUES (?, ?) ON CONFLICT (old, new) DO NOTHING"
+        db.executemany(sql, links)
+        said = [
+            (entry.transcript, turn, entry.id)
+            for entry in new.values()
+            for turn in (entry.evidence if entry.transcript else ())
+        ]
+        sql = "INSERT INTO said (file, place, entry) VALUES (?, ?, ?)"
+        db.executemany(f"{sql} ON CONFLICT (file, place, entry) DO NOTHING", said)
+        self._wait(db, rows)
+        sql = f"SELECT DISTINCT old FROM replaces WHERE old {AMONG}"  # noqa: S608
+        named = {name for (name,) in db.execute(sql, [Many(new)])} | {name for _, name in links}
+        return [name for name in new if name in named]
 
-    def _settle(self, db: sqlite3.Connection, name: str) -> set[str]:
+    def _wait(self, db: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Put those on the list that the search does not have as they are."""
+        sql = f"SELECT name, digest FROM chunk WHERE name {AMONG}"  # noqa: S608
+        known = dict(db.execute(sql, [Many(row[1] for row in rows)]).fetchall())
+        same = [row for row in rows if row[1] in known and known[row[1]] == digest(row[8])]
+        sql = "UPDATE chunk SET replaced_by = '', status = ? WHERE name = ?"
+        db.executemany(sql, [(row[6], row[1]) for row in same])
+        db.executemany("DELETE FROM waiting WHERE name = ?", [(row[1],) for row in same])
+        there = {row[1] for row in same}
+        sql = "INSERT INTO waiting (name, seq) VALUES (?, ?)"
+        db.executemany(
+            f"{sql} ON CONFLICT (name) DO UPDATE SET seq = excluded.seq",
+            [(row[1], row[0]) for row in rows if row[1] not in there],
+        )
+
+    def _settle(self, db: Connection, name: str) -> set[str]:
         """Work out what holds in an entry's family. Returns the family."""
         family = _family(db, name)
-        rows = db.execute(
-            "SELECT seq, line, replaced_by, status, depth FROM entry "
-            "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq",
-            [json.dumps([*family])],
-        ).fetchall()
+        sql = "SELECT seq, line, replaced_by, status, depth FROM entry"
+        rows = db.execute(f"{sql} WHERE id {AMONG} ORDER BY seq", [Many(family)]).fetchall()
         chains = resolve(decode(line) for _, line, *_ in rows)
         depths: dict[str, int] = {}  # how often each was refined
         for entry, (seq, _, *before) in zip(chains.entries, rows, strict=True):
@@ -174,15 +194,15 @@ class Catalogue:
                 sql = "UPDATE chunk SET replaced_by = ?, status = ? WHERE name = ?"
                 if db.execute(sql, (*holds, entry.id)).rowcount:
                     self._store.touch()
-            db.execute("INSERT OR IGNORE INTO dirty VALUES (?)", (seq,))
+            db.execute("INSERT INTO dirty (seq) VALUES (?) ON CONFLICT (seq) DO NOTHING", (seq,))
         return family
 
     # --- working off -----------------------------------------------------------------------
 
     def dirty(self) -> tuple[list[int], list[Entry]]:
         """The entries that have changed since their notes were last written."""
-        sql = "SELECT seq, line FROM dirty CROSS JOIN entry USING (seq)"
-        rows = self._db.execute(sql).fetchall()
+        sql = "SELECT e.seq, e.line FROM dirty d CROSS JOIN entry e WHERE e.seq = d.seq"
+        rows = self._db.execute(f"{sql} ORDER BY d.seq").fetchall()
         return [row[0] for row in rows], [decode(row[1]) for row in rows]
 
     def done(self, numbers: Sequence[int]) -> None:
@@ -195,7 +215,8 @@ class Catalogue:
         return row[0] if row else None
 
     def note_written(self, path: str, digest: bytes) -> None:
-        self._db.execute("INSERT OR REPLACE INTO written VALUES (?, ?)", [path, digest])
+        sql = "INSERT INTO written (path, digest) VALUES (?, ?) ON CONFLICT (path) DO UPDATE"
+        self._db.execute(f"{sql} SET digest = excluded.digest", [path, digest])
 
     def block(self, key: str) -> str:
         """What was last written into a block, as its writer had put it down."""
@@ -203,7 +224,8 @@ class Catalogue:
         return row[0] if row else ""
 
     def note_block(self, key: str, lines: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO block VALUES (?, ?)", [key, lines])
+        sql = "INSERT INTO block (key, lines) VALUES (?, ?) ON CONFLICT (key) DO UPDATE"
+        self._db.execute(f"{sql} SET lines = excluded.lines", [key, lines])
 
     def get(self, key: str, default: str = "") -> str:
         """What the notes keep from one time to the next."""
@@ -220,8 +242,8 @@ class Catalogue:
 
     def about(self, slugs: Sequence[str], order: str = "seq") -> list[Entry]:
         """What holds about a subject, under all its names, in log order."""
-        marks = ",".join("?" * len(slugs))
-        return self._many(f"subject IN ({marks}) AND replaced_by = '' ORDER BY {order}", *slugs)
+        where = f"subject {AMONG} AND replaced_by = '' ORDER BY {order}"
+        return self._many(where, Many(slugs))
 
     def newest(self, slugs: Sequence[str]) -> Entry | None:
         """The newest thing that holds about a subject; of two, where a session stopped."""
@@ -252,16 +274,15 @@ class Catalogue:
 
     def depths(self, ids: Iterable[str]) -> dict[str, int]:
         """How often each has been refined."""
-        sql = "SELECT id, depth FROM entry WHERE id IN (SELECT value FROM json_each(?))"
-        return dict(self._db.execute(sql, [json.dumps([*ids])]).fetchall())
+        sql = f"SELECT id, depth FROM entry WHERE id {AMONG}"  # noqa: S608
+        return dict(self._db.execute(sql, [Many(ids)]).fetchall())
 
     def of_kind(self, kind: str) -> list[Entry]:
         return self._many("kind = ? AND kind != '' AND replaced_by = '' ORDER BY seq", kind)
 
     def days(self) -> list[float]:
         """When something was said, as moments, one for each quarter of an hour at most."""
-        sql = "SELECT DISTINCT CAST(at / 900 AS INTEGER) * 900 FROM entry"
-        return [row[0] for row in self._db.execute(sql)]
+        return [*{at // 900 * 900 for (at,) in self._db.execute("SELECT at FROM entry")}]
 
     def subjects(self) -> list[str]:
         """Every subject of an entry that holds."""
@@ -279,7 +300,7 @@ class Catalogue:
         return self._many("status = 'open' ORDER BY at DESC, seq DESC")
 
     def pinned(self) -> list[Entry]:
-        return self._many("pinned = 1 AND replaced_by = '' ORDER BY seq")
+        return self._many("pinned AND replaced_by = '' ORDER BY seq")
 
     def recent(self, since: datetime, most: int, *, telling: bool = False) -> list[Entry]:
         """What holds and was said since then, the newest first; `telling`: more than a fact."""
@@ -288,13 +309,20 @@ class Catalogue:
         return self._many(f"{where} ORDER BY at DESC, seq DESC LIMIT ?", since.timestamp(), most)
 
 
-def _family(db: sqlite3.Connection, name: str) -> set[str]:
+def _row(seq: int, entry: Entry) -> tuple[Any, ...]:
+    status = entry.status or ("open" if entry.type == "question" else "")
+    at, kind = entry.timestamp.timestamp(), entry.kind or ""
+    known = (entry.id, entry.subject, at, entry.type, kind, status, bool(entry.pinned))
+    return (seq, *known, encode(entry))
+
+
+def _family(db: Connection, name: str) -> set[str]:
     """Every entry that an entry is connected with by replacements."""
     family, waiting = {name}, [name]
     while waiting:
         current = waiting.pop()
-        sql = "SELECT old, new FROM replaces WHERE old = ?1 OR new = ?1"
-        for pair in db.execute(sql, (current,)).fetchall():
+        sql = "SELECT old, new FROM replaces WHERE old = ? OR new = ?"
+        for pair in db.execute(sql, (current, current)).fetchall():
             others = {*pair} - family
             family |= others
             waiting += others

@@ -11,7 +11,7 @@ from zlib import crc32
 
 from wakebook.base.home import WITHHELD, Home
 from wakebook.store import words
-from wakebook.store.database import Store
+from wakebook.store.store import Store
 
 SUFFIXES = (".md", ".txt")
 FOLDERS = ("knowledge", "topics", "archive", "raw/conversations")
@@ -23,9 +23,9 @@ Stat = tuple[int, int]  # time and size of a file
 
 def any_(store: Store, home: Home, extra: Sequence[Path]) -> bool:
     """Whether the log, a note, a transcript or the subjects differ from what is indexed."""
-    if in_log(store, home) or store.get("subjects_mark") != mark(home.subjects):
+    if in_log(store, home) or store.get("subjects_mark") != mark(home, home.subjects):
         return True
-    if store.get("withheld", {}).get("mark") != mark(home.root / WITHHELD):
+    if store.get("withheld", {}).get("mark") != mark(home, home.root / WITHHELD):
         return True
     known = store.db.execute("SELECT path, modified, size FROM file")
     found = dict(files(home, extra))
@@ -47,12 +47,18 @@ def log_mark(home: Home, size: int) -> dict[str, Any]:
             tail = crc32(stream.read(min(size, TAIL)))
     except FileNotFoundError:
         return {"size": 0, "end": 0}
-    return {"size": size, "end": there.st_size, "same": [there.st_ino, tail, mark(home.rewrites)]}
+    number = 0 if home.opens else there.st_ino
+    same = [number, tail, mark(home, home.rewrites)]
+    return {"size": size, "end": there.st_size, "same": same}
 
 
-def mark(path: Path) -> list[int] | None:
-    """Which file it is, as far as its time, size and number tell."""
+def mark(home: Home, path: Path) -> list[int] | None:
+    """Which file it is, as far as its time, size and number tell; its text, if the folder is one
+    of several working copies."""
     try:
+        if home.opens:
+            text = path.read_bytes()
+            return [crc32(text), len(text), 0]
         there = path.stat()
     except OSError:
         return None

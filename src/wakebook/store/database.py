@@ -1,4 +1,4 @@
-"""Store: index.db, the one SQLite file with all that is derived. Never the truth.
+"""LocalStore: index.db, the one SQLite file with all that is derived from a home.
 
 Opening never fails for good: a file that is not a database, or whose insides are broken, is
 set aside and a new one begun; one of an older Wakebook is made anew; one of a newer Wakebook
@@ -9,86 +9,47 @@ kill costs one batch.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from wakebook.base import clock
 from wakebook.base.errors import IndexUnavailable
+from wakebook.store.store import Many, Store
 
 if TYPE_CHECKING:
-    from wakebook.store.vectors import Nearest
-
-T = TypeVar("T")
+    from wakebook.base.home import Home
 
 VERSION = 2
 BUSY_SECONDS = 5.0
-KEPT_ROWS = 100_000
 READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
 # with mmap, a file that another program shortens would kill the process
 PRAGMAS = "journal_mode=WAL synchronous=NORMAL mmap_size=0 cache_size=-32768 temp_store=2".split()
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 
 
-class Row(NamedTuple):
-    """What is known about a chunk, except its text."""
-
-    id: int
-    name: str  # an entry's id
-    file: int  # 0 is the log
-    place: int
-    line: int
-    last_line: int
-    at: int
-    session: int
-    category: str
-    type: str
-    subject: str
-    status: str
-    speaker: str
-    pinned: int
-    archived: int
-    asks: int  # it ends with a question mark
-    turn: int  # it was said in a conversation
-    dated: int  # its time belongs to it, rather than to the file that it stands in
-    replaced_by: str
-
-
-class Edition(NamedTuple):
-    """Which state of the index it is, and how much that holds."""
-
-    version: int  # grows with every change
-    chunks: int
-    words: int  # of all chunks together
-    last: int  # the highest id of a chunk
-
-    @property
-    def average(self) -> float:
-        return max(self.words / self.chunks, 1.0) if self.chunks else 1.0
-
-
 class _Outdated(Exception):
     """The database is of an older Wakebook."""
 
 
-class Store:
-    """The database of one home, opened when it is first used. For one thread at a time."""
+def of(home: Home) -> Store:
+    """Where a home keeps what is derived from it."""
+    made: Store = home.opens() if home.opens else LocalStore(home.index)
+    return made
+
+
+class LocalStore(Store):
+    """The database of one home, opened when it is first used."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self.path = path
-        self.readonly = False
-        self.set_aside: Path | None = None  # a broken file that was found on opening
         self._db: sqlite3.Connection | None = None
         self._patience = BUSY_SECONDS
-        self._kept: dict[Any, Any] = {}  # what was read, until the index changes
-        self._meta: dict[str, Any] = {}
-        self._seen = (-1, -1)  # of the database, when these two were read ...
-        self._version = -1  # ... and of the index
+        self._seen = (-1, -1)  # of the database, when something was last read
 
     @property
     def db(self) -> sqlite3.Connection:
@@ -152,14 +113,12 @@ class Store:
                 old.unlink(missing_ok=True)  # until version 2, a database of its own
 
     def patience(self, seconds: float) -> None:
-        """How long a write waits for another process."""
         db = self.db
         if seconds != self._patience:
             db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
             self._patience = seconds
 
     def abandon(self) -> None:
-        """Set a broken index aside, so that the next one starts from nothing."""
         self.close()
         if self.path.exists():
             stamp = clock.now().strftime("%Y%m%dT%H%M%S")
@@ -170,13 +129,11 @@ class Store:
         self.delete()
 
     def delete(self) -> None:
-        """Remove the index for good: it is made again from the files."""
         self.close()
         for suffix in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
     def wipe(self) -> None:
-        """Empty the index, so that no byte of it is left, without taking the file from others."""
         with self.writing() as db:
             sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
             for (table,) in db.execute(sql).fetchall():
@@ -192,14 +149,15 @@ class Store:
     def close(self) -> None:
         if self._db is not None:
             self._db.close()
-        self._db, self._patience = None, BUSY_SECONDS
-        self._seen, self._version = (-1, -1), -1
-        self._kept, self._meta = {}, {}
-        vars(self).pop("nearest", None)
+        self._db, self._patience, self._seen = None, BUSY_SECONDS, (-1, -1)
+        super().close()
+
+    def size(self) -> int:
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, whole or not at all."""
         db = self.db
         db.execute("BEGIN IMMEDIATE")
         self.fresh()  # what another process wrote while this one waited
@@ -213,7 +171,6 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Everything as it was at one moment, whatever others write meanwhile."""
         db = self.db
         db.execute("BEGIN")
         try:
@@ -223,7 +180,6 @@ class Store:
             db.execute("COMMIT")
 
     def fresh(self) -> None:
-        """Forget what was read before another connection wrote."""
         db = self.db
         (version,) = db.execute("PRAGMA data_version").fetchone()
         seen = (version, db.total_changes)
@@ -232,74 +188,48 @@ class Store:
             if self.get("version", 0) != self._version:
                 self._kept, self._version = {}, self.get("version", 0)
 
-    def touch(self) -> None:
-        """What a search reads changes, as a part of this transaction."""
-        self.set("version", self.get("version", 0) + 1)
-
-    def keep(self, key: Any, make: Callable[[], T]) -> T:
-        """What was read before, until the index changes."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        found: T = self._kept[key]
-        return found
-
-    def get(self, key: str, default: Any = None) -> Any:
-        if key not in self._meta:
-            row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-            self._meta[key] = json.loads(row[0]) if row else None
-        value = self._meta[key]
-        return default if value is None else value
-
-    def set(self, key: str, value: Any) -> None:
-        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
-        self._meta[key] = value
-
-    @cached_property
-    def nearest(self) -> Nearest:
-        from wakebook.store.vectors import Nearest
-
-        return Nearest()
-
-    def edition(self) -> Edition:
-        return self.keep("edition", self._edition)
-
-    def _edition(self) -> Edition:
-        (last,) = self.db.execute("SELECT coalesce(max(id), 0) FROM chunk").fetchone()
-        return Edition(self.get("version", 0), self.get("chunks", 0), self.get("words", 0), last)
-
-    def count(self, table: str) -> int:
-        (number,) = self.db.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608
-        return int(number)
-
-    def source(self, row: Row) -> tuple[str, str, str]:
-        """The file, the session and the host of a chunk."""
-        known: dict[tuple[int, int], tuple[str, str, str]] = self.keep("sources", dict)
-        key = row.file, row.session
-        if key not in known:
-            sql = (
-                "SELECT ifnull(path, ''), ifnull(name, ''), ifnull(host, '') FROM (SELECT 1) "
-                "LEFT JOIN file ON file.id = ? LEFT JOIN session ON session.id = ?"
-            )
-            known[key] = self.db.execute(sql, key).fetchone()
-        return known[key]
-
     def read(self, table: str, columns: str, ids: Sequence[int]) -> list[Any]:
-        """Rows of a table in the order of the ids, of those that are there. The statement is the
-        same for any number of ids, so that SQLite does not have to plan it anew."""
+        # the same for any number of ids, so that SQLite does not have to plan it anew
         wanted = "(SELECT value AS number FROM json_each(?))"
-        sql = f"SELECT {columns} FROM {wanted} CROSS JOIN {table} ON id = number"  # noqa: S608
-        return self.db.execute(sql, (json.dumps(ids),)).fetchall()
+        sql = f"SELECT {columns} FROM {wanted} CROSS JOIN {table} WHERE id = number"  # noqa: S608
+        return self.db.execute(sql, (Many(ids),)).fetchall()
 
-    def rows(self, ids: Sequence[int]) -> dict[int, Row]:
-        """What is known about some chunks, of those that are there."""
-        known: dict[int, Row] = self.keep("rows", dict)
-        if len(known) > KEPT_ROWS:
-            known.clear()
-        missing = [number for number in ids if number not in known]
-        if missing:
-            found = self.read("chunk", ", ".join(Row._fields), missing)
-            known.update((row[0], Row._make(row)) for row in found)
-        return {number: known[number] for number in ids if number in known}
+    # --- words and vectors -------------------------------------------------------------------
+
+    def uses(self, terms: Sequence[str]) -> Mapping[str, tuple[Any, Any]]:
+        from wakebook.store import postings
+
+        return postings.uses(self.db, terms)
+
+    def add_uses(self, found: Mapping[str, Mapping[int, int]]) -> None:
+        from wakebook.store import postings
+
+        postings.add(self.db, found)
+
+    def remove_uses(self, found: Mapping[str, Iterable[int]]) -> None:
+        from wakebook.store import postings
+
+        postings.remove(self.db, found)
+
+    def add_vectors(self, ids: Sequence[int], rows: Any) -> None:
+        from wakebook.store import vectors
+
+        vectors.add(self.db, ids, rows, self.get("version", 0))
+
+    def remove_vectors(self, ids: Sequence[int]) -> None:
+        from wakebook.store import vectors
+
+        vectors.remove(self.db, ids, self.get("version", 0))
+
+    def signs(self, version: int) -> Sequence[tuple[Any, Any, Any]] | None:
+        from wakebook.store import vectors
+
+        return vectors.signs(self.db, version)
+
+    def numbers(self, blocks: Sequence[int]) -> Iterable[tuple[Any, Any]]:
+        from wakebook.store import vectors
+
+        return vectors.numbers(self.db, blocks)
 
 
 def is_broken(error: sqlite3.Error) -> bool:

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from wakebook.store import words
-from wakebook.store.database import Row, Store
 from wakebook.store.question import Question
+from wakebook.store.store import AMONG, Many, Row, Store
 
 LONGEST = 700  # characters, marks included
 MARK = "**"
@@ -244,12 +244,12 @@ def references(store: Store, found: Sequence[Passage]) -> dict[int, int]:
     turns = {(file, one.row.place): one.id for file, one in said}
     counts: dict[int, int] = {}
     if entries:
-        marks = ",".join("?" * len(entries))
-        sql = f"SELECT new, count(*) FROM replaces WHERE new IN ({marks}) GROUP BY new"  # noqa: S608
-        counts |= {entries[name]: times for name, times in store.db.execute(sql, [*entries])}
-    for file in {file for file, _ in turns}:
-        sql = "SELECT place, count(*) FROM said WHERE file = ? GROUP BY place"
-        for place, times in store.db.execute(sql, (file,)):
+        sql = f"SELECT new, count(*) FROM replaces WHERE new {AMONG} GROUP BY new"  # noqa: S608
+        found_ = store.db.execute(sql, [Many(entries)])
+        counts |= {entries[name]: times for name, times in found_}
+    if turns:
+        sql = f"SELECT file, place, count(*) FROM said WHERE file {AMONG} GROUP BY file, place"  # noqa: S608
+        for file, place, times in store.db.execute(sql, [Many({file for file, _ in turns})]):
             if (file, place) in turns:
                 counts[turns[file, place]] = times
     notes = {one.path for one in found if one.path and not one.row.turn}
@@ -264,7 +264,7 @@ def _links(store: Store) -> dict[str, set[str]]:
     """What notes link to -> those notes."""
     rows = store.db.execute(
         "SELECT f.path, b.text FROM chunk c JOIN body b ON b.id = c.id "
-        "JOIN file f ON f.id = c.file WHERE c.turn = 0 AND b.text LIKE '%[[%'"
+        "JOIN file f ON f.id = c.file WHERE NOT c.turn AND b.text LIKE '%[[%'"
     )
     found: dict[str, set[str]] = {}
     for path, text in rows:

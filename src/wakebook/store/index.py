@@ -22,13 +22,14 @@ from wakebook.base.config import Config, expand
 from wakebook.base.errors import ConfigError, IndexUnavailable
 from wakebook.base.home import Home
 from wakebook.models.embedder import Choice, Embedder, Kept, choose
-from wakebook.store import changes
-from wakebook.store.database import Store, is_broken, is_gone
+from wakebook.store import changes, database
+from wakebook.store.database import LocalStore, is_broken, is_gone
 from wakebook.store.hits import Found, Options, Passages
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query
     from wakebook.store.search import Searcher
+    from wakebook.store.store import Connection, Store
     from wakebook.store.sync import Progress, Sync, Synced
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ class Index:
         self._config = config
         self._looked = -LOOK_SECONDS
         self._lock = threading.RLock()  # the store is for one thread at a time
-        self.store = Store(home.index)
+        self.store = database.of(home)
 
     @cached_property
     def choice(self) -> Choice:
@@ -126,9 +127,9 @@ class Index:
             path.unlink()  # it is not used now
             return
         with self._lock, self._mended():
-            db = self.store.db
-            numbers = [number for (number,) in db.execute("SELECT id FROM chunk")]
-            keys = [(embedder.key(chunk.meaning(read(db, number)), False),) for number in numbers]
+            numbers = [number for (number,) in self.store.db.execute("SELECT id FROM chunk")]
+            texts = (chunk.meaning(item) for item in read(self.store, numbers).values())
+            keys = [(embedder.key(text, False),) for text in texts]
         with closing(sqlite3.connect(path, isolation_level=None)) as kept:
             kept.execute("PRAGMA secure_delete = ON")
             kept.execute("CREATE TEMP TABLE used (key BLOB PRIMARY KEY)")
@@ -193,6 +194,8 @@ class Index:
         """Index what changed since the last look. Returns what a reader should know."""
         now = clock.monotonic()
         store = self.store
+        if store.fed:
+            return []
         store.db  # noqa: B018 - opens it
         if store.readonly:
             if not changes.any_(store, self._home, self._elsewhere()):
@@ -232,7 +235,7 @@ class Index:
             return 0
         return abs(size - int(self.store.get("indexed", {}).get("end", 0)))
 
-    def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+    def ask(self, question: Callable[[Connection], T]) -> T:
         """The answer of the database to a question that only reads, with all of the log in it, at
         one moment. A broken one is made anew. Raises IndexUnavailable."""
         try:
@@ -240,13 +243,13 @@ class Index:
         except _Broken:
             return self._asked(question)
 
-    def _asked(self, question: Callable[[sqlite3.Connection], T]) -> T:
+    def _asked(self, question: Callable[[Connection], T]) -> T:
         from wakebook.store.catalogue import Catalogue
 
         with self._lock, self._mended():
             store = self.store
             store.patience(SEARCH_SECONDS)
-            if not store.readonly:
+            if not (store.readonly or store.fed):
                 try:
                     Catalogue(self._home, store).read()
                 except sqlite3.OperationalError as error:
@@ -336,7 +339,7 @@ class Index:
         from wakebook.store.sync import Sync
 
         tool, paths = changes.holding(self._home.root, query.text)
-        store = Store(Path(":memory:"))
+        store = LocalStore(Path(":memory:"))
         extra, mounted = self._elsewhere(), self._mounted()
         try:
             Sync(store, self._home, None, extra=extra, mounted=mounted, only=paths).run()
@@ -351,7 +354,7 @@ class Index:
         except ConfigError as error:
             return IndexStatus(path=str(self.store.path), why=str(error))
         found = IndexStatus(path=str(self.store.path), embedder=choice.name, why=choice.why)
-        if not self.store.path.exists():
+        if isinstance(self.store, LocalStore) and not self.store.path.exists():
             return found
         try:
             with self._lock:
@@ -377,10 +380,9 @@ class Index:
                 f"{pending:,} texts wait for a vector of {found.embedder}, so search goes by words "
                 "alone; `wakebook index` gets them"
             )
-        files = (store.path, store.path.with_name(f"{store.path.name}-wal"))
         return replace(
             found,
-            bytes=sum(file.stat().st_size for file in files if file.exists()),
+            bytes=store.size(),
             chunks=chunks,
             vectors=total - pending if made_with else 0,
             pending=pending,

@@ -9,14 +9,14 @@ length of every row that holds any of them; docs/decisions.md has the measuremen
 """
 
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wakebook.store.database import Edition
 from wakebook.store.question import Allowed
+from wakebook.store.store import Edition
 from wakebook.store.words import Asked
 
 K1 = 1.2
@@ -39,7 +39,7 @@ def pack(uses: Mapping[str, float], length: int) -> dict[str, int]:
     return {term: known[weight] for term, weight in uses.items()}
 
 
-# --- writing -----------------------------------------------------------------------------
+# --- in SQLite ---------------------------------------------------------------------------
 def add(db: sqlite3.Connection, found: Mapping[str, Mapping[int, int]]) -> None:
     """Add term -> chunk id -> packed use. Ids are higher than all before."""
     for word, uses in sorted(found.items()):
@@ -80,7 +80,7 @@ def _extend(
     db.execute("UPDATE term SET chunks = ?, blocks = ? WHERE id = ?", (chunks, blocks, term))
 
 
-def remove(db: sqlite3.Connection, found: Mapping[str, Collection[int]]) -> None:
+def remove(db: sqlite3.Connection, found: Mapping[str, Iterable[int]]) -> None:
     """Take chunks out of the blocks of their terms, and terms without chunks out of the list."""
     for word, gone in found.items():
         row = _term(db, word)
@@ -105,6 +105,12 @@ def _read(db: sqlite3.Connection, term: int, blocks: int) -> tuple[Any, Any]:
     return ids, np.frombuffer(b"".join(row[1] for row in rows), np.uint16)
 
 
+def uses(db: sqlite3.Connection, terms: Sequence[str]) -> dict[str, tuple[Any, Any]]:
+    """The chunks of terms, and the packed use of each."""
+    found = ((word, _term(db, word)) for word in terms)
+    return {word: _read(db, row[0], row[2]) for word, row in found if row}
+
+
 # --- searching ---------------------------------------------------------------------------
 class Found(NamedTuple):
     """The chunks that hold words of a question, ascending, side by side with their scores."""
@@ -123,7 +129,9 @@ def rarity(edition: Edition, chunks: int) -> float:
 class Postings:
     """Searches one index. What was read stays in memory until the index has changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, uses: Callable[[Sequence[str]], Mapping[str, tuple[Any, Any]]]) -> None:
+        """`uses` reads the chunks of terms, and the packed use of each."""
+        self._uses = uses
         self.forget()
 
     def forget(self) -> None:
@@ -132,19 +140,15 @@ class Postings:
         self._values: Any = None  # of all 65,536 packed uses
 
     def search(
-        self,
-        db: sqlite3.Connection,
-        asked: Sequence[Asked],
-        edition: Edition,
-        most: int,
-        allowed: Allowed | None = None,
+        self, asked: Sequence[Asked], edition: Edition, most: int, allowed: Allowed | None = None
     ) -> Found:
         """The best chunks, of those that are allowed."""
         plan: list[tuple[int, Any]] = []  # a word's bit, and a term's chunks
         weights: list[float] = []
         scores = np.zeros(edition.last + 1, np.float32)
+        self._read({term for word in asked for term in word.terms}, edition)
         for number, word in enumerate(asked):
-            parts = [part for term in word.terms if (part := self._part(db, term, edition))]
+            parts = [part for term in word.terms if (part := self._terms[term])]
             # a word's variants count as one word, as rare as all of them together
             chunks = min(sum(len(ids) for ids, _ in parts), edition.chunks)
             weights.append(word.weight * rarity(edition, chunks))
@@ -156,14 +160,15 @@ class Postings:
         best = _best(scores, most)
         return Found(best, scores[best], _holds(plan, best), weights)
 
-    def _part(self, db: sqlite3.Connection, word: str, edition: Edition) -> tuple[Any, Any] | None:
-        """A term's chunks, and BM25's term-frequency part of each."""
-        if word not in self._terms:
-            row = _term(db, word)
-            if self._kept > KEPT:
-                self.forget()
-            self._terms[word] = self._scored(*_read(db, row[0], row[2]), edition) if row else None
-        return self._terms[word]
+    def _read(self, terms: Set[str], edition: Edition) -> None:
+        """For each term its chunks, and BM25's term-frequency part of each."""
+        if self._kept > KEPT:
+            self.forget()
+        missing = sorted(terms - self._terms.keys())
+        if missing:
+            self._terms.update(dict.fromkeys(missing))
+            for term, (ids, uses) in self._uses(missing).items():
+                self._terms[term] = self._scored(ids, uses, edition)
 
     def _scored(self, ids: Any, uses: Any, edition: Edition) -> tuple[Any, Any]:
         if not len(ids) or int(ids.max()) > edition.last:

@@ -17,7 +17,7 @@ from wakebook.store.words import Asked
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query, Scope
-    from wakebook.store.database import Store
+    from wakebook.store.store import Store
 
 _ASKS_AGENT = (
     r"\b(?:you|your)\b.{0,40}\b(?:said|say|mention|recommend|suggest|told|tell|gave|give|provid|list|"
@@ -250,7 +250,9 @@ def where(
     if query.categories:
         parts.append(_in_categories(query, types, values))
     if query.session:
-        parts.append("session IN (SELECT id FROM session WHERE substr(name, 1, ?) = ?)")
+        parts.append(
+            "session IN (SELECT id FROM session WHERE substr(name, 1, CAST(? AS INTEGER)) = ?)"
+        )
         values += [len(query.session), query.session]
     if query.host:
         parts.append("session IN (SELECT id FROM session WHERE host = ?)")
@@ -267,7 +269,7 @@ def where(
         values.append(int(query.until.timestamp()))
     for at, value in enumerate(values):  # half a character, of an odd argument, matches nothing
         values[at] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-    return " AND ".join(parts) or "1", values
+    return " AND ".join(parts) or "1 = 1", values
 
 
 def _in_scope(scope: Scope, parts: list[str], values: list[Any]) -> None:

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from wakebook.base.config import Search
-from wakebook.store.database import Row, Store
 from wakebook.store.postings import Found
 from wakebook.store.question import MOST_WORDS, Question
+from wakebook.store.store import Row, Store
 
 NEIGHBOUR = 0.35  # of the better neighbour's score
 ANSWER = 0.2  # more of the one before, if that is a question and this is not
@@ -77,13 +77,13 @@ class Ranked:
 
     def __init__(self, count: int, make: Callable[[slice], list[Scored]]) -> None:
         self._count, self._make = count, make
-        self._made: list[Scored] = []
+        self.made: list[Scored] = []  # those that were looked at, and a few more
 
     def __iter__(self) -> Iterator[Scored]:
         for at in range(self._count):
-            if at == len(self._made):
-                self._made += self._make(slice(at, at + SOME))
-            yield self._made[at]
+            if at == len(self.made):
+                self.made += self._make(slice(at, at + SOME))
+            yield self.made[at]
 
 
 class Columns:
@@ -154,8 +154,10 @@ BOOSTS = (
     ("archived", ARCHIVED),
 )
 BOOST = np.array([prod(f for at, (_, f) in enumerate(BOOSTS) if n >> at & 1) for n in range(32)])
-READ = """id, speaker, subject, (NOT turn) + 2 * (type = 'handoff')
-    + 4 * (status = 'open' AND replaced_by = '') + 8 * pinned + 16 * archived,
+READ = """id, speaker, subject, CASE WHEN turn THEN 0 ELSE 1 END
+    + CASE WHEN type = 'handoff' THEN 2 ELSE 0 END
+    + CASE WHEN status = 'open' AND replaced_by = '' THEN 4 ELSE 0 END
+    + CASE WHEN pinned THEN 8 ELSE 0 END + CASE WHEN archived THEN 16 ELSE 0 END,
     dated AND NOT pinned, asks, turn, file << 24 | place, session, at"""
 
 

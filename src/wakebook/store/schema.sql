@@ -4,7 +4,7 @@ CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, modified I
   size INTEGER NOT NULL, digest BLOB NOT NULL, problem TEXT NOT NULL DEFAULT '') STRICT;
 CREATE TABLE session (id INTEGER PRIMARY KEY, name TEXT NOT NULL, host TEXT NOT NULL,
   UNIQUE (name, host)) STRICT;
-CREATE TABLE chunk (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, file INTEGER NOT NULL,
+CREATE TABLE chunk (id INTEGER PRIMARY KEY, name TEXT NOT NULL, file INTEGER NOT NULL,
   place INTEGER NOT NULL, line INTEGER NOT NULL, last_line INTEGER NOT NULL, at INTEGER NOT NULL,
   session INTEGER NOT NULL, category TEXT NOT NULL, type TEXT NOT NULL, subject TEXT NOT NULL,
   status TEXT NOT NULL, kind TEXT NOT NULL, speaker TEXT NOT NULL,
@@ -34,9 +34,9 @@ CREATE INDEX entry_subject ON entry (subject, at) WHERE replaced_by = '';
 CREATE INDEX entry_at ON entry (at);
 CREATE INDEX entry_open ON entry (at) WHERE status = 'open';
 CREATE INDEX entry_kind ON entry (kind, seq) WHERE kind != '';
-CREATE INDEX entry_pinned ON entry (seq) WHERE pinned = 1 AND replaced_by = '';
+CREATE INDEX entry_pinned ON entry (seq) WHERE pinned AND replaced_by = '';
 CREATE TABLE dirty (seq INTEGER PRIMARY KEY) STRICT;
-CREATE TABLE waiting (name TEXT PRIMARY KEY) STRICT;
+CREATE TABLE waiting (name TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT;
 CREATE TABLE written (path TEXT PRIMARY KEY, digest BLOB NOT NULL) STRICT;
 CREATE TABLE block (key TEXT PRIMARY KEY, lines TEXT NOT NULL) STRICT;
 CREATE TABLE pending (id INTEGER PRIMARY KEY) STRICT;

@@ -21,7 +21,6 @@ from wakebook.base.config import Search
 from wakebook.base.errors import ModelError
 from wakebook.models.embedder import Embedder
 from wakebook.store import vectors
-from wakebook.store.database import Row, Store
 from wakebook.store.hits import (
     Found,
     Hit,
@@ -32,9 +31,9 @@ from wakebook.store.hits import (
     Replaced,
     references,
 )
-from wakebook.store.postings import Postings
 from wakebook.store.question import Allowed, Question, allowed_rows, ask, newest, phrases
 from wakebook.store.rank import Ranked, Ranking, Scored, boosts
+from wakebook.store.store import AMONG, Many, Row, Store
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query
@@ -114,7 +113,8 @@ class Searcher:
         sql = (
             "SELECT old.text, new.text, n.at FROM chunk c JOIN body old ON old.id = c.id "
             "JOIN chunk n ON n.name = c.replaced_by JOIN body new ON new.id = n.id "
-            "WHERE c.replaced_by <> '' AND c.type <> 'handoff' AND old.text <> new.text"
+            "WHERE c.replaced_by <> '' AND c.type <> 'handoff' AND old.text <> new.text "
+            "ORDER BY c.id"
         )
         return [Replaced(*row) for row in self.store.db.execute(sql)]
 
@@ -128,8 +128,7 @@ class Searcher:
         question = ask(query.text, languages, subjects, speakers, self.now)
         allowed = self._allowed = allowed_rows(store, query, self.subjects)
         self._step("question")
-        postings, edition = store.keep("postings", Postings), store.edition()
-        lexical = postings.search(store.db, question.words, edition, CANDIDATES, allowed)
+        lexical = store.postings.search(question.words, store.edition(), CANDIDATES, allowed)
         self._step("words")
         near = self._nearest(question, lexical.ids, allowed)
         self._step("meaning")
@@ -164,8 +163,7 @@ class Searcher:
             self.notes.append(f"Found by words alone: {error}")
             return nothing
         self._used = self.embedder.name
-        edition = store.edition()
-        return store.nearest.search(store.db, wanted[0], CANDIDATES, allowed, also, edition)
+        return store.nearest.search(wanted[0], CANDIDATES, allowed, also, store.edition())
 
     def _filtered(self, query: Query, limit: int) -> Found:
         """Filters alone: the newest first."""
@@ -174,8 +172,8 @@ class Searcher:
         hits = Hits(self.store, Question(text="", words=()), self.settings)
         self._step("filters")
         self._candidates = len(ids)
-        found = (Scored(number, rows[number], score=1.0) for number in ids)
-        return self._told([hits.made(item, 1.0, "within the filters") for item in found])
+        found = [Scored(number, rows[number], score=1.0) for number in ids]
+        return self._told(hits.within(found))
 
 
 # --- from candidates to hits -------------------------------------------------------------
@@ -201,21 +199,23 @@ class Hits:
         self._marker = Marker(question.terms)
         self._bodies: dict[int, Body] = store.keep("bodies", dict)
         self._words: dict[int, Set[str]] = store.keep("words", dict)
+        self._stale: dict[int, str] = store.keep("stale", dict)
+        self._places: dict[str, str] = store.keep("places", dict)
         sql = "SELECT 1 FROM said LIMIT 1"  # whether any entry says where it was said
         self._said = store.keep("said", lambda: store.db.execute(sql).fetchone() is not None)
         if len(self._bodies) > KEPT:
-            self._bodies.clear()
-            self._words.clear()
+            for kept in (self._bodies, self._words, self._stale, self._places):
+                kept.clear()
 
     def settled(
-        self, ranked: Iterable[Scored], query: Query, allowed: Allowed | None, limit: int
+        self, ranked: Ranked, query: Query, allowed: Allowed | None, limit: int
     ) -> list[Scored]:
         """The best candidates, with corrections above what they correct."""
         by_name: dict[str, Scored] = {}  # made if one of them no longer holds
         kept: dict[int, Scored] = {}
         corrected: dict[int, Scored] = {}  # by session
         for item in ranked:
-            stale = item.row.replaced_by or self._corrected(item)
+            stale = item.row.replaced_by or (item.row.turn and self._corrected(item, ranked))
             if stale:
                 by_name = by_name or {other.row.name: other for other in ranked if other.row.name}
                 item.corrected_by = self._latest(stale)
@@ -261,29 +261,43 @@ class Hits:
             name = row[0] if row else name
         return name
 
-    def _corrected(self, item: Scored) -> str:
+    def _corrected(self, item: Scored, ranked: Ranked) -> str:
         """For a turn: the entry that replaced all that was learned from it, if one did."""
-        if not item.row.turn or not self._said:
-            return ""
-        rows = self._store.db.execute(
-            "SELECT c.replaced_by FROM file f "
-            "JOIN said s ON s.file IN (f.path, substr(f.path, 9)) AND s.place = ? "
-            "JOIN chunk c ON c.name = s.entry WHERE f.id = ? AND c.type <> 'handoff'",
-            (item.row.place, item.row.file),
-        ).fetchall()
-        replaced = [row[0] for row in rows]
-        return replaced[-1] if replaced and all(replaced) else ""
+        if self._said and item.id not in self._stale:
+            self._stale |= self._replaced_turns([one.row for one in ranked.made if one.row.turn])
+        return self._stale.get(item.id, "")
+
+    def _replaced_turns(self, rows: Sequence[Row]) -> dict[int, str]:
+        """The same for some turns: "" for those that hold."""
+        self._store.sources(rows)
+        paths = {row.id: self._store.source(row)[0] for row in rows}
+        names = {*paths.values(), *(path.removeprefix("archive/") for path in paths.values())}
+        sql = "SELECT s.file, s.place, c.replaced_by FROM said s JOIN chunk c ON c.name = s.entry"
+        where = f"s.file {AMONG} AND s.place {AMONG} AND c.type <> 'handoff'"
+        values = (Many(names), Many({row.place for row in rows}))
+        learned: dict[tuple[str, int], list[str]] = {}
+        run = self._store.db.execute
+        for file, place, by in run(f"{sql} WHERE {where} ORDER BY s.entry", values):
+            learned.setdefault((file, place), []).append(by)
+        found = {}
+        for row in rows:
+            path = paths[row.id]
+            files = dict.fromkeys((path, path.removeprefix("archive/")))
+            by = [one for file in files for one in learned.get((file, row.place), ())]
+            found[row.id] = by[-1] if by and all(by) else ""
+        return found
 
     def chosen(self, found: Sequence[Scored], limit: int, floor: float) -> list[Hit]:
         """The best that do not say the same, as hits. `floor` is the least score."""
-        self._fetch([item.id for item in found])
+        self._fetch(found)
         best = diverse(found, self._words_of, limit, self._settings.diversity)
         scored = self._scored(sorted(best, key=lambda item: -item.score), floor)
-        return [self.made(item, score, self._why(item)) for item, score in scored]
+        return self._made(scored)
 
     def passages(self, found: Sequence[Scored]) -> list[Passage]:
         """All of them with their whole text, best first."""
-        self._fetch([item.id for item in found])
+        self._fetch(found)
+        self._store.sources([item.row for item in found])
         return [self._passage(item, score) for item, score in self._scored(found, 0.0)]
 
     def _passage(self, item: Scored, score: float) -> Passage:
@@ -340,8 +354,7 @@ class Hits:
                 best.setdefault(item.row.session, item)
                 if len(best) == limit:
                     break
-        scored = self._scored(list(best.values()), floor)
-        hits = [self.made(item, score, self._why(item)) for item, score in scored]
+        hits = self._made(self._scored(list(best.values()), floor))
         return [replace(hit, ref=f"session:{hit.session}") for hit in hits]
 
     def _fit(self, item: Scored) -> float:
@@ -356,7 +369,7 @@ class Hits:
 
     def _body(self, item: Scored) -> Body:
         if item.id not in self._bodies:
-            self._fetch([item.id])
+            self._fetch([item])
         return self._bodies[item.id]
 
     def _words_of(self, item: Scored) -> Set[str]:
@@ -366,13 +379,21 @@ class Hits:
             self._words[item.id] = frozenset(f"{body.text} {body.detail}".casefold().split())
         return self._words[item.id]
 
-    def _fetch(self, ids: Sequence[int]) -> None:
+    def _fetch(self, items: Sequence[Scored]) -> None:
         columns = "id, title, text, detail, language"
-        wanted = [number for number in ids if number not in self._bodies]
+        wanted = [item.id for item in items if item.id not in self._bodies]
         for number, *body in self._store.read("body", columns, wanted) if wanted else ():
             self._bodies[number] = Body(*body)
 
-    def made(self, item: Scored, score: float, why: str) -> Hit:
+    def _made(self, scored: Sequence[tuple[Scored, float]], why: str = "") -> list[Hit]:
+        """Hits, whose sources are read together."""
+        rows = [item.row for item, _ in scored]
+        self._fetch([item for item, _ in scored])
+        self._store.sources(rows)
+        self._locate([row.name for row in rows if row.name])
+        return [self._hit(item, score, why or self._why(item)) for item, score in scored]
+
+    def _hit(self, item: Scored, score: float, why: str) -> Hit:
         row, body = item.row, self._body(item)
         path, session, host = self._store.source(row)
         text, longest = body.whole(row) or body.detail, self._settings.snippet_characters
@@ -400,15 +421,39 @@ class Hits:
             return f"{host} session:{session} {where}".strip() if session else where
         if session == "manual":
             return "by hand"
+        self._locate([row.name])
+        return f"{host} session:{session} {self._places[row.name]}".strip()
+
+    def _locate(self, names: Sequence[str]) -> None:
+        """Find where entries were said, as file#lines."""
+        missing = [name for name in names if name not in self._places]
+        self._places.update(dict.fromkeys(missing, ""))
+        if not missing or not self._said:
+            return
+        run = self._store.db.execute
+        sql = "SELECT entry, file, place FROM said"
+        where = f"entry {AMONG} ORDER BY entry, file"
+        said = run(f"{sql} WHERE {where}", (Many(missing),)).fetchall()
+        files = {file for _, file, _ in said}
+        paths = Many({*files, *(f"archive/{file}" for file in files)})
         sql = (
-            "SELECT s.file, min(c.line), max(c.last_line) FROM said s "
-            "JOIN file f ON f.path IN (s.file, 'archive/' || s.file) "
-            "JOIN chunk c ON c.file = f.id AND c.place = s.place "
-            "WHERE s.entry = ? GROUP BY s.file"
+            "SELECT f.path, c.place, c.line, c.last_line FROM file f JOIN chunk c ON c.file = f.id"
         )
-        said = self._said and self._store.db.execute(sql, (row.name,)).fetchone()
-        where = f"{said[0]}#{said[1]}-{said[2]}" if said else ""
-        return f"{host} session:{session} {where}".strip()
+        where = f"f.path {AMONG} AND c.place {AMONG}"
+        values = (paths, Many({one[2] for one in said}))
+        lines: dict[tuple[str, int], list[int]] = {}
+        for path, place, first, last in run(f"{sql} WHERE {where}", values):
+            lines.setdefault((path.removeprefix("archive/"), place), []).extend((first, last))
+        found: dict[tuple[str, str], list[int]] = {}
+        for name, file, place in said:
+            found.setdefault((name, file), []).extend(lines.get((file, place), ()))
+        for (name, file), numbers in reversed(found.items()):  # of several files the first counts
+            if numbers:
+                self._places[name] = f"{file}#{min(numbers)}-{max(numbers)}"
+
+    def within(self, found: Sequence[Scored]) -> list[Hit]:
+        """All of them, which no question was asked about."""
+        return self._made([(item, 1.0) for item in found], "within the filters")
 
     def _why(self, item: Scored) -> str:
         asked = self._question.words

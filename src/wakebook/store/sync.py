@@ -13,7 +13,6 @@ embedder is embedded anew, never mixed.
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -31,10 +30,11 @@ from wakebook.learn.entries import project_of
 from wakebook.log import subjects
 from wakebook.log.entry import decode
 from wakebook.log.subjects import Registry
-from wakebook.store import changes, chunk, postings, vectors, words
+from wakebook.store import changes, chunk, vectors, words
 from wakebook.store.catalogue import Catalogue, digest
 from wakebook.store.chunk import Chunk
-from wakebook.store.database import Store
+from wakebook.store.postings import pack
+from wakebook.store.store import AMONG, Connection, Many, Store
 
 if TYPE_CHECKING:
     from wakebook.models.embedder import Embedder, Rows
@@ -90,7 +90,7 @@ class Sync:
         return self.done
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self) -> Iterator[Connection]:
         with self.store.writing() as db:
             self.store.touch()
             yield db
@@ -106,7 +106,8 @@ class Sync:
             if store.get("cut", cut) != cut:
                 for table in "file session chunk body pending term posting".split():
                     db.execute(f"DELETE FROM {table}")  # noqa: S608
-                db.execute("INSERT OR IGNORE INTO waiting SELECT id FROM entry")
+                sql = "INSERT INTO waiting SELECT id, seq FROM entry WHERE 1 = 1"
+                db.execute(f"{sql} ON CONFLICT (name) DO NOTHING")
                 for key in "chunks words languages speakers dimension indexed".split():
                     store.set(key, None)
                 db.execute("DELETE FROM vectors")
@@ -115,7 +116,7 @@ class Sync:
                 db.execute("DELETE FROM pending")
                 store.set("dimension", None)
                 if name:
-                    db.execute("INSERT INTO pending SELECT id FROM chunk")
+                    db.execute("INSERT INTO pending (id) SELECT id FROM chunk")
             store.set("cut", cut)
             store.set("embedder", name)
 
@@ -131,7 +132,7 @@ class Sync:
             with self._writing() as db:
                 rows = db.execute(
                     "SELECT w.name, e.line, e.replaced_by, e.status FROM waiting w "
-                    "LEFT JOIN entry e ON e.id = w.name ORDER BY w.rowid LIMIT ?",
+                    "LEFT JOIN entry e ON e.id = w.name ORDER BY w.seq, w.name LIMIT ?",
                     (BATCH,),
                 ).fetchall()
                 self._put_entries(db, rows, hosts)
@@ -142,11 +143,11 @@ class Sync:
             self.progress("log", done, max(done, total))
 
     def _put_entries(
-        self, db: sqlite3.Connection, rows: Sequence[tuple[Any, ...]], hosts: Mapping[str, str]
+        self, db: Connection, rows: Sequence[tuple[Any, ...]], hosts: Mapping[str, str]
     ) -> None:
-        names = [(row[0],) for row in rows]
-        old = (db.execute("SELECT id FROM chunk WHERE name = ?", name).fetchall() for name in names)
-        self.writer.drop(db, [number for found in old for (number,) in found])
+        names = Many(row[0] for row in rows)
+        old = db.execute(f"SELECT id FROM chunk WHERE name {AMONG}", [names])  # noqa: S608
+        self.writer.drop(db, [number for (number,) in old.fetchall()])
         new = []
         said_in = transcripts(db)
         for _, line, replaced_by, status in rows:
@@ -158,7 +159,7 @@ class Sync:
                 item = replace(item, status=status, replaced_by=replaced_by, project=project)
                 new.append((item, 0, digest(line)))
         self.writer.put(db, new)
-        db.executemany("DELETE FROM waiting WHERE name = ?", names)
+        db.execute(f"DELETE FROM waiting WHERE name {AMONG}", [names])  # noqa: S608
 
     @cached_property
     def _registry(self) -> Registry:
@@ -170,7 +171,7 @@ class Sync:
 
     def _subjects(self) -> None:
         """Slugs and aliases, for questions that name a subject."""
-        mark = changes.mark(self.home.subjects)
+        mark = changes.mark(self.home, self.home.subjects)
         if self.store.get("subjects_mark") == mark:
             return
         registry = self._registry
@@ -184,16 +185,17 @@ class Sync:
     def _withheld(self) -> None:
         """Transcripts are read again of which something is told no more."""
         known: dict[str, Any] = self.store.get("withheld", {})
-        mark = changes.mark(self.home.root / WITHHELD)
+        mark = changes.mark(self.home, self.home.root / WITHHELD)
         if known.get("mark") == mark:
             return
         from wakebook.capture import withheld
 
         now = list(withheld.load(self.home)[0])
         with self._writing() as db:
-            sql = "UPDATE file SET modified = 0, digest = x'' WHERE path IN (?, ?)"
             paths = {*known.get("paths", ()), *now}
-            db.executemany(sql, [(path, f"archive/{path}") for path in paths])
+            both = Many({*paths, *(f"archive/{path}" for path in paths)})
+            sql = f"UPDATE file SET modified = 0, digest = ? WHERE path {AMONG}"  # noqa: S608
+            db.execute(sql, (b"", both))
             self.store.set("withheld", {"mark": mark, "paths": now})
 
     def _files(self) -> None:
@@ -205,10 +207,10 @@ class Sync:
         gone = [known[path][0] for path in known if path not in found]
         if gone:
             with self._writing() as db:
-                for number in gone:
-                    rows = db.execute("SELECT id FROM chunk WHERE file = ?", (number,))
-                    self.writer.drop(db, [row[0] for row in rows])
-                    db.execute("DELETE FROM file WHERE id = ?", (number,))
+                sql = f"SELECT id FROM chunk WHERE file {AMONG}"  # noqa: S608
+                old = db.execute(sql, [Many(gone)]).fetchall()
+                self.writer.drop(db, [number for (number,) in old])
+                db.execute(f"DELETE FROM file WHERE id {AMONG}", [Many(gone)])  # noqa: S608
         changed = [
             path
             for path, (modified, size) in found.items()
@@ -224,9 +226,7 @@ class Sync:
             count += len(waiting[path][1])
             if count >= BATCH or number == len(paths):
                 with self._writing() as db:
-                    items = waiting.items()
-                    new = [self._changed(db, one, cut, found[one]) for one, cut in items]
-                    self.writer.put(db, [item for several in new for item in several])
+                    self.writer.put(db, self._changed(db, waiting, found))
                 self.done.files += waiting
                 waiting, count = {}, 0
                 self.progress("files", number, len(paths))
@@ -261,32 +261,48 @@ class Sync:
         return digest, list(chunk.of_note(path, text, stat[0] // 10**9, mounted)), ""
 
     def _changed(
-        self, db: sqlite3.Connection, path: str, cut: Cut, stat: tuple[int, int]
+        self, db: Connection, cuts: Mapping[str, Cut], found: Mapping[str, tuple[int, int]]
     ) -> list[tuple[Chunk, int, bytes]]:
-        """Note a file as it is now, drop what is no longer in it, return what is new in it."""
-        digest, pieces, problem = cut
-        row = db.execute("SELECT id, digest FROM file WHERE path = ?", (path,)).fetchone()
-        if row and row[1] == digest and digest:
-            sql = "UPDATE file SET modified = ?, size = ? WHERE id = ?"
-            db.execute(sql, (*stat, row[0]))
-            return []
-        number = row[0] if row else None
-        if not digest:  # it could not be read: look again the next time
-            stat = (0, stat[1])
-        sql = "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)"
-        number = db.execute(sql, (number, path, *stat, digest, problem)).lastrowid
-        assert number is not None
-        old: dict[bytes, list[int]] = {}
-        for chunk_, known in db.execute("SELECT id, digest FROM chunk WHERE file = ?", (number,)):
-            old.setdefault(known, []).append(chunk_)
-        new = []
-        for piece in pieces:
-            mark = piece.digest()
-            if same := old.get(mark):
-                sql = "UPDATE chunk SET line = ?, last_line = ?, place = ?, at = ? WHERE id = ?"
-                db.execute(sql, (piece.line, piece.last_line, piece.place, piece.at, same.pop()))
-            else:
-                new.append((piece, number, mark))
+        """Note files as they are now, drop what is no longer in them, return what is new."""
+        sql = f"SELECT path, id, digest FROM file WHERE path {AMONG}"  # noqa: S608
+        known = {path: (id_, mark) for path, id_, mark in db.execute(sql, [Many(cuts)])}
+        last = self.store.highest("file")
+        files: list[tuple[Any, ...]] = []
+        pieces: dict[int, list[Chunk]] = {}
+        for path, (content, cut, problem) in cuts.items():
+            number, before = known.get(path, (0, b""))
+            if not number:
+                number = last = last + 1
+            modified, size = found[path]
+            if not content:  # it could not be read: look again the next time
+                modified = 0
+            files.append((number, path, modified, size, content, problem))
+            if not content or before != content:
+                pieces[number] = cut
+        names = "modified size digest problem".split()
+        changes_ = ", ".join(f"{name} = excluded.{name}" for name in names)
+        sql = f"INSERT INTO file (id, path, {', '.join(names)}) VALUES (?, ?, ?, ?, ?, ?)"  # noqa: S608
+        db.executemany(f"{sql} ON CONFLICT (id) DO UPDATE SET {changes_}", files)
+        return self._differing(db, pieces)
+
+    def _differing(
+        self, db: Connection, pieces: Mapping[int, Sequence[Chunk]]
+    ) -> list[tuple[Chunk, int, bytes]]:
+        """Drop the chunks that are no longer in their files, return those that are new."""
+        sql = f"SELECT file, id, digest FROM chunk WHERE file {AMONG} ORDER BY id"  # noqa: S608
+        old: dict[tuple[int, bytes], list[int]] = {}
+        for file, number, known in db.execute(sql, [Many(pieces)]):
+            old.setdefault((file, known), []).append(number)
+        new, moved = [], []
+        for file, several in pieces.items():
+            for piece in several:
+                mark = piece.digest()
+                if same := old.get((file, mark)):
+                    moved.append((piece.line, piece.last_line, piece.place, piece.at, same.pop()))
+                else:
+                    new.append((piece, file, mark))
+        sql = "UPDATE chunk SET line = ?, last_line = ?, place = ?, at = ? WHERE id = ?"
+        db.executemany(sql, moved)
         self.writer.drop(db, [left for same in old.values() for left in same])
         return new
 
@@ -300,10 +316,11 @@ class Sync:
                 some = self.store.db.execute(sql, (min(EMBED_BATCH, wanted - done),)).fetchall()
                 if not some:  # another process was faster
                     break
-                texts = [chunk.meaning(read(self.store.db, number)) for (number,) in some]
+                items = read(self.store, [number for (number,) in some])
+                texts = [chunk.meaning(items[number]) for (number,) in some]
                 rows = self.embedder.embed(texts)  # outside of the transaction: it may take a while
                 with self._writing() as db:
-                    self.writer.embed(db, [number for (number,) in some], rows)
+                    self.writer.embed([number for (number,) in some], rows)
                     db.executemany("DELETE FROM pending WHERE id = ?", some)
                 done += len(some)
                 self.progress("vectors", done, wanted)
@@ -327,13 +344,14 @@ class Writer:
         self._store, self._embedder, self._done = store, embedder, done
         self._sessions: dict[tuple[str, str], int] = {}
 
-    def put(self, db: sqlite3.Connection, items: Sequence[tuple[Chunk, int, bytes]]) -> None:
+    def put(self, db: Connection, items: Sequence[tuple[Chunk, int, bytes]]) -> None:
         """Add chunks of files (0 is the log), each with its digest, and with vectors if those
         cost nothing."""
         if not items:
             return
-        (top,) = db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence").fetchone()
-        ids = range(top + 1, top + 1 + len(items))
+        last = self._store.get("last", 0)
+        ids = range(last + 1, last + 1 + len(items))
+        self._store.set("last", ids[-1])
         found: dict[str, dict[int, int]] = {}
         same = attrgetter(*SAME)
         rows, bodies, languages, length = [], [], set(), 0
@@ -341,7 +359,7 @@ class Writer:
             uses, size, language = chunk.uses(item)
             length += size
             languages.add(language)
-            for term, use in postings.pack(uses, size).items():
+            for term, use in pack(uses, size).items():
                 found.setdefault(term, {})[number] = use
             asks = item.text.rstrip().endswith(("?", "？"))
             turn = item.category == "conversation" and item.session != ""
@@ -350,62 +368,64 @@ class Writer:
             bodies.append((number, item.title, item.text, item.detail, language))
         names, marks = ",".join(COLUMNS), ",".join("?" * len(COLUMNS))
         db.executemany(f"INSERT INTO chunk ({names}) VALUES ({marks})", rows)  # noqa: S608
-        db.executemany("INSERT INTO body VALUES (?, ?, ?, ?, ?)", bodies)
-        postings.add(db, found)
+        sql = "INSERT INTO body (id, title, text, detail, language) VALUES (?, ?, ?, ?, ?)"
+        db.executemany(sql, bodies)
+        self._store.add_uses(found)
         self._resize(len(items), length)
         self._note(languages, {item.speaker for item, _, _ in items})
         self._done.added += len(items)
         if self._embedder is None:
             return
         if self._embedder.remote:
-            db.executemany("INSERT INTO pending VALUES (?)", [(number,) for number in ids])
+            db.executemany("INSERT INTO pending (id) VALUES (?)", [(number,) for number in ids])
         else:
-            self.embed(db, ids, self._embedder.embed([chunk.meaning(item) for item, _, _ in items]))
+            self.embed(ids, self._embedder.embed([chunk.meaning(item) for item, _, _ in items]))
 
-    def drop(self, db: sqlite3.Connection, ids: Sequence[int]) -> None:
+    def drop(self, db: Connection, ids: Sequence[int]) -> None:
         if not ids:
             return
         found: dict[str, set[int]] = {}
         length = 0
-        for number in ids:
-            uses, size, _ = chunk.uses(read(db, number))
+        for number, item in read(self._store, ids).items():
+            uses, size, _ = chunk.uses(item)
             length += size
             for term in uses:
                 found.setdefault(term, set()).add(number)
-        postings.remove(db, found)
-        vectors.remove(db, ids, self._store.get("version"))
-        gone = [(number,) for number in ids]
+        self._store.remove_uses(found)
+        self._store.remove_vectors(ids)
         for table in ("chunk", "body", "pending"):
-            db.executemany(f"DELETE FROM {table} WHERE id = ?", gone)  # noqa: S608
+            db.execute(f"DELETE FROM {table} WHERE id {AMONG}", [Many(ids)])  # noqa: S608
         self._resize(-len(ids), -length)
         self._done.removed += len(ids)
 
-    def embed(self, db: sqlite3.Connection, ids: Sequence[int], rows: Rows) -> None:
+    def embed(self, ids: Sequence[int], rows: Rows) -> None:
         """Keep the vectors of chunk. Raises BadModelOutput, and then nothing was written."""
         assert self._embedder is not None
         dimension = self._store.get("dimension", 0) or len(rows[0])
         vectors.check(rows, dimension, self._embedder.name)
         self._store.set("dimension", dimension)
-        vectors.add(db, ids, rows, self._store.get("version"))
+        self._store.add_vectors(ids, rows)
         self._done.embedded += len(ids)
 
     def _resize(self, number: int, length: int) -> None:
         self._store.set("chunks", self._store.get("chunks", 0) + number)
         self._store.set("words", self._store.get("words", 0) + length)
 
-    def _session(self, db: sqlite3.Connection, item: Chunk) -> int:
+    def _session(self, db: Connection, item: Chunk) -> int:
         wanted = (item.session, item.host)
         if not item.session:
             return 0
         if wanted not in self._sessions:
             # an entry does not say which host it was
-            sql = "SELECT id, host FROM session WHERE name = ?1 AND (host IN (?2, '') OR ?2 = '')"
-            row = db.execute(f"{sql} ORDER BY host = '', id", wanted).fetchone()
+            hosts, any_ = ("host IN (?, '')", wanted) if item.host else ("1 = 1", wanted[:1])
+            sql = f"SELECT id, host FROM session WHERE name = ? AND {hosts}"  # noqa: S608
+            row = db.execute(f"{sql} ORDER BY host = '', id", any_).fetchone()
             if row is not None and item.host and not row[1]:
                 db.execute("UPDATE session SET host = ? WHERE id = ?", (item.host, row[0]))
             if row is None:
-                sql = "INSERT INTO session (name, host) VALUES (?, ?) RETURNING id"
-                row = db.execute(sql, wanted).fetchone()
+                row = (self._store.highest("session") + 1,)
+                sql = "INSERT INTO session (id, name, host) VALUES (?, ?, ?)"
+                db.execute(sql, (*row, *wanted))
             self._sessions[wanted] = int(row[0])
         return self._sessions[wanted]
 
@@ -423,16 +443,15 @@ class Writer:
             self._store.set("speakers", names)
 
 
-def transcripts(db: sqlite3.Connection) -> dict[str, str]:
+def transcripts(db: Connection) -> dict[str, str]:
     """The projects of transcripts, by path: entries of older logs do not say theirs."""
     sql = "SELECT DISTINCT f.path, c.project FROM chunk c JOIN file f ON f.id = c.file "
-    rows = db.execute(f"{sql}WHERE c.turn AND c.project <> ''")
+    rows = db.execute(f"{sql}WHERE c.turn AND c.project <> '' ORDER BY f.path, c.project")
     return {path.removeprefix("archive/"): project for path, project in rows}
 
 
-def read(db: sqlite3.Connection, number: int) -> Chunk:
-    """A chunk as it was put in, as far as its words and its meaning depend on it."""
+def read(store: Store, ids: Sequence[int]) -> dict[int, Chunk]:
+    """Chunks as they were put in, as far as their words and their meaning depend on it."""
     names = "category name at subject speaker type title text detail".split()
-    sql = f"SELECT {', '.join(names)} FROM chunk JOIN body USING (id) WHERE id = ?"  # noqa: S608
-    row = db.execute(sql, (number,)).fetchone()
-    return Chunk(**dict(zip(names, row, strict=True)))
+    found = store.read("chunk JOIN body USING (id)", f"id, {', '.join(names)}", ids)
+    return {number: Chunk(**dict(zip(names, row, strict=True))) for number, *row in found}

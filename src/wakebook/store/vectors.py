@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from math import sqrt
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wakebook.base.errors import BadModelOutput
-from wakebook.store.database import Edition
 from wakebook.store.question import Allowed
+from wakebook.store.store import Edition
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -53,18 +53,23 @@ def _bits(flags: Any) -> Any:
     return np.packbits(flags, axis=1, bitorder="little").view(np.uint64)
 
 
-# --- keeping -----------------------------------------------------------------------------
-def add(db: sqlite3.Connection, ids: Sequence[int], rows: Any, version: int) -> None:
-    """Keep the vectors of some chunks. Zeros (a text without known words) find nothing."""
-    if not ids:
-        return
+def packed(rows: Any) -> tuple[Any, Any, Any]:
+    """Vectors as they are kept: scales, signs and numbers. Zeros (a text without known words) have
+    the scale 0 and find nothing."""
     table = np.asarray(rows, np.float32)
     top = np.abs(table).max(axis=1)
     step = np.where(top > 0, top / 127, 1)
     lengths = np.linalg.norm(table, axis=1)
     scales = np.divide(step, lengths, out=np.zeros_like(step), where=lengths > 0)
     numbers = np.rint(table / step[:, None]).astype(np.int8)
-    _write(db, np.asarray(ids), version, scales, _bits(table > 0), numbers)
+    return scales.astype(np.float32), _bits(table > 0), numbers
+
+
+# --- in SQLite ---------------------------------------------------------------------------
+def add(db: sqlite3.Connection, ids: Sequence[int], rows: Any, version: int) -> None:
+    """Keep the vectors of some chunks."""
+    if ids:
+        _write(db, np.asarray(ids), version, *packed(rows))
 
 
 def remove(db: sqlite3.Connection, ids: Iterable[int], version: int) -> None:
@@ -100,11 +105,42 @@ def _write(
         )
 
 
+def signs(db: sqlite3.Connection, version: int) -> list[tuple[Any, Any, Any]] | None:
+    """Places, scales and signs of the blocks that changed since a version."""
+    sql = "SELECT block, scales, signs FROM vectors WHERE version > ?"
+    rows = db.execute(sql, (version,)).fetchall()
+    if not rows and db.execute("SELECT 1 FROM vectors LIMIT 1").fetchone() is None:
+        return None
+    return [
+        (
+            slice(block * BLOCK, (block + 1) * BLOCK),
+            np.frombuffer(scales, np.float32),
+            np.frombuffer(bits, np.uint64).reshape(BLOCK, -1),
+        )
+        for block, scales, bits in rows
+    ]
+
+
+def numbers(db: sqlite3.Connection, blocks: Sequence[int]) -> Iterator[tuple[Any, Any]]:
+    """Places and numbers of some blocks."""
+    marks = ",".join(map(str, blocks))
+    sql = f"SELECT block, numbers FROM vectors WHERE block IN ({marks})"  # noqa: S608
+    for block, data in db.execute(sql):
+        table = np.frombuffer(data, np.int8).reshape(BLOCK, -1)
+        yield slice(block * BLOCK, (block + 1) * BLOCK), table
+
+
 # --- searching ---------------------------------------------------------------------------
 class Nearest:
     """Searches the vectors of one index. What was read stays in memory."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        changed: Callable[[int], Sequence[tuple[Any, Any, Any]] | None],
+        numbers: Callable[[Sequence[int]], Iterable[tuple[Any, Any]]],
+    ) -> None:
+        """`changed` and `numbers` read as `Store.signs` and `Store.numbers` do."""
+        self._changed, self._numbers_of = changed, numbers
         self._version = -1
         self._signs: Any = None  # a row for every 64 bits, a column for every chunk id
         self._numbers: Any = None
@@ -114,19 +150,13 @@ class Nearest:
         self._all_read = False
 
     def search(
-        self,
-        db: sqlite3.Connection,
-        wanted: Any,
-        most: int,
-        allowed: Allowed | None,
-        also: Any,
-        edition: Edition,
+        self, wanted: Any, most: int, allowed: Allowed | None, also: Any, edition: Edition
     ) -> tuple[Any, Any]:
         """The ids of the nearest chunks and of those in `also`, both ascending, with their cosine
         similarity: 0 if a chunk has no vector."""
         unit = np.asarray(wanted, np.float64)
         length = sqrt(unit @ unit)
-        if not length or not self._refresh(db, len(unit), edition):
+        if not length or not self._refresh(len(unit), edition):
             return also, np.zeros(len(also))
         unit = unit / length
         near = self._near(unit, max(NEAREST, most) + len(self._scales) // SHARE, allowed)
@@ -134,7 +164,7 @@ class Nearest:
         both[also] = True
         ids = both.nonzero()[0]
         if not self._all_read:
-            self._load(db, np.unique(ids // BLOCK), len(unit))
+            self._load(np.unique(ids // BLOCK), len(unit))
         numbers = self._numbers.take(ids, axis=0).astype(np.float32)
         cosines = numbers @ unit.astype(np.float32) * self._scales.take(ids)
         values = np.where(near.take(ids), cosines, FAR)
@@ -166,33 +196,32 @@ class Nearest:
             near = distances <= limit
         return near
 
-    def _refresh(self, db: sqlite3.Connection, dimension: int, edition: Edition) -> bool:
-        """Read the bits and scales of the blocks that changed. Whether there are any vectors."""
+    def _refresh(self, dimension: int, edition: Edition) -> bool:
+        """Read the bits and scales of the vectors that changed. Whether there are any vectors."""
         if edition.version == self._version:
             return len(self._empty) < len(self._scales)
-        (last,) = db.execute("SELECT max(block) FROM vectors").fetchone()
         words = (dimension + 63) // 64
-        blocks = max(-1 if last is None else last, edition.last // BLOCK) + 1
-        if last is None or self._signs is None or len(self._signs) != words:
-            self._signs, self._version = np.zeros((words, 0), np.uint64), -1
+        fits = self._signs is not None and len(self._signs) == words
+        changed = self._changed(self._version if fits else -1)
+        if not fits or changed is None:
+            self._signs = np.zeros((words, 0), np.uint64)
             self._scales, self._numbers = np.zeros(0, np.float32), None
             self._read = np.zeros(0, bool)
-        more = blocks - len(self._read)
+        last = max([edition.last, *(_last(places) for places, *_ in changed or ())])
+        more = last // BLOCK + 1 - len(self._read)
         if more > 0:
             self._signs = np.pad(self._signs, ((0, 0), (0, more * BLOCK)))
             self._scales = np.pad(self._scales, (0, more * BLOCK))
             self._read = np.pad(self._read, (0, more))
-        sql = "SELECT block, scales, signs FROM vectors WHERE version > ?"
-        for block, scales, signs in db.execute(sql, (self._version,)):
-            places = slice(block * BLOCK, (block + 1) * BLOCK)
-            self._signs[:, places] = np.frombuffer(signs, np.uint64).reshape(BLOCK, words).T
-            self._scales[places] = np.frombuffer(scales, np.float32)
-            self._read[block] = False
+        for places, scales, signs in changed or ():
+            self._signs[:, places] = signs.T
+            self._scales[places] = scales
+            self._read[_blocks(places)] = False
         self._empty = np.flatnonzero(self._scales == 0)
         self._version, self._all_read = edition.version, False
-        return last is not None
+        return changed is not None
 
-    def _load(self, db: sqlite3.Connection, blocks: Any, dimension: int) -> None:
+    def _load(self, blocks: Any, dimension: int) -> None:
         """Read the numbers of some blocks that were not needed before."""
         size = len(self._scales)
         if self._numbers is None or len(self._numbers) < size:
@@ -203,13 +232,18 @@ class Nearest:
         wanted = blocks[~self._read[blocks]].tolist()
         if not wanted:
             return
-        marks = ",".join(map(str, wanted))
-        sql = f"SELECT block, numbers FROM vectors WHERE block IN ({marks})"  # noqa: S608
-        for block, numbers in db.execute(sql):
-            table = np.frombuffer(numbers, np.int8).reshape(BLOCK, dimension)
-            self._numbers[block * BLOCK : (block + 1) * BLOCK] = table
+        for places, numbers in self._numbers_of(wanted):
+            self._numbers[places] = numbers
         self._read[wanted] = True
         self._all_read = bool(self._read.all())
+
+
+def _last(places: Any) -> int:
+    return places.stop - 1 if isinstance(places, slice) else int(places[-1])
+
+
+def _blocks(places: Any) -> Any:
+    return places.start // BLOCK if isinstance(places, slice) else np.unique(places // BLOCK)
 
 
 def _distances(columns: Any, question: Any, farthest: int) -> Any:
