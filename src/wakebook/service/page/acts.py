@@ -1,11 +1,138 @@
-"""The actions of the page. Each is a verb of the façade."""
+"""The actions of the page. Each is a verb of the façade, and says how to take it back.
+
+A form brings the id of what a person saw. If another window, agent or machine has changed it
+since, nothing is done, and the person is told.
+"""
 
 from __future__ import annotations
 
+import secrets
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from wakebook.base.errors import NotFound, WakebookError
+from wakebook.log.entry import Entry
 from wakebook.memory import Memory
-from wakebook.service.page.request import Done, Request
+from wakebook.service.page import parts
+from wakebook.service.page.data import one
+from wakebook.service.page.request import Done, Request, to
+
+KEPT = 50  # things that can be remembered again
+_kept: dict[str, tuple[Entry, ...]] = {}  # what was forgotten, until the service ends
+_lock = threading.Lock()
+
+
+class Changed(WakebookError):
+    """It is not what the person saw any more."""
+
+
+def seen(request: Request, memory: Memory) -> Entry:
+    """The entry of a form, if it still holds."""
+    found = one(memory, request.field("id"))
+    if found.replaced_by:
+        holds = parts.short(one(memory, found.replaced_by).entry.content, 120)
+        raise Changed(
+            f"Nothing was done: this has been changed since you saw it. It says now: “{holds}”. "
+            "Go back, load the page again, and decide once more."
+        )
+    return found.entry
+
+
+def _again(memory: Memory, old: Entry, **changes: Any) -> Entry:
+    """An entry that takes another one's place."""
+    given: Mapping[str, Any] = {
+        "type_": old.type, "subject": old.subject, "detail": old.detail, "status": old.status or "",
+        "pinned": old.pinned, "project": old.project, "replaces": [old.id], **changes,
+    }  # fmt: skip
+    return memory.remember(**{"text": old.content, **given})
+
+
+def correct(request: Request, memory: Memory) -> Done:
+    old, text = seen(request, memory), request.field("text").strip()
+    if not text:
+        raise WakebookError("Nothing was done: there are no words. To forget it, choose Forget.")
+    type_ = request.field("type") or old.type
+    status = old.status or "" if type_ == "task" else ""
+    detail = request.field("detail").strip()
+    new = _again(memory, old, text=text, type_=type_, detail=detail, status=status)
+    return _done("Corrected.", new, old)
+
+
+def pin(request: Request, memory: Memory) -> Done:
+    old = seen(request, memory)
+    return _done("Pinned: it is told first.", _again(memory, old, pinned=True), old)
+
+
+def unpin(request: Request, memory: Memory) -> Done:
+    old = seen(request, memory)
+    return _done("Not pinned any more.", _again(memory, old, pinned=False), old)
+
+
+def done(request: Request, memory: Memory) -> Done:
+    old = seen(request, memory)
+    return _done("Done.", _again(memory, old, status="done", pinned=False), old)
+
+
+def reopen(request: Request, memory: Memory) -> Done:
+    old = seen(request, memory)
+    return _done("Open again.", _again(memory, old, status="open"), old)
+
+
+def _done(said: str, new: Entry, old: Entry) -> Done:
+    fields = {"id": new.id, "was": old.id}
+    return Done(said, to(f"/entry/{new.id}"), "restore", fields)
+
+
+def restore(request: Request, memory: Memory) -> Done:
+    """What an entry said before holds again: the undo of all of the above."""
+    new = seen(request, memory)
+    was = one(memory, request.field("was")).entry
+    back = _again(memory, new, text=was.content, detail=was.detail, type_=was.type,
+                  status=was.status or "", pinned=was.pinned)  # fmt: skip
+    return Done("As it was before.", to(f"/entry/{back.id}"))
+
+
+def forget(request: Request, memory: Memory) -> Done:
+    name = seen(request, memory).id
+    gone = memory.forget([name], chain=bool(request.field("chain")))
+    key = secrets.token_urlsafe(9)
+    with _lock:
+        _kept[key] = gone.entries
+        while len(_kept) > KEPT:
+            _kept.pop(next(iter(_kept)))
+    said = f"Forgotten: {parts.many(len(gone.entries), 'entry', 'entries')}."
+    if gone.withheld:
+        said += f" {parts.many(gone.withheld, 'sentence')} in conversations told no more."
+    if gone.notes:
+        said += f" Still written by hand in: {', '.join(gone.notes[:3])}."
+    return Done(said, to("/"), "remember-again", {"key": key})
+
+
+def remember_again(request: Request, memory: Memory) -> Done:
+    """Keep forgotten words once more, as written by hand; their conversation stays withheld."""
+    with _lock:
+        found = _kept.pop(request.field("key"), ())
+    if not found:
+        raise NotFound("These words are gone: they are kept only until the service ends.")
+    last = None
+    for old in found:
+        replaces = [last.id] if last and old.replaces else []
+        last = _again(memory, old, replaces=replaces)
+    return Done("Remembered again, as written by hand.", to(f"/entry/{last.id}") if last else "")
+
+
+def remember(request: Request, memory: Memory) -> Done:
+    text = request.field("text").strip()
+    if not text:
+        raise WakebookError("Nothing was kept: there are no words.")
+    kept = memory.remember(
+        text, type_=request.field("type", "fact"), subject=request.field("subject")
+    )
+    return Done("Kept.", to(f"/entry/{kept.id}"))
 
 
 def undo(request: Request, memory: Memory) -> Done:
-    done = memory.undo()
-    return Done(f"Taken back: {done.summary}." if hasattr(done, "summary") else "Taken back.")
+    """Take the last rewrite of the memory back."""
+    back = memory.undo()
+    return Done(f"Taken back: {back.rewrite.name}. {back.rewrite.summary}")

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from wakebook.base.text import visible, whole
 
-EMPTY = frozenset("area br col hr img input link meta path rect circle line".split())
+EMPTY = frozenset("area br col hr img input link meta".split())
 ADDRESSES = frozenset(("href", "src", "action", "formaction"))
 SCHEMES = ("http://", "https://", "mailto:")
 

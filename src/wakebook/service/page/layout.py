@@ -67,14 +67,12 @@ def document(request: Request, title: str, *body: Child) -> bytes:
 
 def _side(request: Request, view: View | None, frame: Frame) -> Html:
     known = {one.title: one for one in reversed(VIEWS)}  # the first of a name is its entrance
-    groups = (
-        h.ul(_entrance(known[title], view, frame) for title in titles if title in known)
-        for titles in NAV
-    )
+    groups = [[known[title] for title in titles if title in known] for titles in NAV]
+    lists = (h.ul(_entrance(one, view, frame) for one in group) for group in groups if group)
     brand = h.a("Wakebook", href=to("/"), class_="brand")
     return h.header(
         h.div(brand, h.span(frame.home, class_="home mono"), class_="title"),
-        h.nav(groups, attributes={"aria-label": "Views"}),
+        h.nav(lists, attributes={"aria-label": "Views"}),
         h.div(
             h.p(
                 h.span("●", class_="dot", aria_hidden="true"),

@@ -62,12 +62,23 @@ VIEWS = (
     View("/", "Today", "t", "wakebook status", "today.today"),
     View("/search", "Search", "s", "wakebook search", "find.find"),
     View("/entry/{id}", "Entry", "", "wakebook show", "entry.entry"),
+    View("/entry/{id}/forget", "Forget", "", "wakebook forget", "entry.forget"),
+    View("/said", "Said", "", "wakebook show", "said.said"),
     View("/notes", "Notes", "n", "wakebook notes", "pages.pages"),
     View("/notes/{file:path}", "Notes", "", "wakebook show", "pages.note"),
 )
 ACTIONS = {
     one.name: one
     for one in (
+        Action("remember", "acts.remember"),
+        Action("correct", "acts.correct"),
+        Action("pin", "acts.pin"),
+        Action("unpin", "acts.unpin"),
+        Action("done", "acts.done"),
+        Action("reopen", "acts.reopen"),
+        Action("restore", "acts.restore"),
+        Action("forget", "acts.forget", long=True),
+        Action("remember-again", "acts.remember_again"),
         Action("undo", "acts.undo", long=True),
     )
 }  # fmt: skip
