@@ -115,11 +115,10 @@ def remember_again(request: Request, memory: Memory) -> Done:
         found = _kept.pop(request.field("key"), ())
     if not found:
         raise NotFound("These words are gone: they are kept only until the service ends.")
-    last = None
+    last: list[str] = []
     for old in found:
-        replaces = [last.id] if last and old.replaces else []
-        last = _again(memory, old, replaces=replaces)
-    return Done("Remembered again, as written by hand.", to(f"/entry/{last.id}") if last else "")
+        last = [_again(memory, old, replaces=last if old.replaces else []).id]
+    return Done("Remembered again, as written by hand.", to(f"/entry/{last[0]}"))
 
 
 def remember(request: Request, memory: Memory) -> Done:

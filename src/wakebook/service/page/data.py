@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -17,10 +15,10 @@ from wakebook.log.subjects import Registry
 from wakebook.memory import Memory
 from wakebook.service.page.layout import Frame
 from wakebook.service.page.request import Done
+from wakebook.store.store import AMONG, Connection, Many
 
 HOLDS = "SELECT count(*) FROM entry WHERE replaced_by = ''"
 COLUMNS = "id, status, replaced_by, depth, line"
-LISTED = "(SELECT value FROM json_each(?))"
 
 
 class Remembered(NamedTuple):
@@ -71,7 +69,7 @@ def entries(
     """Entries by a condition on the index's table, the newest first."""
     registry = memory.log.registry()
 
-    def ask(db: sqlite3.Connection) -> list[Remembered]:
+    def ask(db: Connection) -> list[Remembered]:
         sql = f"SELECT {COLUMNS} FROM entry WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?"  # noqa: S608
         return completed(db, registry, db.execute(sql, [*values, most, skip]).fetchall())
 
@@ -79,15 +77,15 @@ def entries(
 
 
 def completed(
-    db: sqlite3.Connection, registry: Registry, found: Sequence[tuple[Any, ...]]
+    db: Connection, registry: Registry, found: Sequence[tuple[Any, ...]]
 ) -> list[Remembered]:
     """Rows of the index as entries, with the words that they correct and their hosts."""
     read = [(decode(line), status, by, depth) for _, status, by, depth, line in found]
     old = {name for entry, *_ in read for name in entry.replaces}
-    sql = f"SELECT id, line FROM entry WHERE id IN {LISTED}"  # noqa: S608
-    known = {name: decode(line) for name, line in db.execute(sql, [json.dumps([*old])])}
-    names = json.dumps(sorted({entry.session for entry, *_ in read}))
-    sql = f"SELECT name, host FROM session WHERE name IN {LISTED}"  # noqa: S608
+    sql = f"SELECT id, line FROM entry WHERE id {AMONG}"  # noqa: S608
+    known = {name: decode(line) for name, line in db.execute(sql, [Many(old)])}
+    names = Many(sorted({entry.session for entry, *_ in read}))
+    sql = f"SELECT name, host FROM session WHERE name {AMONG}"  # noqa: S608
     hosts = dict(db.execute(sql, [names]).fetchall())
     called = registry.names()
     return [
@@ -121,7 +119,7 @@ def one(memory: Memory, name: str) -> Remembered:
     raise NotFound(f"There is no entry {name!r} in the log. {several}")
 
 
-def family(db: sqlite3.Connection, name: str) -> list[str]:
+def family(db: Connection, name: str) -> list[str]:
     """The ids of all that an entry has replaced, and that has replaced it."""
     sql = (
         "WITH RECURSIVE kin(id) AS (SELECT ?1 UNION SELECT r.new FROM replaces r JOIN kin "
@@ -138,7 +136,7 @@ def by_day(memory: Memory, days: int, now: datetime) -> list[int]:
     edges.append((midnight + timedelta(days=1)).timestamp())
     sql = "SELECT count(*) FROM entry WHERE at >= ? AND at < ?"
 
-    def ask(db: sqlite3.Connection) -> list[int]:
+    def ask(db: Connection) -> list[int]:
         spans = pairwise(edges)
         return [int(db.execute(sql, span).fetchone()[0]) for span in spans]
 
@@ -164,8 +162,6 @@ def asked(memory: Memory, sql: str, *values: Any) -> list[Any]:
 
 def titles(memory: Memory, paths: Iterable[str]) -> dict[str, str]:
     """The titles of conversations, by path."""
-    sql = (
-        "SELECT f.path, b.title FROM json_each(?) p JOIN file f ON f.path = p.value "
-        "JOIN chunk c ON c.file = f.id AND c.place = 1 JOIN body b ON b.id = c.id"
-    )
-    return dict(asked(memory, sql, json.dumps([*paths])))
+    first = "file f JOIN chunk c ON c.file = f.id AND c.place = 1 JOIN body b ON b.id = c.id"
+    sql = f"SELECT f.path, b.title FROM {first} WHERE f.path {AMONG}"  # noqa: S608
+    return dict(asked(memory, sql, Many(paths)))

@@ -3,22 +3,21 @@ can be done with it. Forgetting says first what would follow from it."""
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 
 from wakebook.log.chains import resolve
 from wakebook.log.entry import TYPES, decode
 from wakebook.memory import Memory
 from wakebook.service.page import parts
-from wakebook.service.page.data import LISTED, Remembered, asked, entries, family, one
+from wakebook.service.page.data import Remembered, asked, entries, family, one
 from wakebook.service.page.html import Child, Html, h, join
 from wakebook.service.page.parts import card, rows, section
 from wakebook.service.page.request import Request, Sheet, to
 from wakebook.service.page.said import around, conversation
+from wakebook.store.store import AMONG, Many
 from wakebook.upkeep.forget import Forgetting, plan
 
 NEAR = 8
-PART = "wakebook.log.jsonl"
 
 
 def entry(request: Request, memory: Memory) -> Sheet:
@@ -52,7 +51,7 @@ def entry(request: Request, memory: Memory) -> Sheet:
 
 def _story(memory: Memory, name: str) -> list[Remembered]:
     kin = memory.index.ask(lambda db: family(db, name))
-    return entries(memory, f"id IN {LISTED}", json.dumps(kin), order="seq", most=100)
+    return entries(memory, f"id {AMONG}", Many(kin), order="seq", most=100)
 
 
 def _words(request: Request, found: Remembered) -> Html:
@@ -162,7 +161,7 @@ def _near(memory: Memory, found: Remembered, now: datetime) -> list[Html]:
     if item.transcript:
         sql = "SELECT DISTINCT entry FROM said WHERE file = ? AND entry <> ? LIMIT ?"
         names = [name for (name,) in asked(memory, sql, item.transcript, item.id, NEAR)]
-        near = entries(memory, f"id IN {LISTED} AND replaced_by = ''", json.dumps(names))
+        near = entries(memory, f"id {AMONG} AND replaced_by = ''", Many(names))
         if near:
             body = card(rows(parts.remembered(one_, now, id="c") for one_ in near))
             made.append(section("From the same conversation", body))
@@ -192,11 +191,11 @@ def planned(memory: Memory, name: str, chain: bool) -> Forgetting:
     """As the façade would plan it, of the entries that matter: its family, its conversation."""
     kin = memory.index.ask(lambda db: family(db, name))
     sql = (
-        "SELECT id, line FROM entry WHERE id IN (SELECT value FROM json_each(?1) UNION "
-        "SELECT c.name FROM chunk c WHERE c.name <> '' AND c.session IN (SELECT session FROM chunk "
-        "WHERE session > 0 AND name IN (SELECT value FROM json_each(?1)))) ORDER BY seq"
+        f"SELECT id, line FROM entry WHERE id {AMONG} OR id IN (SELECT c.name FROM chunk c "  # noqa: S608
+        "WHERE c.name <> '' AND c.session IN (SELECT session FROM chunk "
+        f"WHERE session > 0 AND name {AMONG})) ORDER BY seq"
     )
-    found = asked(memory, sql, json.dumps(kin))
+    found = asked(memory, sql, Many(kin), Many(kin))
     return plan(resolve(decode(line) for _, line in found), [name], chain)
 
 

@@ -3,7 +3,6 @@ notes that were edited by hand, and contradictions, which the briefing has found
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +14,8 @@ from wakebook.memory import Memory
 from wakebook.notes.check import edited_blocks, note_files
 from wakebook.notes.contradictions import CONFLICT, dismissed
 from wakebook.notes.page import MEMORY, NoteLine, shown
-from wakebook.service.page.data import LISTED, Remembered, asked, entries
+from wakebook.service.page.data import Remembered, asked, entries
+from wakebook.store.store import AMONG, Many
 
 BRIEFING = f"{MEMORY}#briefing"
 KEPT = 20_000  # files whose state is remembered
@@ -64,8 +64,8 @@ def conflicts(memory: Memory) -> list[tuple[Remembered, Remembered]]:
     if not pairs:
         return []
     gone = dismissed(condensed.load(memory.home))
-    names = json.dumps([name for pair in pairs for name in pair])
-    where = f"id IN {LISTED} AND replaced_by = ''"
+    names = Many([name for pair in pairs for name in pair])
+    where = f"id {AMONG} AND replaced_by = ''"
     known = {one.entry.id: one for one in entries(memory, where, names, most=200)}
     return [
         (known[old], known[new])

@@ -5,19 +5,19 @@ It reads a few turns from the index, however long the conversation is.
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from wakebook.base.errors import NotFound
 from wakebook.memory import Memory
 from wakebook.service.page import parts
-from wakebook.service.page.data import LISTED, Remembered, asked, entries, one
+from wakebook.service.page.data import Remembered, asked, entries, one
 from wakebook.service.page.html import Html, h
 from wakebook.service.page.parts import card, none, rows, section
 from wakebook.service.page.request import Request, Sheet, to
 from wakebook.store.hits import Marker
 from wakebook.store.question import ask as understood
+from wakebook.store.store import AMONG, Many
 
 AROUND, LONGEST = 3, 6000  # turns before and after; characters of a turn
 TURN = (
@@ -84,8 +84,8 @@ def around(memory: Memory, path: str, places: list[int]) -> list[Said]:
     if not path:
         return []
     wanted = sorted({near for at in places or [1] for near in range(at - AROUND, at + AROUND + 1)})
-    sql = f"{TURN} AND c.place IN {LISTED} ORDER BY c.place"
-    found = asked(memory, sql, path, json.dumps(wanted[:60]))
+    sql = f"{TURN} AND c.place {AMONG} ORDER BY c.place"
+    found = asked(memory, sql, path, Many(wanted[:60]))
     return [_turn(row) for row in found]
 
 
@@ -127,4 +127,4 @@ def _learned(memory: Memory, path: str, turns: list[Said]) -> list[Remembered]:
         return []
     sql = "SELECT DISTINCT entry FROM said WHERE file = ? AND place BETWEEN ? AND ? LIMIT 40"
     names = [name for (name,) in asked(memory, sql, path, turns[0].place, turns[-1].place)]
-    return entries(memory, f"id IN {LISTED}", json.dumps(names), order="seq", most=40)
+    return entries(memory, f"id {AMONG}", Many(names), order="seq", most=40)
