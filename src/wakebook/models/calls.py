@@ -70,7 +70,7 @@ class Calls:
 
     def all(self) -> Iterator[Call]:
         for path in sorted((self._home.root / "costs").glob("????-??.jsonl")):
-            yield from _decoded(path.read_bytes())
+            yield from decoded(path.read_bytes())
 
     def of_month(self, now: datetime) -> list[Call]:
         """Those of the month of `now`. Reads only what was added since the last time."""
@@ -89,7 +89,7 @@ class Calls:
                 return list(self._unwritten)
             whole = data[: data.rfind(b"\n") + 1]
             self._size += len(whole)
-            self._read += _decoded(whole)
+            self._read += decoded(whole)
             return self._read + self._unwritten
 
     def promised(self) -> float:
@@ -140,7 +140,8 @@ def _ends_whole(path: Path) -> bool:
         return True  # there is no file, or nothing in it
 
 
-def _decoded(data: bytes) -> Iterator[Call]:
+def decoded(data: bytes) -> Iterator[Call]:
+    """The calls on some lines."""
     for line in data.splitlines():
         try:
             yield decode(line, Call)

@@ -27,6 +27,7 @@ _ENTER = (
     "SELECT set_config('search_path', 'wakebook,public', true), set_config('role', %s, true), "
     "set_config('wakebook.tenant', %s, true)"
 )
+_STILL = b"BEGIN ISOLATION LEVEL REPEATABLE READ"
 
 Row = tuple[Any, ...]
 
@@ -64,9 +65,10 @@ class Database:
         )
 
     @contextmanager
-    def tenant(self, tenant: int) -> Iterator[Connection[Row]]:
-        """A transaction that sees the rows of this tenant, and no others."""
-        with self._transaction(APP, str(tenant)) as connection:
+    def tenant(self, tenant: int, *, still: bool = False) -> Iterator[Connection[Row]]:
+        """A transaction that sees the rows of this tenant, and no others. `still`: all of it as it
+        was at one moment."""
+        with self._transaction(APP, str(tenant), still) as connection:
             yield connection
 
     @contextmanager
@@ -82,10 +84,12 @@ class Database:
             yield connection
 
     @contextmanager
-    def _transaction(self, role: str, tenant: str) -> Iterator[Connection[Row]]:
+    def _transaction(
+        self, role: str, tenant: str, still: bool = False
+    ) -> Iterator[Connection[Row]]:
         import psycopg
 
-        connection = self._entered(role, tenant)
+        connection = self._entered(role, tenant, _STILL if still else b"BEGIN")
         try:
             yield connection
             connection.execute("COMMIT")
@@ -97,7 +101,7 @@ class Database:
                     connection.execute("ROLLBACK")
             self._pool.putconn(connection)
 
-    def _entered(self, role: str, tenant: str) -> Connection[Row]:
+    def _entered(self, role: str, tenant: str, begin: bytes) -> Connection[Row]:
         """A connection in a transaction. Waits for a database that comes back."""
         import psycopg
         import psycopg_pool
@@ -110,7 +114,7 @@ class Database:
             except (psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
                 raise _unavailable(self.url, error) from error
             try:
-                connection.execute("BEGIN")
+                connection.execute(begin)
                 connection.execute(_ENTER, (role, tenant))
                 return connection
             except psycopg.errors.InsufficientPrivilege as error:

@@ -1,0 +1,194 @@
+"""A home is rows: working copies follow them, add to them, and are thrown away."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wakebook import Memory
+from wakebook.base.config import Config
+from wakebook.base.errors import OverQuota
+from wakebook.team import rows, tenants
+from wakebook.team.copies import Copies, Copy
+from wakebook.team.database import Database
+
+Machine = Callable[[], Copy]
+
+
+def opened(tenant: int, root: Path, config: Config) -> Memory:
+    return Memory(root, config=config)
+
+
+@pytest.fixture
+def db(url: str) -> Iterator[Database]:
+    made = Database(url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def machine(db: Database, tmp_path: Path) -> Iterator[Machine]:
+    """Working copies of one tenant, each as if on a machine of its own."""
+    made: list[Copies] = []
+    tenant = tenants.add(db, "ada")
+
+    def another() -> Copy:
+        made.append(Copies(db, tmp_path / f"machine-{len(made)}", opened))
+        return made[-1](tenant)
+
+    another().write(lambda memory: str(memory.init()).encode())
+    yield another
+    for one in made:
+        one.close()
+
+
+def texts(memory: Any) -> list[str]:
+    return [entry.content for entry in memory.log.chains().entries]
+
+
+def remember(text: str) -> Callable[[Any], bytes]:
+    return lambda memory: memory.remember(text).id.encode()
+
+
+def files(copy: Copy) -> dict[str, bytes]:
+    return {name: (copy.root / name).read_bytes() for name, _ in rows.walk(copy.root)}
+
+
+def test_what_one_machine_writes_the_other_has_byte_for_byte(machine: Machine) -> None:
+    one, other = machine(), machine()
+    one.write(remember("The kiosk is called Heron."))
+    assert other.read(texts) == ["The kiosk is called Heron."]
+    other.write(remember("Heron opens at nine."))
+    assert one.read(texts) == ["The kiosk is called Heron.", "Heron opens at nine."]
+    other.read(texts)
+    assert files(one) == files(other)
+
+
+def test_an_append_costs_what_it_adds(machine: Machine, db: Database) -> None:
+    one = machine()
+    for number in range(3):
+        one.write(remember(f"Shelf {number} holds the spare keys."))
+    with db.tenant(one.tenant) as connection:
+        sizes = connection.execute(
+            "SELECT length(data) FROM segment WHERE path = 'log.jsonl' ORDER BY place"
+        ).fetchall()
+        whole = connection.execute("SELECT size FROM file WHERE path = 'log.jsonl'").fetchone()
+    assert whole is not None and sum(size for (size,) in sizes) == whole[0]
+    assert len(sizes) == 3 and max(size for (size,) in sizes) < whole[0] / 2
+
+
+def test_history_and_undo_work_on_another_machine(machine: Machine) -> None:
+    note = "knowledge/projects/ferry/notes.md"
+
+    def condense(memory: Any) -> bytes:
+        path = memory.home.root / note
+        git = memory.history.git()
+        with memory.home.locked(), git.rewrite("maintenance", "weekly", [path], "weekly"):
+            memory.home.replace(path, "short\n")
+        return b""
+
+    one, other = machine(), machine()
+    one.write(lambda memory: memory.remember("It leaves at six.", subject="ferry").id.encode())
+    before = (one.root / note).read_text()
+    one.write(condense)
+    [rewrite] = other.read(lambda memory: memory.rewrites())
+    other.write(lambda memory: str(memory.undo()).encode())
+    [same] = one.read(lambda memory: memory.rewrites())
+    assert same.undone and not rewrite.undone
+    assert (one.root / note).read_text() == before
+    history = ["git", "log", "--format=%H %s"]
+    logs = [subprocess.check_output(history, cwd=copy.root) for copy in (one, other)]
+    assert logs[0] == logs[1] and len(logs[0].splitlines()) >= 4
+
+
+def test_a_lost_version_check_is_done_again(machine: Machine) -> None:
+    one, other = machine(), machine()
+    tries = []
+
+    def slow(memory: Any) -> bytes:
+        tries.append(texts(memory))
+        if len(tries) == 1:  # another machine is quicker
+            other.write(remember("Second."))
+        return bytes(memory.remember("First.").id.encode())
+
+    one.write(slow, long=True)
+    assert tries == [[], ["Second."]]
+    assert other.read(texts) == ["Second.", "First."]
+
+
+def test_named_work_is_done_once(machine: Machine) -> None:
+    one, other = machine(), machine()
+    first = one.write(remember("Once."), name="job 7")
+    assert other.write(remember("Once."), name="job 7") == first
+    assert one.read(texts) == ["Once."]
+
+
+def test_failed_work_leaves_nothing(machine: Machine) -> None:
+    one, other = machine(), machine()
+
+    def fails(memory: Any) -> bytes:
+        memory.remember("Half done.")
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        one.write(fails)
+    assert one.read(texts) == other.read(texts) == []
+
+
+def test_a_copy_that_a_kill_has_left_is_thrown_away(machine: Machine, db: Database) -> None:
+    one = machine()
+    one.write(remember("Kept."))
+    one.read(texts)
+    one._dirty.touch()
+    (one.root / "log.jsonl").write_text("garbage\n")
+    again = Copy(db, one.tenant, one._folder, opened)
+    assert again.read(texts) == ["Kept."]
+
+
+def test_conversations_do_not_disturb_long_work(machine: Machine) -> None:
+    one, other = machine(), machine()
+    tries = []
+
+    def slow(memory: Any) -> bytes:
+        tries.append(1)
+        chat = other.write(lambda memory: memory.session("talk").user("Hello.").encode())
+        return bytes(memory.remember("Read by a model.").id.encode()) + chat
+
+    one.write(slow, long=True)
+    assert tries == [1]
+    said = one.read(lambda memory: memory.session("talk").messages())
+    assert [message["content"] for message in said] == ["Hello."]
+
+
+def test_quotas_are_checked_in_the_commit(machine: Machine, db: Database) -> None:
+    one = machine()
+    one.write(remember("One."))
+    tenants.limit(db, "ada", entries=1)
+    with pytest.raises(OverQuota, match="1 entries"):
+        one.write(remember("Two."))
+    assert one.read(texts) == ["One."]
+    held = rows.quota(db, one.tenant)
+    assert held["entries"] == 1
+    tenants.limit(db, "ada", entries=None, bytes=held["bytes"] + 10)
+    with pytest.raises(OverQuota, match="bytes"):
+        one.write(remember("Three is a longer sentence than ten bytes."))
+    with db.tenant(one.tenant) as connection:
+        sums = connection.execute(
+            "SELECT (SELECT sum(size) FROM file) + (SELECT sum(length(data)) FROM bundle)"
+        ).fetchone()
+    assert sums == (held["bytes"],)
+
+
+def test_a_removed_tenant_leaves_no_row(machine: Machine, db: Database) -> None:
+    one = machine()
+    one.write(remember("Gone soon."))
+    tenants.give(db, "ada")
+    gone = tenants.remove(db, "ada")
+    assert gone["home"] == 1 and gone["token"] == 1 and gone["segment"] > 5
+    with db.admin() as connection:
+        for table in tenants._tables(connection):
+            assert connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() == (0,)
