@@ -6,6 +6,7 @@ paths of the notes.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from datetime import datetime
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wakebook.base.errors import WakebookError
+from wakebook.base.text import line_end
 from wakebook.opened import Opened, quiet
 
 if TYPE_CHECKING:
@@ -165,6 +167,23 @@ class Notes:
         self.update(overwrite=[one.key for one in found])
         if any(one.block == "briefing" for one in found):
             self.brief(ask=False, overwrite=True)
+
+    def edit(self, name: str, text: str, seen: str) -> Path:
+        """Write a note as a person has edited it, if it is still the one that they saw (`seen`: its
+        `page.file_sum`). What it was is committed first. Raises WakebookError."""
+        with self.opened.writing():
+            path = whys.file_of(self, name)
+            old, mode = path.read_bytes(), stat.S_IMODE(path.stat().st_mode)
+            if page.file_sum(old) != seen:
+                raise WakebookError(f"{name} was changed since you saw it. Nothing was written.")
+            if not mode & 0o200:
+                raise WakebookError(f"{name} is read-only: nothing was written.")
+            self.backup([path])
+            lines = text.replace("\r\n", "\n")
+            if line_end(old.decode("utf-8", "replace")) == "\r\n":
+                lines = lines.replace("\n", "\r\n")
+            self.home.replace(path, lines, mode)
+        return path
 
     def why(self, place: str) -> whys.Why:
         """Where a line of a note comes from: FILE:LINE."""

@@ -16,6 +16,7 @@ What is about nothing in particular is in reference/_general.md, _preferences.md
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -122,6 +123,11 @@ def memory_path(home: Home, config: Config) -> Path:
 def shown(home: Home, path: Path) -> str:
     """A file as people are told of it."""
     return home.relative(path) if path.is_relative_to(home.root) else str(path)
+
+
+def file_sum(data: bytes) -> str:
+    """What tells a file from the one that a person saw."""
+    return hashlib.blake2b(data, digest_size=12).hexdigest()
 
 
 def notes_below(home: Home, top: str) -> list[Path]:

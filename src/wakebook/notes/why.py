@@ -48,7 +48,7 @@ def why(notes: Notes, place: str) -> Why:
     match = _PLACE.fullmatch(place.strip())
     if match is None:
         raise WakebookError(f"{place!r} is no line of a file. Write it like notes.md:12.")
-    path = _find(notes, match["path"])
+    path = file_of(notes, match["path"])
     number = int(match["line"])
     try:
         text = path.read_bytes().decode("utf-8")
@@ -88,7 +88,8 @@ def made_lines(notes: Notes, book: Book, path: Path, name: str) -> list[NoteLine
     return list(next(same, ()))
 
 
-def _find(notes: Notes, name: str) -> Path:
+def file_of(notes: Notes, name: str) -> Path:
+    """A text of the memory by its name. Raises NotFound."""
     root, given = notes.home.root, Path(name).expanduser()
     for path in (
         *([given] if given.is_absolute() else []),

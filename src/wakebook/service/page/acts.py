@@ -14,12 +14,14 @@ from typing import Any
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.log.entry import Entry
 from wakebook.memory import Memory
+from wakebook.notes.page import file_sum
 from wakebook.service.page import parts
 from wakebook.service.page.data import one
 from wakebook.service.page.request import Done, Request, to
 
 KEPT = 50  # things that can be remembered again
 _kept: dict[str, tuple[Entry, ...]] = {}  # what was forgotten, until the service ends
+_texts: dict[str, str] = {}  # notes as they were before they were saved here
 _lock = threading.Lock()
 
 
@@ -129,6 +131,106 @@ def remember(request: Request, memory: Memory) -> Done:
         text, type_=request.field("type", "fact"), subject=request.field("subject")
     )
     return Done("Kept.", to(f"/entry/{kept.id}"))
+
+
+# --- notes -----------------------------------------------------------------------------------
+def save_note(request: Request, memory: Memory) -> Done:
+    """The text of a note, as a person has edited it here."""
+    name, before = _note(request, memory)
+    return _saved(memory, name, before, request.field("text"), "Saved.")
+
+
+def tick(request: Request, memory: Memory) -> Done:
+    """A task of a note is done: an edit like any other."""
+    name, before = _note(request, memory)
+    lines, given = before.split("\n"), request.field("line")
+    at = int(given) - 1 if given.isdecimal() else -1
+    if not (0 <= at < len(lines) and "[ ]" in lines[at]):
+        raise Changed("Nothing was done: that line is no open task any more.")
+    lines[at] = lines[at].replace("[ ]", "[x]", 1)
+    return _saved(memory, name, before, "\n".join(lines), "Ticked.")
+
+
+def _note(request: Request, memory: Memory) -> tuple[str, str]:
+    from wakebook.service.page.pages import opened
+
+    found = opened(memory, request.field("file"))
+    if found.sum != request.field("sum"):
+        raise Changed(
+            f"Nothing was written: {found.name} has been changed since you saw it, in another "
+            "window or by Wakebook. Go back, keep your words, and load the page again."
+        )
+    return found.name, found.text
+
+
+def _saved(memory: Memory, name: str, before: str, text: str, said: str) -> Done:
+    from wakebook.notes.check import edited_blocks
+    from wakebook.service.page.pages import opened
+
+    seen_ = file_sum(before.encode())
+    memory.notes.edit(name, text, seen_)
+    after = opened(memory, name)
+    if any(True for _ in edited_blocks(after.text)):
+        said += " What you changed between the markers waits for your word."
+    fields = {"file": name, "sum": after.sum, "key": _keep_text(before)}
+    return Done(said, to(f"/notes/{name}"), "unsave-note", fields)
+
+
+def _keep_text(text: str) -> str:
+    name = secrets.token_urlsafe(9)
+    with _lock:
+        _texts[name] = text
+        while len(_texts) > KEPT:
+            _texts.pop(next(iter(_texts)))
+    return name
+
+
+def unsave_note(request: Request, memory: Memory) -> Done:
+    """A note as it was before it was saved here."""
+    name, _ = _note(request, memory)
+    with _lock:
+        text = _texts.pop(request.field("key"), None)
+    if text is None:
+        raise NotFound("What it was before is in git: `wakebook history diff` shows it.")
+    memory.notes.edit(name, text, request.field("sum"))
+    return Done("As it was before.", to(f"/notes/{name}"))
+
+
+def accept_note(request: Request, memory: Memory) -> Done:
+    """What a person has changed in a note goes into the log."""
+    name = request.field("file")
+    taken = memory.notes.accept(name)
+    said = f"Accepted: {parts.many(len(taken.entries), 'entry', 'entries')}."
+    if taken.left:
+        said += f" {parts.many(len(taken.left), 'line')} say nothing that an entry can hold."
+    names = ",".join(one.id for one in taken.entries)
+    return Done(said, "", "take-back" if names else "", {"ids": names})
+
+
+def reject_note(request: Request, memory: Memory) -> Done:
+    """A note is written anew, as the log has it. What it was is in git."""
+    name = request.field("file")
+    memory.notes.reject(name)
+    return Done(f"{name} is written anew; your edit stays in git (`wakebook history diff`).")
+
+
+def take_back(request: Request, memory: Memory) -> Done:
+    """Entries that were just accepted: what they replaced holds again; what was new goes."""
+    names = [name for name in request.field("ids").split(",") if name]
+    new: list[str] = []
+    for name in names:
+        found = one(memory, name)
+        if found.replaced_by:
+            continue
+        if found.entry.replaces:
+            was = one(memory, found.entry.replaces[0]).entry
+            _again(memory, found.entry, text=was.content, detail=was.detail, type_=was.type,
+                   status=was.status or "", pinned=was.pinned)  # fmt: skip
+        else:
+            new.append(name)
+    if new:
+        memory.forget(new)
+    return Done("Taken back.")
 
 
 def undo(request: Request, memory: Memory) -> Done:

@@ -87,7 +87,7 @@ def completed(
     names = Many(sorted({entry.session for entry, *_ in read}))
     sql = f"SELECT name, host FROM session WHERE name {AMONG}"  # noqa: S608
     hosts = dict(db.execute(sql, [names]).fetchall())
-    called = registry.names()
+    called = {one.slug: one.display for one in registry.known()}
     return [
         Remembered(
             entry,

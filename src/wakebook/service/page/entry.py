@@ -180,7 +180,11 @@ def forget(request: Request, memory: Memory) -> Sheet:
     back = h.a("Leave it as it is", href=to(f"/entry/{item.id}"), class_="button")
     return Sheet(
         "Forget this?",
-        (card(h.p(item.content, class_="words", dir="auto"), roomy=True), *choices, h.p(back)),
+        (
+            card(h.p(item.content, class_="words", dir="auto"), roomy=True),
+            *choices,
+            h.p(back, class_="acts"),
+        ),
         "Nothing has happened yet. This is what would follow.",
         source="log.jsonl",
         command=f"wakebook forget {item.id}",
@@ -202,8 +206,8 @@ def planned(memory: Memory, name: str, chain: bool) -> Forgetting:
 def _choice(request: Request, going: Forgetting, chain: bool, now: datetime) -> Html:
     title = "With its whole story" if chain else "This entry alone"
     follows: list[Child] = [
-        h.li(parts.many(len(going.entries), "entry", "entries"), " leaves the log, the notes and "
-             "the index, and does not come back when the conversation is read again."),
+        h.li(parts.many(len(going.entries), "entry leaves", "entries leave"), " the log, the notes "
+             "and the index, and will not come back when the conversation is read again."),
         [h.li("Holds again: ", h.b(one_.content)) for one_ in going.again],
         [h.li("A handoff loses the lines that say it: ", parts.short(one_.content, 120))
          for one_ in going.shorter],

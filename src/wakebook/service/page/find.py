@@ -93,7 +93,7 @@ def _facets(request: Request, memory: Memory) -> Html:
     when = [("when", one, f"past {one}") for one in SPANS]
     where = [("where", key, name) for key, name in WHERE.items()]
     state = [("status", "open", "open"), ("all", "1", "also what was replaced")]
-    names = memory.log.registry().names()
+    names = {one.slug: one.display for one in memory.log.registry().known()}
     chosen = request.get("subject")
     about = [("subject", one, names.get(one, one)) for one in _busy(memory, chosen)]
     dates = [(key, request.get(key), f"{key} {request.get(key)}") for key in ("since", "until")]

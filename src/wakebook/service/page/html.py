@@ -47,6 +47,11 @@ def join(*children: Child) -> Html:
     return Html("".join(_child(one) for one in children))
 
 
+def verbatim(value: object) -> str:
+    """As it comes back in a form: escaped, and nothing else."""
+    return escape(whole(str(value)))
+
+
 def text(value: object) -> str:
     """As it is shown: whole, visible, escaped."""
     return escape(visible(whole(str(value))))
@@ -81,7 +86,8 @@ def _attribute(name: str, value: Value) -> str:
         return f" {name}"
     if name in ADDRESSES and not is_safe(str(value)):
         value = "#"
-    return f' {name}="{text(value)}"'
+    shown = verbatim(value) if name == "value" else text(value)
+    return f' {name}="{shown}"'
 
 
 class Element:
@@ -101,6 +107,8 @@ class Element:
             return Html(f"<{name}{given}>")
         if name in ("script", "style") and any(children):
             raise ValueError(f"no text in <{name}>: its policy would stop it")
+        if name == "textarea":  # a parser drops the first line end
+            return Html(f"<{name}{given}>\n{''.join(map(verbatim, children))}</{name}>")
         return Html(f"<{name}{given}>{join(*children)}</{name}>")
 
 

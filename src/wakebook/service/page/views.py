@@ -79,6 +79,12 @@ ACTIONS = {
         Action("restore", "acts.restore"),
         Action("forget", "acts.forget", long=True),
         Action("remember-again", "acts.remember_again"),
+        Action("save-note", "acts.save_note"),
+        Action("unsave-note", "acts.unsave_note"),
+        Action("tick", "acts.tick"),
+        Action("accept-note", "acts.accept_note", long=True),
+        Action("reject-note", "acts.reject_note", long=True),
+        Action("take-back", "acts.take_back", long=True),
         Action("undo", "acts.undo", long=True),
     )
 }  # fmt: skip
