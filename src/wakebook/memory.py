@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from wakebook.notes.notes import Notes
     from wakebook.rebuild.rebuilds import Rebuilds
     from wakebook.recall.show import Shown
+    from wakebook.recall.told import Tellings
     from wakebook.recall.topics.book import Book
     from wakebook.recall.turn import Turns
     from wakebook.recall.window import Windows
@@ -146,6 +147,7 @@ class Memory:
     notes: Notes = _room("notes.notes.Notes", "opened", "history")
     topics: Book = _room("recall.topics.book.Book", "opened")
     turns: Turns = _room("recall.turn.Turns", "opened", "topics")
+    told: Tellings = _room("recall.told.Tellings", "opened", "topics", "turns")
     window: Windows = _room("recall.window.Windows", "opened", "_caught_up")
     sync: Syncing = _room("sync.sync.Syncing", "opened", "history", "_arrived", "init")
     rebuilds: Rebuilds = _room("rebuild.rebuilds.Rebuilds", "opened", "history", "_followed")
@@ -333,13 +335,14 @@ class Memory:
     def forget(self, names: Sequence[str], *, chain: bool = False) -> Forgetting:
         """Take entries out of the log for good: they leave the notes and the index, too."""
         from wakebook.notes.condensed import forgetting
+        from wakebook.recall import ratings, tellings
         from wakebook.upkeep.forget import drafts, take_out
 
         return take_out(
             self.opened,
             self.history.git(),
             lambda: self.plan_forget(names, chain=chain),
-            steps=(forgetting, drafts),  # what each room takes back
+            steps=(forgetting, drafts, tellings.forgetting, ratings.forgetting),  # of each room
             after=self._shown_anew,
         )
 
@@ -476,10 +479,8 @@ class Memory:
         return self._examination().status()
 
     def doctor(self, *, quick: bool = False, ask: bool = False) -> list[Check]:
-        """What is well, what is not, and what to run for it. Never raises.
-
-        `quick`: without the round trip in a temporary home. `ask`: the models, too.
-        """
+        """What is well, what is not, and what to run for it. Never raises. `quick`: without the
+        round trip in a temporary home. `ask`: the models, too."""
         from wakebook.upkeep.doctor import tried
 
         found = self._examination().checks(ask=ask)

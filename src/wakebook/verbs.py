@@ -93,6 +93,19 @@ _TABLE = (
              skip=(Words, ()),  # slots that are not wanted now
              told=(str, ""),  # earlier context that the session still sees
              **PLACE)),
+    Verb("told", "What a turn was really told, and what just missed.", "recall.told.Look",
+         lambda m, a: m.told.look(a.turn), _asks(turn=str)),
+    Verb("turns", "The turns that were told something, or nothing, oldest first.",
+         "turns: [recall.told.TurnTold]",
+         lambda m, a: m.told.turns(a.session)[-a.limit :], _asks(
+             session=(str, ""), limit=(Some, 100))),
+    Verb("trial", "What a message would be told now. Nothing counts as told.",
+         "recall.slot.Context", lambda m, a: m.told.trial(**asdict(a)), _asks(
+             message=str, budget=(Count, 0), project=(str, ""),
+             session=(str, ""))),  # after all that it was told
+    Verb("rate", "Say whether a finding of a turn was useful.", "recall.told.Told",
+         lambda m, a: m.told.rate(**asdict(a)), _asks(
+             turn=str, ref=str, useful=(bool | None, None))),  # null takes it back
     Verb("search", "Find what was said, learned or written.", "store.search.Found", _search, _asks(
          **FILTERS, categories=(Words, ()), host=(str, ""),
          limit=(Count, 0),  # 0: as many as [search] says

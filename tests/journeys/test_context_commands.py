@@ -460,3 +460,19 @@ def test_a_model_that_fails_keeps_nobody_waiting(home: Path) -> None:
     [decision] = found["decisions"]
     assert "without the gate (0.3)" in decision["reason"] and "no answer" in decision["gate"]
     assert decision["activated"] is (decision["similarity"] >= 0.3)
+
+
+def test_what_turns_were_told_and_a_word_on_it(database: str) -> None:
+    run("context", ASKED, "--session", "s1")
+    [session] = run_json("context", "--told")["sessions"]
+    assert (session["session"], session["turns"]) == ("s1", 1)
+    [turn] = run_json("context", "--told", "--session", "s1")["turns"]
+    assert turn["message"] == ASKED and turn["id"] in run("context", "--told", "--session", "s1")
+    look = run_json("context", "--turn", turn["id"])
+    [found] = [one for one in look["told"] if one["item"].get("ref") == database]
+    assert found["type"] == "decision" and look["arrived"] == "yes"
+    said = run("context", "--turn", turn["id"], "--useful", database)
+    assert said.strip().endswith("is useful.")
+    assert "useful" in run("context", "--turn", turn["id"])
+    for wrong in (("--useful", database), ("--told", ASKED), ("--turn", "nothing")):
+        assert call("context", *wrong).code in (2, 9)

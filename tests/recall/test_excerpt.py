@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wakebook.models.tokenizer import count
-from wakebook.recall.recalled import Asked, excerpt, sentences
+from wakebook.recall.texts import Asked, excerpt, sentences
 from wakebook.store.question import Question, ask
 
 NOTHING = Asked({})

@@ -46,7 +46,7 @@ def two(memory: Memory, projects: Path) -> Memory:
 
 
 def start(memory: Memory, cwd: str) -> str:
-    return memory.turns.start(cwd=cwd, budget=1500)
+    return memory.turns.start(cwd=cwd, budget=1500).text
 
 
 def test_a_start_is_told_its_project_and_what_is_about_the_user(two: Memory) -> None:

@@ -38,6 +38,7 @@ LEAST = {  # the smallest number, if not 1, or 0 where that is the default
     "models.monthly_calls": 0,
     "models.daily_tokens": 0,
     "models.monthly_tokens": 0,
+    "state.told_megabytes": 0,
 }
 
 
@@ -275,6 +276,8 @@ class Service(Section):
 
 class State(Section):
     keep_days: int = 30
+    told_megabytes: int = 8
+    told_days: int = 60
 
 
 class Config(Section):

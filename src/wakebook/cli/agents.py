@@ -55,11 +55,25 @@ def wake(memory: Memory, out: Out, project: str, everywhere: bool) -> None:
 @click.option("--path", "paths", multiple=True, help="A file that the turn's tool calls touch.")
 @click.option("--history", type=click.File("rb"), help="The messages so far: JSON, a file or -.")
 @click.option("--explain", is_flag=True, help="Show what is in it and why, instead of its text.")
+@click.option("--told", is_flag=True, help="What sessions, or --session, were really told.")
+@click.option("--turn", default="", metavar="ID", help="What this turn was told, and what missed.")
+@click.option("--useful", default="", metavar="REF", help="With --turn: this finding helped.")
+@click.option("--useless", default="", metavar="REF", help="With --turn: it did not.")
+@click.option("--unrated", default="", metavar="REF", help="With --turn: take that back.")
 @place
 def context(
     memory: Memory, out: Out, message: tuple[str, ...], history: Any, explain: bool, **asked: Any
 ) -> None:
     """What an agent needs to know for MESSAGE, within a budget of tokens."""
+    named = {name: asked.pop(name) for name in ("useful", "useless", "unrated")}
+    turn, told = asked.pop("turn"), asked.pop("told")
+    if turn or told or any(named.values()):
+        from wakebook.cli import told as record
+
+        if message or history:
+            raise click.UsageError("--told and --turn show what was told; they take no MESSAGE.")
+        record.show(memory, out, asked["session"] or "", turn, named)
+        return
     if message == ("-",) and history is not None and history.name in ("-", "<stdin>", 0):
         raise click.UsageError("Standard input can be the message or the history, not both.")
     text = spoken(message)

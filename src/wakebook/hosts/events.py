@@ -22,10 +22,14 @@ from wakebook.capture.project import load
 from wakebook.capture.state import kind_of_key
 from wakebook.hosts import HOSTS, told
 from wakebook.memory import Memory
+from wakebook.recall.tellings import keep
 from wakebook.recall.texts import Once
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wakebook.learn.catch_up import Sweep
+    from wakebook.recall.slot import Context
 
 GOES_ON = ("compaction", "restart", "shutdown", "unknown")  # reasons of an OpenClaw "end"
 FIXED = ("identity", "memory", "projects", "handoff", "journal")  # told when a session begins
@@ -206,17 +210,26 @@ class _Event:
 
     def wake(self) -> str:
         """What a session is told that knows nothing yet."""
-        found = self.keep()
+        started = self.start()
+        found = self.keep(started)
         self.told.begin()
         self.told.note(found)
+        self.record("start", [started], found)
         return found
 
-    def keep(self) -> str:
+    def record(self, event: str, parts: "Sequence[Context]", text: str, **about: Any) -> None:
+        """What this turn was told, for a person to look at."""
+        if self.session or self.text("key"):
+            about |= {"event": event, "host": self.host.name, "answer": self.told.waiting}
+            session = self.session or self.text("key")
+            keep(self.memory.opened, parts, session=session, text=text, **about)
+
+    def keep(self, started: "Context | None" = None) -> str:
         """The text of a start, kept for one that has to be answered before all is read."""
         event = next((one for one, act in self.host.events.items() if act == "wake"), "")
         if not event:
             return ""
-        found = self.start()
+        found = (started or self.start()).text
         note = wrap(f"This is how things stood at {clock.iso(clock.now())}.") if found else ""
         fits = len(found) + len(note) <= self.memory.config.hooks.characters
         answer = self.host.answer(event, found + note if fits else found)
@@ -242,8 +255,10 @@ class _Event:
             earlier = self.told.before()
             late = {name: unsaid(text, earlier) for name, text in self.told.late().items()}
         seen = earlier + "".join(late.values())
-        begins = "" if seen else self.start()  # or the session began without us
-        found = begins + self.context(message, seen or begins, len(begins))
+        parts = [] if seen else [self.start()]  # or the session began without us
+        begins = "".join(one.text for one in parts)
+        parts.append(self.context(message, seen or begins, len(begins)))
+        found = "".join(one.text for one in parts)
         brought = []
         for name, text in late.items():
             if len(found) + len(text) <= self.memory.config.hooks.characters:
@@ -251,9 +266,12 @@ class _Event:
                 brought.append(name)
         if keeps:
             self.told.note(found, instead=tuple(brought))
+        if message or found:
+            names = tuple(name.removesuffix(".wait") for name in brought)
+            self.record("prompt", parts, found, message=message, late=names)
         return found
 
-    def start(self) -> str:
+    def start(self) -> "Context":
         settings, session = self.memory.config.hooks, self.text("key") or self.session
         most = max(settings.characters - 4 * settings.start, SMALLEST)
         start, budget = self.memory.turns.start, self.budget
@@ -274,10 +292,12 @@ class _Event:
             return ""
         most: Payload = {"budget": self.budget, "characters": self.memory.config.hooks.characters}
         skip = [name for name in SLOTS if name != "topics"]
-        found = self.memory.context("", **self.whose, **most, skip=skip).text
+        made = self.memory.context("", **self.whose, **most, skip=skip, record=False)
+        found = made.text
         if found in self.told.before():
             return ""
         self.told.note(found)
+        self.record("tool", [made], found, message=", ".join(paths))
         return found
 
     def heard(self) -> None:
@@ -294,13 +314,13 @@ class _Event:
         named = {"session": self.session or self.text("key")}
         return named if kind == "main" else named | {"kind": kind}
 
-    def context(self, message: str, told: str, before: int) -> str:
+    def context(self, message: str, told: str, before: int) -> "Context":
         """As much of a context as a host lets through, `before` characters being told already."""
         options: Payload = self.whose | {"told": told}
         options |= {"cwd": self.text("cwd"), "key": self.text("key")}
         options["characters"] = max(self.memory.config.hooks.characters - before, SMALLEST)
         options |= {"budget": self.budget, "have": self.host.loads, "skip": FIXED}
-        return self.memory.context(message, **options).text
+        return self.memory.context(message, **options, record=False)
 
     @property
     def budget(self) -> int:

@@ -16,7 +16,7 @@ carries none. Nothing is said twice, and what the host loads by itself is not sa
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache, lru_cache, partial
 from pathlib import Path
@@ -32,13 +32,13 @@ from wakebook.models import tokenizer
 from wakebook.recall import days, playbooks, recalled
 from wakebook.recall import messages as history
 from wakebook.recall import slot as slots
+from wakebook.recall.gate import is_small_talk
 from wakebook.recall.messages import Spoke
 from wakebook.recall.playbooks import Active
 from wakebook.recall.recalled import Around
 from wakebook.recall.slot import CALLED_FOR, FOUND, JOINT, KINDS, PUBLIC, SLOTS, Context, Item, Slot
 from wakebook.recall.texts import Once, Texts, bare, trim
 from wakebook.recall.topics.book import Fired
-from wakebook.recall.topics.speech import is_small_talk
 from wakebook.recall.turn import Handoff
 from wakebook.store.chunk import category
 
@@ -271,11 +271,20 @@ class Compiler:
             told=self.request.told,
             words=" ".join(map(bare, days.as_said(self.request.told).split("\n"))),
             zone=self.sources.now.tzinfo,
+            rated=self._rated({one.ref for one in found.found}),
             after=partial(recalled.after, self.sources.opened),
         )
         packed = recalled.pack(found, room, around, self.settings.reference_boost)
         self.missed += packed.missed
         return packed
+
+    def _rated(self, refs: set[str]) -> Mapping[str, float]:
+        home = self.sources.opened.home
+        if not (home.root / "feedback.jsonl").exists():
+            return {}
+        from wakebook.recall.ratings import weighed
+
+        return weighed(home, self.request.message, refs)
 
     def _observed(self, room: int) -> slots.Packed:
         where = "knowledge/memory/observations.md"

@@ -36,6 +36,15 @@ BESIDE = 0.5  # of the best one's score, without any
 FLOOR = 0.45  # of the evidence, if the words that are shared say next to nothing
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"[\d.,:/%-]+\w?")
+_SMALL_TALK = frozenset(
+    """a again ahead all alright and bye carry cheers continue cool day do evening fine go good
+    goodbye got great hello hey hi how is it its it's later lot lovely merci morning much nice night
+    no nope of ok okay on perfect please proceed right see so sounds sure thank thanks that that's
+    the then there thx ty very wonderful yeah yep yes you your
+    abend alles danke gut guten hallo ja klar morgen nein prima schön super tag tschüss weiter
+    bien bonjour d'accord merci oui non salut
+    adiós bueno buenos días gracias hola sí vale""".split()
+)
 _ENDINGS = ("'s", "s", "es", "ed", "d", "ing")
 
 
@@ -60,6 +69,7 @@ class Gate:
         self._knows = bool(question.speaker or question.subjects)  # it names someone or something
         self._dated = bool(question.dates) and self._has(forms.RECALLS)
         self.need = self._need()
+        self.sure: dict[int, float] = {}  # of what was found, by id
 
     def _need(self) -> float | None:
         """The evidence that it takes; None for a message that is about nothing remembered."""
@@ -83,6 +93,7 @@ class Gate:
         message; then what is likely to be, what ranks near the best, and the answers."""
         need = self.need
         sure = {one.id: self.evidence(one) for one in found} if need is not None else {}
+        self.sure = sure
         if need is None or max(sure.values(), default=0.0) < need:
             return []
         near = BESIDE * max(one.score for one in found)
@@ -138,6 +149,12 @@ def is_chat(text: str) -> bool:
     said = words.in_order(text)
     stop = words.STOP_WORDS["english"]
     return all(word in forms.CHAT or word in stop for word in said)
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether a message says nothing that anything could be found for: "thanks!", "ok, go on"."""
+    said = words.in_order(text)
+    return 0 < len(said) <= 6 and all(word in _SMALL_TALK for word in said)
 
 
 @lru_cache(4096)

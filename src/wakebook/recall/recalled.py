@@ -13,10 +13,8 @@ there is room. docs/decisions.md has what each of these is worth.
 from __future__ import annotations
 
 import heapq
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from math import fsum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,12 +26,11 @@ from wakebook.log.query import Query
 from wakebook.models import tokenizer
 from wakebook.recall import days
 from wakebook.recall.gate import Gate, is_chat
+from wakebook.recall.ratings import IN, OUT, factor
 from wakebook.recall.slot import PUBLIC, Item, Packed, label
 from wakebook.recall.stale import GONE, SOON, Stale, Utterance, spoken
-from wakebook.recall.texts import Once, bare, in_confidence, says
-from wakebook.store import words
+from wakebook.recall.texts import ENDS, SHORT, Asked, Once, bare, excerpt, in_confidence, says
 from wakebook.store.hits import Passage, Passages
-from wakebook.store.question import Question
 
 if TYPE_CHECKING:
     from wakebook.opened import Opened
@@ -47,11 +44,12 @@ AGAIN = 0.97  # what is left of a passage's worth for every one from the same pl
 FLOOR = 0.3  # of the best one's worth: less is not worth reading
 LEAST = 0.1  # of any worth: a best hit that is a bad one lets nothing in
 REFERRED = 5  # references that count, at most
-MISSED = 8  # that are told
+MISSED = 8  # that just missed, for each reason to leave them out half of that
 RECENT = 24  # of the best passages, in which later words may correct earlier ones
 ELSEWHERE = ("identity", "topic")  # what has a slot of its own
 HANDLE = 8  # characters of a session's id, if that is longer than ...
 LONG = 12
+NO_ROOM, TOLD_BEFORE = "no room", "told before"
 SAYS_MORE = 300  # characters of a turn that says more than what no longer holds
 
 
@@ -66,6 +64,14 @@ class Told(NamedTuple):
     words: str  # of the passage that it tells, for comparing
 
 
+class Missed(NamedTuple):
+    """A passage that is not told, and why."""
+
+    passage: Passage
+    worth: float
+    why: str
+
+
 class Around(NamedTuple):
     """What else is in the context, or known without it."""
 
@@ -75,6 +81,7 @@ class Around(NamedTuple):
     told: str = ""  # what the session was told before
     words: str = ""  # the same as words, on one line
     zone: tzinfo | None = None
+    rated: Mapping[str, float] = MappingProxyType({})  # what people said of findings
     after: Callable[[Passage], Iterable[Utterance]] = lambda passage: ()  # what the user said next
 
     def has(self, line: str) -> bool:
@@ -109,13 +116,21 @@ def after(opened: Opened, passage: Passage) -> list[Utterance]:
 def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
     """The densest choice that fits; nothing if nothing is really about the message."""
     asked = Asked.of(found.question, found.weights)
-    told = found.found
+    told, shut_out = found.found, list[Missed]()
     if found.question is not None:
-        told = Gate(found.question).let_in(told)
+        gate = Gate(found.question)
+        let_in = {one.id for one in gate.let_in(told)}
+        told = [one for one in told if one.id in let_in or around.rated.get(one.ref, 0.0) >= IN]
+        shut_out = _shut_out(gate, found.found, told)
     if not told:
-        return Packed()
+        return Packed(missed=_missed(shut_out, around))
     wanted = [
-        (passage, passage.score * (1 + boost * min(found.references.get(passage.id, 0), REFERRED)))
+        (
+            passage,
+            passage.score
+            * (1 + boost * min(found.references.get(passage.id, 0), REFERRED))
+            * (factor(around.rated[passage.ref]) if passage.ref in around.rated else 1.0),
+        )
         for passage in told
     ]
     room -= tokenizer.count(f"{TITLE}\n")
@@ -125,7 +140,8 @@ def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
         for one in found.found[:RECENT]
         if one.row.speaker != "agent" and not one.replaced_by and (one.row.name or one.row.turn)
     )
-    chosen, missed = _Choice(asked, around, room, stale).made(wanted)
+    choice = _Choice(asked, around, room, stale)
+    chosen = choice.made(wanted)
     headings = {line.group for line in chosen} | {TITLE}
     sizes = [*(line.tokens for line in chosen), *(tokenizer.count(f"{one}\n") for one in headings)]
     return Packed(
@@ -134,31 +150,69 @@ def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
         items=tuple(
             _item(line, line.passage.why()) for line in sorted(chosen, key=lambda one: -one.worth)
         ),
-        missed=tuple(_item(line, "no room") for line in missed),
+        missed=_missed([*choice.missed, *shut_out], around, {line.passage.ref for line in chosen}),
     )
 
 
-def _known(passage: Passage, around: Around) -> bool:
-    """Whether it has a slot of its own, belongs to this session, no longer holds, or was told."""
+def _shut_out(gate: Gate, found: Sequence[Passage], told: Sequence[Passage]) -> list[Missed]:
+    """What the gate did not let in, with how sure it was and had to be."""
+    inside = {one.id for one in told}
+    if gate.need is None:
+        return [Missed(one, one.score, "nothing is told to such a message") for one in found]
+    return [
+        Missed(one, one.score, f"not surely about it: {gate.sure[one.id]:.2f} of {gate.need:.2f}")
+        for one in found
+        if one.id not in inside
+    ]
+
+
+def _missed(
+    found: Sequence[Missed], around: Around, told: Collection[str] = ()
+) -> tuple[Item, ...]:
+    """The best of what was left out, and of each reason some."""
+    order = sorted(found, key=lambda one: (one.why != NO_ROOM, -one.worth))
+    counts: dict[str, int] = {}
+    items: dict[str, Item] = {}
+    for passage, worth, why in order:
+        kind = why.partition(":")[0].partition(",")[0]
+        counts[kind] = counts.get(kind, 0) + 1
+        new = passage.ref not in told and passage.ref not in items
+        if new and counts[kind] <= (MISSED if why == NO_ROOM else MISSED // 2):
+            text = _line(passage, passage.text, around.zone).removeprefix("- ")
+            items[passage.ref] = Item(
+                label=label(text),
+                tokens=tokenizer.count(f"{text}\n"),
+                score=round(worth, 4),
+                reason=why,
+                ref=passage.ref,
+            )
+    return tuple(sorted(items.values(), key=lambda one: -(one.score or 0.0)))
+
+
+def _known(passage: Passage, around: Around) -> str | None:
+    """Why it need not be told: it belongs to this session, no longer holds, or was told. None if
+    it need be; empty if it is none of what could be found, like what has a slot of its own."""
     row = passage.row
-    if (
-        row.category in ELSEWHERE
-        or row.type == "handoff"
-        or (row.turn and passage.path == around.current)
-    ):
-        return True
+    if row.category in ELSEWHERE or row.type == "handoff":
+        return ""
+    if around.rated and around.rated.get(passage.ref, 0.0) <= OUT:
+        return "rated useless for messages like this"
+    if row.turn and passage.path == around.current:
+        return "said in this session"
     if row.turn and (hosted(passage.content) or fiction(passage.content)):
-        return True  # the host's words, or a story
+        return ""  # the host's words, or a story
     if (row.turn or row.name) and in_confidence(passage.content):
-        return True
+        return "said in confidence"
     if row.name:
         told = around.has(passage.content) or f"({row.name}" in around.told
-        return told or bool(passage.replaced_by)
+        stale = f"{GONE}, see {passage.replaced_by}" if passage.replaced_by else None
+        return TOLD_BEFORE if told else stale
     lines = [line for line in passage.text.split("\n") if line.strip()]
     if all(map(around.has, lines)):
-        return True
+        return TOLD_BEFORE
     flat = next((text for path, text in around.flat.items() if passage.path.startswith(path)), "")
-    return bool(flat) and all(bare(line) in flat for line in lines)  # the index cuts long lines
+    known = bool(flat) and all(bare(line) in flat for line in lines)  # the index cuts long lines
+    return TOLD_BEFORE if known else None
 
 
 def _line(passage: Passage, text: str, zone: tzinfo | None) -> str:
@@ -209,18 +263,19 @@ class _Choice:
         ]  # that were told
         self._times: dict[str, int] = {}
         self._groups: set[str] = set()
+        self.missed: list[Missed] = []
 
-    def made(self, wanted: Sequence[tuple[Passage, float]]) -> tuple[list[Told], list[Told]]:
-        """What is chosen, and what fits no more, best first."""
+    def made(self, wanted: Sequence[tuple[Passage, float]]) -> list[Told]:
+        """What is chosen, best first."""
         answers = (passage for passage, _ in wanted if not passage.row.asks)
         order = sorted(answers, key=lambda one: -one.score)
-        best = next((one.score for one in order if not _known(one, self._around)), 0.0)
+        best = next((one.score for one in order if _known(one, self._around) is None), 0.0)
         floor = max(FLOOR * best, LEAST)
         chosen: list[Told] = []
-        missed: list[Told] = []
+        full = 0
         heap = [(-worth, at, 0) for at, (_, worth) in enumerate(wanted)]
         heapq.heapify(heap)
-        while heap and len(missed) < MISSED:
+        while heap and full < MISSED:
             value, at, counted = heapq.heappop(heap)
             passage, worth = wanted[at]
             before = self._times.get(_place(passage), 0)
@@ -228,46 +283,58 @@ class _Choice:
                 heapq.heappush(heap, (-worth * AGAIN**before, at, before))
                 continue
             if -value < floor:
+                low = heapq.nsmallest(MISSED // 2, heap)
+                weak = ((*wanted[one[1]], -one[0]) for one in [(value, at, counted), *low])
+                self.missed += [
+                    Missed(one, worth, f"worth too little: {left:.2f} of {floor:.2f}")
+                    for one, worth, left in weak
+                    if _known(one, self._around) is None
+                ]
                 break
-            if _known(passage, self._around):
-                continue
-            line = self._line(passage, worth)
-            if line is not None:
-                (chosen if self._taken(line) else missed).append(line)
-        return chosen, missed
+            why = _known(passage, self._around)
+            line = self._line(passage, worth) if why is None else why
+            if isinstance(line, Told) and self._taken(line):
+                chosen.append(line)
+            elif line:
+                full += isinstance(line, Told)
+                said = line if isinstance(line, str) else NO_ROOM
+                self.missed.append(Missed(passage, worth, said))
+        return chosen
 
-    def _line(self, passage: Passage, worth: float) -> Told | None:
-        """A passage as a line, without what was told before; None if nothing is left."""
+    def _line(self, passage: Passage, worth: float) -> Told | str:
+        """A passage as a line, without what was told before; or why it is none."""
         row = passage.row
         text = present(passage.text) if row.name else passage.text
         if row.name:
             said = terms(passage.content)
             changed = self._stale.correction(spoken(passage))
-            if any(says(one, said) for one in self._facts) or (changed and changed.wholly):
-                return None
+            if any(says(one, said) for one in self._facts):
+                return TOLD_BEFORE
+            if changed and changed.wholly:
+                return GONE
             if changed and not passage.partly:
                 passage = passage._replace(partly=changed.text)
         elif row.turn:
             text = self._holding(passage, text.removeprefix(f"{row.speaker}: "))
             gone = passage.replaced_by and not passage.done and len(text) < SAYS_MORE
-            if is_chat(text) or (gone and GONE not in text):  # what holds is an entry of its own
-                return None
+            if gone and GONE not in text:  # what holds is an entry of its own
+                return f"{GONE}, see {passage.replaced_by}"
+            if is_chat(text):
+                return ""
         elif "\n" in text:
             lines = {bare(line): line for line in text.split("\n") if not self._seen.has(line)}
             text = "\n".join(lines.values())
         text = excerpt(text, passage.language, self._asked, EXCERPT)
         words = text.removeprefix(f"{passage.row.speaker}: ")
-        if not bare(words) or self._seen.has(words):
-            return None
         line = _line(passage, text, self._zone)
-        if self._seen.has(line):  # in an earlier turn
-            return None
+        if not bare(words) or self._seen.has(words) or self._seen.has(line):
+            return TOLD_BEFORE
         size = tokenizer.count(f"{line}\n")
         return Told(passage, worth, line, size, _group(passage, self._zone), words)
 
     def _holding(self, passage: Passage, text: str) -> str:
         """Of a turn, what still holds, without questions and what was told as an entry."""
-        parts = _END.split(text)
+        parts = ENDS.split(text)
         kept = [part for part in parts if not self._seen.has(part) and not _asks(part)]
         if not passage.done:
             self._stale.learn(self._around.after(passage))
@@ -335,100 +402,3 @@ def _on(text: str, at: int, zone: tzinfo | None) -> str:
     """With the days that "tomorrow" and "next Friday" meant then."""
     said = datetime.fromtimestamp(at, UTC).astimezone(zone or UTC)
     return days.resolved(text, said.date()) if at else text
-
-
-# --- excerpts: the sentences of a long text that answer a question, in their order -----------
-GAP = " … "
-GOES_ON = 12  # tokens: with fewer left, the next sentence is not begun
-LONG_TEXT = 10  # characters for a token: a text with more is too long for sure
-SHORT = 20  # characters: a shorter sentence is read with the one before
-FIRST = 0.15  # of the best: the first sentence says what the rest is about
-BESIDE = 0.3  # of its better neighbour's worth
-_END = re.compile(r"(?<=[.!?])\s+|(?<=[.!?][\"')\]])\s+|(?<=[。！？])|\n+")
-
-
-class Asked(NamedTuple):
-    """What a question looks for: stem -> what it tells; and all stems as one expression."""
-
-    terms: Mapping[str, float]
-    begins: re.Pattern[str] | None = None  # for plain text: a stem is how its word begins
-
-    @classmethod
-    def of(cls, question: Question | None, weights: Sequence[float]) -> Asked:
-        terms: dict[str, float] = {}
-        if question is not None:
-            for word, weight in zip(question.words, weights, strict=False):
-                for term in word.terms:
-                    terms[term] = max(terms.get(term, 0.0), weight)
-        plain = sorted((term for term in terms if term.isascii() and term.isalnum()), reverse=True)
-        forms = "|".join(re.sub("i$", "[iy]", term) for term in plain)  # company, companies
-        found = re.compile(rf"(?<![a-z0-9])(?:{forms})") if plain else None
-        return cls(terms, found)
-
-    def worth(self, text: str, language: str) -> float:
-        """What a sentence tells of what was asked."""
-        if text.isascii() and self.begins is not None:
-            found = self.begins.findall(text.lower())
-            there = {*found, *(f"{word[:-1]}i" for word in found if word[-1] == "y")}
-        else:
-            there = set(words.terms(words.tokens(text), language))
-        return fsum(self.terms[term] for term in there if term in self.terms)
-
-
-def sentences(text: str) -> list[str]:
-    found: list[str] = []
-    for part in _END.split(text):
-        bare = " ".join(part.split())
-        if not bare:
-            continue
-        if found and len(bare) < SHORT:
-            found[-1] = f"{found[-1]} {bare}"
-        else:
-            found.append(bare)
-    return found
-
-
-def excerpt(text: str, language: str, asked: Asked, limit: int) -> str:
-    """At most `limit` tokens of the text on one line: all of it, or its best sentences."""
-    flat = " ".join(text.split())
-    if flat.isascii() and len(flat) <= limit:
-        return flat
-    if len(flat) <= LONG_TEXT * limit and tokenizer.count(flat) <= limit:
-        return flat
-    parts = sentences(text)
-    worth = _worth(parts, language, asked)
-    order = sorted(range(len(parts)), key=lambda at: (-worth[at], at))
-    kept: set[int] = set()
-    room = limit
-    for at in order:
-        size = tokenizer.count(parts[at]) + 2
-        if size > room and not kept:
-            return tokenizer.cut(parts[at], limit - 1) + "…"
-        if size <= room:
-            kept.add(at)
-            room -= size
-        elif room < limit // 4:
-            break
-    return _joined(parts, kept, room)
-
-
-def _worth(parts: Sequence[str], language: str, asked: Asked) -> list[float]:
-    """What each sentence tells of what was asked; its neighbours' share."""
-    own = [asked.worth(part, language) for part in parts]
-    around = zip([0.0, *own], own, [*own[1:], 0.0], strict=False)
-    worth = [value + BESIDE * max(before, after) for before, value, after in around]
-    worth[:1] = [value + FIRST * (max(own) or 1.0) for value in worth[:1]]
-    return worth
-
-
-def _joined(parts: Sequence[str], kept: set[int], room: int) -> str:
-    """What is kept, in order, and in what room is left how the last of it goes on."""
-    text = ""
-    for at in sorted(kept):
-        gap = "" if not text and at == 0 else (" " if at - 1 in kept else GAP)
-        text += (gap.lstrip() if not text else gap) + parts[at]
-    last = max(kept, default=-1)
-    if last == len(parts) - 1:
-        return text
-    more = tokenizer.cut(parts[last + 1], room - 2).rstrip() if room > GOES_ON else ""
-    return f"{text} {more} …" if more else f"{text} …"

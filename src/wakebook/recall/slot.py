@@ -71,6 +71,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     missed: tuple[Item, ...] = ()  # that just missed the cut, best first
     decisions: tuple[Decision, ...] = ()  # about topics
     notes: tuple[str, ...] = ()  # what a reader should know
+    project: str = ""  # the key of the project that it was told in
     steps: dict[str, float] = {}  # milliseconds
 
 
@@ -82,6 +83,21 @@ class Packed(NamedTuple):
     items: tuple[Item, ...] = ()
     missed: tuple[Item, ...] = ()
     dropped: int = 0  # older messages of the history
+
+
+def begun(files: Context, text: str, project: str) -> Context:
+    """The context of a start: the user's own files, and the first words of a session."""
+    size = tokenizer.count(text) if text else 0
+    item = Item(label="the start of a session", tokens=size, reason="told to every new session")
+    start = Slot(name="memory", priority=1, tokens=size, budget=size, items=(item,))
+    return replace(
+        files,
+        text=files.text + text,
+        tokens=files.tokens + size,
+        budget=max(files.budget, files.tokens + size),
+        slots=tuple(start if one.name == "memory" and size else one for one in files.slots),
+        project=project,
+    )
 
 
 def label(text: str) -> str:

@@ -70,6 +70,8 @@ class Turns:
         project: str = "",
         everywhere: bool = False,
         key: str = "",
+        trial: bool = False,
+        record: bool = True,
     ) -> Context:
         """What an agent needs to know for a message, within a budget of tokens. `session`: the one
         that the message belongs to; what waits for its next turn is told and then waits no longer.
@@ -79,7 +81,8 @@ class Turns:
         host; without them, the session's transcript. `topics`: activated by name. `paths`: files of
         the turn's tool calls. `characters`: of the text, at most; 0: as many as the budget
         allows. `cwd`, `project`, `everywhere`: where the session is (see `recall.scope`). `key`:
-        OpenClaw's, of a session that may be new."""
+        OpenClaw's, of a session that may be new. `trial`: to look at only, nothing counts as told
+        or decided, and no model is asked. `record`: keep what a session was told (`tellings`)."""
         from msgspec.structs import replace
 
         from wakebook.recall import playbooks
@@ -99,7 +102,8 @@ class Turns:
         wants = kind != "subagent" and "topics" not in slots
         read = book.read()
         remark = Remark(message, "input", tuple(paths))
-        found = book.activate(remark, own, read=read) if wants else []
+        decide = book.weighed if trial else book.activate
+        found = decide(remark, own, read=read) if wants else []
         found = [one for one in found if is_for(self._opened, one.topic.projects, here)]
         spent = round((perf_counter() - begun) * 1000, 3)
         spoken = of_messages(history) if history else ()
@@ -117,7 +121,8 @@ class Turns:
             history=spoken,
             scope=here,
         )
-        waits = (book.claim if session else book.peek)(own, kind) if wants else []
+        real = bool(session) and not trial
+        waits = (book.claim if real else book.peek)(own, kind) if wants else []
         fired: Sequence[Fired] = ()
         try:
             request = request._replace(topics=playbooks.active(found, waits, asked, read.topics))
@@ -137,14 +142,20 @@ class Turns:
                 fired = ()  # until it fits
                 request = request._replace(budget=smaller)  # it says so when nothing fits
         finally:
-            if session:
+            if real:
                 book.settle(waits, fired)
-        return replace(
+        done = replace(
             done,
             decisions=tuple(one.decision for one in found),
             notes=(*done.notes, *(f"{one} It is left out." for one in read.bad)),
+            project=here.here or "",
             steps={"activate": spent, **done.steps},
         )
+        if real and record:
+            from wakebook.recall.tellings import keep
+
+            keep(self._opened, [done], session=own, message=message, event="context")
+        return done
 
     def start(
         self,
@@ -154,18 +165,20 @@ class Turns:
         characters: int = 0,
         have: Sequence[str] = (),
         cwd: str = "",
-    ) -> str:
+    ) -> Context:
         """What a session is told that knows nothing yet: the user's own files, then the start, as
         far as its host does not load them. `budget`: tokens of the files."""
+        from wakebook.recall.slot import begun
+
         slots = _slots((*have, *self._opened.config.context.have))
         _, kind, _, place = self._sessions.resolved(session, "" if session else "main")
         files = self.context(
             "", kind=kind, budget=budget, characters=characters, have=have, skip=SLOTS[1:]
-        ).text
-        if "handoff" in slots or kind != "main":
-            return files
+        )
         here = scope(self._opened, place._replace(cwd=cwd or place.cwd))
-        return files + woken(self._opened, here, loaded="memory" in slots)
+        if "handoff" in slots or kind != "main":
+            return begun(files, "", here.here or "")
+        return begun(files, woken(self._opened, here, loaded="memory" in slots), here.here or "")
 
     def scope(
         self,

@@ -262,12 +262,19 @@ class Index:
         """The projects of transcripts, by path."""
         from wakebook.store.sync import transcripts
 
+        def read(store: Store) -> dict[str, str]:
+            return store.keep("transcripts", lambda: transcripts(store.db))
+
+        return self.peek(read, {})
+
+    def peek(self, read: Callable[[Store], T], empty: T) -> T:
+        """What a question to the database itself gives; `empty` if it cannot be used."""
         try:
             with self._lock, self._mended(), self.store.reading():
-                return self.store.keep("transcripts", lambda: transcripts(self.store.db))
+                return read(self.store)
         except (IndexUnavailable, OSError) as error:
             self._failed("index", str(error))
-            return {}
+            return empty
 
     def said(
         self, *, path: str = "", since: int = 0, project: str = "", most: int = 100
@@ -281,12 +288,7 @@ class Index:
             "JOIN file f ON f.id = c.file WHERE c.turn AND c.speaker NOT IN ('agent', 'tool')"
         )
         sql = f"{said} AND {where} ORDER BY {order} LIMIT ?"
-        try:
-            with self._lock, self._mended(), self.store.reading():
-                return self.store.db.execute(sql, [*values, most]).fetchall()
-        except (IndexUnavailable, OSError) as error:
-            self._failed("index", str(error))
-            return []
+        return self.peek(lambda store: store.db.execute(sql, [*values, most]).fetchall(), [])
 
     def search(
         self, query: Query, now: datetime, options: Options, progress: Progress | None = None

@@ -27,7 +27,7 @@ from wakebook.history.rewrite import LONG, unpacked
 from wakebook.log import forgotten
 
 JOURNAL = "erasing.json"  # an erasure that is not finished yet
-LINES = re.compile(r"(log|waiting|feedback|trace(\.old)?)\.jsonl|log\.torn")
+LINES = re.compile(r"(log|waiting|feedback|trace(\.old)?|\.cache/turns(\.old)?)\.jsonl|log\.torn")
 ENTRIES = re.compile(r"(log|waiting)\.jsonl|log\.torn")
 GROWS = re.compile(r"(log|feedback)\.jsonl")
 SOURCES = re.compile(r"(sessions|imports)/.*")

@@ -104,6 +104,12 @@ class Book:
         settings, asked = self._opened.config.topics, gate if ask else None
         return activator.activate(said, settings, asked, clock.now(), session)
 
+    def weighed(
+        self, said: Remark, session: str = "", *, read: Read | None = None
+    ) -> list[Activation]:
+        """The same, without asking a model."""
+        return self._activated(said, session, read=read, ask=False)
+
     def activate(
         self, said: Remark, session: str = "", *, read: Read | None = None, ask: bool = True
     ) -> list[Activation]:
@@ -206,7 +212,7 @@ class Book:
 
     def judgements(self) -> dict[str, bool]:
         """Which decisions were judged, and whether they were useful."""
-        return {one.decision.id: one.useful for one in decisions.feedback(self._home)}
+        return {one.decision.id: bool(one.useful) for one in decisions.feedback(self._home)}
 
     def decided(self, topic: str = "") -> tuple[list[decisions.Standing], list[Decision]]:
         """How every topic has done, with thresholds that would do better; the newest decisions."""
@@ -220,8 +226,9 @@ class Book:
             self.get(topic)  # which says that there is none
         return decisions.standings(found, judged, topics), found
 
-    def judge(self, decision: str, *, useful: bool) -> Decision:
-        """Say whether a topic helped (or, if it was not activated, would have)."""
+    def judge(self, decision: str, *, useful: bool | None) -> Decision:
+        """Say whether a topic helped (or, if it was not activated, would have); None takes it
+        back."""
         self._home.require()
         return decisions.judge(self._home, decision, useful, clock.now())
 

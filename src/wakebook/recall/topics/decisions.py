@@ -29,7 +29,7 @@ NAME = "feedback.jsonl"
 
 class Feedback(msgspec.Struct, frozen=True, kw_only=True):
     at: str
-    useful: bool
+    useful: bool | None  # None: taken back
     decision: Decision
 
 
@@ -83,11 +83,13 @@ def feedback(home: Home) -> list[Feedback]:
         with suppress(msgspec.DecodeError):
             one = decode(line, Feedback)
             last[one.decision.id] = one
-    return list(last.values())
+    return [one for one in last.values() if one.useful is not None]
 
 
-def judge(home: Home, name: str, useful: bool, now: datetime) -> Decision:
-    """Say whether a decision helped. `name`: its id, or a unique beginning of it."""
+def judge(home: Home, name: str, useful: bool | None, now: datetime) -> Decision:
+    """Say whether a decision helped; None takes it back. `name`: its id, or a unique beginning."""
+    from wakebook.recall.ratings import append
+
     known = {one.id: one for one in decisions(home)}
     known |= {one.decision.id: one.decision for one in feedback(home)}
     begins = [one for key, one in known.items() if key.startswith(name) and len(name) >= 4]
@@ -97,11 +99,7 @@ def judge(home: Home, name: str, useful: bool, now: datetime) -> Decision:
         raise NotFound(
             f"There is no decision {name!r}.{several} `wakebook topics decisions` shows the ids."
         )
-    record = Feedback(at=clock.iso(now), useful=useful, decision=fitting[0])
-    path = home.root / NAME
-    with home.locked():
-        torn = path.exists() and not path.read_bytes().endswith(b"\n") and path.stat().st_size
-        home.append(path, (b"\n" if torn else b"") + msgspec.json.encode(record) + b"\n")
+    append(home, Feedback(at=clock.iso(now), useful=useful, decision=fitting[0]))
     return fitting[0]
 
 
@@ -115,7 +113,7 @@ def standings(
     for name in names:
         said = [one for one in judged if one.decision.topic == name]
         active = [one for one in said if one.decision.activated]
-        useful = sum(one.useful for one in active)
+        useful = sum(bool(one.useful) for one in active)
         proposed, why = _proposed(said, own.get(name))
         rows.append(
             Standing(
@@ -125,7 +123,7 @@ def standings(
                 useful=useful,
                 useless=len(active) - useful,
                 # "useful" about one that was not activated: it would have helped
-                missed=sum(one.useful for one in said) - useful,
+                missed=sum(bool(one.useful) for one in said) - useful,
                 precision=round(useful / len(active), 3) if active else None,
                 threshold=own.get(name),
                 proposed=proposed,

@@ -20,15 +20,6 @@ _FENCE = re.compile(
 )
 _NAME = re.compile(r"^@|://|[a-zA-Z0-9]\.[a-zA-Z0-9]")  # an address, a file, a handle
 _INLINE = re.compile(r"`[^`\n]+`")
-_SMALL_TALK = frozenset(
-    """a again ahead all alright and bye carry cheers continue cool day do evening fine go good
-    goodbye got great hello hey hi how is it its it's later lot lovely merci morning much nice night
-    no nope of ok okay on perfect please proceed right see so sounds sure thank thanks that that's
-    the then there thx ty very wonderful yeah yep yes you your
-    abend alles danke gut guten hallo ja klar morgen nein prima schön super tag tschüss weiter
-    bien bonjour d'accord merci oui non salut
-    adiós bueno buenos días gracias hola sí vale""".split()
-)
 _SHOUTING = re.compile(r"!{2,}|(?:!\s*+){3,}")
 _WORDS = (
     r"urgent(?:ly)?|asap|emergency|immediately|right now|right away|at once|drop everything|"
@@ -59,12 +50,6 @@ def language_name(code: str) -> str:
     """Like "german", of "de", "de-AT" or "German"."""
     plain = code.strip().lower()
     return _tables()["languages"].get(plain.replace("_", "-").partition("-")[0], plain)
-
-
-def is_small_talk(text: str) -> bool:
-    """Whether a message says nothing that anything could be found for: "thanks!", "ok, go on"."""
-    said = words.in_order(text)
-    return 0 < len(said) <= 6 and all(word in _SMALL_TALK for word in said)
 
 
 def is_language(name: str) -> bool:
