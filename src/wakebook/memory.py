@@ -149,7 +149,7 @@ class Memory:
     turns: Turns = _room("recall.turn.Turns", "opened", "topics")
     told: Tellings = _room("recall.told.Tellings", "opened", "topics", "turns")
     window: Windows = _room("recall.window.Windows", "opened", "_caught_up")
-    sync: Syncing = _room("sync.sync.Syncing", "opened", "history", "_arrived", "init")
+    sync: Syncing = _room("sync.sync.Syncing", "opened", "history", "notes", "_followed", "init")
     rebuilds: Rebuilds = _room("rebuild.rebuilds.Rebuilds", "opened", "history", "_followed")
     eraser: Eraser = _room("upkeep.erase.Eraser", "opened", "history", "_shown_anew")
 
@@ -350,11 +350,6 @@ class Memory:
         """Everything that shows the log, written anew."""
         self.opened.quietly("notes", lambda: self.notes.update(full=True))
         self._followed()
-
-    def _arrived(self, notes: bool) -> None:
-        """What follows from what came from another machine; with notes written anew if need be."""
-        self.opened.index.changed()
-        self._shown_anew() if notes else self.opened.quietly("index", self.opened.index.sync)
 
     def _followed(self) -> None:
         """What follows from another log, so that nothing shows the old one."""

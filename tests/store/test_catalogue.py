@@ -126,6 +126,35 @@ def test_it_answers_as_chains_do_at_once_and_bit_by_bit(
             assert answers(catalogue) == now | {"depths": depths}
 
 
+@settings(deadline=None, max_examples=60)
+@given(logs(), st.integers(0, 14), st.randoms(use_true_random=False))
+@example([item(0), item(1, [0]), item(0), item(2)], 2, random.Random(1))  # an id twice
+def test_what_was_rewritten_from_some_place_on_is_read_from_there(
+    entries: list[Entry], cut: int, chance: random.Random
+) -> None:
+    cut = min(cut, len(entries))
+    tail = [*entries[cut:], item(20, [3], type="decision"), item(21)]
+    chance.shuffle(tail)
+    with TemporaryDirectory() as folder:
+        home = home_in(folder)
+        log.append(home, entries)
+        with opened(home) as catalogue:
+            work_off(catalogue)
+            assert catalogue.current
+            lines = [encode(one) + b"\n" for one in (*entries[:cut], *tail)]
+            log.rewrite(home, lines)
+            size = sum(map(len, lines[:cut]))
+            catalogue.read_from(size, {one.id for one in entries[cut:]}, len(entries))
+            catalogue.sync()
+            unique = {one.id for one in entries}
+            if len(unique) == len(entries):
+                assert not catalogue.anew
+                assert {one.id for one in tail} <= set(dirty(catalogue))
+            now = answers(catalogue)
+            now.pop("depths")
+            assert now == expected(resolve([*entries[:cut], *tail]))
+
+
 def test_newest_is_the_latest_that_holds_and_was_not_taken_back(memory: Memory) -> None:
     entries = [
         item(1, subject="auth"),

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.journeys.command import run, run_json
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.base.errors import GitError, NotFound, WakebookError
+from wakebook.store.catalogue import Catalogue
 from wakebook.sync import together, went
 
 Machine = Callable[[str], Memory]
@@ -73,6 +75,31 @@ def test_two_homes_that_knew_nothing_of_each_other_become_one(machine: Machine) 
     assert _agree(desk, laptop)
     assert not (again := desk.sync()).changed and not again.received and not again.sent
     assert "Tuesdays" in desk.search("When are deploys?").hits[0].snippet
+
+
+def test_only_the_notes_of_what_came_are_written_after_a_merge(machine: Machine) -> None:
+    desk = machine("desk")
+    for name in ("heron", "buoy", "lantern", "anchor"):
+        desk.remember(f"The {name} is blue", subject=name)
+    desk.sync()
+    laptop = machine("laptop")
+    desk.sync()
+    desk.remember("The buoy is red now", subject="buoy")
+    laptop.remember("The heron is green now", subject="heron")
+    desk.sync()
+    notes = laptop.home.root / "knowledge/projects"
+    left = notes / "lantern/notes.md"
+    left.chmod(0o400)  # it would be said of one that is looked at and cannot be written
+    before = left.stat().st_ino
+    laptop.sync()
+    assert "red" in (notes / "buoy/notes.md").read_text()
+    assert "green" in (notes / "heron/notes.md").read_text()
+    assert left.stat().st_ino == before
+    with closing(Catalogue(laptop.home)) as catalogue:
+        assert not catalogue.anew
+    assert laptop.sync().received == 0
+    desk.sync()
+    assert _agree(desk, laptop)
 
 
 def test_what_is_forgotten_on_one_machine_does_not_come_back_from_another(

@@ -250,7 +250,12 @@ class History:
         """The entries that the log has more than at the last commit."""
         found: dict[str, Entry] = {}
         known = set()
-        for line in self.required().diff([self.home.log]).split("\n"):
+        added = self.required().added("HEAD", self.home.relative(self.home.log))
+        if added is None:
+            lines = self.required().diff([self.home.log]).split("\n")
+        else:
+            lines = [f"+{line}" for line in added.decode("utf-8", "replace").split("\n")]
+        for line in lines:
             with suppress(WakebookError):
                 if line[1:2] == "{":
                     entry = decode_entry(line[1:].encode())

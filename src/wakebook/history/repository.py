@@ -7,8 +7,8 @@ hook's own checks keep that environment (`inside`).
 
 from __future__ import annotations
 
+import hashlib
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,6 @@ TIMEOUT = 60.0
 POINTERS = ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_COMMON_DIR")
 KINDS = ("conversation", "memory", "identity", "maintenance", "explore", "extract")
 CHECKED = "WAKEBOOK_CHECKED"  # tells the hooks that this commit is Wakebook's own
-NOTHING = ("nothing to commit", "no changes added", "nothing added")
 LISTED = ("--pathspec-from-file=-", "--pathspec-file-nul")  # of names on its input: any number
 # What git leaves in its folder while something is going on -> what that is, the state, the command
 GOING_ON = {
@@ -108,6 +107,12 @@ def run(
 def listed(names: Iterable[str | bytes]) -> bytes:
     """Names for the input of a command."""
     return b"".join(os.fsencode(name) + b"\0" for name in names)
+
+
+def blob(data: bytes, like: str) -> str:
+    """What git calls a file's contents, by the kind of hash that another name has."""
+    kind = "sha1" if len(like) == 40 else "sha256"
+    return hashlib.new(kind, b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
 
 
 class Repository:
@@ -226,6 +231,17 @@ class Repository:
         done = run(self.root, command, check=False, inside=inside)
         return done.data if done.code == 0 else None
 
+    def added(self, commit: str, name: str) -> bytes | None:
+        """What a file has more at its end than in a commit; None if it differs in another way.
+        Hashing the file takes a tenth of the time that git takes to show the old one."""
+        about = (
+            self.attempt("ls-tree", "--long", commit, "--", name).text.partition("\t")[0].split()
+        )
+        if len(about) != 4:
+            return None
+        data, size = (self.root / name).read_bytes(), int(about[3])
+        return data[size:] if blob(data[:size], about[2]) == about[2] else None
+
     def changed(self, *below: str) -> list[Path]:
         """Files below these paths of the home with uncommitted changes."""
         command = ["status", "--porcelain", "--no-renames", "--untracked-files=all", "-z"]
@@ -300,29 +316,32 @@ class Repository:
                 self.unstage(names + staged)
                 if not (again and leftovers.heal(self)):
                     raise
-        if done.code == 0:
-            found = re.match(r"\[[^\]]*?([0-9a-f]{7,})\]", done.text)
-            return found[1] if found else "?"
-        return None
+        return self.git("rev-parse", "--short", "HEAD").strip() if done else None
 
-    def _committed(self, message: str, names: list[str], gone: list[str]) -> Answer:
-        """Stage names, then commit them and the deletions that are staged. Raises GitError, unless
-        there was nothing to commit. Neither step ever means more than it is given."""
+    def _committed(self, message: str, names: list[str], gone: list[str]) -> bool:
+        """Stage names, then commit them and the deletions that are staged. False if there was
+        nothing to commit. Neither step ever means more than it is given."""
         if names:
             stage = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"]
             run(self.root, stage, given=listed(names))
         done = run(
             self.root,
-            ["commit", "--message", message, "--only", *LISTED],
+            ["commit", "--quiet", "--message", message, "--only", *LISTED],
             settings=["commit.gpgsign=false", *self.identity],
             check=False,
             extra=stamp() | {CHECKED: "1"},
             given=listed(names + gone),
         )
-        said = done.text + done.error
-        if done.code and not any(words in said for words in NOTHING):
-            raise GitError(f"git commit in {self.root} failed: {said.strip()}")
-        return done
+        if done.code and (done.error.strip() or self._differ(names + gone)):
+            said = (done.text + done.error).strip()
+            raise GitError(f"git commit in {self.root} failed: {said}")
+        return done.code == 0
+
+    def _differ(self, names: Sequence[str]) -> bool:
+        """Whether what is staged of these files differs from the last commit."""
+        staged = self.attempt("diff", "--cached", "--name-only", "-z").fields
+        prefix = "" if self.own else f"{self.prefix}/"
+        return not {f"{prefix}{name}" for name in names}.isdisjoint(staged)
 
     def _odd(self, path: Path) -> bool:
         """What git cannot commit as a file: a folder in its place, or below a link. One of them

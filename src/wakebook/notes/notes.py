@@ -7,7 +7,7 @@ paths of the notes.
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from datetime import datetime
 from importlib import import_module
@@ -110,9 +110,15 @@ class Notes:
             ) from error
 
     def update(
-        self, *, full: bool = False, overwrite: Sequence[str] = (), progress: Progress = quiet
+        self,
+        *,
+        full: bool = False,
+        changed: Collection[str] = (),
+        overwrite: Sequence[str] = (),
+        progress: Progress = quiet,
     ) -> write.Updated:
         """Write the notes whose entries have changed; with `full`, all of them, from nothing.
+        `changed`: files of the home, some of them notes, that another machine has changed.
         `overwrite`: blocks (path#name) that are written although a person has changed them."""
         with self.opened.writing():
             return write.update(
@@ -120,6 +126,7 @@ class Notes:
                 self.config,
                 self.opened.now(),
                 full=full,
+                changed=changed,
                 before=lambda paths: self.git().before_touching(paths),
                 overwrite=overwrite,
                 progress=progress,

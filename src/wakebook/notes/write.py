@@ -54,17 +54,20 @@ def update(
     now: datetime,
     *,
     full: bool = False,
+    changed: Collection[str] = (),
     before: Before = lambda paths: None,
     overwrite: Collection[str] = (),
     progress: Progress = quiet,
 ) -> Updated:
     """Bring the notes up to date with the log; with `full`, all of them, from nothing. `before` is
-    told of the files that a person has changed and that are about to change. `overwrite`: blocks
+    told of the files that a person has changed and that are about to change. `changed`: files of
+    the home that another machine has changed; notes among them are looked at. `overwrite`: blocks
     (path#name) that are written although a person has changed them."""
 
     def work(full: bool) -> Updated:
         with closing(Catalogue(home)) as catalogue:
-            return _Update(home, config, now, before, catalogue).run(full, overwrite, progress)
+            doer = _Update(home, config, now, before, catalogue)
+            return doer.run(full, changed, overwrite, progress)
 
     with home.locked():
         try:
@@ -97,7 +100,9 @@ class _Update:
         self._problems: dict[str, str] = {}
         self._stuck: set[str] = set()  # pages to look at again next time
 
-    def run(self, full: bool, overwrite: Collection[str], progress: Progress) -> Updated:
+    def run(
+        self, full: bool, changed: Collection[str], overwrite: Collection[str], progress: Progress
+    ) -> Updated:
         catalogue, home = self._catalogue, self._home
         self._overwrite = overwrite
         look = f"{VERSION} {self._now.tzinfo}"  # what all notes depend on besides the log
@@ -115,6 +120,7 @@ class _Update:
         people |= {pages.introduced(entry) for entry in entries} - {""}
         catalogue.set("people", json.dumps(sorted(people)))
         wanted = self._wanted(book, entries, followed)
+        wanted |= {pages.at(name.partition("/")[2]) for name in changed} - {""}
         for number, page in enumerate(sorted(wanted), 1):
             self._page(page, book.blocks(page))
             progress(page, number, len(wanted))

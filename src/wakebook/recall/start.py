@@ -16,10 +16,12 @@ some weeks are left to the search.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from itertools import islice
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.base import words
@@ -139,14 +141,23 @@ class State:
             return False
         if entry.timestamp >= self._alive:
             return True
-        terms = words.terms(entry.content)
-        least = max(2, MENTIONED * len(terms))
-        return any(len(terms & said) >= least for said in self._lately_said)
+        terms, (said, said_in) = words.terms(entry.content), self._lately_said
+        least = ceil(max(2, MENTIONED * len(terms)))
+        # what has so many of the words has one of the rarest
+        rarest = sorted(terms, key=lambda term: len(said_in[term]))[: len(terms) - least + 1]
+        candidates = {number for term in rarest for number in said_in[term]}
+        return any(len(terms & said[number]) >= least for number in candidates)
 
     @cached_property
-    def _lately_said(self) -> list[frozenset[str]]:
+    def _lately_said(self) -> tuple[list[frozenset[str]], Mapping[str, list[int]]]:
+        """The words of what was said in the last weeks, and where each of them was."""
         recent = (one for one in self._chains.entries if one.timestamp >= self._alive)
-        return [words.terms(f"{one.content} {one.detail}") for one in recent]
+        said = [words.terms(f"{one.content} {one.detail}") for one in recent]
+        said_in = defaultdict[str, list[int]](list)
+        for number, terms in enumerate(said):
+            for term in terms:
+                said_in[term].append(number)
+        return said, said_in
 
     def holding(self, left: Handoff) -> str:
         """A handoff without what has changed since. What was asked for may have changed before its

@@ -7,7 +7,7 @@ until it is worked off: `dirty` for the notes, `waiting` for the search.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
@@ -129,6 +129,29 @@ class Catalogue:
         end = reading.size if more else max(now["end"], reading.size)
         self._store.set("log", log_mark(self._home, reading.size) | {"end": end})
         return more
+
+    @property
+    def current(self) -> bool:
+        """Whether all of the log has been taken in."""
+        mark = self._store.get("log", {})
+        return bool(mark) and mark == log_mark(self._home, mark.get("size", 0))
+
+    def read_from(self, size: int, names: Collection[str], lines: int) -> None:
+        """The log was rewritten from this byte on, after all of its lines had been taken in.
+        `names`: the entries that stood there and stand there again, among others."""
+        with self._store.writing() as db:
+            if db.execute("SELECT count(*) FROM entry").fetchone()[0] != lines:
+                return  # an id stood there twice: all of the log is read anew
+            old = [Many(names)]
+            sql = f"SELECT old FROM replaces WHERE new {AMONG}"  # noqa: S608
+            earlier = {row[0] for row in db.execute(sql, old)} - set(names)
+            sql = f"DELETE FROM dirty WHERE seq IN (SELECT seq FROM entry WHERE id {AMONG})"  # noqa: S608
+            db.execute(sql, old)
+            for table, column in (("entry", "id"), ("replaces", "new"), ("said", "entry")):
+                db.execute(f"DELETE FROM {table} WHERE {column} {AMONG}", old)  # noqa: S608
+            for name in earlier:
+                self._settle(db, name)
+            self._store.set("log", log_mark(self._home, size) | {"end": size})
 
     def _insert(self, db: Connection, entries: Sequence[Entry]) -> list[str]:
         """Add the entries that are not there. Returns those that replace or are replaced."""

@@ -13,7 +13,7 @@ from wakebook.base.errors import GitError, WakebookError
 from wakebook.base.home import Home
 from wakebook.history.repository import Repository, run
 from wakebook.sync import carry, sealed
-from wakebook.sync.together import is_closed
+from wakebook.sync.place import is_closed
 
 SECONDS = 600.0
 

@@ -65,6 +65,19 @@ def more(data: bytes, before: bytes) -> int:
     return len(by_id(data).keys() - by_id(before).keys())
 
 
+def alike(one: bytes, other: bytes) -> int:
+    """How many bytes two logs have in common at their beginning."""
+    left, right = memoryview(one), memoryview(other)
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def by_id(data: bytes) -> dict[str, bytes]:
     """Lines by the id of their entry; one that is no entry, by itself. The first counts."""
     found: dict[str, bytes] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from wakebook.sync.went import Went, load
 
 if TYPE_CHECKING:
     from wakebook.history.repository import Repository
+    from wakebook.notes.notes import Notes
     from wakebook.sync.heal import Wound
     from wakebook.sync.share import Shared
 
@@ -40,12 +41,22 @@ class Syncing:
         self,
         opened: Opened,
         history: Timeline,
-        after: Callable[[bool], object],
+        notes: Notes,
+        followed: Callable[[], object],
         init: Callable[[], object],
     ) -> None:
-        """`after`: brings the index up to date, and writes the notes anew if it is told to.
-        `init`: completes a home."""
-        self._opened, self._history, self._after, self._init = opened, history, after, init
+        """`followed`: does what follows from another log. `init`: completes a home."""
+        self._opened, self._history, self._notes = opened, history, notes
+        self._followed, self._init = followed, init
+
+    def _after(self, files: Collection[str] | None) -> None:
+        index, quietly = self._opened.index, self._opened.quietly
+        if files is None:
+            index.changed()
+            quietly("index", index.sync)
+        else:
+            quietly("notes", lambda: self._notes.update(changed=files))
+            self._followed()
 
     @property
     def remote(self) -> str:
@@ -107,7 +118,7 @@ class Syncing:
         clone(home, remote, key)
         self._init()
         machine.change(home, remote=remote, sealed=bool(key), name=name or machine.name())
-        self._after(False)
+        self._after(None)
         return self()
 
     def start(self, seconds: float = 0.0) -> bool:
@@ -131,14 +142,14 @@ class Syncing:
         with opened.writing():
             git.backup("before healing", git.waiting())
             done = heal(opened.home)
-        self._after(True)
+        self._after([name for one in done for name in (one.path, one.of)])
         return done
 
     def undo(self) -> Exchange:
         """Take back what the last sync has brought. The next one is made by hand."""
         done = together.take_back(self._opened, self._history.git(), self.remote)
         machine.change(self._opened.home, paused=True)
-        self._after(True)
+        self._after((*done.changed, *done.gone))
         return done
 
     def key(self, given: str = "") -> str:

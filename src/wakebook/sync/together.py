@@ -9,7 +9,7 @@ found as a change by the next sync, and says the same as the remote.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import msgspec
@@ -21,13 +21,13 @@ from wakebook.capture import state as states
 from wakebook.history import leftovers
 from wakebook.history.history import History
 from wakebook.history.repository import Repository
-from wakebook.log import forgotten, keyed, log
+from wakebook.history.repository import blob as git_name
+from wakebook.log import forgotten, keyed
 from wakebook.opened import Opened
-from wakebook.sync import carry, erasures, machine, merge, records, went
+from wakebook.sync import carry, erasures, machine, merge, place, records, went
 from wakebook.sync.carry import File
 from wakebook.sync.merge import LOG, RECEIPTS, Outcome
 
-ASIDE = "aside"  # a folder that is not in git: versions that have lost
 TIMES = 5
 MOST = 0.05  # of what there is: if more of it would go, a person is asked
 FEW = 20  # of which any share may go
@@ -48,6 +48,10 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     dry: bool = False
 
 
+# Brings the index up to date, and the notes of these files; None: the notes have come as well
+After = Callable[[Collection[str] | None], object]
+
+
 class TooMuch(WakebookError):
     """More would go than looks right."""
 
@@ -57,13 +61,12 @@ def sync(
     history: History,
     remote: str,
     *,
-    after: Callable[[bool], object],
+    after: After,
     dry: bool = False,
     even_so: bool = False,
     seconds: float = carry.SECONDS,
 ) -> Exchange:
-    """Bring this home and the remote together. `after`: brings the index up to date, and
-    writes the notes anew if it is told to. Raises GitError; how it went is noted for `status`."""
+    """Bring this home and the remote together; how it went is noted for `status`."""
     home = opened.home
     with home.reading("sync") as alone:
         if not alone:
@@ -87,7 +90,7 @@ def _rounds(
     opened: Opened,
     history: History,
     remote: str,
-    after: Callable[[bool], object],
+    after: After,
     dry: bool,
     even_so: bool,
     seconds: float,
@@ -119,7 +122,7 @@ def _rounds(
             total = msgspec.structs.replace(total, before=total.before or before)
             # what another machine has merged comes with its notes: two clocks would never agree
             merged = head not in heads
-            after(merged)
+            after(total.changed if merged else None)
             if merged:
                 with opened.writing():
                     _commit_waiting(history)
@@ -141,7 +144,7 @@ def _pushed_over(
     history: History,
     repository: Repository,
     remote: str,
-    after: Callable[[bool], object],
+    after: After,
     seconds: float,
 ) -> Exchange:
     """Put what others have added since on top of our new history, and push that over theirs."""
@@ -155,7 +158,7 @@ def _pushed_over(
             base = known if source.resolve(known) else ""
             change = _Merge(source=source, base=base, alone=True)
             done = _merged(opened, history, repository, remote, there, False, True, change)
-        after(True)
+        after(done.changed)
         with opened.writing():
             _commit_waiting(history)
     return _sent(home, repository, remote, [], done, seconds, over=there)
@@ -238,10 +241,7 @@ def _merged(
     kept = set() if dry else _not_ours(history, opened.home)
     was, mine, other = ({n: f.blob for n, f in tree.items() if n not in kept} for tree in trees)
 
-    @lru_cache(maxsize=8)
-    def read(name: str, blob: str) -> bytes:
-        return carry.contents(source, {name: blob})[name]
-
+    read = lru_cache(maxsize=8)(partial(_read, opened.home, source))
     outcome = merge.merge(was, mine, other, read, lambda data: _receipts(opened.home, data))
     _mind(opened.home, outcome, mine, read, even_so)
     done = Exchange(
@@ -265,12 +265,22 @@ def _merged(
     told = f"memory: sync with {_short(remote)}\n\n{MERGED}: {theirs}"
     parents = [ours, theirs] if not change else [ours if change.alone else theirs]
     commit = theirs if ahead else carry.commit(repository, files, ours, told, parents)
-    _write(opened.home, repository, files, outcome)
+    place.write(opened.home, repository, files, outcome, read)
     carry.staged(repository, files)
+    repository.attempt("update-index", "-q", "--refresh")  # or every status reads them again
     repository.git("update-ref", "-m", "wakebook sync", "HEAD", commit, ours)
     if change and not change.alone:
         erasures.let_go(opened.home, repository)
     return done
+
+
+def _read(home: Home, repository: Repository, name: str, blob: str) -> bytes:
+    """What a file holds; the log as it lies there, if that is it: git takes longer."""
+    if name == LOG and home.log.exists():
+        data = home.log.read_bytes()
+        if git_name(data, blob) == blob:
+            return data
+    return carry.contents(repository, {name: blob})[name]
 
 
 def _same(repository: Repository, ours: str, theirs: str) -> bool:
@@ -338,53 +348,6 @@ def _new(read: merge.Read, ours: merge.Tree, outcome: Outcome) -> int:
     return records.more(_log(outcome, read), read(LOG, ours[LOG]) if LOG in ours else b"")
 
 
-def _write(
-    home: Home, repository: Repository, files: dict[str, File | None], outcome: Outcome
-) -> None:
-    """Put files in place: receipts first, the log last, so that nothing forgotten is ever there
-    without its receipt."""
-    for name, versions in outcome.aside.items():
-        for lost in versions:
-            _set_aside(home, name, lost)
-    taken = {name: one.blob for name, one in files.items() if one and name in outcome.taken}
-    found = carry.contents(repository, taken) | outcome.written
-    for name in sorted(found, key=lambda name: (name != RECEIPTS, name == LOG)):
-        data = found[name]
-        path = home.root / name
-        if name == LOG:
-            _write_log(home, data)
-        elif not path.is_file() or path.read_bytes() != data:
-            home.replace(path, data, 0o400 if is_closed(name, data) else 0o600)
-    for name in outcome.gone:
-        (home.root / name).unlink(missing_ok=True)
-
-
-def is_closed(name: str, data: bytes) -> bool:
-    return name.startswith("raw/conversations/") and b"\nclosed: true\n" in data[:4096]
-
-
-def _write_log(home: Home, data: bytes) -> None:
-    """As an addition if it is one: then nothing has to be read again."""
-    before = home.log.read_bytes() if home.log.exists() else b""
-    if data.startswith(before) and before.endswith(b"\n"):
-        if data != before:
-            home.append(home.log, data[len(before) :])
-    else:
-        log.rewrite(home, [data])
-
-
-def _set_aside(home: Home, name: str, data: bytes) -> None:
-    """Keep what has lost, in a folder that is not in git."""
-    path = home.root / ASIDE / name
-    home.folder(path.parent)
-    if path.suffix == ".jsonl":
-        if not path.exists() or data not in path.read_bytes():
-            home.append(path, data)
-    else:
-        moment = f"{clock.now():%Y%m%d-%H%M%S}"
-        home.replace(path.with_name(f"{path.stem}.{moment}{path.suffix}"), data)
-
-
 def _sent(
     home: Home,
     repository: Repository,
@@ -421,7 +384,13 @@ def _sent(
 def _unsent(home: Home, repository: Repository, heads: Sequence[str]) -> int:
     """How many entries of ours the others do not have."""
     ours = home.log.read_bytes() if home.log.exists() else b""
-    counts = (records.more(ours, repository.show(one, LOG) or b"") for one in heads)
+    counts: list[int] = []
+    for head in heads:
+        added = repository.added(head, LOG) if ours else None
+        if added is None:
+            counts.append(records.more(ours, repository.show(head, LOG) or b""))
+        else:
+            counts.append(added.count(b"\n"))
     return min(counts, default=ours.count(b"\n"))
 
 
@@ -465,7 +434,8 @@ def take_back(opened: Opened, history: History, remote: str) -> Exchange:
         commit = carry.commit(repository, files, head, told, [known.before])
         taken = {name: one.blob for name, one in files.items() if one}
         gone = tuple(name for name, one in files.items() if one is None)
-        _write(home, repository, files, Outcome(taken, {}, gone, {}, ()))
+        read = partial(_read, home, repository)
+        place.write(home, repository, files, Outcome(taken, {}, gone, {}, ()), read)
         carry.staged(repository, files)
         repository.git("update-ref", "-m", "wakebook undo sync", "HEAD", commit, head)
     went.save(home, msgspec.structs.replace(known, before="", brought=None))
