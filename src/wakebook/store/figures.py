@@ -6,17 +6,17 @@ index changes.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterable
 from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.log.entry import decode
+from wakebook.store.store import AMONG, Many
 
 if TYPE_CHECKING:
     from wakebook.log.entry import Entry
-    from wakebook.store.database import Store
+    from wakebook.store.store import Store
 
 RELATED = 79  # subjects around another one, at most
 NEWEST = 4_000  # conversations about a subject that are looked at, the newest
@@ -47,7 +47,7 @@ def by_day(store: Store, zone: tzinfo) -> dict[date, dict[str, int]]:
 def _count(store: Store, zone: tzinfo, last: int, found: dict[date, dict[str, int]]) -> None:
     """By the quarter of an hour, where days of all time zones begin."""
     sql = (
-        "SELECT type, CAST(at / 900 AS INTEGER) AS quarter, count(*) FROM entry WHERE seq > ? "
+        "SELECT type, CAST(at AS INTEGER) / 900 AS quarter, count(*) FROM entry WHERE seq > ? "
         "GROUP BY type, quarter"
     )
     days: dict[int, date] = {}
@@ -68,11 +68,8 @@ class EntryNow(NamedTuple):
 
 def entries(store: Store, ids: Iterable[str]) -> dict[str, EntryNow]:
     """Of these, the ones that are there."""
-    sql = (
-        "SELECT id, line, status, replaced_by FROM entry "
-        "WHERE id IN (SELECT value FROM json_each(?))"
-    )
-    rows = store.db.execute(sql, [json.dumps([*ids])]).fetchall()
+    sql = f"SELECT id, line, status, replaced_by FROM entry WHERE id {AMONG}"  # noqa: S608
+    rows = store.db.execute(sql, [Many(ids)]).fetchall()
     return {name: EntryNow(decode(line), *rest) for name, line, *rest in rows}
 
 
@@ -128,18 +125,17 @@ def _neighbours(store: Store, subject: str, most: int) -> Neighbours:
     sql = "SELECT count(*) FROM entry WHERE subject = ? AND replaced_by = ''"
     (number,) = db.execute(sql, [subject]).fetchone()
     sql = (
-        "SELECT file FROM (SELECT s.file AS file, max(e.at) AS last FROM entry e "
-        "JOIN said s ON s.entry = e.id WHERE e.subject = ? AND e.replaced_by = '' "
-        "GROUP BY s.file ORDER BY last DESC LIMIT ?)"
+        "SELECT s.file FROM entry e JOIN said s ON s.entry = e.id "
+        "WHERE e.subject = ? AND e.replaced_by = '' "
+        "GROUP BY s.file ORDER BY max(e.at) DESC LIMIT ?"
     )
     files = [file for (file,) in db.execute(sql, [subject, NEWEST])]
     sql = (
-        "SELECT DISTINCT s.file, e.subject FROM (SELECT value AS file FROM json_each(?)) f "
-        "CROSS JOIN said s ON s.file = f.file JOIN entry e ON e.id = s.entry "
-        "WHERE e.subject NOT IN ('', ?) AND e.replaced_by = ''"
+        f"SELECT DISTINCT s.file, e.subject FROM said s JOIN entry e ON e.id = s.entry "  # noqa: S608
+        f"WHERE s.file {AMONG} AND e.subject NOT IN ('', ?) AND e.replaced_by = ''"
     )
     together: dict[str, set[str]] = {}
-    for file, other in db.execute(sql, [json.dumps(files), subject]):
+    for file, other in db.execute(sql, [Many(files), subject]):
         together.setdefault(other, set()).add(file)
     order = sorted(together, key=lambda one: (-len(together[one]), one))
     shown = order[:most]
