@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wakebook.history.branches import Dropped, Exploration, Snapshot
     from wakebook.history.githooks import Problem
     from wakebook.history.history import History
-    from wakebook.history.past import Difference, Learned, Moment
+    from wakebook.history.past import Change, Difference, Learned, Moment
     from wakebook.history.push import Pushed
     from wakebook.history.repository import Repository
     from wakebook.models.chat import Models
@@ -88,6 +88,32 @@ class Timeline:
         return difference(
             self.git(), since, until, opened.now(), lambda: opened.chains().entries, stat=stat
         )
+
+    def changed_since(self, since: str) -> list[Change]:
+        """The notes that have changed since a day, an age or a tag."""
+        from wakebook.history.past import changes
+
+        return changes(self.git().required(), self._then(since), "", ("knowledge",))
+
+    def patch_since(self, since: str, note: str) -> str:
+        """What has changed in one note."""
+        from wakebook.history.past import patch
+
+        return patch(self.git().required(), self._then(since), "", (note,))
+
+    def changed_by(self, commit: str) -> list[Change]:
+        """The files that a commit has changed."""
+        from wakebook.history.past import changes
+
+        return changes(self.git().required(), f"{commit}^", commit, (".",))
+
+    def _then(self, since: str) -> str:
+        """The commit of a moment; the empty tree before the first one."""
+        from wakebook.history.past import empty_tree, find
+
+        repository = self.git().required()
+        found = find(repository, since, self._opened.now())
+        return found.commit.id if found.commit else empty_tree(repository)
 
     @contextmanager
     def then(self, when: str) -> Iterator[tuple[Home, Config, Moment, Bring]]:

@@ -89,6 +89,9 @@ class _Kept:
 
     def __init__(self, home: Home, chains: Chains, state: State) -> None:
         self._state = state
+        self._parts: dict[tuple[str, str], list[Progress]] = {}  # by host and session
+        for one in state.sessions.values():
+            self._parts.setdefault((one.host, one.id), []).append(one)
         self._entries = Counter(entry.session for entry in chains.entries)
         self._files = sorted(path.name[5:] for path in home.conversations.glob("*/*/*/*.md"))
         self._home, self._forgotten = home, _forgotten(home)
@@ -97,8 +100,7 @@ class _Kept:
         progress = self._state.sessions.get(account.ref)
         if progress is None or account.status in UNACCOUNTED:
             return account
-        every = self._state.sessions.values()
-        parts = [one for one in every if (one.host, one.id) == (progress.host, progress.id)]
+        parts = self._parts[progress.host, progress.id]
         windows = max(one.windows for one in parts)
         entries = sum(one.entries for one in parts)
         gone = []

@@ -98,8 +98,9 @@ def _is_entry(line: bytes) -> bool:
 
 
 def rewrite(home: Home, lines: Iterable[bytes]) -> None:
-    """Replace the whole log, atomically. Only rename, merge and forget may do this. A new number
-    says so to every process that has read the old log: inode and size may be the same again."""
+    """Replace the whole log, atomically. Only rename, merge, forget, and taking back what a person
+    has just decided may do this. A new number says so to every process that has read the old log:
+    inode and size may be the same again."""
     home.replace(home.rewrites, os.urandom(6).hex())
     home.replace(home.log, b"".join(lines))
 

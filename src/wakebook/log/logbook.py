@@ -64,6 +64,19 @@ class Logbook:
         with self.writing():
             return waiting.refuse(self.home, names)
 
+    def ask_again(self, entries: Iterable[Entry]) -> None:
+        """Entries that were refused wait once more."""
+        with self.writing():
+            waiting.again(self.home, list(entries))
+
+    def take_back(self, ids: Iterable[str], *, waits: bool = False) -> list[Entry]:
+        """Entries that a person has just put into the log leave it, as if they had never come; with
+        `waits`, they wait to be accepted again. One that was replaced since stays."""
+        with self.writing():
+            done = waiting.take_back(self.home, self.chains(), list(ids), waits)
+        self.changed()
+        return done
+
     # --- subjects ----------------------------------------------------------------------------
 
     def registry(self) -> Registry:

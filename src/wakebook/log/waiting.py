@@ -99,6 +99,37 @@ def refuse(home: Home, names: Collection[str]) -> list[Entry]:
     return done
 
 
+def again(home: Home, entries: Collection[Entry]) -> None:
+    """Entries wait once more, whether they were refused or not. Under the lock."""
+    known = read(home)
+    back = {one.id: one for one in entries}
+    _write(home, known.entries | back, known.types, known.refused - back.keys())
+
+
+def take_back(home: Home, chains: Chains, ids: Collection[str], waits: bool) -> list[Entry]:
+    """Entries leave the log; with `waits`, they wait once more. Raises WakebookError if one of them
+    was replaced since: its successor would stand on nothing. Under the lock."""
+    for name in ids:
+        if name in chains.replaced_by:
+            later = chains.replaced_by[name]
+            raise WakebookError(f"{name} was replaced by {later} since, and cannot be taken back.")
+    gone = [chains.by_id[name] for name in ids if name in chains.by_id]
+    names = {one.id for one in gone}
+    if waits:
+        again(home, gone)
+    if gone:
+        lines = home.log.read_bytes().splitlines(keepends=True)
+        log.rewrite(home, (line for line in lines if _id(line) not in names))
+    return gone
+
+
+def _id(line: bytes) -> str:
+    try:
+        return str(loads(line.decode("utf-8")).get("id", ""))
+    except (ValueError, AttributeError):
+        return ""
+
+
 def _without(home: Home, known: Waiting, done: Collection[Entry], refused: Collection[str]) -> None:
     ids = {one.id for one in done}
     left = {name: one for name, one in known.entries.items() if name not in ids}

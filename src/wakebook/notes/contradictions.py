@@ -58,6 +58,15 @@ def dismiss(home: Home, pairs: Iterable[tuple[str, str]], now: datetime) -> None
         condensed.save(home, {**blocks, KEY: block})
 
 
+def ask_again(home: Home, pairs: Iterable[tuple[str, str]], now: datetime) -> None:
+    """The pairs are contradictions again. Under the writer lock."""
+    blocks, back = condensed.load(home), {frozenset(pair) for pair in pairs}
+    if KEY in blocks:
+        left = tuple(line for line in blocks[KEY].lines if frozenset(line.ids) not in back)
+        block = Condensed(at=now.astimezone(UTC), by="you", lines=left)
+        condensed.save(home, {**blocks, KEY: block})
+
+
 def picked(
     found: Sequence[tuple[Entry, Entry]], numbers: Sequence[str]
 ) -> list[tuple[Entry, Entry]]:

@@ -232,6 +232,21 @@ class Notes:
         self.opened.quietly("brief", lambda: self.brief(ask=False))
         return found
 
+    def dismiss_pair(self, old: str, new: str, *, dismissed: bool = True) -> None:
+        """Say of two entries that they do not contradict each other; or take that back."""
+        with self.opened.writing():
+            change = contradictions.dismiss if dismissed else contradictions.ask_again
+            change(self.home, [(old, new)], self.opened.now())
+        self.opened.quietly("brief", lambda: self.brief(ask=False))
+
+    def put_back(self, path: Path, text: bytes, seen: bytes) -> None:
+        """A note as it was before a decision about it, if it has not changed since."""
+        with self.opened.writing():
+            if path.read_bytes() != seen:
+                where = page.shown(self.home, path)
+                raise WakebookError(f"{where} has changed since: it is left as it is.")
+            self.home.replace(path, text)
+
     # --- keeping it small --------------------------------------------------------------------
 
     def daily(self, now: datetime) -> str:

@@ -11,11 +11,13 @@ recognised and left out.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC
 from difflib import SequenceMatcher
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -97,15 +99,25 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
 def proposals(notes: Notes) -> list[Proposal]:
     """Every block that differs from what was written."""
-    edited: list[tuple[Path, markdown.Block]] = []
-    for path in note_files(notes):
-        with suppress(OSError, UnicodeDecodeError):
-            text = path.read_bytes().decode("utf-8")
-            edited += [(path, block) for block in edited_blocks(text)]
+    edited = [(path, block) for path in note_files(notes) for block in _edited_in(path)]
     if not edited:
         return []
     with notes.book(notes.opened.now()) as book:
         return [_proposal(notes, book, path, block) for path, block in edited]
+
+
+def _edited_in(path: Path) -> tuple[markdown.Block, ...]:
+    """The edited blocks of a note; a file that has not changed is not read again."""
+    try:
+        found = os.stat(path)  # noqa: PTH116
+        return _blocks(str(path), found.st_mtime_ns, found.st_size, found.st_ino)
+    except (OSError, UnicodeDecodeError):
+        return ()
+
+
+@lru_cache(maxsize=20_000)
+def _blocks(path: str, *stamp: int) -> tuple[markdown.Block, ...]:
+    return tuple(edited_blocks(Path(path).read_bytes().decode("utf-8")))
 
 
 def _proposal(notes: Notes, book: Book, path: Path, block: markdown.Block) -> Proposal:

@@ -246,17 +246,24 @@ class Index:
     def _asked(self, question: Callable[[Connection], T]) -> T:
         from wakebook.store.catalogue import Catalogue
 
-        with self._lock, self._mended():
-            store = self.store
-            store.patience(SEARCH_SECONDS)
-            if not (store.readonly or store.fed):
-                try:
-                    Catalogue(self._home, store).read()
-                except sqlite3.OperationalError as error:
-                    if "locked" not in str(error):
-                        raise
-            with store.reading():
-                return question(store.db)
+        store = self.store
+        with self._lock:
+            with self._mended():
+                store.patience(SEARCH_SECONDS)
+                if not (store.readonly or store.fed):
+                    try:
+                        Catalogue(self._home, store).read()
+                    except sqlite3.OperationalError as error:
+                        if "locked" not in str(error):
+                            raise
+            try:
+                with store.reading():
+                    return question(store.db)
+            except sqlite3.ProgrammingError:
+                raise  # a wrong question is no reason to throw the database away
+            except sqlite3.DatabaseError as error:
+                with self._mended():
+                    raise error
 
     def transcripts(self) -> dict[str, str]:
         """The projects of transcripts, by path."""

@@ -64,9 +64,19 @@ VIEWS = (
     View("/entry/{id}", "Entry", "", "wakebook show", "entry.entry"),
     View("/entry/{id}/forget", "Forget", "", "wakebook forget", "entry.forget"),
     View("/said", "Said", "", "wakebook show", "said.said"),
+    View("/conversations", "Conversations", "c", "wakebook status --sessions",
+         "conversations.timeline"),
+    View("/conversations/{path:path}", "Conversations", "", "wakebook show",
+         "conversations.conversation"),
+    View("/review", "Review", "r", "wakebook review", "review.review"),
+    View("/time", "Time", "i", "wakebook history at", "moments.moments"),
+    View("/time/notes", "Time", "", "wakebook history diff", "moments.difference"),
+    View("/time/undo", "Time", "", "wakebook history undo", "moments.undoing"),
+    View("/upkeep", "Upkeep", "u", "wakebook status", "upkeep.upkeep"),
+    View("/upkeep/rebuild/{name}", "Upkeep", "", "wakebook rebuild show", "upkeep.rebuild"),
     View("/notes", "Notes", "n", "wakebook notes", "pages.pages"),
     View("/notes/{file:path}", "Notes", "", "wakebook show", "pages.note"),
-)
+)  # fmt: skip
 ACTIONS = {
     one.name: one
     for one in (
@@ -86,6 +96,21 @@ ACTIONS = {
         Action("reject-note", "acts.reject_note", long=True),
         Action("take-back", "acts.take_back", long=True),
         Action("undo", "acts.undo", long=True),
+        Action("back", "undoing.back", long=True),
+        Action("take", "review.take"),
+        Action("refuse", "review.refuse"),
+        Action("accept-edit", "review.accept_edit", long=True),
+        Action("reject-edit", "review.reject_edit", long=True),
+        Action("settle", "review.settle"),
+        Action("dismiss", "review.dismiss"),
+        Action("hold-again", "moments.hold_again"),
+        Action("unarchive", "moments.unarchive", long=True),
+        Action("run", "upkeep.run", long=True),
+        Action("catch-up", "upkeep.catch_up", long=True),
+        Action("index", "upkeep.index", long=True),
+        Action("sync", "upkeep.sync", long=True),
+        Action("merge", "upkeep.merge", long=True),
+        Action("drop", "upkeep.drop", long=True),
     )
 }  # fmt: skip
 

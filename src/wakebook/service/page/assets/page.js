@@ -128,7 +128,7 @@
   });
 
   // --- keys
-  const things = () => all(".thing[data-href]");
+  const things = () => all(".thing[data-href], .thing[data-pick]");
   function pick(one) {
     all(".picked").forEach((other) => other.classList.remove("picked"));
     if (!one) return;
@@ -162,6 +162,13 @@
     if (!peek.open) peek.show();
     $("mark, .said-here", peek)?.scrollIntoView({ block: "center" });
   }
+
+  // where one decides after the other, the first is picked; what is not known yet is asked for again
+  if ($("[data-first]")) pick(things()[0]);
+  (function again() {
+    const soon = $("[data-again]");
+    if (soon) setTimeout(() => refresh(null).catch(() => {}).then(again), 1000 * soon.dataset.again);
+  })();
 
   let before = "";
   const views = () => Object.fromEntries(all("nav a[data-key]").map((one) => [one.dataset.key, one.href]));
@@ -197,6 +204,8 @@
       o: () => picked && show(picked), " ": () => picked && show(picked),
       Enter: () => picked && !event.target.closest("button, summary, a") && (location.href = picked.dataset.href),
       u: () => $(".said form button")?.click(),
+      a: () => picked && $("[data-press=a]", picked)?.click(),
+      r: () => picked && $("[data-press=r]", picked)?.click(),
       g: () => { before = "g"; setTimeout(() => { before = ""; }, 1200); },
       "?": () => { const keys = $("#keys"); keys?.open ? keys.close() : keys?.showModal(); },
     };

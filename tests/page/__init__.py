@@ -1,0 +1,1 @@
+"""The page: its views by themselves, and in a real browser."""
