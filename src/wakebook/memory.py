@@ -293,26 +293,19 @@ class Memory:
         project: str = "",
         cwd: str = "",
         by: str = "",
+        origin: str = "",
     ) -> Entry:
         """Keep something that was not said in a conversation. `project`, or that of `cwd` if the
-        memory knows it: where it belongs. `by`: who writes it, if not a person."""
+        memory knows it: where it belongs. `by`: who writes it, if not a person. `origin`: where it
+        comes from if these are not the user's own words: then it waits for `log.accept`."""
         from wakebook.learn.entries import remember
 
         here = self.log.projects([project])[0] if project else self.opened.project(cwd)
         with self.opened.writing():
             entry = remember(
-                self.home,
-                text,
-                self.log.chains(),
-                type_=type_,
-                subject=subject,
-                detail=detail,
-                replaces=replaces,
-                status=status,
-                pinned=pinned,
-                project=here,
-                by=by,
-            )
+                self.home, text, self.log.chains(), type_=type_, subject=subject, detail=detail,
+                replaces=replaces, status=status, pinned=pinned, project=here, by=by, origin=origin,
+            )  # fmt: skip
         self.notes.refresh()
         self.opened.quietly("git", lambda: self.history.git().batch(clock.now(), ask=False))
         self.sync_soon()

@@ -125,7 +125,8 @@ _TABLE = (
              text=str, type_=(Literal["fact", "decision", "task", "question"], "fact"),
              subject=(str, ""), detail=(str, ""), replaces=(Words, ()),
              status=(Literal["", "open", "done"], ""), pinned=(bool, False),
-             project=(str, ""), cwd=(str, ""))),  # where it belongs
+             project=(str, ""), cwd=(str, ""),  # where it belongs
+             origin=(str, ""))),  # a page, a mail: then it waits for the user's word
     Verb("handoff", "Leave a handoff, to be checked and kept when the session ends.", "id: str",
          lambda m, a: m.handoff(**asdict(a)), _asks(
              text=Annotated[str, Meta(min_length=1)], detail=(str, ""))),

@@ -24,6 +24,12 @@ _TAG = re.compile(
     r"wakebook[-_\u2010-\u2015\s\u200b-\u200d\u2060]{0,9}memory",
     re.IGNORECASE,
 )
+# How hosts and models mark what is theirs: text that was stored must not look like it
+_MARK = re.compile(
+    r"<(?=[\s\u200b-\u200d\u2060]{0,9}/?[\s\u200b-\u200d\u2060]{0,9}(?:\||!--|(?:system|tool|function"
+    r"|antml|invoke|user|human|assistant|command|task-notification|thinking|local-command)[\w:>|-]))",
+    re.IGNORECASE,
+)
 _BLOCK = re.compile(
     r"<wakebook-memory\b[^>\n]{0,200}>[\s\S]*?</wakebook-memory>\n?"
     r"|<!-- BEGIN GENERATED BRIEFING -->[\s\S]*?(?:<!-- END GENERATED BRIEFING -->\n?|\Z)"
@@ -37,10 +43,14 @@ def wrap(text: str) -> str:
 
 
 def fence(text: str, note: str) -> str:
-    """A text with a note on how to take it. A tag inside it can neither end nor begin a fence,
+    """A text with a note on how to take it. A tag inside it can neither end nor begin a fence."""
+    return f"{OPEN}\n{note}\n\n{defused(text).strip()}\n{CLOSE}\n"
+
+
+def defused(text: str) -> str:
+    """Stored text as an agent may read it: tags of ours, of hosts and of models are none any more,
     and characters that hide or turn text are written out."""
-    safe = visible(_TAG.sub(r"<\1wakebook_memory", whole(text)))
-    return f"{OPEN}\n{note}\n\n{safe.strip()}\n{CLOSE}\n"
+    return visible(_MARK.sub("< ", _TAG.sub(r"<\1wakebook_memory", whole(text))))
 
 
 def echoed(text: str) -> bool:

@@ -41,6 +41,7 @@ SHOWN = 20  # pages of a vault
 @click.option("--replaces", "-r", multiple=True, metavar="ID", help="The entry that it corrects.")
 @click.option("--done", is_flag=True, help="For a task: it is done.")
 @click.option("--pin", "pinned", is_flag=True, help="Keep it in view whatever its age.")
+@click.option("--origin", default="", help="A page, a mail: not your words, so it waits for you.")
 @place
 def remember(
     memory: Memory, out: Out, text: tuple[str, ...], done: bool, everywhere: bool, **given: Any
@@ -52,7 +53,7 @@ def remember(
         raise click.UsageError("--done is for --type task.")
     entry = memory.remember(spoken(text), status="done" if done else "", **given)
     out.json(entries_json(memory, [entry])[0])
-    out.ok("Remembered:")
+    out.ok("Waits for your word (`wakebook review`):" if entry.extra else "Remembered:")
     out.entries(memory, [entry], details=True)
 
 
@@ -229,6 +230,7 @@ def review(memory: Memory, out: Out) -> None:
     out.json({"waiting": [_row(one) for one in new], "edits": found, "contradictions": rows})
     for entry in new:
         out.say(f"  [bold]{entry.id}[/bold] {entry.type}: {esc(entry.content)}")
+        out.say(f"    [dim]{esc(_whence(entry))}[/dim]", when=_whence(entry))
     ways = "wakebook review accept | reject [ID]..., or all of them without an ID"
     out.say(f"[green]●[/green] {many(len(new), 'new entry')} to review  {ways}", when=new)
     for number, proposal in enumerate(found, 1):
@@ -242,6 +244,16 @@ def review(memory: Memory, out: Out) -> None:
     ways = "wakebook review dismiss [NUMBER], or remember --replaces ID what holds"
     out.say(f"[green]●[/green] {many(len(conflicts), 'contradiction')}  {ways}", when=conflicts)
     out.say("Nothing to review.", when=not found and not conflicts and not new)
+
+
+def _whence(entry: Entry) -> str:
+    """Where an entry comes from: whose words, and the turn of which conversation."""
+    from wakebook.log.entry import ORIGIN
+
+    whose = str(entry.extra.get(ORIGIN, ""))
+    turn = f", turn {entry.evidence[-1]}" if entry.evidence else ""
+    where = f"{entry.transcript}{turn}" if entry.transcript else ""
+    return ", ".join(part for part in (f"from {whose}" if whose else "", where) if part)
 
 
 def _row(entry: Entry) -> dict[str, Any]:

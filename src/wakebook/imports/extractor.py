@@ -17,7 +17,7 @@ from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
 from wakebook.imports.export import BETWEEN, Item
 from wakebook.learn.extract import Draft, Extraction, Scene
-from wakebook.learn.judge.verdict import suspicious
+from wakebook.learn.judge.verdict import harm, suspicious
 from wakebook.log.entry import RETRACTED, EntryKind, Status, Type, slugify
 
 NAME = "import"
@@ -91,15 +91,18 @@ class ImportExtractor:
             drafts.append(draft)
             self.drafted.add(message.id)
             said[_same(draft.content)] = (draft.id, draft.status)
-        return Extraction(drafts=[one for one in drafts if self._harmless(one)], taken=len(fresh))
+        return Extraction(drafts=[*filter(None, map(self._judged, drafts))], taken=len(fresh))
 
-    def _harmless(self, draft: Draft) -> bool:
-        """Who wrote an old memory is not known, so it must not give orders."""
-        why = suspicious(f"{draft.content}\n{draft.detail}", False)
-        if why:
-            reason = f"{why}: {one_line(draft.content, 100)!r}"
-            self._home.trace("refused", where=NAME, kind="poisoned", reason=reason)
-        return not why
+    def _judged(self, draft: Draft) -> Draft | None:
+        """Who wrote an old memory is not known: one that gives orders waits for the user."""
+        text = f"{draft.content}\n{draft.detail}"
+        why, always = harm(text)
+        if not (why and always):
+            why = suspicious(text, False)
+            return draft.with_(origin=f"an imported file: {why}") if why else draft
+        reason = f"{why}: {one_line(draft.content, 100)!r}"
+        self._home.trace("refused", where=NAME, kind="poisoned", reason=reason)
+        return None
 
 
 @lru_cache(maxsize=1 << 17)

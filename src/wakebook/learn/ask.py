@@ -21,6 +21,7 @@ from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
 from wakebook.learn.extract import Draft, Extraction, Scene, after
 from wakebook.learn.judge.verdict import tainted, why_refused
+from wakebook.learn.judge.whose import origin
 from wakebook.learn.select.extractor import UNTOLD, Selector, handoff_of
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.shown import (
@@ -152,7 +153,7 @@ class ModelExtractor:
             before = [_remark(by_id[old]) for old in draft.replaces if old in by_id]
             if not self._refused(draft, [*before, *shown], scene) and not ledger.holds(draft):
                 ledger.add(draft)
-                kept.append(draft)
+                kept.append(draft.with_(origin=origin(draft, [*before, *shown])))
         return kept
 
     def _refused(self, draft: Draft, shown: Sequence[Message], scene: Scene) -> bool:

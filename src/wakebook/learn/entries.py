@@ -24,6 +24,7 @@ from wakebook.learn.extract import Draft
 from wakebook.log import forgotten, log, subjects, waiting
 from wakebook.log.chains import Chains, find_entry
 from wakebook.log.entry import (
+    ORIGIN,
     TYPES,
     Entry,
     as_dict,
@@ -172,6 +173,17 @@ def subject_of_project(projects: Projects, key: str) -> str:
     return "" if not key or key.startswith(AGENT) else slugify(projects.name(key))
 
 
+def parted(entries: Sequence[Entry], asks: bool) -> tuple[list[Entry], list[Entry]]:
+    """Those for the log, and those that wait for the user: all, if the user is asked anyway, or
+    what is not the user's own."""
+    held = [one for one in entries if asks or one.extra.get(ORIGIN)]
+    names = {one.id for one in held}
+    kept = [one for one in entries if one.id not in names]
+    return [
+        one.with_(replaces=tuple(old for old in one.replaces if old not in names)) for one in kept
+    ], held
+
+
 # --- exactly once: entries get into the log together with the progress that they stand for ---
 # 1. The batch, ids included, goes to state.json as pending.
 # 2. The log is appended to in one write.
@@ -249,11 +261,13 @@ def remember(
     pinned: bool,
     project: str = "",
     by: str = "",
+    origin: str = "",
 ) -> Entry:
     """Keep what a person or an agent writes. Under the lock.
 
-    `replaces`: ids, or unique beginnings of them. `by`: nothing for a person.
-    Raises InvalidEntry for more than an entry holds.
+    `replaces`: ids, or unique beginnings of them. `by`: nothing for a person. `origin`: where it
+    comes from if it is not the user's own; then it waits for the user, as what an agent writes
+    does that would give orders. Raises InvalidEntry for more than an entry holds.
     """
     from wakebook.capture.secrets import redact
 
@@ -288,9 +302,22 @@ def remember(
             pinned=pinned,
             project=project,
             by=by,
+            extra={ORIGIN: whence} if (whence := origin or _ordered(text, detail, by)) else {},
         )
     )
+    if entry.extra:
+        waiting.add(home, [entry], {})
+        return entry
     if registry != before:  # first: a subject without entries does no harm
         subjects.save(home, registry)
     log.append(home, [entry])
     return entry
+
+
+def _ordered(text: str, detail: str, by: str) -> str:
+    """Where an agent's words seem to come from, if they give orders to those who read them."""
+    if not by:
+        return ""
+    from wakebook.learn.judge.verdict import suspicious
+
+    return f"an agent: {why}" if (why := suspicious(f"{text}\n{detail}", False)) else ""

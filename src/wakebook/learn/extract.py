@@ -17,7 +17,7 @@ import msgspec
 
 from wakebook.base import words
 from wakebook.capture.transcript import Message, one_line
-from wakebook.log.entry import Entry, EntryKind, Status, Type, derived_id
+from wakebook.log.entry import ORIGIN, Entry, EntryKind, Status, Type, derived_id
 
 RULES = "rules"
 PARTLY = ", after rules"  # `by` of a handoff: rules have read a part of its window
@@ -37,6 +37,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     kind: EntryKind | None = None
     replaces: tuple[str, ...] = ()
     by: str = RULES
+    origin: str = ""  # where it comes from, if neither the user nor the agent says it themselves
 
     @property
     def id(self) -> str:
@@ -48,7 +49,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     def entry(self, session: str, timestamp: datetime) -> Entry:
         """The draft as an entry of the log, as far as it says itself."""
         said = msgspec.structs.asdict(self)
-        del said["source"], said["subject_type"]
+        del said["source"], said["subject_type"], said["origin"]
+        said["extra"] = {ORIGIN: self.origin} if self.origin else {}
         said["replaces"] = tuple(old for old in self.replaces if old != self.id)
         return Entry(id=self.id, timestamp=timestamp, session=session, **said)
 

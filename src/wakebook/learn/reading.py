@@ -33,6 +33,7 @@ from wakebook.learn.entries import (
     admitted,
     append,
     complete,
+    parted,
     related,
     settle,
     subject_of_project,
@@ -281,7 +282,8 @@ def _kept(
             names = tuple(before.scene.subjects)
             drafts = written.with_handoff(work.home, drafts, before.source, state.left, (), names)
         entries = admitted(work.home, drafts, before.source, chains, registry, work.now)
-        entries, held = (entries, []) if not work.asks(before.source.project) else ([], entries)
+        entries, held = parted(entries, work.asks(before.source.project))
+        gone, waits = written.withdrawn(before.source, chains)
         used = (*window.subjects, *(one.subject for one in entries if one.subject))
         window = window.with_(
             extracted=before.first + found.taken,
@@ -309,7 +311,8 @@ def _kept(
             touched_at=work.now,
         )
         state = written.taken(state, before.source) if ends else state
-        append(work.home, state, ref, after, entries, extract.subject_types(drafts), held)
+        types = extract.subject_types(drafts)
+        append(work.home, state, ref, after, [*entries, *gone], types, [*held, *waits])
     closed = (window.path,) if ends else ()
     report = Report(ref=ref, entries=len(entries), closed=closed, covered=covered)
     left = complete(before.source.turns) > window.extracted

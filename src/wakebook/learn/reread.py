@@ -27,6 +27,7 @@ from wakebook.learn.entries import (
     Source,
     admitted,
     append,
+    parted,
     project_of,
     related,
     settle,
@@ -124,8 +125,7 @@ def _replace(work: Work, source: Source, drafts: Sequence[Draft], expected: set[
         entries = admitted(work.home, new, source, chains, registry, work.now)
         entries += _taken_back(source, drafts, entries, old, chains)
         entries += _revived(chains, source.path, entries)
-        held = entries if work.asks(source.project) else []
-        kept = [] if held else entries
+        kept, held = parted(entries, work.asks(source.project))
         same = (ref for ref, one in state.sessions.items() if one.id == source.session)
         known = next(same, source.ref)
         progress = state.sessions.get(known)

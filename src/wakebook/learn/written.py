@@ -23,8 +23,9 @@ from wakebook.capture.transcript import Message, one_line
 from wakebook.learn.entries import Source
 from wakebook.learn.extract import Draft
 from wakebook.learn.judge.verdict import why_refused
+from wakebook.learn.judge.whose import origin
 from wakebook.log.chains import Chains
-from wakebook.log.entry import Entry, new_id
+from wakebook.log.entry import ORIGIN, RETRACTED, Entry, derived_id, new_id
 
 AGENT = "agent"  # `by` of what it wrote
 KEPT = timedelta(days=30)  # for a session that never ends
@@ -63,6 +64,32 @@ def same(one: str, other: str) -> bool:
     mine, theirs = words.terms(one), words.terms(other)
     least = min(len(mine), len(theirs))
     return least > 0 and len(mine & theirs) >= max(SAME * least, min(2, least))
+
+
+def withdrawn(source: Source, chains: Chains) -> tuple[list[Entry], list[Entry]]:
+    """What the agent has remembered though only a text that it was shown says it: entries that take
+    it back, and the same to wait for the user."""
+    back: list[Entry] = []
+    waits: list[Entry] = []
+    messages = [_without(one) for one in source.messages()]
+    for turn, name in _calls(source.turns, "remember"):
+        entry = chains.by_id.get(name)
+        if entry is None or entry.by != AGENT or entry.extra or name in chains.replaced_by:
+            continue
+        near = tuple(range(max(1, turn - BEFORE), turn + 1))
+        draft = Draft(type=entry.type, content=entry.content, source=name, evidence=near)
+        if whose := origin(draft, messages):
+            place = {"session": source.session, "transcript": source.path, "evidence": (turn,)}
+            said = f"Only {whose} says this, so it waits for the user's word."
+            gone = entry.with_(
+                id=derived_id(name, "fact", said), type="fact", content=said, detail="",
+                status=None, kind=None, replaces=(name,), pinned=False, extra={RETRACTED: True},
+                **place,
+            )  # fmt: skip
+            id_ = derived_id(name, entry.type, entry.content)
+            back.append(gone)
+            waits.append(entry.with_(id=id_, extra={ORIGIN: whose}, **place))
+    return back, waits
 
 
 def repeats(text: str, chains: Chains, state: State) -> list[str]:

@@ -31,6 +31,7 @@ TYPES: tuple[str, ...] = get_args(Type)
 STATUSES: tuple[str, ...] = get_args(Status)
 KINDS: tuple[str, ...] = get_args(EntryKind)
 RETRACTED = "retracted"  # extra field: all that it says is that what it replaces holds no longer
+ORIGIN = "origin"  # extra field: where it comes from, if it is not the user's own words
 CONTENT, DETAIL = 8_000, 32_000  # characters: the largest entry
 ID = re.compile(r"[A-Za-z0-9_-]{12}")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")

@@ -27,6 +27,7 @@ from typing import Any
 
 import msgspec
 
+from wakebook.base import text as texts
 from wakebook.base import words
 from wakebook.base.config import Config, expand
 from wakebook.base.home import Home
@@ -307,9 +308,10 @@ def plain(text: str, limit: int = CONTENT) -> str:
 
 
 def harmless(line: str) -> str:
-    """Without what would be a marker, a link, a picture or a tag of HTML."""
+    """Without what would be a marker, a link, a picture or a tag of HTML; what hides or turns text
+    is written out."""
     line = line.replace("[[", "[ [").replace("]]", "] ]").replace("](", "] (")
-    return re.sub(r"<(?=[A-Za-z/!?])", "< ", line)
+    return texts.visible(re.sub(r"<(?=[A-Za-z/!?|\u200b])", "< ", line))
 
 
 def linked(text: str) -> str:

@@ -27,11 +27,12 @@ from wakebook.learn.entries import (
     Source,
     admitted,
     complete,
+    parted,
     project_of,
     related,
     subject_of_project,
 )
-from wakebook.learn.extract import Draft, Extractor, Scene, subject_types
+from wakebook.learn.extract import ENOUGH, Draft, Extractor, Scene, likeness, subject_types
 from wakebook.learn.select.ledger import Ledger
 from wakebook.log import subjects
 from wakebook.log.chains import Chains, extend, resolve
@@ -160,8 +161,10 @@ class Replay(ABC):
         drafts = written.unwritten(drafts, source, self.main)
         drafts = written.with_handoff(self._scratch, drafts, source, {}, old, names)
         entries = admitted(self._scratch, drafts, source, self.chains, self.registry, self._now)
-        self._found.setdefault(source.path, []).extend(entries)
-        self._take(entries, subject_types(drafts))
+        kept, held = parted(entries, asks=False)
+        kept += [one for one in held if any(likeness(one, other) >= ENOUGH for other in old)]
+        self._found.setdefault(source.path, []).extend(kept)
+        self._take(kept, subject_types(drafts))
 
     def _ended(self, path: str) -> None:
         self._turns.pop(path, None)

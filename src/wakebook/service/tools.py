@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wakebook.base import clock, ref
+from wakebook.base.echo import defused
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.text import whole
 
@@ -61,7 +62,11 @@ def call(memory: Memory, name: str, arguments: object, session: str = "") -> Ans
             return _forget(memory, given["ids"], given.get("confirm"))
         ask = request_of(name, given)
         if name == "remember":
-            return _line({"remembered": _short(_remember(memory, ask, place))})
+            entry = _remember(memory, ask, place)
+            if not entry.extra:
+                return _line({"remembered": _short(entry)})
+            then = "It is told to nobody until the user accepts it: `wakebook review`."
+            return _line({"waiting": _short(entry) | entry.extra | {"then": then}})
         if name == "handoff":
             id_ = memory.handoff(ask.text, detail=ask.detail)
             then = "It is checked against the conversation, and kept, when the session ends."
@@ -254,6 +259,7 @@ def _short(entry: Entry) -> dict[str, Any]:
 
 def _line(data: dict[str, Any]) -> Answer:
     """On one line: transcripts keep the first one, with the id (`learn.written`)."""
+    data = _defused(data)
     return Answer(json.dumps(data, ensure_ascii=False), data)
 
 
@@ -261,4 +267,14 @@ def _json(data: dict[str, Any]) -> Answer:
     def plain(value: Any) -> str:
         return clock.iso(value) if hasattr(value, "isoformat") else str(value)
 
+    data = _defused(data)
     return Answer(json.dumps(data, ensure_ascii=False, indent=1, default=plain), data)
+
+
+def _defused(value: Any) -> Any:
+    """With every text as an agent may read it."""
+    if isinstance(value, str):
+        return defused(value)
+    if isinstance(value, dict):
+        return {key: _defused(one) for key, one in value.items()}
+    return [_defused(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -59,7 +59,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
         return ()
     found: list[tuple[str, str]] = []  # a sentence and its heading
     heading = ""
-    for line in _own_lines(text):
+    for line in own_lines(text):
         bullet = _BULLET.match(line)
         line = line[bullet.end() :] if bullet else _HEADING.sub("", line)
         listed = _listed(line)
@@ -86,8 +86,9 @@ def fiction(text: str) -> bool:
     return lower(cues.FICTION).search(text[:2000].lower()) is not None
 
 
-def _own_lines(text: str) -> list[str]:
-    """The lines that were typed: without fences, quotes, logs, mails and pastes."""
+def own_lines(text: str, *, long: bool = False) -> list[str]:
+    """The lines that were typed: without fences, quotes, logs, mails and pastes. `long`: many of
+    them, too, if nothing else shows that they are a paste."""
     lines: list[str] = []
     fenced = False
     for line in _HIDDEN.sub(" ", text[:TEXT]).split("\n"):
@@ -98,7 +99,7 @@ def _own_lines(text: str) -> list[str]:
     blocks = _blocks(lines)
     if not blocks:
         return []
-    if len(text) > PASTED:  # a long paste between a few words
+    if len(text) > PASTED and not long:  # a long paste between a few words
         blocks = [one for one in (blocks[0], blocks[-1]) if sum(map(len, one)) < 400]
     kept: list[str] = []
     for block in blocks:
