@@ -65,10 +65,12 @@ def mark(home: Home, path: Path) -> list[int] | None:
     return [there.st_mtime_ns, there.st_size, there.st_ino]
 
 
-def files(home: Home, extra: Sequence[Path]) -> Iterator[tuple[str, Stat]]:
+def files(
+    home: Home, extra: Sequence[Path], folders: Sequence[str] = FOLDERS
+) -> Iterator[tuple[str, Stat]]:
     """Every note and transcript of the home, and some files outside of it."""
     root = str(home.root)
-    waiting = [f"{root}/{folder}" for folder in FOLDERS]
+    waiting = [f"{root}/{folder}" for folder in folders]
     while waiting:
         folder = waiting.pop()
         try:

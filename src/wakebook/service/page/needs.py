@@ -3,7 +3,6 @@ notes that were edited by hand, and contradictions, which the briefing has found
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -11,15 +10,15 @@ from typing import NamedTuple
 from wakebook.base.decode import decode
 from wakebook.log.entry import Entry
 from wakebook.memory import Memory
-from wakebook.notes.check import edited_blocks, note_files
+from wakebook.notes.check import edited_blocks
 from wakebook.notes.contradictions import CONFLICT, dismissed
-from wakebook.notes.page import MEMORY, NoteLine, shown
+from wakebook.notes.page import ARCHIVE, EDITS, KNOWLEDGE, MEMORY, MERGED, NoteLine
 from wakebook.service.page.data import Remembered, asked, entries
+from wakebook.store import changes
 from wakebook.store.store import AMONG, Many
 
 BRIEFING = f"{MEMORY}#briefing"
-KEPT = 20_000  # files whose state is remembered
-_seen: dict[Path, tuple[int, int, int]] = {}  # a note -> changed, size, edited blocks
+_seen: dict[Path, dict[NoteFile, int]] = {}  # by home: how many of a note's blocks were edited
 
 
 class Needs(NamedTuple):
@@ -38,20 +37,35 @@ def needs(memory: Memory) -> Needs:
 
 def edited(memory: Memory) -> list[tuple[str, int]]:
     """Notes whose generated blocks a person has changed."""
-    found = []
-    for path in note_files(memory.notes):
-        with suppress(OSError, UnicodeDecodeError):
-            there = os.stat(path)  # noqa: PTH116
-            known = _seen.get(path)
-            if known is None or known[:2] != (there.st_mtime_ns, there.st_size):
-                blocks = sum(1 for _ in edited_blocks(path.read_bytes().decode("utf-8")))
-                known = (there.st_mtime_ns, there.st_size, blocks)
-                if len(_seen) > KEPT:
-                    _seen.clear()
-                _seen[path] = known
-            if known[2]:
-                found.append((shown(memory.home, path), known[2]))
-    return found
+    root = memory.home.root
+    known = _seen.setdefault(root, {})
+    now = files(memory)
+    new = [file for file in now if file not in known]
+    if new:
+        fresh = {file: _blocks(root / file.name) for file in new}
+        known = _seen[root] = {file: known[file] for file in now if file in known} | fresh
+    return [(file.name, known[file]) for file in now if known[file]]
+
+
+def _blocks(path: Path) -> int:
+    with suppress(OSError, UnicodeDecodeError):
+        return sum(1 for _ in edited_blocks(path.read_bytes().decode("utf-8")))
+    return 0
+
+
+class NoteFile(NamedTuple):
+    name: str  # relative to the home, or absolute where it lies elsewhere
+    changed: int  # nanoseconds
+    size: int
+
+
+def files(memory: Memory) -> list[NoteFile]:
+    """Every note (see `notes.check.note_files`), without looking into one."""
+    elsewhere = [memory.notes.memory] if memory.config.briefing.memory_file else []
+    found = changes.files(memory.home, elsewhere, (KNOWLEDGE, ARCHIVE))
+    away = tuple(f"{ARCHIVE}/{name}/" for name in (MERGED, EDITS))
+    notes = (NoteFile(name, *stat) for name, stat in found if name.endswith(".md"))
+    return sorted(one for one in notes if not one.name.startswith(away))
 
 
 def conflicts(memory: Memory) -> list[tuple[Remembered, Remembered]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +12,12 @@ from wakebook.base.decode import decode
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.memory import Memory
 from wakebook.notes.book import key
-from wakebook.notes.check import edited_blocks, note_files
-from wakebook.notes.page import NoteLine, file_sum, shown, targets
+from wakebook.notes.check import edited_blocks
+from wakebook.notes.page import NoteLine, file_sum, targets
 from wakebook.service.page import parts
 from wakebook.service.page.data import asked, entries
 from wakebook.service.page.html import Child, Html, h, join
-from wakebook.service.page.needs import edited
+from wakebook.service.page.needs import NoteFile, edited, files
 from wakebook.service.page.parts import card, none, rows, section
 from wakebook.service.page.request import Request, Sheet, to
 from wakebook.service.page.written import body, written
@@ -31,14 +30,14 @@ LARGEST = 150_000  # bytes of a note that is shown whole
 
 def pages(request: Request, memory: Memory) -> Sheet:
     now, mine = memory.opened.now(), dict(edited(memory))
-    folders: dict[str, list[Path]] = {}
-    for path in note_files(memory.notes):
-        folders.setdefault(_folder(memory, path), []).append(path)
+    folders: dict[str, list[NoteFile]] = {}
+    for file in files(memory):
+        folders.setdefault(_folder(file.name), []).append(file)
     order = [*FOLDERS, *sorted(folders.keys() - {*FOLDERS})]
     only = request.get("folder")
     chosen = [name for name in order if name in folders and only in ("", name)]
     most = 500 if only else LISTED
-    made = [_shelf(memory, name, folders[name], mine, now, most) for name in chosen]
+    made = [_shelf(name, folders[name], mine, now, most) for name in chosen]
     number = sum(map(len, folders.values()))
     return Sheet(
         "Notes",
@@ -51,26 +50,26 @@ def pages(request: Request, memory: Memory) -> Sheet:
     )
 
 
-def _folder(memory: Memory, path: Path) -> str:
-    inner = shown(memory.home, path).split("/")
+def _folder(name: str) -> str:
+    inner = name.split("/")
     if len(inner) < 3:
         return "memory"
     return inner[1] if inner[0] == "knowledge" else inner[0]
 
 
 def _shelf(
-    memory: Memory, name: str, found: list[Path], mine: dict[str, int], now: datetime, most: int
+    name: str, found: list[NoteFile], mine: dict[str, int], now: datetime, most: int
 ) -> Html:
     found = sorted(found, reverse=name == "journal")
     more = len(found) - most
     rest = h.a(f"all {len(found):,}", href=to("/notes", {"folder": name})) if more > 0 else ""
-    lines = (_line(memory, path, mine, now) for path in found[:most])
+    lines = (_line(file, mine, now) for file in found[:most])
     return section(name.capitalize(), h.ul(lines, class_="card shelf"), aside=rest)
 
 
-def _line(memory: Memory, path: Path, mine: dict[str, int], now: datetime) -> Html:
-    name = shown(memory.home, path)
-    at = parts.moment(datetime.fromtimestamp(os.stat(path).st_mtime, UTC), now)  # noqa: PTH116
+def _line(file: NoteFile, mine: dict[str, int], now: datetime) -> Html:
+    name = file.name
+    at = parts.moment(datetime.fromtimestamp(file.changed / 1e9, UTC), now)
     href = to(f"/notes/{name}")
     inner = name.removeprefix("knowledge/").removesuffix(".md")
     label = (inner.partition("/")[2] or inner).replace("/", " › ")
@@ -91,16 +90,17 @@ class Note(NamedTuple):
 
 def opened(memory: Memory, name: str) -> Note:
     """A note by its path. Raises NotFound: nothing else of the home is shown."""
-    by_name = {shown(memory.home, path): path for path in note_files(memory.notes)}
-    path = by_name.get(name) or by_name.get(f"knowledge/{name}")
-    if path is None:
+    names = {file.name for file in files(memory)}
+    known = name if name in names else f"knowledge/{name}"
+    if known not in names:
         raise NotFound(f"There is no note {name!r}. `wakebook notes` lists what there is.")
+    path = memory.home.root / known
     data = path.read_bytes()
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise WakebookError(f"{name} is not UTF-8: {error}. Convert it first.") from error
-    return Note(path, shown(memory.home, path), text, file_sum(data))
+    return Note(path, known, text, file_sum(data))
 
 
 def note(request: Request, memory: Memory) -> Sheet:
@@ -142,8 +142,7 @@ def _hint() -> Html:
 
 
 def _links(memory: Memory) -> dict[str, str]:
-    names = [shown(memory.home, path) for path in note_files(memory.notes)]
-    inner = {name.removeprefix("knowledge/"): name for name in names}
+    inner = {file.name.removeprefix("knowledge/"): file.name for file in files(memory)}
     return {end: to(f"/notes/{inner[path]}") for end, path in targets(inner).items()}
 
 

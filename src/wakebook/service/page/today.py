@@ -11,6 +11,7 @@ from wakebook.service.page.html import Child, Html, h
 from wakebook.service.page.needs import Needs, needs
 from wakebook.service.page.parts import card, many, none, row, rows, section
 from wakebook.service.page.request import Request, Sheet, to
+from wakebook.store.store import AMONG, Many
 
 LEARNED, OPEN, DAYS = 25, 6, 21
 ENOUGH = 6  # things learned, to fill a day
@@ -104,7 +105,9 @@ def _open(memory: Memory, now: datetime) -> Html | None:
 
 
 def _stopped(memory: Memory, now: datetime) -> Html | None:
-    found = entries(memory, "type = 'handoff' AND replaced_by = ''", most=12)
+    sql = "SELECT name FROM chunk WHERE type = 'handoff' AND name <> '' ORDER BY at DESC LIMIT 24"
+    names = [name for (name,) in asked(memory, sql)]
+    found = entries(memory, f"id {AMONG} AND replaced_by = ''", Many(names))
     by_project: dict[str, Remembered] = {}
     for one in found:
         by_project.setdefault(one.entry.project, one)
