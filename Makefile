@@ -1,4 +1,4 @@
-# make demo   set up, then three weeks of work, remembered (offline)
+# make demo   set up, then three weeks of work, remembered (offline); ARGS=--page: in your browser
 # make demo-model   the same conversations read by a scripted model, with what it costs (offline)
 # make test   set up, then every test
 # make test-long   the same with many new examples of every property
@@ -19,7 +19,7 @@ BIN    := .venv/bin
 .PHONY: demo demo-model test test-long test-hosts test-team test-local check measure bench torture soak lock clean
 
 demo: .venv/.runtime
-	@$(BIN)/python -m wakebook demo
+	@$(BIN)/python -m wakebook demo $(ARGS)
 
 demo-model: .venv/.dev
 	@$(BIN)/python -m tests.demo

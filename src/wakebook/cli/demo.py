@@ -43,10 +43,13 @@ sync = ""
 
 @click.command(cls=Command)
 @click.option("--keep", metavar="PATH", help="Keep the demo's home in this folder.")
+@click.option("--page", is_flag=True, help="Leave the demo's home open in your browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-def demo(keep: str | None, as_json: bool) -> None:
+def demo(keep: str | None, page: bool, as_json: bool) -> None:
     """Three weeks of a fictional person's work, remembered offline in a temporary home."""
     os.environ["WAKEBOOK_NOW"] = MORNING_AFTER
+    if page and not keep:
+        keep = str(Path(tempfile.mkdtemp(prefix="wakebook-demo-"), "home"))
     with tempfile.TemporaryDirectory(prefix="wakebook-demo-") as folder:
         target = Path(keep).expanduser().absolute() if keep else Path(folder) / "home"
         if target.exists() and any(target.iterdir()):
@@ -54,7 +57,22 @@ def demo(keep: str | None, as_json: bool) -> None:
         samples = target.parent / f"{target.name}-sessions" if keep else Path(folder) / "sessions"
         with redirect_stdout(io.StringIO()) if as_json else nullcontext():
             told = _story(Out(), target, samples, str(target) if keep else "~/.wakebook")
+            if page:
+                told["page"] = _open(Out(), target)
         Out(as_json).json(told)
+
+
+def _open(out: Out, target: Path) -> str:
+    """Start the service of the demo's home, and show the page."""
+    from wakebook.cli.page import link, show
+    from wakebook.memory import Memory
+
+    where = link(Memory(target))
+    out.say("\n[bold cyan]── The page[/bold cyan]\n")
+    show(out, where)
+    out.say(f"\nThe demo's home stays in {esc(target)}. When you have seen enough:")
+    out.say(f"  wakebook serve stop --home {esc(target)}")
+    return where
 
 
 def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, Any]:
@@ -135,6 +153,7 @@ def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, Any]:
     run("search", QUESTION, "--limit", "1", home=laptop)
     told["laptop"] = [hit.ref for hit in Memory(laptop).search(QUESTION, limit=3).hits]
     heading("Where to look next")
+    out.say("   wakebook demo --page                   all of it in your browser")
     out.say("   wakebook init && wakebook catch-up     the same with your own sessions")
     out.say(f"   {where}/log.jsonl                 what was learned, one entry a line")
     out.say(f"   {where}/raw/conversations/        what was said, as Markdown, under git")

@@ -25,7 +25,12 @@ def page(memory: Memory, out: Out, view: str, no_browser: bool) -> None:
     """Look into the memory in your browser."""
     where = link(memory, view)
     out.json({"url": where})
-    opened = not (no_browser or out.as_json) and _opened(where)
+    show(out, where, not (no_browser or out.as_json))
+
+
+def show(out: Out, where: str, browser: bool = True) -> None:
+    """Print the link, and open it in a browser."""
+    opened = browser and _opened(where)
     out.say("Your browser shows the page. The link, which works once, for a minute:", when=opened)
     out.say("Open this link. It works once, for a minute:", when=not opened)
     out.say(f"  {esc(where)}")

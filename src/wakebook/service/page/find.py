@@ -38,7 +38,7 @@ def find(request: Request, memory: Memory) -> Sheet:
             h.section(_results(request, found, searched, limit, now), id="found",
                       data_live="entries conversations notes", aria_live="polite"),
         ),
-        _lead(found) if searched else "What was said, learned or written, in your own words.",
+        h.span(_lead(found, searched), id="lead"),
         source="the index, by words and by meaning",
         command=command,
     )  # fmt: skip
@@ -79,13 +79,13 @@ def _since(span: str, now: datetime) -> datetime | None:
     return now - timedelta(days=SPANS[span]) if span in SPANS else None
 
 
-def _lead(found: Found) -> Child:
+def _lead(found: Found, searched: bool) -> Child:
+    if not searched:
+        return "What was said, learned or written, in your own words."
     steps = sum(found.steps.values())
     told = [many(len(found.hits), "finding"), f"{steps:.0f} ms"]
     told += ["by words and by meaning" if found.embedder else "by words"]
-    return join(
-        parts.dotted(told), *(h.span(f" {note}", class_="note-line") for note in found.notes)
-    )
+    return join(parts.dotted(told), [h.span(note, class_="note-line") for note in found.notes])
 
 
 def _facets(request: Request, memory: Memory) -> Html:
@@ -157,7 +157,8 @@ def _hit(hit: Hit, text: str, now: datetime) -> Html:
     what = hit.type if entry else f"{hit.title} · {hit.category}" if hit.title else hit.category
     who = "" if entry or not hit.speaker else f"said by {hit.speaker}"
     state = "replaced" if hit.replaced_by else hit.status if hit.status == "open" else ""
-    score = h.span(f"{hit.score:.2f}", title="how well it fits, 0 to 1")
+    fits = hit.why if hit.why != "within the filters" else ""
+    score = h.span(f"{hit.score:.2f}", title="how well it fits, 0 to 1") if fits else None
     query = {"entry": hit.ref} if entry else {"ref": hit.ref}
     return parts.row(
         sign,
@@ -167,7 +168,7 @@ def _hit(hit: Hit, text: str, now: datetime) -> Html:
             hit.subject,
             who,
             parts.moment(hit.timestamp, now) if hit.timestamp else "",
-            hit.why and h.span("found by ", hit.why),
+            fits and h.span("found by ", hit.why),
         ),
         aside=join(h.span(state, class_=f"pill {state}") if state else "", " ", score),
         href=href,

@@ -21,7 +21,7 @@ NUMBERS = "No one two three four five six seven eight nine ten eleven twelve".sp
 def today(request: Request, memory: Memory) -> Sheet:
     now = memory.opened.now()
     wants = needs(memory)
-    left = [_learned(memory, now), _open(memory, now), _stopped(memory, now)]
+    left = [_learned(memory, now), _stopped(memory, now), _open(memory, now)]
     right = [_needs(wants, now), _weeks(memory, now), _cost(memory, now)]
     return Sheet(
         f"{now:%A}, {now.day} {now:%B}",
@@ -60,7 +60,7 @@ def _learned(memory: Memory, now: datetime) -> Html:
     days: list[Html] = []
     shown, before = 0, now + timedelta(days=1)
     while shown < ENOUGH and len(days) < 3 and (span := last_day(memory, before)):
-        made, number = _day(memory, span, now)
+        made, number = _day(memory, span, now, LEARNED if not days else ENOUGH - shown)
         days.append(made)
         shown, before = shown + number, span[0]
     if not days:
@@ -73,10 +73,12 @@ def _learned(memory: Memory, now: datetime) -> Html:
     return h.div(days, id="learned", data_live="entries")
 
 
-def _day(memory: Memory, span: tuple[datetime, datetime], now: datetime) -> tuple[Html, int]:
+def _day(
+    memory: Memory, span: tuple[datetime, datetime], now: datetime, most: int
+) -> tuple[Html, int]:
     begin, end = (at.timestamp() for at in span)
     where = "at >= ? AND at < ? AND type <> 'handoff' AND replaced_by = ''"
-    found = entries(memory, where, begin, end, most=LEARNED)
+    found = entries(memory, where, begin, end, most=most)
     sql = f"SELECT count(*) FROM entry WHERE {where}"  # noqa: S608
     (number,) = asked(memory, sql, begin, end)[0]
     more = number - len(found)

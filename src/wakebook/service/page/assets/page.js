@@ -18,7 +18,7 @@
     swap(await answer.text(), parts.map((one) => one.id));
   }
 
-  function swap(text, ids) {
+  function swap(text, ids, arrivals = true) {
     const fresh = new DOMParser().parseFromString(text, "text/html");
     for (const id of ids) {
       const old = document.getElementById(id), now = fresh.getElementById(id);
@@ -28,7 +28,7 @@
       const open = all("details[open][id]", old).map((one) => one.id);
       old.replaceWith(now);
       open.forEach((one) => document.getElementById(one)?.setAttribute("open", ""));
-      if (known.size) all(".thing[id]", now).forEach((one) => known.has(one.id) || one.classList.add("new"));
+      if (known.size && arrivals) all(".thing[id]", now).forEach((one) => known.has(one.id) || one.classList.add("new"));
       if (picked) pick(document.getElementById(picked));
     }
     document.dispatchEvent(new CustomEvent("wakebook:swapped"));
@@ -119,7 +119,7 @@
     address.searchParams.delete("more");
     const answer = await fetch(address);
     if (mine !== typed || !answer.ok) return;
-    swap(await answer.text(), ["found", "facets"]);
+    swap(await answer.text(), ["found", "facets", "lead"], false);
     history.replaceState(null, "", address);
   }
   if (box && found()) box.addEventListener("input", () => {
@@ -177,7 +177,7 @@
     const key = event.key, writing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
     if (key === "Escape") {
       if (peek?.open) peek.close();
-      else if (writing) event.target.blur();
+      else if (writing) { event.preventDefault(); event.target.blur(); } // else it empties the box
       else pick(null);
       return;
     }
