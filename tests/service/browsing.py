@@ -33,8 +33,12 @@ class Browser:
         """Fill in a form of a view, and send it."""
         forms = re.findall(rf'<form method="post" action="/page/do/{action}".*?</form>',
                            self.page(path), re.DOTALL)  # fmt: skip
-        hidden = re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', forms[number])
-        return self.post(action, {name: unescape(value) for name, value in hidden} | fields)
+        return self.post(action, _hidden(forms[number]) | fields)
+
+    def undo(self, shown: str) -> Answer:
+        """Take back what a page says was done."""
+        [form] = re.findall(r'action="/page/do/back".*?</form>', shown, re.DOTALL)
+        return self.post("back", _hidden(form))
 
     def post(self, action: str, fields: Mapping[str, str], **headers: str) -> Answer:
         port = self.service.port
@@ -54,6 +58,11 @@ class Browser:
         for name, one in SimpleCookie(found.headers.get("set-cookie", "")).items():
             self.cookies[name] = one.value
         return found
+
+
+def _hidden(form: str) -> dict[str, str]:
+    found = re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form)
+    return {name: unescape(value) for name, value in found}
 
 
 def link(service: Service) -> str:

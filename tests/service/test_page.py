@@ -135,7 +135,7 @@ def _addresses(service: Service) -> Iterator[str]:
         for key, value in values.items():
             path = path.replace(key, value)
         if "{" not in path:
-            yield f"{path}?entry={name}" if path == "/said" else path
+            yield path + {"/said": f"?entry={name}", "/time/notes": f"?file={file}"}.get(path, "")
 
 
 def test_every_view_answers_and_says_where_it_is_from(browser: Browser) -> None:
@@ -235,11 +235,9 @@ def test_undo_is_offered_and_works(browser: Browser) -> None:
     name = kept(browser.service, "The ferry leaves at 7.")
     shown = browser.said(browser.send(f"/entry/{name}", "pin"))
     assert "Pinned" in shown
-    form = re.findall(r'<form method="post" action="/page/do/restore".*?</form>', shown, re.DOTALL)
-    fields = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form[0]))
-    assert "As it was before." in browser.said(browser.post("restore", fields))
-    [hit] = Memory(browser.service.home).search("ferry leaves", limit=1).hits
-    assert not Memory(browser.service.home).log.entry(hit.ref).pinned
+    assert "As it was before." in browser.said(browser.undo(shown))
+    assert Memory(browser.service.home).search("ferry leaves", limit=1).hits[0].ref == name
+    assert browser.undo(shown).status == 404  # once is enough
 
 
 def test_the_second_of_two_windows_is_told(browser: Browser) -> None:
@@ -264,9 +262,7 @@ def test_forgetting_says_what_follows_and_can_be_remembered_again(browser: Brows
     after = browser.said(browser.send(f"/entry/{name}/forget", "forget", 1))
     assert "Forgotten: 2 entries" in after
     assert browser.get(f"/page/entry/{name}").status == 404
-    form = re.findall(r'action="/page/do/remember-again".*?</form>', after, re.DOTALL)
-    fields = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form[0]))
-    assert "Remembered again" in browser.said(browser.post("remember-again", fields))
+    assert "Remembered again" in browser.said(browser.undo(after))
     [hit] = Memory(browser.service.home).search("bilge pump", limit=1).hits
     assert Memory(browser.service.home).log.entry(hit.ref).content == "The bilge pump is blue."
 
@@ -282,7 +278,7 @@ def test_a_note_is_edited_ticked_and_accepted(browser: Browser) -> None:
     assert "Ticked." in ticked and "waits for your word" in ticked
     assert "- [x]" in (browser.service.home / note.removeprefix("/notes/")).read_text()
     assert "progress.md" in browser.page("/").partition("Needs you")[2]
-    assert "Accepted: 1 entry." in browser.said(browser.send(note, "accept-note"))
+    assert "Accepted: 1 entry" in browser.said(browser.send("/review", "accept-edit"))
     found = Memory(browser.service.home).search("Paint the hull", limit=1).hits
     assert found[0].status == "done"
 

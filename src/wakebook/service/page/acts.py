@@ -1,4 +1,4 @@
-"""The actions of the page. Each is a verb of the façade, and says how to take it back.
+"""The actions of entries and notes. Each is a verb of the façade, and says how to take it back.
 
 A form brings the id of what a person saw. If another window, agent or machine has changed it
 since, nothing is done, and the person is told.
@@ -6,23 +6,17 @@ since, nothing is done, and the person is told.
 
 from __future__ import annotations
 
-import secrets
-import threading
-from collections.abc import Mapping
 from typing import Any
 
-from wakebook.base.errors import NotFound, WakebookError
+from wakebook.base.errors import WakebookError
 from wakebook.log.entry import Entry
 from wakebook.memory import Memory
-from wakebook.notes.page import file_sum
+from wakebook.notes.check import edited_blocks
 from wakebook.service.page import parts
 from wakebook.service.page.data import one
+from wakebook.service.page.pages import Note, opened
 from wakebook.service.page.request import Done, Request, to
-
-KEPT = 50  # things that can be remembered again
-_kept: dict[str, tuple[Entry, ...]] = {}  # what was forgotten, until the service ends
-_texts: dict[str, str] = {}  # notes as they were before they were saved here
-_lock = threading.Lock()
+from wakebook.service.page.undoing import undoable
 
 
 class Changed(WakebookError):
@@ -43,11 +37,24 @@ def seen(request: Request, memory: Memory) -> Entry:
 
 def _again(memory: Memory, old: Entry, **changes: Any) -> Entry:
     """An entry that takes another one's place."""
-    given: Mapping[str, Any] = {
-        "type_": old.type, "subject": old.subject, "detail": old.detail, "status": old.status or "",
-        "pinned": old.pinned, "project": old.project, "replaces": [old.id], **changes,
+    given = {
+        "text": old.content, "type_": old.type, "subject": old.subject, "detail": old.detail,
+        "status": old.status or "", "pinned": old.pinned, "project": old.project,
+        "replaces": [old.id], **changes,
     }  # fmt: skip
-    return memory.remember(**{"text": old.content, **given})
+    return memory.remember(**given)
+
+
+def _instead(memory: Memory, old: Entry, said: str, **changes: Any) -> Done:
+    """The same, said, with a way back."""
+    new = _again(memory, old, **changes)
+
+    def back(memory: Memory) -> Done:
+        if not memory.log.take_back([new.id]):
+            raise Changed("Nothing was done: it has been changed once more since.")
+        return Done("As it was before.", to(f"/entry/{old.id}"))
+
+    return undoable(said, back, to(f"/entry/{new.id}"))
 
 
 def correct(request: Request, memory: Memory) -> Done:
@@ -57,180 +64,97 @@ def correct(request: Request, memory: Memory) -> Done:
     type_ = request.field("type") or old.type
     status = old.status or "" if type_ == "task" else ""
     detail = request.field("detail").strip()
-    new = _again(memory, old, text=text, type_=type_, detail=detail, status=status)
-    return _done("Corrected.", new, old)
+    return _instead(memory, old, "Corrected.", text=text, type_=type_, detail=detail, status=status)
 
 
 def pin(request: Request, memory: Memory) -> Done:
-    old = seen(request, memory)
-    return _done("Pinned: it is told first.", _again(memory, old, pinned=True), old)
+    return _instead(memory, seen(request, memory), "Pinned: it is told first.", pinned=True)
 
 
 def unpin(request: Request, memory: Memory) -> Done:
-    old = seen(request, memory)
-    return _done("Not pinned any more.", _again(memory, old, pinned=False), old)
+    return _instead(memory, seen(request, memory), "Not pinned any more.", pinned=False)
 
 
 def done(request: Request, memory: Memory) -> Done:
-    old = seen(request, memory)
-    return _done("Done.", _again(memory, old, status="done", pinned=False), old)
+    return _instead(memory, seen(request, memory), "Done.", status="done", pinned=False)
 
 
 def reopen(request: Request, memory: Memory) -> Done:
-    old = seen(request, memory)
-    return _done("Open again.", _again(memory, old, status="open"), old)
-
-
-def _done(said: str, new: Entry, old: Entry) -> Done:
-    fields = {"id": new.id, "was": old.id}
-    return Done(said, to(f"/entry/{new.id}"), "restore", fields)
-
-
-def restore(request: Request, memory: Memory) -> Done:
-    """What an entry said before holds again: the undo of all of the above."""
-    new = seen(request, memory)
-    was = one(memory, request.field("was")).entry
-    back = _again(memory, new, text=was.content, detail=was.detail, type_=was.type,
-                  status=was.status or "", pinned=was.pinned)  # fmt: skip
-    return Done("As it was before.", to(f"/entry/{back.id}"))
-
-
-def forget(request: Request, memory: Memory) -> Done:
-    name = seen(request, memory).id
-    gone = memory.forget([name], chain=bool(request.field("chain")))
-    key = secrets.token_urlsafe(9)
-    with _lock:
-        _kept[key] = gone.entries
-        while len(_kept) > KEPT:
-            _kept.pop(next(iter(_kept)))
-    said = f"Forgotten: {parts.many(len(gone.entries), 'entry', 'entries')}."
-    if gone.withheld:
-        said += f" {parts.many(gone.withheld, 'sentence')} in conversations told no more."
-    if gone.notes:
-        said += f" Still written by hand in: {', '.join(gone.notes[:3])}."
-    return Done(said, to("/"), "remember-again", {"key": key})
-
-
-def remember_again(request: Request, memory: Memory) -> Done:
-    """Keep forgotten words once more, as written by hand; their conversation stays withheld."""
-    with _lock:
-        found = _kept.pop(request.field("key"), ())
-    if not found:
-        raise NotFound("These words are gone: they are kept only until the service ends.")
-    last: list[str] = []
-    for old in found:
-        last = [_again(memory, old, replaces=last if old.replaces else []).id]
-    return Done("Remembered again, as written by hand.", to(f"/entry/{last[0]}"))
+    return _instead(memory, seen(request, memory), "Open again.", status="open")
 
 
 def remember(request: Request, memory: Memory) -> Done:
     text = request.field("text").strip()
     if not text:
         raise WakebookError("Nothing was kept: there are no words.")
-    kept = memory.remember(
-        text, type_=request.field("type", "fact"), subject=request.field("subject")
-    )
-    return Done("Kept.", to(f"/entry/{kept.id}"))
+    type_, subject = request.field("type", "fact"), request.field("subject")
+    kept = memory.remember(text, type_=type_, subject=subject)
+
+    def back(memory: Memory) -> Done:
+        memory.log.take_back([kept.id])
+        return Done("Not kept.", to("/"))
+
+    return undoable("Kept.", back, to(f"/entry/{kept.id}"))
+
+
+def forget(request: Request, memory: Memory) -> Done:
+    name = seen(request, memory).id
+    gone = memory.forget([name], chain=bool(request.field("chain")))
+
+    def back(memory: Memory) -> Done:
+        """The words come back as written by hand; their conversation stays withheld."""
+        last: list[str] = []
+        for old in gone.entries:
+            last = [_again(memory, old, replaces=last if old.replaces else []).id]
+        return Done("Remembered again, as written by hand.", to(f"/entry/{last[0]}"))
+
+    said = f"Forgotten: {parts.many(len(gone.entries), 'entry', 'entries')}."
+    if gone.withheld:
+        said += f" {parts.many(gone.withheld, 'sentence')} in conversations told no more."
+    if gone.notes:
+        said += f" Still written by hand in: {', '.join(gone.notes[:3])}."
+    return undoable(said, back, to("/"))
 
 
 # --- notes -----------------------------------------------------------------------------------
 def save_note(request: Request, memory: Memory) -> Done:
     """The text of a note, as a person has edited it here."""
-    name, before = _note(request, memory)
-    return _saved(memory, name, before, request.field("text"), "Saved.")
+    return _saved(memory, _note(request, memory), request.field("text"), "Saved.")
 
 
 def tick(request: Request, memory: Memory) -> Done:
     """A task of a note is done: an edit like any other."""
-    name, before = _note(request, memory)
-    lines, given = before.split("\n"), request.field("line")
+    note = _note(request, memory)
+    lines, given = note.text.split("\n"), request.field("line")
     at = int(given) - 1 if given.isdecimal() else -1
     if not (0 <= at < len(lines) and "[ ]" in lines[at]):
         raise Changed("Nothing was done: that line is no open task any more.")
     lines[at] = lines[at].replace("[ ]", "[x]", 1)
-    return _saved(memory, name, before, "\n".join(lines), "Ticked.")
+    return _saved(memory, note, "\n".join(lines), "Ticked.")
 
 
-def _note(request: Request, memory: Memory) -> tuple[str, str]:
-    from wakebook.service.page.pages import opened
-
+def _note(request: Request, memory: Memory) -> Note:
     found = opened(memory, request.field("file"))
     if found.sum != request.field("sum"):
         raise Changed(
             f"Nothing was written: {found.name} has been changed since you saw it, in another "
             "window or by Wakebook. Go back, keep your words, and load the page again."
         )
-    return found.name, found.text
+    return found
 
 
-def _saved(memory: Memory, name: str, before: str, text: str, said: str) -> Done:
-    from wakebook.notes.check import edited_blocks
-    from wakebook.service.page.pages import opened
-
-    seen_ = file_sum(before.encode())
-    memory.notes.edit(name, text, seen_)
-    after = opened(memory, name)
-    if any(True for _ in edited_blocks(after.text)):
+def _saved(memory: Memory, before: Note, text: str, said: str) -> Done:
+    memory.notes.edit(before.name, text, before.sum)
+    after = opened(memory, before.name)
+    if any(edited_blocks(after.text)):
         said += " What you changed between the markers waits for your word."
-    fields = {"file": name, "sum": after.sum, "key": _keep_text(before)}
-    return Done(said, to(f"/notes/{name}"), "unsave-note", fields)
+    where = to(f"/notes/{before.name}")
 
+    def back(memory: Memory) -> Done:
+        memory.notes.edit(before.name, before.text, after.sum)
+        return Done("As it was before.", where)
 
-def _keep_text(text: str) -> str:
-    name = secrets.token_urlsafe(9)
-    with _lock:
-        _texts[name] = text
-        while len(_texts) > KEPT:
-            _texts.pop(next(iter(_texts)))
-    return name
-
-
-def unsave_note(request: Request, memory: Memory) -> Done:
-    """A note as it was before it was saved here."""
-    name, _ = _note(request, memory)
-    with _lock:
-        text = _texts.pop(request.field("key"), None)
-    if text is None:
-        raise NotFound("What it was before is in git: `wakebook history diff` shows it.")
-    memory.notes.edit(name, text, request.field("sum"))
-    return Done("As it was before.", to(f"/notes/{name}"))
-
-
-def accept_note(request: Request, memory: Memory) -> Done:
-    """What a person has changed in a note goes into the log."""
-    name = request.field("file")
-    taken = memory.notes.accept(name)
-    said = f"Accepted: {parts.many(len(taken.entries), 'entry', 'entries')}."
-    if taken.left:
-        said += f" {parts.many(len(taken.left), 'line')} say nothing that an entry can hold."
-    names = ",".join(one.id for one in taken.entries)
-    return Done(said, "", "take-back" if names else "", {"ids": names})
-
-
-def reject_note(request: Request, memory: Memory) -> Done:
-    """A note is written anew, as the log has it. What it was is in git."""
-    name = request.field("file")
-    memory.notes.reject(name)
-    return Done(f"{name} is written anew; your edit stays in git (`wakebook history diff`).")
-
-
-def take_back(request: Request, memory: Memory) -> Done:
-    """Entries that were just accepted: what they replaced holds again; what was new goes."""
-    names = [name for name in request.field("ids").split(",") if name]
-    new: list[str] = []
-    for name in names:
-        found = one(memory, name)
-        if found.replaced_by:
-            continue
-        if found.entry.replaces:
-            was = one(memory, found.entry.replaces[0]).entry
-            _again(memory, found.entry, text=was.content, detail=was.detail, type_=was.type,
-                   status=was.status or "", pinned=was.pinned)  # fmt: skip
-        else:
-            new.append(name)
-    if new:
-        memory.forget(new)
-    return Done("Taken back.")
+    return undoable(said, back, where)
 
 
 def undo(request: Request, memory: Memory) -> Done:

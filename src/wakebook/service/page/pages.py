@@ -117,7 +117,7 @@ def note(request: Request, memory: Memory) -> Sheet:
     where = to(f"/notes/{found.name}", {"edit": 1})
     acts = [h.a("Edit", href=where, class_="button"), h.a("All notes", href=to("/notes"))]
     left = [
-        _waiting(request, found) if mine else None,
+        _waiting() if mine else None,
         h.article(shown_, class_="note card roomy", id="note", data_live="notes"),
         large and none(f"The rest is not shown: the file has {len(found.text):,} characters."),
         h.div(acts, class_="acts"),
@@ -208,15 +208,10 @@ def _why(memory: Memory, found: Note, known: dict[int, NoteLine], line: int) -> 
     return [section("Why", card(head, none(parts.dotted((why.note, why.commit)))))]
 
 
-def _waiting(request: Request, found: Note) -> Html:
-    fields = {"file": found.name}
+def _waiting() -> Html:
     return h.div(
         h.p("You have edited what Wakebook writes here. It waits for your word."),
-        h.div(
-            request.button("accept-note", "Accept", class_="main", **fields),
-            request.button("reject-note", "Take it back", **fields),
-            class_="row",
-        ),
+        h.a("Decide", href=to("/review"), class_="button main"),
         class_="said waits",
     )
 

@@ -11,19 +11,19 @@ from wakebook.memory import Memory
 from wakebook.service.page.request import Done, Request
 
 KEPT = 200
-Back = Callable[[Memory], str]  # takes an action back, and says so
+Back = Callable[[Memory], str | Done]  # takes an action back, and says so
 _backs: dict[str, Back] = {}
 _lock = threading.Lock()
 
 
-def undoable(said: str, back: Back) -> Done:
-    """What was done, with a way back."""
+def undoable(said: str, back: Back, to: str = "") -> Done:
+    """What was done, with a way back. `to`: where to go on."""
     key = secrets.token_urlsafe(9)
     with _lock:
         _backs[key] = back
         while len(_backs) > KEPT:
             del _backs[next(iter(_backs))]
-    return Done(said, undo="back", fields={"key": key})
+    return Done(said, to, undo="back", fields={"key": key})
 
 
 def back(request: Request, memory: Memory) -> Done:
@@ -34,4 +34,5 @@ def back(request: Request, memory: Memory) -> Done:
             "This was taken back already, or the service was started anew since. What an action "
             "has changed stands in git: the view Time shows it."
         )
-    return Done(take_back(memory))
+    done = take_back(memory)
+    return done if isinstance(done, Done) else Done(done)
