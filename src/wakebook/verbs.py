@@ -39,6 +39,11 @@ class Verb(NamedTuple):
     long: bool = False  # it may read whole conversations, or ask a model
     path: str = ""
 
+    @property
+    def needs(self) -> str:
+        """What a bearer must be allowed to do: read, write or erase."""
+        return "read" if self.name in READS else "erase" if self.name in ERASES else "write"
+
     def answer(self, of: Any, ask: Any) -> bytes:
         """The answer of a memory, or a conversation, as JSON."""
         done = self.does(of, ask)
@@ -69,6 +74,11 @@ def _transcripts(ask: Any) -> dict[str, Any]:
     return asdict(ask) | {"paths": [Path(path) for path in ask.paths]}
 
 
+READS = frozenset(  # verbs that change nothing
+    "wake context told turns trial search get log topics status doctor audit jobs why when costs "
+    "prune".split()
+)
+ERASES = frozenset(("forget", "erase"))
 _asks = dict  # the fields of a request: each a type, or a type and its default
 FILTERS = _asks(
     text=(str, ""),

@@ -90,7 +90,7 @@ def test_nothing_of_the_flat_list_is_lost() -> None:
     assert len(OLD) + len(STILL) == 44
     assert set(OLD) | set(STILL) < set(PLACES)
     assert set(PLACES) - set(OLD) - set(COMMANDS) == {
-        *"export git-hook index link mcp window".split()
+        *"export git-hook index link mcp team window".split()
     }
 
 

@@ -39,6 +39,7 @@ FILES = {  # where they are written; also the old names of some, and what only h
     "setup": "setup",
     "status": "status audit costs doctor prompts",
     "sync": "sync",
+    "team": "team",
     "topics": "topics gates",
 }
 PLACES = {name: file for file, names in FILES.items() for name in names.split()}

@@ -33,6 +33,8 @@ STATUS: dict[type[Exception], int] = {  # of the nearest class; all others: 400
     errors.GitError: 409,
     errors.ModelError: 500,
     errors.IndexUnavailable: 500,
+    errors.OverQuota: 429,
+    errors.Unavailable: 503,
 }
 if TYPE_CHECKING:
     from wakebook.service.page.site import Site
@@ -128,13 +130,17 @@ class App:
         def work(memory: Memory) -> bytes:
             return verb.answer(memory if name is None else memory.session(name, **about), ask)
 
-        return Reply(await self.pool.run(work, long=verb.long))
+        return Reply(await self.pool.run(work, long=verb.long, needs=verb.needs))
 
     async def tool(self, asked: Asked) -> Reply:
         name, ask = asked.path["name"], decode(asked.body, ToolCall)
         if name not in tools.NAMES:
             raise errors.NotFound(f"There is no tool {name!r}: {', '.join(tools.NAMES)}.")
-        done = await self.pool.run(lambda m: tools.call(m, name, ask.arguments, ask.session))
+
+        def work(memory: Memory) -> tools.Answer:
+            return tools.call(memory, name, ask.arguments, ask.session)
+
+        done = await self.pool.run(work, needs=tools.needs(name))
         return Reply(encode({"text": done.text, "data": done.data, "failed": done.failed}))
 
     async def hook(self, asked: Asked) -> Reply:
@@ -272,7 +278,10 @@ class App:
             return reply._replace(headers=((b"connection", b"close"), *more))  # it is not read on
         except WakebookError as error:
             status = next((STATUS[one] for one in type(error).__mro__ if one in STATUS), 400)
-            return failure(status, type(error).__name__, str(error))
+            reply = failure(status, type(error).__name__, str(error))
+            if seconds := getattr(error, "retry_seconds", 0):
+                return reply._replace(headers=((b"retry-after", str(seconds).encode()),))
+            return reply
         except msgspec.MsgspecError as error:
             return failure(400, "BadRequest", f"The body is not understood: {error}.")
 

@@ -78,7 +78,7 @@ class Guard:
             self.check_place(headers)
             if scope["path"] not in OPEN:
                 self._check_token(headers.get("authorization", ""))
-        _check_body(scope["method"], headers, within)
+        check_body(scope["method"], headers, within)
 
     def check_place(self, headers: Mapping[str, str]) -> None:
         """Whether a request is meant for us, and comes from no foreign page. Raises TurnedAway."""
@@ -99,7 +99,7 @@ class Guard:
             raise TurnedAway(401, "WrongToken", "That is not the token in the file `token`.")
 
 
-def _check_body(method: str, headers: Mapping[str, str], within: bool) -> None:
+def check_body(method: str, headers: Mapping[str, str], within: bool) -> None:
     length = headers.get("content-length", "")
     if length.isdigit() and int(length) > LARGEST:
         raise TurnedAway(413, "TooLarge", TOO_LARGE)

@@ -58,7 +58,11 @@ class Pool:
     def submit(self, work: Callable[[Memory], T]) -> Future[T]:
         return self._threads.submit(lambda: work(self.memories()))
 
-    async def run(self, work: Callable[[Memory], T], *, long: bool = False) -> T:
+    async def run(
+        self, work: Callable[[Memory], T], *, long: bool = False, needs: str = "read"
+    ) -> T:
+        """`needs`: what whoever asks must be allowed to do; here, whoever comes this far is the
+        owner."""
         async with self._long if long else nullcontext():
             return await asyncio.wrap_future(self.submit(work))
 

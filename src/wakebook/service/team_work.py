@@ -46,7 +46,19 @@ def rebuild(memory: Memory, ask: dict[str, Any]) -> bytes:
     return msgspec.json.encode(memory.rebuilds.merge(name), enc_hook=str)
 
 
-ACTS: Mapping[str, Act] = {"rebuild": rebuild}  # jobs that are no verbs of the façade
+def close(memory: Memory, ask: dict[str, Any]) -> bytes:
+    """A host says that a session has ended. One that was never uploaded left nothing to read."""
+    try:
+        memory.catch_up(session=ask["session"], closing=True)
+    except NotFound:
+        return b"not uploaded"
+    return b""
+
+
+ACTS: Mapping[str, Act] = {
+    "rebuild": rebuild,
+    "close": close,
+}  # jobs that are no verbs of the façade
 
 
 class Worker:
@@ -213,6 +225,13 @@ def fill(db: Database, copies: Copies, name: str, source: Path | None = None) ->
         tenants.remove(db, name)
         raise
     return tenant
+
+
+def taken_out(db: Database, tenant: int, path: Path) -> None:
+    """Write a tenant as a plain home."""
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    rows.refresh(db, tenant, path, rows.Manifest())
+    Memory(path).init()
 
 
 def _filled(memory: Memory, source: Path | None) -> bytes:

@@ -40,6 +40,13 @@ class Answer(NamedTuple):
     failed: bool = False
 
 
+def needs(name: str) -> str:
+    """What a bearer must be allowed to do (see Verb.needs)."""
+    from wakebook.verbs import TOOLS, VERBS
+
+    return VERBS[TOOLS[name][0]].needs
+
+
 def call(memory: Memory, name: str, arguments: object, session: str = "") -> Answer:
     """What a tool answers. Only the errors that a caller can do nothing about are raised."""
     if name not in NAMES:

@@ -86,6 +86,8 @@ def app(db: Database, do: Do) -> App:
             do(tenant, f"job {number}", job)
         except (Locked, Unavailable) as error:
             raise Waits(str(error)) from error
+        except OSError as error:  # this machine's disk: another worker, or a later try
+            raise Waits(f"{error.strerror or error} ({error.filename or 'disk'})") from error
         except Exception as error:
             if attempts + 1 >= ATTEMPTS:
                 known = isinstance(error, WakebookError)

@@ -385,6 +385,58 @@ def _history(connection: Connection[Row], made: bundles.Made) -> int:
     return len(made.data) - gone
 
 
+def append(
+    db: Database, tenant: int, path: str, offset: int, data: bytes, *, anew: bool = False
+) -> int:
+    """Add a piece to a spooled file: its size. If the file has another size than `offset`, nothing
+    is added. `anew`: it begins again with this piece."""
+    assert kind_of(path) == "spool" and len(data) <= PIECE
+    with db.tenant(tenant) as connection:
+        home = _taken(connection, tenant)
+        found = connection.execute(
+            "SELECT epoch, size, segments FROM file WHERE path = %s AND NOT gone", (path,)
+        ).fetchone()
+        epoch, size, segments = found or (0, 0, 0)
+        if anew:
+            connection.execute("DELETE FROM segment WHERE path = %s", (path,))
+            before, epoch, size, segments = size, epoch + 1, 0, 0
+        elif size != offset:
+            return int(size)
+        else:
+            before = size
+        grown = home.bytes + size + len(data) - before
+        if home.most_bytes is not None and grown > home.most_bytes and data:
+            raise over("bytes", home.most_bytes, grown)
+        if data:
+            connection.execute(
+                "INSERT INTO segment (tenant, path, epoch, place, data) "
+                "VALUES (tenant(), %s, %s, %s, %s)",
+                (path, epoch, size, data),
+            )
+        connection.execute(
+            "INSERT INTO file (tenant, path, epoch, size, digest, mode, segments, change) "
+            "VALUES (tenant(), %s, %s, %s, '', 384, %s, %s) ON CONFLICT (tenant, path) DO UPDATE "
+            "SET epoch = EXCLUDED.epoch, size = EXCLUDED.size, digest = '', "
+            "segments = EXCLUDED.segments, change = EXCLUDED.change, gone = false",
+            (path, epoch, size + len(data), segments + 1, home.change + 1),
+        )
+        connection.execute(
+            "UPDATE home SET change = change + 1, bytes = %s, "
+            "due_at = least(due_at, now() + %s * interval '1 minute')",
+            (grown, SOON),
+        )
+    return int(size + len(data))
+
+
+def uploaded(db: Database, tenant: int, path: str) -> int:
+    """How much of a spooled file there is."""
+    with db.tenant(tenant) as connection:
+        found = connection.execute(
+            "SELECT size FROM file WHERE path = %s AND NOT gone", (path,)
+        ).fetchone()
+    return int(found[0]) if found else 0
+
+
 # --- what a tenant may hold ----------------------------------------------------------------------
 
 
