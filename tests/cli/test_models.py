@@ -113,6 +113,7 @@ def test_a_model_is_tried_with_a_real_round_trip(bin: Path, home: Path) -> None:
     assert [one.outcome for one in Calls(Memory(home).home).all()] == ["ok"]
     program(bin, "claude", logged_out())
     assert "Not logged in" in run("models", "test", NAME, code=1)
+    assert not Memory(home).status().problems  # it is not in use
     program(bin, "claude", says('{"type": "nothing"}'))
     assert "has learned nothing" in run("models", "test", NAME, code=1)
     assert "give the NAME" in run("models", "test", code=2)

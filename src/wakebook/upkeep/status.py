@@ -164,8 +164,9 @@ def broken_chains(chains: Chains) -> Iterator[tuple[str, str]]:
 
 def _over(home: Home, models: Models, state: State, now: datetime) -> dict[str, str]:
     """When something last did well: its earlier failures are over."""
-    calls = [call for call in models.calls.of_month(now) if call.outcome == "ok"]
-    over = {f"model for {call.operation}": call.at for call in calls}
+    used = {models.name("main"), models.name("cheap")}  # and not one that was only tried
+    calls = (call for call in models.calls.of_month(now) if call.model in used)
+    over = {f"model for {call.operation}": call.at for call in calls if call.outcome == "ok"}
     runs = state.jobs.items()
     over |= {f"job {name}": clock.iso(run.ended) for name, run in runs if run.outcome == "ok"}
     with suppress(WakebookError):  # which the notes complain about

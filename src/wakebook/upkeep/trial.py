@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from wakebook.base import clock
 from wakebook.base.errors import ModelError
+from wakebook.base.home import Home
 from wakebook.capture.transcript import Message
 from wakebook.learn.ask import ModelExtractor
 from wakebook.learn.extract import Scene
@@ -16,7 +17,6 @@ from wakebook.models.chat import Models
 
 if TYPE_CHECKING:
     from wakebook.base.config import Config
-    from wakebook.base.home import Home
 
 SAID = (
     "We decided to send the newsletter on Fridays from now on, because most people read it then.",
@@ -35,10 +35,18 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
+class _Untraced(Home):
+    """A trial tells of its failures itself. They are none of the model that is in use."""
+
+    def trace(self, event: str, **details: Any) -> None:
+        pass
+
+
 def tried(home: Home, config: Config, name: str) -> Tried:
     """Have a model read a conversation of two messages. Nothing is remembered; the call costs what
     it costs, and is written down. Raises ConfigError for a name that is none."""
     settings = config.models.with_(main=name, cheap="", off=(), attempts=1)
+    home = _Untraced(home.root)
     models = Models(home, config.with_(models=settings), os.environ)
     models.insist = True
     turns = enumerate(zip(("user", "assistant"), SAID, strict=True), 1)
