@@ -53,7 +53,10 @@ def test_init_installs_both_and_brings_its_own_up_to_date(memory: Memory) -> Non
         assert os.access(hook(memory, name), os.X_OK)
         assert sys.executable in hook(memory, name).read_text()
         hook(memory, name).write_text(f"#!/bin/sh\n{githooks.MARK}, long ago\n")
+    [old] = [one for one in memory.doctor(quick=True) if one.name == "git: hooks"]
+    assert old.state == "warn" and old.run.endswith("init")
     assert memory.init().notes == ()
+    assert not [one for one in memory.doctor(quick=True) if one.name == "git: hooks"]
     for name in githooks.NAMES:
         assert hook(memory, name).read_text() == githooks.script(name)
         assert os.access(hook(memory, name), os.X_OK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.history.test_git import git
 from tests.history.test_githooks import commit
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
+from wakebook.base.errors import GitError
 from wakebook.history import leftovers
 from wakebook.history.repository import Repository
 
@@ -223,3 +225,27 @@ def test_a_work_tree_whose_removal_was_killed_can_go(
     memory.rebuilds.merge("again") if end == "merge" else memory.rebuilds.drop("again")
     assert not folder.exists() and memory.rebuilds.listed() == []
     assert "again" not in git(memory.home.root, "worktree", "list")
+
+
+def test_a_repository_further_out_does_not_take_the_place_of_one_that_is_gone(
+    tmp_path: Path, memory: Memory
+) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "mine.txt").write_text("Mine.\n")
+    git(tmp_path, "add", "mine.txt")
+    git(tmp_path, "commit", "-q", "-m", "mine")
+    root = memory.home.root
+    assert root.is_relative_to(tmp_path)
+    memory.remember("One.")
+    memory.history.commit()
+    shutil.rmtree(root / ".git")
+    later = Memory(root)
+    later.remember("Two.")
+    later.catch_up()
+    assert any("has no git repository" in one for one in later.status().problems)
+    with pytest.raises(GitError, match="not a repository"):
+        later.history.commit()
+    assert git(tmp_path, "ls-tree", "-r", "--name-only", "HEAD").split() == ["mine.txt"]
+    later.init()
+    assert (root / ".git").is_dir() and not Memory(root).status().problems
+    assert git(tmp_path, "ls-tree", "-r", "--name-only", "HEAD").split() == ["mine.txt"]

@@ -202,6 +202,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     sessions: dict[str, Progress] = {}
     pending: Pending | None = None
     committed_at: datetime | None = None
+    own_history: bool = False  # in a repository of the home's own
     restored: dict[str, datetime] = {}  # note -> when you brought it back from the archive
     jobs: dict[str, JobRun] = {}
     reread: tuple[str, ...] = ()  # transcripts that a model has read again

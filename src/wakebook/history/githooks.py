@@ -132,19 +132,41 @@ def install(repository: Repository, config: Config) -> list[str]:
     if not repository.own:
         note = "no git hooks: this repository is yours. What Wakebook commits is checked anyway."
         return [note] if config.git.hooks else []
-    path = repository.git("rev-parse", "--git-path", "hooks").strip()  # minds core.hooksPath
-    looked = (repository.root / path).resolve()
     notes: list[str] = []
-    for name in NAMES:
-        theirs = looked / name
-        ours = looked.is_relative_to(repository.top.resolve()) and not _is_foreign(theirs)
-        target = theirs if ours else repository.common / "hooks" / f"{name}.wakebook"
+    for name, theirs, target in _places(repository):
         if config.git.hooks:
             _write(target, script(name))
-            notes += [] if ours else [_line(name, theirs, target)]
+            notes += [] if target == theirs else [_line(name, theirs, target)]
         elif target.exists() and not _is_foreign(target):
             target.unlink()
     return notes
+
+
+def outdated(repository: Repository, config: Config) -> list[str]:
+    """The hooks that are missing, or not as this version would install them: by whichever Python
+    of this machine."""
+    if not repository.own or not config.git.hooks:
+        return []
+
+    def said(text: str) -> list[str]:
+        return [line for line in text.splitlines() if not line.startswith("python=")]
+
+    found = ((name, target) for name, _, target in _places(repository))
+    return [
+        name
+        for name, target in found
+        if not target.exists() or said(target.read_text("utf-8", "replace")) != said(script(name))
+    ]
+
+
+def _places(repository: Repository) -> Iterator[tuple[str, Path, Path]]:
+    """Of each hook its name, where git looks for it, and where ours belongs."""
+    path = repository.git("rev-parse", "--git-path", "hooks").strip()  # minds core.hooksPath
+    looked = (repository.root / path).resolve()
+    for name in NAMES:
+        theirs = looked / name
+        ours = looked.is_relative_to(repository.top.resolve()) and not _is_foreign(theirs)
+        yield name, theirs, theirs if ours else repository.common / "hooks" / f"{name}.wakebook"
 
 
 def _is_foreign(path: Path) -> bool:

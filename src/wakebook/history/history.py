@@ -77,6 +77,14 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
+def is_strange(home: Home, repository: Repository) -> bool:
+    """Whether a repository around the home is not the home's: the home had one of its own, and
+    nothing of the home is in this one. Its .git is gone then, and git has looked further out."""
+    if repository.own or not state.load(home).own_history:
+        return False
+    return not repository.kept([home.config.name, home.log.name])
+
+
 class History:
     def __init__(
         self, home: Home, config: Config, models: Models, repository: Repository | None = None
@@ -86,7 +94,8 @@ class History:
         self.repository = repository
         self._unfinished = home.cache / "rewriting.json"
         if repository is None and config.git.enabled:
-            self.repository = Repository.find(home.root)
+            found = Repository.find(home.root)
+            self.repository = None if found and is_strange(home, found) else found
 
     # --- how things stand --------------------------------------------------------------
 
@@ -211,7 +220,9 @@ class History:
 
     def _note_commit(self, now: datetime) -> None:
         known = state.load(self.home)
-        state.save(self.home, msgspec.structs.replace(known, committed_at=now))
+        own = self.repository is not None and self.repository.own
+        after = msgspec.structs.replace(known, committed_at=now, own_history=own)
+        state.save(self.home, after)
 
     def proposal(self) -> tuple[str, str]:
         """What a model says about what is waiting: a summary, and what else there is to say."""

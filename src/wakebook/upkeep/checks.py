@@ -15,7 +15,7 @@ from wakebook.base.errors import ConfigError, Locked, ModelError, WakebookError
 from wakebook.base.home import Home
 from wakebook.base.text import printable
 from wakebook.capture import state as states
-from wakebook.history import push
+from wakebook.history import githooks, push
 from wakebook.history.history import History
 from wakebook.history.repository import Repository, installed
 from wakebook.learn.account import Account
@@ -301,6 +301,9 @@ def _repository(found: History, repository: Repository) -> Iterator[Check]:
         yield Check("git: push", "warn", unpushed, f"git -C {top} push {remote} HEAD")
     elif found.config.git.push:
         yield Check("git: push", "ok", f"to {found.config.git.push}")
+    if old := githooks.outdated(repository, found.config):
+        said = f"{' and '.join(old)}: missing, or of another version than this one"
+        yield Check("git: hooks", "warn", said, to_run(home, "init"))
     yield from _sync(home)
 
 

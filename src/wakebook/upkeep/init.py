@@ -18,6 +18,7 @@ from wakebook.base.cache import PROSE
 from wakebook.base.config import Config
 from wakebook.base.errors import GitError, WakebookError
 from wakebook.base.home import FOLDERS, TRACKED, Home
+from wakebook.history.history import is_strange
 from wakebook.history.repository import Repository, installed
 
 STARTER = {
@@ -130,7 +131,7 @@ def _repository(home: Home, settings: Config, notes: list[str], fresh: bool) -> 
         notes.append("git is not installed: no history is kept. Install it, then run init again.")
         return None
     repository = Repository.find(home.root)
-    if repository is None:
+    if repository is None or is_strange(home, repository):
         return Repository.create(home.root)
     if not repository.own:
         notes.append(
