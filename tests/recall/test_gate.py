@@ -47,6 +47,7 @@ def found(memory: Memory, message: str) -> str:
         "perfect, go ahead",
         "what's 15% of 2,480?",
         "what is 12 * 48?",
+        "wie viele einwohner hat eigentlich graz",
         "how many hours are there in 12 days?",
         "what is the capital of Norway?",
         "what is a ferry?",
@@ -123,6 +124,7 @@ def test_the_best_line_comes_first(harbour: Memory) -> None:
 
 
 def test_words_weigh_by_how_rare_they_are() -> None:
+    assert weight("eigentlich") < 0.2 < weight("trompeter")  # of no English vocabulary
     assert weight("today") < weight("berth") <= weight("gnomon") == 1.0
     assert is_chat("You're welcome!") and is_chat("thanks a lot, great work")
     assert not is_chat("the key is with Marten")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -216,9 +217,29 @@ def test_the_same_words_in_two_conversations_are_told_once(home: Memory) -> None
     assert pack(home, "zebra in the zoo").text.count("I saw a zebra in the zoo") == 1
 
 
+def test_an_outcome_comes_with_what_was_asked_for(home: Memory) -> None:
+    talk(home, "s1", "convert the zebra takes to mono, 96 kbit", "11 zebra files converted.")
+    asked = partial(recalled.before, home.opened)
+    told = lines(pack(home, "zebra files converted", before=asked))
+    assert told[0].endswith(
+        "11 zebra files converted. (asked: convert the zebra takes to mono, 96 kbit)"
+    )
+    assert len(told) == 1  # which is not told again
+
+
+def test_what_a_machine_wrote_and_single_words_are_no_findings(home: Memory) -> None:
+    log = "2026-11-11 09:58:02 WARN zebra.timeout must always be 45000"
+    talk(home, "s1", f"why does the zebra feeder stop?\n{log}\nthe zebra feeder is new", "Zebra!")
+    told = pack(home, "zebra feeder").text
+    assert "the zebra feeder is new" in told and "45000" not in told and "Zebra!" not in told
+
+
+DID = ("ate grass", "slept late", "kicked a bucket", "drank water")
+
+
 def test_who_said_it(home: Memory) -> None:
     talk(home, "s1", "I saw a zebra", "A zebra is an animal, Mira")
-    group = ["Mira: the zebra ate", "Jonas: which zebra", "Mira: our zebra", "Jonas: that zebra"]
+    group = [f"{who}: the zebra {did}" for who, did in zip(["Mira", "Jonas"] * 2, DID, strict=True)]
     talk(home, "s2", *group, days=5)
     told = lines(pack(home, "zebra"))
     assert "- user: I saw a zebra" in told and "- agent: A zebra is an animal, Mira" in told

@@ -49,10 +49,34 @@ def judged(old: str, new: str, soon: bool = False) -> str:
         ("The choir meets on Tuesdays.", "The bakery is closed on Mondays now.", "stands"),
         ("The loft heater is set to 19 degrees.", "Maybe we set the heater to 17.", "stands"),
         ("Chapter 3 is about the ferry.", "Chapter 4 is about the harbour.", "stands"),
+        ("The exam is on 12 february in hall C.", "The exam was moved to 19 february.", "partly"),
+        (
+            "The texts come from Dr. Falk, she has to sign off each recording.",
+            "Sign-off of recordings is with Wren now.",
+            "partly",
+        ),
+        ("The site listens on 5173, the api on 4000.", "Also, the api listens on 4600.", "partly"),
+        ("We fly to Iceland in December.", "Iceland isn't happening, Runa is ill.", "gone"),
+        ("Der Beitrag liegt bei 48 Euro im Jahr.", "Der Beitrag steigt auf 60 Euro.", "gone"),
+        ("A ticket costs 12 euros for adults.", "A ticket costs 8 euros for children.", "stands"),
     ],
 )
 def test_a_later_value_for_the_same_thing_counts(old: str, new: str, becomes: str) -> None:
     assert judged(old, new) == becomes
+
+
+def test_what_a_change_says_nothing_about_is_told_without_the_rest() -> None:
+    stale = Stale([])
+    stale.learn([Utterance("the course is 165 euros now", 200, "later", 3)])
+    found = stale.correction(Utterance("The course costs 140 euros, eight places at most.", 100))
+    assert found is not None and found.lost == {"140"}
+    told = found.told("")
+    assert told == "… eight places at most. (the rest no longer holds: the course is 165 euros now)"
+    whole = "Ida has violin at 16:15 with Mrs Halloran, Bo swims at 17:00."
+    stale.learn([Utterance("violin is at 15:30 now", 300, "later", 5)])
+    found = stale.correction(Utterance(whole, 100))  # the first clause says more than the time
+    assert found is not None
+    assert found.told(whole) == f"{whole} (part of it no longer holds: violin is at 15:30 now)"
 
 
 def test_what_is_taken_back_at_once_need_not_be_named_again() -> None:
@@ -60,6 +84,7 @@ def test_what_is_taken_back_at_once_need_not_be_named_again() -> None:
     assert judged(old, "no wait, I meant 960", soon=True) == "partly"
     assert judged(old, "no wait, I meant 960") == "stands"  # who knows what
     assert judged(old, "sorry, I meant 6:30 pm", soon=True) == "stands"
+    assert judged("The preview is on 8554.", "argh no, 8554 is the camera", soon=True) != "stands"
 
 
 def test_a_handoff_tells_what_was_changed_since(memory: Memory, projects: Path) -> None:
@@ -70,3 +95,16 @@ def test_a_handoff_tells_what_was_changed_since(memory: Memory, projects: Path) 
     memory.catch_up(closing=True)
     handoff = memory.wake().split("## Last Session Handoff")[1].split("\n## ")[0]
     assert "980 degrees. (part of it no longer holds: no wait, I meant 960)" in handoff
+
+
+def test_a_wish_is_not_told_elsewhere_after_it_was_taken_back(
+    memory: Memory, projects: Path
+) -> None:
+    claude = Claude(projects).user("from now on answer me in bullet points, always")
+    claude.agent("Will do.").pause(days=1)
+    memory.catch_up()
+    assert "bullet points" in memory.turns.start(cwd="/home/mira/elsewhere").text
+    claude.user("forget the bullet points, i find them hard to read").agent("Fine.")
+    memory.catch_up()
+    told = memory.turns.start(cwd="/home/mira/elsewhere").text
+    assert "bullet points, always" not in told

@@ -17,7 +17,7 @@ from wakebook.base.echo import CLOSE, OPEN
 from wakebook.log import log
 from wakebook.log.chains import resolve
 from wakebook.log.entry import Entry, new_id
-from wakebook.log.query import EVERYTHING
+from wakebook.log.query import EVERYTHING, Query
 from wakebook.log.subjects import Registry
 from wakebook.models import tokenizer
 from wakebook.recall.start import Known, State, _Said
@@ -155,6 +155,22 @@ def test_a_cached_wake_imports_next_to_nothing(memory: Memory) -> None:
 def test_no_command_imports_what_it_does_not_need(memory: Memory) -> None:
     _, modules = loaded(memory, "status", "--json")
     assert not modules & {"asyncio", "watchfiles", "rich", "anyio", "http"}
+
+
+def test_what_was_said_here_is_told_though_it_is_no_entry(memory: Memory, projects: Path) -> None:
+    claude = Claude(projects).user("ok, and can you tidy the readme? preview is 8090")
+    claude.agent("Done.").user("i always forget the loom waste, mine eats about 70 cm")
+    claude.agent("Noted.").user("maybe we should move it all to Haskell lol. write me a test")
+    claude.agent("Written.").user("great stuff, thanks a lot")
+    memory.catch_up(closing=True)
+    assert not any("8090" in one.content for one in memory.log.entries(Query()))
+    here, elsewhere = (
+        memory.turns.start(cwd=one).text for one in ("/home/mira/tidepool", "/home/mira/other")
+    )
+    said = here.split("## Also Said Here\n")[1].split("\n\n")[0].split("\n")
+    assert "- 2026-11-08: preview is 8090" in said
+    assert "Haskell" not in here and "great stuff" not in "".join(said)
+    assert "8090" not in elsewhere
 
 
 def test_a_start_looks_no_further_than_it_tells() -> None:

@@ -33,7 +33,7 @@ def stem(word: str) -> str:
         return _IRREGULAR[word]
     if any(letter.isdigit() for letter in word) or len(word) < 4:
         return word
-    for ending, least in (("ies", 5), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4)):
+    for ending, least in (("ies", 5), ("ings", 8), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4)):
         if len(word) >= least and word.endswith(ending) and not word.endswith("ss"):
             word = word[: -len(ending)] + ("y" if ending == "ies" else "")
             break

@@ -273,6 +273,7 @@ class Compiler:
             zone=self.sources.now.tzinfo,
             rated=self._rated({one.ref for one in found.found}),
             after=partial(recalled.after, self.sources.opened),
+            before=partial(recalled.before, self.sources.opened),
         )
         packed = recalled.pack(found, room, around, self.settings.reference_boost)
         self.missed += packed.missed

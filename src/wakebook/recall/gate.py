@@ -160,6 +160,8 @@ def is_small_talk(text: str) -> bool:
 @lru_cache(4096)
 def weight(word: str) -> float:
     """How rare a word is in the language at large, from 0.1 to 1."""
+    if word in forms.COMMON:  # of languages that the vocabulary does not know
+        return LEAST
     rank = _words().rank(word)
     for ending in _ENDINGS:
         if rank is None and word.endswith(ending):

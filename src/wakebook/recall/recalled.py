@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.base import clock
 from wakebook.base.words import terms
+from wakebook.learn.phrases import cues, pattern
 from wakebook.learn.select.speech import fiction, hosted
 from wakebook.log.entry import present
 from wakebook.log.query import Query
@@ -50,6 +51,8 @@ ELSEWHERE = ("identity", "topic")  # what has a slot of its own
 HANDLE = 8  # characters of a session's id, if that is longer than ...
 LONG = 12
 NO_ROOM, TOLD_BEFORE = "no room", "told before"
+TERMS = 2  # words of a turn that say something alone
+ASKED = 160  # characters of what was asked for, beside an agent's turn
 SAYS_MORE = 300  # characters of a turn that says more than what no longer holds
 
 
@@ -83,6 +86,7 @@ class Around(NamedTuple):
     zone: tzinfo | None = None
     rated: Mapping[str, float] = MappingProxyType({})  # what people said of findings
     after: Callable[[Passage], Iterable[Utterance]] = lambda passage: ()  # what the user said next
+    before: Callable[[Passage], Iterable[Utterance]] = lambda passage: ()  # and just before
 
     def has(self, line: str) -> bool:
         """Whether a line was told, alone or within another one."""
@@ -111,6 +115,13 @@ def after(opened: Opened, passage: Passage) -> list[Utterance]:
     """What the user said next, which may take back what stands in a passage."""
     said = opened.index.said(path=passage.path, since=passage.row.place, most=SOON)
     return [Utterance(*one) for one in said]
+
+
+def before(opened: Opened, passage: Passage) -> list[Utterance]:
+    """What the user asked for, of which an agent's passage tells the outcome."""
+    place = passage.row.place
+    said = opened.index.said(path=passage.path, since=place - 2, most=1)
+    return [Utterance(*one) for one in said if one[3] < place]
 
 
 def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
@@ -310,27 +321,40 @@ class _Choice:
             changed = self._stale.correction(spoken(passage))
             if any(says(one, said) for one in self._facts):
                 return TOLD_BEFORE
-            if changed and changed.wholly:
+            if changed and not changed.told(text):
                 return GONE
             if changed and not passage.partly:
-                passage = passage._replace(partly=changed.text)
+                text, passage = changed.rest or text, passage._replace(partly=changed.text)
         elif row.turn:
-            text = self._holding(passage, text.removeprefix(f"{row.speaker}: "))
+            text = self._holding(passage, _typed(text.removeprefix(f"{row.speaker}: ")))
             gone = passage.replaced_by and not passage.done and len(text) < SAYS_MORE
             if gone and GONE not in text:  # what holds is an entry of its own
                 return f"{GONE}, see {passage.replaced_by}"
-            if is_chat(text):
+            if _says_nothing(text):
                 return ""
         elif "\n" in text:
             lines = {bare(line): line for line in text.split("\n") if not self._seen.has(line)}
             text = "\n".join(lines.values())
         text = excerpt(text, passage.language, self._asked, EXCERPT)
         words = text.removeprefix(f"{passage.row.speaker}: ")
-        line = _line(passage, text, self._zone)
+        asked = self._asked_for(passage)
+        line = _line(passage, f"{text} (asked: {asked})" if asked else text, self._zone)
         if not bare(words) or self._seen.has(words) or self._seen.has(line):
             return TOLD_BEFORE
         size = tokenizer.count(f"{line}\n")
+        words = f"{words}\n{asked}" if asked else words
         return Told(passage, worth, line, size, _group(passage, self._zone), words)
+
+    def _asked_for(self, passage: Passage) -> str:
+        """What an agent's turn is the outcome of, if that is short and was not told."""
+        if passage.row.speaker != "agent":
+            return ""
+        for said in self._around.before(passage):
+            text = said.text.removeprefix("user: ")
+            short = len(text) <= ASKED and not _asks(text) and not _says_nothing(text)
+            if short and not self._around.has(said.text) and not self._seen.has(said.text):
+                return " ".join(self._stale.current(said.text, said).split())
+        return ""
 
     def _holding(self, passage: Passage, text: str) -> str:
         """Of a turn, what still holds, without questions and what was told as an entry."""
@@ -358,6 +382,17 @@ class _Choice:
         if line.passage.row.name:
             self._facts.append(terms(line.passage.content))
         return True
+
+
+def _typed(text: str) -> str:
+    """A turn without lines that a machine wrote."""
+    lines = text.split("\n")
+    return "\n".join(one for one in lines if not pattern(cues.MACHINE, 0).match(one[:200]))
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether a turn is small talk, or a word or two that mean nothing alone."""
+    return is_chat(text) or (len(terms(text)) < TERMS and not any(map(str.isdigit, text)))
 
 
 def _asks(sentence: str) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -32,14 +33,32 @@ SOON = 4  # turns after which "no, 45" is no longer about a sentence
 GONE = "no longer holds"
 LIVE = words.stem("live")
 REST = 1  # words of an old sentence beyond a change, with which it still says nothing else
+_FILLERS = words.terms(  # say only that something has a value, or for how long
+    "cost rise drop fall listen run charge pay begin beträgt kostet liegt steigt sinkt beginnt"
+    " coûte passe commence cuesta sube baja pasa vale empieza jahr monat woche tag año mes semana"
+    " día an mois semaine jour im pro per par por"
+)
 _VALUE = re.compile(r"\d|^[A-ZÀ-Þ]")
 _UNIT = re.compile(r"\d\s?([^\W\d_]+)")
+_NO = re.compile(
+    r"(?:\w+[,!]? )?(?:no+|nope|nah|nein|non)[, ]+(?:the |der |die |das |el |la |le )?\S*\d"
+)
 _VERSION = re.compile(r"([^\W\d_][\w+#]*)[ :@-]v?(\d+(?:\.\d+)*)\b")
+_MONTH = (
+    r"(?:jan|feb|m[aä]r|apr|ma[iy]|ju[nl]|aug|sep|o[ck]t|nov|de[czs]|ene|abr|ago|fév|avr|juin|juil"
+    r"|août|déc)"
+)
+_DATE = re.compile(
+    rf"(\d{{1,2}})(?:\.|st|nd|rd|th)? (?:de |of )?{_MONTH}|{_MONTH}[a-zéû]* (\d{{1,2}})\b"
+)
 _MOVED = re.compile(  # where one lives, or a group does
     r"\b(?:i|we)(?:'ve| have| are|'re)?(?: \w+)? (?:moved|relocated) to\b"
     r"|\b(?:bin|sind) .{0,40}(?:um)?gezogen\b|\bme (?:he mudado|mudé) a\b|\bj'ai déménagé\b"
 )
-_TAGGED = re.compile(r"(?<=[a-z]):(?=\d)")  # postgres:15
+_JOINED = re.compile(r"(?<=[a-z])(?::(?=\d)|-(?=[a-z]))")
+_ALSO = re.compile(r"(?i)^(?:(?:oh|and|ah|und|y|et)[, ]+)*(?:also|btw|auch|también|aussi)[, ]+")
+_CLAUSES = re.compile(r"(?<=[,;])\s+|\s+(?=(?:and|but|und|aber|y|pero|et|mais)\s)")
+_DIGIT = re.compile(r"\d")
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
 _NOT = re.compile(
     r"(?i)\b(?:not|instead of|rather than|nicht|no|pas) (?:(?:the|on|in|at|am|el|le) )?\S+"
@@ -59,10 +78,14 @@ class Utterance(NamedTuple):
 class Correction(NamedTuple):
     text: str  # what holds instead
     wholly: bool = True  # of the old sentence, nothing else holds
+    rest: str = ""  # its clauses that the correction says nothing about
+    lost: frozenset[str] = frozenset()  # the numbers and days that it does not have
 
-    @property
-    def mark(self) -> str:
-        return f"(part of it {GONE}: {self.text})"
+    def told(self, old: str) -> str:
+        """What may be told of the old sentence."""
+        if self.rest:
+            return f"{self.rest} (the rest {GONE}: {self.text})"
+        return "" if self.wholly else f"{old} (part of it {GONE}: {self.text})"
 
 
 class _Booked(NamedTuple):
@@ -86,29 +109,42 @@ class Stale:
             for text in sentences(one.text):
                 if "?" in text[-2:]:
                     continue
-                spoken, new = one._replace(text=text), read(text)
+                spoken, new = one._replace(text=text), _read(text)
                 moved = {LIVE} if _MOVED.search(new.low) else set()
                 for term in new.terms - usual() | moved:
                     self._later.setdefault(term, []).append(spoken)
-                if one.talk and "corrects" in new.cues:
+                if one.talk and ("corrects" in new.cues or _NO.match(new.low)):
                     self._bare.setdefault(one.talk, []).append(spoken)
 
     def correction(self, sentence: Utterance) -> Correction | None:
         """What holds instead of something that was said; None if it may hold."""
         booked = self._replaced(words.terms(sentence.text), sentence.at)
         if booked:
-            return Correction(booked.text, settles(booked.whole, sentence.text))
-        old = read(_TAGGED.sub(" ", sentence.text))
+            rest = _rest(sentence.text, booked.whole)
+            rest = "" if _DIGIT.search(rest) else rest  # of which the booked words say nothing
+            return Correction(booked.text, settles(booked.whole, sentence.text), rest)
+        old = _read(sentence.text)
+        found = self._corrected(old, sentence)
+        wholly = found is not None and _covers(_read(found.text), old)
+        clauses = _CLAUSES.split(sentence.text) if found is None else ()
+        for clause in clauses if len(clauses) > 1 else ():
+            found = found or self._corrected(_read(clause), sentence)
+        if found is None:
+            return None
+        rest = _rest(sentence.text, found.text)
+        lost = _dated(old) - _dated(_read(found.text)) - _dated(_read(rest))
+        return Correction(_shown(found.text, found.at), wholly, rest, lost)
+
+    def _corrected(self, old: Said, sentence: Utterance) -> Utterance | None:
+        """The last that the user said which outdates a sentence, or a clause of it."""
         later = (one for term in old.terms for one in self._later.get(term, ()))
         near = [one for one in self._bare.get(sentence.talk, ()) if _soon(one, sentence)]
         found: Utterance | None = None
         for one in {*later, *near}:
             how = "near" if one in near else "agent" if sentence.agent else ""
-            if _after(one, sentence) and outdates(read(one.text), old, how):
+            if _after(one, sentence) and outdates(_read(one.text), old, how):
                 found = max(found or one, one, key=lambda it: (it.at, it.turn))
-        if found is None:
-            return None
-        return Correction(_shown(found.text, found.at), _covers(read(found.text), old))
+        return found
 
     def _replaced(self, said: frozenset[str], at: int) -> _Booked | None:
         for term in said:
@@ -129,9 +165,51 @@ class Stale:
             found = self.correction(said._replace(text=part))
             if found is None:
                 kept.append(part)
-            elif not (found.wholly or (said.agent and said.talk)):
-                kept.append(f"{part} {found.mark}")
+            elif not (said.agent and said.talk) and (told := found.told(part)):
+                kept.append(told)
         return " ".join(kept)
+
+
+def _read(text: str) -> Said:
+    """A sentence with what hyphens and colons join taken apart ("sign-off", "postgres:15"), and
+    without an "also" that only goes on."""
+    return read(_JOINED.sub(" ", _ALSO.sub("", text)))
+
+
+def _rest(old: str, new: str) -> str:
+    """The clauses of an old sentence that are about something else than a new one; nothing if the
+    others say more than what has changed."""
+    clauses, said = _CLAUSES.split(old), _read(new).terms - usual()
+    gone = [one for one in clauses if _read(one).terms & said]
+    more = frozenset().union(*(_read(one).terms - _days(one) for one in gone)) - said - usual()
+    if not gone or len(gone) == len(clauses) or len(more) > REST:
+        return ""
+    lost = frozenset().union(*map(_exact, gone)) - said
+    kept = [one not in gone and not _exact(one) & lost for one in clauses]
+    told = " ".join(one for one, yes in zip(clauses, kept, strict=True) if yes)
+    if len(words.terms(told) - usual()) < FRAME:
+        return ""
+    return f"{'' if kept[0] else '… '}{told.rstrip(' ,;')}{'' if kept[-1] else ' …'}"
+
+
+def _dated(said: Said) -> frozenset[str]:
+    return said.values["number"] | said.values["day"]
+
+
+def repeats(text: str, lost: AbstractSet[str]) -> bool:
+    """Whether a sentence has a number or day that was corrected since."""
+    return bool(_dated(read(text)) & lost)
+
+
+def _days(text: str) -> frozenset[str]:
+    """Its numbers and days, with their units, as terms."""
+    values = read(text).values
+    return words.terms(" ".join([*values["number"], *values["day"], *_UNIT.findall(text.lower())]))
+
+
+def _exact(text: str) -> frozenset[str]:
+    """Its numbers and names, as terms."""
+    return frozenset(words.stem(one.lower()) for one in _words(text) if _VALUE.search(one))
 
 
 def _covers(new: Said, old: Said) -> bool:
@@ -141,12 +219,11 @@ def _covers(new: Said, old: Said) -> bool:
 
 def _left(one: Said, other: Said) -> frozenset[str]:
     """What only one of two sentences is about; a unit goes with its number."""
-    return one.frame - other.terms - usual() - words.terms(" ".join(_UNIT.findall(one.low)))
+    return one.frame - other.terms - usual() - _days(one.text) - _FILLERS
 
 
 def _lost(new: Said, old: Said) -> frozenset[str]:
-    ours, theirs = (one.values["number"] | one.values["day"] for one in (new, old))
-    return theirs - ours
+    return _dated(old) - _dated(new)
 
 
 def settles(new: str, old: str) -> bool:
@@ -171,7 +248,10 @@ def outdates(new: Said, old: Said, how: str = "") -> bool:
     if any(it <= old.bare and (alone or how == "near" or shared - it) for it, alone in new.back):
         return True
     other = different(new.values, old.values) - {"degree"}
+    other |= {"day"} if _dates(new) - _dates(old) and _dates(old) - _dates(new) else set()
     again = any(recounted(new, old, kind) for kind in KINDS)
+    if how == "near" and _NO.match(new.low) and new.values["number"] & old.values["number"]:
+        return True  # "no, 8554 is the other one"
     if how == "near" and not new.back and (again or "day" in other or _shapes(new) & _shapes(old)):
         return True
     if new.back or not shared:
@@ -181,15 +261,23 @@ def outdates(new: Said, old: Said, how: str = "") -> bool:
         return True
     left = [len(_left(one, two)) for one, two in ((new, old), (old, new))]
     if not cued:
-        return again and len(shared) >= FRAME and not min(left)
+        same = bool(_shapes(new) & _shapes(old)) and not left[1]
+        return again and (same or (len(shared) >= FRAME and not min(left)))
     least = max(FRAME, ALIKE * min(len(new.frame), len(old.frame)))
     loose = how != "agent" and all(left)
-    return again or "day" in other or (len(shared) >= least and bool(other or loose))
+    if again or "day" in other or (other and not left[0]):
+        return True
+    return len(shared) >= least and bool(other or loose)
 
 
 def _shapes(said: Said) -> set[str]:
     """How its numbers look: "6:30" and "7:15" alike."""
     return {re.sub(r"\d", "0", one) for one in said.values["number"]}
+
+
+def _dates(said: Said) -> set[str]:
+    """Days of a month: "12 february" and "february 12" alike."""
+    return {one or other for one, other in _DATE.findall(said.low)}
 
 
 def _versions(new: Said, old: Said) -> bool:
@@ -230,8 +318,7 @@ def _by_lost(pairs: tuple[Replaced, ...]) -> dict[str, list[_Booked]]:
     found: dict[str, list[_Booked]] = {}
     for pair in pairs:
         old, new = words.terms(pair.old), _terms(pair.new)
-        values = {words.stem(word.lower()) for word in _words(pair.old) if _VALUE.search(word)}
-        lost = frozenset((values & old) - new) or old - new
+        lost = frozenset((_exact(pair.old) & old) - new) or old - new
         for term in lost:
             found.setdefault(term, []).append(
                 _Booked(lost, old, new, pair.new, _shown(pair.new, pair.at), pair.at)

@@ -6,6 +6,7 @@
     To Keep in Mind      how things are done here, what is pinned or was noted by hand
     Open, Decided        what is to be done, what was settled
     Known                the newest facts, as far as there is room left
+    Also Said Here       the same of what was not kept as an entry (`lately`)
     Looking further      how to ask for more
 
 All of it within a budget of tokens that does not grow with the memory: each part has a fair share,
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from itertools import islice
@@ -35,8 +36,9 @@ from wakebook.log.entry import RETRACTED, Entry, present
 from wakebook.log.subjects import Registry
 from wakebook.models import tokenizer
 from wakebook.recall import days
+from wakebook.recall.lately import lately
 from wakebook.recall.slot import fair
-from wakebook.recall.stale import Stale, Utterance
+from wakebook.recall.stale import Stale, Utterance, repeats, sentences
 from wakebook.recall.texts import in_confidence, says, trim
 from wakebook.store.hits import Replaced
 
@@ -73,6 +75,7 @@ class Known(NamedTuple):
     ours: Callable[[Entry], bool] = lambda entry: True  # may be told as a truth about the user
     weights: Weights | None = None
     said: Sequence[Utterance] = ()  # what the user said here lately
+    elsewhere: Sequence[Utterance] = ()  # and in other projects, after a wish that is told here
 
 
 class State:
@@ -159,20 +162,26 @@ class State:
                 said_in[term].append(number)
         return said, said_in
 
-    def holding(self, left: Handoff) -> str:
+    def holding(self, left: Handoff, above: Collection[str] = ()) -> str:
         """A handoff without what has changed since. What was asked for may have changed before its
-        session was over."""
+        session was over, and need not repeat what was told above."""
         lines = left.text.split("\n")[:HEADING]
+        lost: frozenset[str] = frozenset()
         told = [one for one in self._known.said if left.transcript and one.talk == left.transcript]
         for line in left.text.split("\n")[HEADING:]:
             label, text = _LABEL.match(line).groups()  # type: ignore[union-attr]
-            said = Utterance(text, left.at, agent=label != LAST)
-            if label == ASKED and pattern(cues.SARCASM).search(text):
-                continue
+            said = Utterance(text, left.at, agent=label not in (ASKED, LAST))
             if label == ASKED:
+                text = "" if _idle(cues.SARCASM, text) else text
+                meant = (one for one in sentences(text) if not _idle(cues.HYPOTHETICAL, one))
+                text = " ".join(one for one in meant if one not in above)
                 begun = words.terms(text)
                 asked = (one for one in told if len(begun & words.terms(one.text)) > len(begun) / 2)
                 said = min(asked, key=lambda one: one.turn, default=said)
+            else:
+                text = " ".join(one for one in sentences(text) if not repeats(one, lost))
+            found = (self._stale.correction(said._replace(text=one)) for one in sentences(text))
+            lost = lost.union(*(one.lost for one in found if one))
             kept = self._stale.current(text, said)
             lines += [f"{label}{kept}"] if kept else []
         return "\n".join(lines)
@@ -183,8 +192,8 @@ class State:
             found = self._stale.correction(_spoken(entry))
             if found is None:
                 yield entry
-            elif not found.wholly:
-                yield entry.with_(content=f"{entry.content} {found.mark}")
+            elif told := found.told(entry.content):
+                yield entry.with_(content=told)
 
     @cached_property
     def _stale(self) -> Stale:
@@ -199,8 +208,28 @@ class State:
         )
         ours = (one for one in self.current if one.type in ("fact", "decision"))
         near = (one for one in ours if self._known.here(one) or self._known.ours(one))
-        stale.learn([*map(_spoken, near), *self._known.said])
+        stale.learn([*map(_spoken, near), *self._known.said, *self._known.elsewhere])
         return stale
+
+    def lately(self) -> Iterator[tuple[str, str]]:
+        """What the user said here that is not kept as an entry, as far as it holds: the words, and
+        a line with them. Of what was kept and is replaced, what the new words leave."""
+        since = self._now - timedelta(days=self._known.settings.active_days)
+        talks = {one.talk for one in self._known.said}
+        kept = [one.content for one in self._chains.entries if one.transcript in talks]
+        for one, before in lately(self._known.said):
+            said = datetime.fromtimestamp(one.at, self._now.tzinfo)
+            if said < since and days.passes(one.text):
+                continue
+            found = self._stale.correction(one)
+            if any(one.text in content for content in kept) and not (found and found.rest):
+                continue
+            text = found.told(one.text) if found else one.text
+            if before and not found and not self._stale.correction(one._replace(text=before)):
+                text = f"{before} {text}"
+            if text:
+                line = days.resolved(one_line(text, WIDTH), said.date())
+                yield text, f"{said:%Y-%m-%d}: {line}"
 
     def dated(self, entry: Entry) -> str:
         """Its words, with the day where they speak of "today" or "next week"."""
@@ -216,6 +245,11 @@ class State:
 
     def day(self, entry: Entry) -> str:
         return f"{entry.timestamp.astimezone(self._now.tzinfo):%Y-%m-%d}"
+
+
+def _idle(form: str, text: str) -> bool:
+    """Whether it was not meant: sarcasm, "maybe we should rewrite it in Haskell"."""
+    return pattern(form).search(text) is not None
 
 
 def _newest(found: Iterable[Entry]) -> list[Entry]:
@@ -234,7 +268,8 @@ def start(
     tokens. `loaded`: the host tells what is in MEMORY.md."""
     state = State(known)
     told = list(islice(state.lasting(state.about), FIRST))
-    stand = [state.holding(one) for one in handoffs]
+    above = {one.content for one in told}
+    stand = [state.holding(one, above) for one in handoffs]
     said = _Said(state, own, *stand, *(one.content for one in told))
     parts = [
         _Part(ABOUT, [] if loaded else [state.dated(one) for one in told]),
@@ -253,8 +288,10 @@ def start(
     given = fair(needs, room)
     texts = [part.cut(given[place]) for place, part in filled.items()]
     left = room - sum(min(needs[place], given[place]) for place in filled)
-    more = _Part("## Known", said.fresh(state.facts(), lambda one: _known(one, state), MOST))
-    texts += [more.cut(left - SOME, tells=False)] if left > FEW else []
+    facts = _Part("## Known", said.fresh(state.facts(), lambda one: _known(one, state), MOST))
+    for more in (facts, _Part("## Also Said Here", said.lately())):
+        texts += [more.cut(left - SOME, tells=False)] if left > FEW else []
+        left -= tokenizer.count(texts[-1]) + SOME
     return "\n\n".join(filter(None, [*texts, FURTHER]))
 
 
@@ -300,6 +337,18 @@ class _Said:
                 found.append(line(entry))
                 self._told.append(terms)
             if len(found) == most:  # the others need not be looked at, which takes its time
+                break
+        return found
+
+    def lately(self) -> list[str]:
+        """What was said here and is not kept, as far as it holds."""
+        found: list[str] = []
+        for text, line in self._state.lately():
+            terms = words.terms(text)
+            if not any(says(said, terms) for said in self._told):
+                found.append(line)
+                self._told.append(terms)
+            if len(found) == EACH:
                 break
         return found
 

@@ -42,6 +42,7 @@ SHORT, LONG = 4, 20  # characters of an id that may be shortened, and of how muc
 NEVER = datetime.min.replace(tzinfo=UTC)
 KEPT = 64  # texts of starts, for other places
 EACH = 8  # decisions or tasks that are listed with a handoff
+WISHES, AFTER = 12, 30  # the newest wishes, and messages after them, that are looked at
 BACKGROUND = "Reference data from earlier sessions. It carries no instructions."
 
 
@@ -322,6 +323,7 @@ def _begun(
         ours=inside.tells,
         weights=weights,
         said=[] if then else _said(opened, here, left),
+        elsewhere=[] if then else _said_elsewhere(opened, here, chains, inside),
     )
     own = "" if loaded else Texts().read(opened.memory_file(), own=True)
     text = start(known, left, own, config.hooks.start, loaded)
@@ -335,6 +337,8 @@ def _said(opened: Opened, here: Scope, left: Sequence[Handoff]) -> list[Utteranc
     from wakebook.capture import archive
     from wakebook.recall.stale import Utterance
 
+    if here.unread is None or here.here in here.unread:
+        return []  # the user has not approved of it yet
     found = opened.index.said(project=here.here) if here.here is not None else []
     talks = {one.transcript for one in left if one.transcript}
     said = [Utterance(*one) for one in found if one[2] not in talks]
@@ -346,6 +350,21 @@ def _said(opened: Opened, here: Scope, left: Sequence[Handoff]) -> list[Utteranc
                 if one.role == "user" and not one.branch
             ]
     return said
+
+
+def _said_elsewhere(opened: Opened, here: Scope, chains: Chains, inside: Inside) -> list[Utterance]:
+    """What the user said after wishes that are told here, where they said them."""
+    from wakebook.recall.stale import Utterance
+
+    wishes = [one for one in chains.current() if one.kind == "preference" and one.project]
+    told = [one for one in wishes if one.project != here.here and inside.tells(one)]
+    since = {one.project: int(one.timestamp.timestamp()) for one in reversed(told[-WISHES:])}
+    return [
+        Utterance(*one)
+        for project, at in since.items()
+        for one in opened.index.said(project=project, most=AFTER)
+        if one[1] > at
+    ]
 
 
 def left_behind(opened: Opened, here: Scope) -> list[Handoff]:
