@@ -16,6 +16,7 @@ from typing import IO, Any
 import pytest
 
 from tests.journeys.command import run, run_json
+from tests.service.serving import ended
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory
 from wakebook.cli import COMMANDS
@@ -231,8 +232,9 @@ def test_the_demo_is_killed_recovers_and_explains_itself() -> None:
     assert 0 <= done["survived"] < done["entries"]
     assert done["unaccounted"] == 0
     assert "## Last Session Handoff" in done["wake"]
-    said = run("demo", "--keep", str(Path.home() / "kept"))
-    assert "21 November" in said
+    said = run("demo", "--page", "--keep", str(Path.home() / "kept"))
+    ended(Path.home() / "kept")
+    assert "21 November" in said and "/page/open?key=" in said
     assert "not empty" in run("demo", "--keep", str(Path.home() / "kept"), code=2)
     progress, journal = done["notes"]
     assert "# Tidepool — progress" in progress and "wakebook:begin journal" in journal
