@@ -37,7 +37,7 @@ STATUS: dict[type[Exception], int] = {  # of the nearest class; all others: 400
     errors.Unavailable: 503,
 }
 if TYPE_CHECKING:
-    from wakebook.service.page.site import Site
+    from wakebook.service.page.site import PageSite
 
 EARLY = 0.15  # seconds before the time box ends: the answer has to get there, too
 JSON = "application/json"
@@ -184,11 +184,11 @@ class App:
         self.trace(f"hook {host} {event}", str(error))
 
     @cached_property
-    def page(self) -> "Site":
+    def page(self) -> "PageSite":
         """Imported when it is first asked for."""
-        from wakebook.service.page.site import Site
+        from wakebook.service.page.site import PageSite
 
-        return Site(self.pool, self._guard, self.metrics, self.trace)
+        return PageSite(self.pool, self._guard, self.metrics, self.trace)
 
     async def link(self, asked: Asked) -> Reply:
         """A link to the page, for one browser."""

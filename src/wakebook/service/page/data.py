@@ -45,9 +45,9 @@ class Remembered(NamedTuple):
 
 def frame_of(memory: Memory, done: Done | None = None) -> Frame:
     entries = memory.index.ask(lambda db: int(db.execute(HOLDS).fetchone()[0]))
-    from wakebook.service.page.needs import needs
+    from wakebook.service.page.needs import number
 
-    return Frame(named(memory.home), entries, needs(memory).number, done)
+    return Frame(named(memory.home), entries, number(memory), done)
 
 
 def named(home: Home) -> str:

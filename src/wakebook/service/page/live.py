@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from wakebook.base.home import Home
+from wakebook.service.page import needs
 
 BEAT_SECONDS = 15.0  # so that a dead connection is noticed
 LISTENERS = 24
@@ -56,6 +57,7 @@ class Live:
 
     def tell(self, *kinds: str) -> None:
         """Something has changed."""
+        needs.changed()
         told = event("changed", {"kinds": sorted({*kinds})})
         for one in self._listeners:
             if one.qsize() < 100:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from wakebook.base import clock
 from wakebook.base.decode import decode
 from wakebook.log.entry import Entry
 from wakebook.memory import Memory
@@ -19,6 +20,9 @@ from wakebook.store.store import AMONG, Many
 
 BRIEFING = f"{MEMORY}#briefing"
 _seen: dict[Path, dict[NoteFile, int]] = {}  # by home: how many of a note's blocks were edited
+_last: dict[Path, tuple[float, int]] = {}  # by home: when it was counted, and how much waits
+FRESH_SECONDS = 5.0
+SCAN_SECONDS = 0.1  # that a page waits for notes to be looked into
 
 
 class Needs(NamedTuple):
@@ -32,19 +36,35 @@ class Needs(NamedTuple):
 
 
 def needs(memory: Memory) -> Needs:
-    return Needs(memory.log.waiting(), edited(memory), conflicts(memory))
+    found = Needs(memory.log.waiting(), edited(memory), conflicts(memory))
+    _last[memory.home.root] = (clock.monotonic(), found.number)
+    return found
 
 
-def edited(memory: Memory) -> list[tuple[str, int]]:
-    """Notes whose generated blocks a person has changed."""
-    root = memory.home.root
+def number(memory: Memory) -> int:
+    """How much waits, as of a moment ago: every page shows it."""
+    at, known = _last.get(memory.home.root, (-FRESH_SECONDS, 0))
+    return known if clock.monotonic() - at < FRESH_SECONDS else needs(memory).number
+
+
+def changed() -> None:
+    """Something was decided, or written."""
+    _last.clear()
+
+
+def edited(memory: Memory, seconds: float = SCAN_SECONDS) -> list[tuple[str, int]]:
+    """Notes whose generated blocks a person has changed. Of many notes that were never looked into,
+    the newest are, for so long; the others the next time."""
+    root, now, until = memory.home.root, files(memory), clock.monotonic() + seconds
     known = _seen.setdefault(root, {})
-    now = files(memory)
-    new = [file for file in now if file not in known]
-    if new:
-        fresh = {file: _blocks(root / file.name) for file in new}
-        known = _seen[root] = {file: known[file] for file in now if file in known} | fresh
-    return [(file.name, known[file]) for file in now if known[file]]
+    if len(known) > 2 * len(now) + 100:
+        known.clear()  # mostly of files as they were
+    for file in sorted(now, key=lambda one: -one.changed):
+        if file not in known:
+            known[file] = _blocks(root / file.name)
+            if clock.monotonic() > until:
+                break
+    return [(file.name, known[file]) for file in now if known.get(file)]
 
 
 def _blocks(path: Path) -> int:

@@ -20,7 +20,7 @@ from wakebook.base.errors import WakebookError
 from wakebook.memory import Memory
 from wakebook.service.guard import Guard, TurnedAway, body_of, headers_of
 from wakebook.service.metrics import Metrics
-from wakebook.service.page import assets, layout
+from wakebook.service.page import assets, layout, needs
 from wakebook.service.page.data import frame_of
 from wakebook.service.page.door import COOKIE_SECONDS, Door, cookies, set_cookie
 from wakebook.service.page.html import h
@@ -44,6 +44,7 @@ SAFE: tuple[Header, ...] = (
 )
 FRESH: Header = (b"cache-control", b"no-store")
 HTML = "text/html; charset=utf-8"
+LOOK_SECONDS = 60.0
 FIELDS = 200  # of a form or a query
 SAID, THEME = "wakebook_said", "wakebook_theme"  # cookies
 WAY_IN = "Run `wakebook page` in a terminal: it opens this page with a link that works once."
@@ -63,7 +64,7 @@ class Answer(NamedTuple):
     headers: tuple[Header, ...] = ()
 
 
-class Site:
+class PageSite:
     def __init__(
         self, pool: Pool, guard: Guard, metrics: Metrics, trace: Callable[[str, str], None]
     ) -> None:
@@ -72,7 +73,8 @@ class Site:
         self.live = Live(pool.memories.home)
 
     def link(self) -> str:
-        """The path of a link that works once."""
+        """The path of a link that works once. What its first page waits for is looked up."""
+        self._pool.submit(lambda memory: needs.edited(memory, LOOK_SECONDS))
         return f"{ROOT}/open?key={self._door.link()}"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from wakebook.log.entry import TYPES
 from wakebook.memory import Memory
 from wakebook.service.page import parts
 from wakebook.service.page.data import Remembered, asked, by_day, entries, last_day
@@ -22,7 +23,7 @@ def today(request: Request, memory: Memory) -> Sheet:
     now = memory.opened.now()
     wants = needs(memory)
     left = [_learned(memory, now), _stopped(memory, now), _open(memory, now)]
-    right = [_needs(wants, now), _weeks(memory, now), _cost(memory, now)]
+    right = [_needs(wants, now), _keep(request), _weeks(memory, now), _cost(memory, now)]
     return Sheet(
         f"{now:%A}, {now.day} {now:%B}",
         h.div(h.div(left), h.div(right), class_="columns"),
@@ -164,6 +165,23 @@ def _needs(wants: Needs, now: datetime) -> Html:
 def _wanted(sign: str, said: str, facts: Child, label: str, href: str, class_: str) -> Html:
     act = h.a(label, href=href, class_="button")
     return row(sign, said, (facts,), aside=act, href=href, class_=class_, plainly=True)
+
+
+def _keep(request: Request) -> Html:
+    kinds = (h.option(one, value=one) for one in TYPES if one != "handoff")
+    form = request.form_(
+        "remember",
+        h.textarea(name="text", required=True, maxlength=8000, aria_label="What to keep"),
+        h.div(
+            h.select(kinds, name="type", aria_label="Type"),
+            h.input(name="subject", placeholder="about …", aria_label="About what", size=12),
+            h.button("Keep", class_="main"),
+            class_="row",
+        ),
+        class_="stack",
+    )
+    return h.section(h.details(h.summary("Keep something by hand"), card(form, roomy=True),
+                               id="keep"))  # fmt: skip
 
 
 def _weeks(memory: Memory, now: datetime) -> Html:
