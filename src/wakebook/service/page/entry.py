@@ -58,7 +58,7 @@ def _words(request: Request, found: Remembered) -> Html:
     item = found.entry
     body = [h.p(item.content, class_="words", dir="auto")]
     if item.detail:
-        body.append(h.p(item.detail, class_="words detail", dir="auto"))
+        body.append(h.p(parts.short(item.detail, 8000), class_="words", dir="auto"))
     acts = [] if found.replaced_by else _acts(request, found)
     return section("Remembered", card(body, h.div(acts, class_="acts"), roomy=True))
 

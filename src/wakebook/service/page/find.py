@@ -20,7 +20,7 @@ SIGNS = {"conversation": "“", "journal": "▤", "topics": "✧"}
 WHERE = {"memory": "entries", "conversation": "conversations", "notes": "notes"}
 NOTES = ("projects", "people", "reference", "procedures", "journal", "topics", "identity")
 SPANS = {"day": 1, "week": 7, "month": 31, "year": 366}
-FIRST, MORE, MOST = 20, 20, 200
+FIRST, MORE, MOST = 20, 20, 100
 SUBJECTS = 8
 
 

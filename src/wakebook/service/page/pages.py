@@ -25,7 +25,7 @@ from wakebook.store.store import AMONG, Many
 
 FOLDERS = ("memory", "identity", "projects", "people", "procedures", "reference", "journal")
 LISTED = 60  # notes of a folder
-LARGEST = 150_000  # bytes of a note that is shown whole
+SHOWN, LARGEST = 60_000, 120_000  # characters of a note that are shown; that can be edited
 
 
 def pages(request: Request, memory: Memory) -> Sheet:
@@ -108,11 +108,14 @@ def note(request: Request, memory: Memory) -> Sheet:
     line = request.number("line")
     if request.get("edit"):
         return _edit(request, found)
-    large = len(found.text) > LARGEST
-    text = found.text[:LARGEST].rpartition("\n")[0] if large else found.text
+    large = len(found.text) > SHOWN
+    text = body(found.text[:SHOWN].rpartition("\n")[0] if large else found.text)
+    heading = next((one for one in text.split("\n") if one.strip()), "")
+    title = heading.removeprefix("# ") if heading.startswith("# ") else found.name
+    text = text.replace(heading, "", 1) if heading.startswith("# ") else text
     known = lines_of(memory, found)
     links = _links(memory)
-    shown_ = written(body(text), links, lambda at, box: _beside(request, found, known, at, box))
+    shown_ = written(text, links, lambda at, box: _beside(request, found, known, at, box))
     mine = sum(1 for _ in edited_blocks(found.text))
     where = to(f"/notes/{found.name}", {"edit": 1})
     acts = [h.a("Edit", href=where, class_="button"), h.a("All notes", href=to("/notes"))]
@@ -125,7 +128,6 @@ def note(request: Request, memory: Memory) -> Sheet:
     right = _why(memory, found, known, line) if line else _hint()
     front = markdown.read_front(found.text).values or {}
     facts = (found.name, front.get("updated") and f"updated {front['updated']}")
-    title = next((one[2:] for one in body(text).split("\n") if one.startswith("# ")), found.name)
     return Sheet(
         title,
         h.div(h.div(left), h.div(right), class_="columns"),

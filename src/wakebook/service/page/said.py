@@ -19,7 +19,7 @@ from wakebook.store.hits import Marker
 from wakebook.store.question import ask as understood
 from wakebook.store.store import AMONG, Many
 
-AROUND, LONGEST = 3, 6000  # turns before and after; characters of a turn
+AROUND, LONGEST, MOST = 3, 4000, 24  # turns before and after; characters of a turn; turns
 TURN = (
     "SELECT c.place, c.speaker, c.at, b.text, b.title, b.language FROM chunk c "
     "JOIN body b ON b.id = c.id JOIN file f ON f.id = c.file WHERE f.path = ?"
@@ -85,7 +85,7 @@ def around(memory: Memory, path: str, places: list[int]) -> list[Said]:
         return []
     wanted = sorted({near for at in places or [1] for near in range(at - AROUND, at + AROUND + 1)})
     sql = f"{TURN} AND c.place {AMONG} ORDER BY c.place"
-    found = asked(memory, sql, path, Many(wanted[:60]))
+    found = asked(memory, sql, path, Many(wanted[:MOST]))
     return [_turn(row) for row in found]
 
 
