@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,14 @@ def test_what_is_not_there_changes_nothing(memory: Memory) -> None:
     assert {n: d for n, d in everywhere(memory.home.root) if n.startswith("git")} == {
         n: d for n, d in before.items() if n.startswith("git")
     }
+
+
+@pytest.mark.parametrize("name", ["index.lock", "refs/heads/main.lock"])
+def test_a_lock_that_a_killed_erasure_has_left_is_removed(memory: Memory, name: str) -> None:
+    memory.remember(f"The safe holds {CODE}")
+    memory.history.commit()
+    lock = memory.home.root / ".git" / name
+    lock.write_text("")
+    os.utime(lock, (0, 0))  # as if some time had passed
+    assert memory.eraser.erase(CODE).well
+    assert not lock.exists() and holding(memory.home.root, CODE) == []

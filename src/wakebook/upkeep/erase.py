@@ -31,6 +31,7 @@ from wakebook.base.needles import LEAST
 from wakebook.base.ref import parse
 from wakebook.capture import archive
 from wakebook.capture import state as states
+from wakebook.history import leftovers
 from wakebook.history.rewrite import Counted, Rewriting
 from wakebook.log import erased, forgotten, keyed, log, waiting
 from wakebook.log.chains import find_entry
@@ -391,6 +392,7 @@ class Eraser:
             if obstacle := repository.obstacle():
                 (home.root / JOURNAL).unlink(missing_ok=True)
                 raise GitError(f"{obstacle} Nothing was erased.")
+            leftovers.heal(repository)  # locks of an erasure that was killed
             with suppress(GitError):
                 git.finish()
         rules = Scrub(order, keyed.made(home))
