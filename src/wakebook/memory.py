@@ -84,7 +84,14 @@ class _Verb(Generic[P, T]):
 
 
 class Memory:
-    """One home, opened. Nothing is read before it is needed."""
+    """One home, opened; or one on a server for teams (see service/remote). Nothing is read before
+    it is needed."""
+
+    def __new__(cls, home: str | os.PathLike[str] | None = None, *_: Any, **__: Any) -> Self:
+        if isinstance(home, str) and home.startswith(("http://", "https://")):
+            made: Self = object.__new__(import_module("wakebook.service.remote").Remote)
+            return made
+        return object.__new__(cls)
 
     def __init__(
         self,
@@ -94,9 +101,11 @@ class Memory:
         lend: Lend | None = None,
         config: Config | None = None,
         dry: bool = False,
+        token: str = "",
     ) -> None:
-        """`lend`: the host's own model, as a function of (system, prompt, most tokens).
-        `config`: instead of config.toml. `dry`: ask no model, note what would be asked."""
+        """`token`: for a server, whose address `home` is. `lend`: the host's own model, as a
+        function of (system, prompt, most tokens). `config`: instead of config.toml. `dry`: ask no
+        model, note what would be asked."""
 
         def verbatim() -> Extractor:
             from wakebook.imports.extractor import ImportExtractor

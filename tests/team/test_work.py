@@ -17,7 +17,7 @@ from wakebook.service.team_work import Worker, fill, next_due, opened
 from wakebook.team import queue, tenants
 from wakebook.team.copies import Copies
 from wakebook.team.database import Database
-from wakebook.team.queue import Job
+from wakebook.team.queue import Chore
 
 WORKER = """
 import sys
@@ -77,8 +77,8 @@ def idle(db: Database) -> bool:
     return not (found["todo"] or found["doing"])
 
 
-def remember(text: str) -> Job:
-    return Job(verb="remember", ask={"text": text})
+def remember(text: str) -> Chore:
+    return Chore(verb="remember", ask={"text": text})
 
 
 def test_killed_workers_lose_and_double_nothing(
@@ -118,7 +118,7 @@ def test_a_job_of_a_silent_worker_is_taken_up_and_not_done_twice(
 
 def test_a_job_that_fails_is_set_aside_and_can_be_tried_again(db: Database, copies: Copies) -> None:
     tenant = fill(db, copies, "ada")
-    bad = Job(verb="get", ask={"ref": "nowhere"})
+    bad = Chore(verb="get", ask={"ref": "nowhere"})
     queue.set_aside(db, tenant, 7, bad, 5, "There is no such file.")
     [found] = queue.aside(db)
     assert (found.tenant, found.job, found.error) == ("ada", 7, "There is no such file.")
@@ -133,10 +133,10 @@ def test_poison_ends_in_the_side_room_and_the_tenant_goes_on(
     workers: Callable[[], subprocess.Popen[str]],
 ) -> None:
     tenant = fill(db, copies, "ada")
-    queue.put(db, tenant, Job(verb="no-such-verb"))
+    queue.put(db, tenant, Chore(verb="no-such-verb"))
     with db.anyone() as connection:  # it has failed before
         connection.execute("UPDATE procrastinate_jobs SET attempts = 4")
-    queue.put(db, tenant, Job(verb="get", ask={"ref": "x"}, killed=queue.KILLS))
+    queue.put(db, tenant, Chore(verb="get", ask={"ref": "x"}, killed=queue.KILLS))
     queue.put(db, tenant, remember("Still here."))
     workers()
     until(lambda: idle(db))
@@ -153,7 +153,7 @@ def test_the_hours_of_a_tenant_are_its_own(db: Database, copies: Copies) -> None
         connection.execute("UPDATE home SET due_at = now()")
     assert queue.put_due(db) == 1
     assert queue.put_due(db) == 0  # nobody else is given it
-    Worker(db, copies).do(tenant, "job 1", Job(verb="tick"))
+    Worker(db, copies).do(tenant, "job 1", Chore(verb="tick"))
     with db.tenant(tenant) as connection:
         [at] = connection.execute("SELECT due_at FROM home").fetchall()
     assert at[0] == copies(tenant).read(next_due)

@@ -256,6 +256,13 @@ def _pruned(out: Out, report: PruneReport) -> None:
 @click.option("--http", is_flag=True, help="Say where the service offers the same over HTTP.")
 def mcp(memory: Memory, out: Out, http: bool) -> bool:
     """An MCP server on standard input and output."""
+    from wakebook.service.remote import joined, speak
+
+    if not http and (line := joined(memory.home.root)):
+        import sys
+
+        speak(line, sys.stdin.buffer, sys.stdout.buffer)
+        return False
     memory.home.require()
     if not http:
         from wakebook.service.mcp_stdio import main

@@ -286,6 +286,21 @@ def remove(memory: Memory, out: Out, name: str, yes: bool) -> None:
 
 
 @command(team)
+@click.argument("url")
+@click.option("--token", required=True, help="One that `wakebook team token` has made.")
+def join(memory: Memory, out: Out, url: str, token: str) -> None:
+    """Have this machine's MCP clients (`wakebook mcp`) ask a server instead of a home."""
+    from wakebook.base.home import locate
+    from wakebook.service.remote import FILE, join
+
+    context = click.get_current_context()
+    root = locate(context.obj)
+    join(root, url, token)
+    out.json({"joined": url, "file": str(root / FILE)})
+    out.ok(f"{esc(root)} is joined to {esc(url)}. Remove {FILE} there to end that.")
+
+
+@command(team)
 @click.option("--again", type=int, metavar="NUMBER", help="Try one that was set aside once more.")
 @click.option("--drop", type=int, metavar="NUMBER", help="Drop one that was set aside.")
 @click.option("--batch", default="", help="Of one rebuild.")
@@ -323,7 +338,7 @@ def rebuild(memory: Memory, out: Out, names: tuple[str, ...], model: bool) -> No
     """Read all conversations of all tenants anew: a job each, spread over the workers."""
     from wakebook.base import clock
     from wakebook.team import queue, tenants
-    from wakebook.team.queue import Job
+    from wakebook.team.queue import Chore
 
     db = _database()
     chosen = [tenants.number(db, name) for name in names]
@@ -331,7 +346,7 @@ def rebuild(memory: Memory, out: Out, names: tuple[str, ...], model: bool) -> No
     batch = f"rebuild-{clock.now():%Y%m%dT%H%M%S}"
     ask: dict[str, Any] = {"extractor": "model"} if model else {}
     for tenant in every:
-        queue.put(db, tenant, Job(verb="rebuild", ask=ask, batch=batch), priority=-10)
+        queue.put(db, tenant, Chore(verb="rebuild", ask=ask, batch=batch), priority=-10)
     if out.json({"batch": batch, "tenants": len(every)}):
         return
     out.ok(f"{many(len(every), 'tenant')} will be read anew")

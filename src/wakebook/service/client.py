@@ -70,19 +70,22 @@ class Served(Memory):
         if answer is None or answer[0] == BUSY:
             return None
         if answer[0] >= 300:
-            return _refused(answer[1])
+            if wrong := refused(answer[1]):
+                raise wrong
+            return None
         try:
             return decode(answer[1], verb.answer_type())
         except msgspec.MsgspecError:  # a service of another version
             return None
 
 
-def _refused(body: bytes) -> None:
-    """Raises the error that it would have been here, if the answer names one."""
+def refused(body: bytes) -> WakebookError | None:
+    """The error that it would have been here, if the answer names one."""
     try:
         error = json.loads(body)["error"]
         kind = getattr(errors, error["kind"], None)
     except (ValueError, KeyError, TypeError, RecursionError):
-        return
+        return None
     if isinstance(kind, type) and issubclass(kind, WakebookError):
-        raise kind(error["message"])
+        return kind(error["message"])
+    return None

@@ -31,7 +31,7 @@ from wakebook.team import queue, rows, tenants
 from wakebook.team.copies import Copies
 from wakebook.team.database import Database
 from wakebook.team.logs import tell
-from wakebook.team.queue import Job
+from wakebook.team.queue import Chore
 from wakebook.team.tenants import Bearer
 from wakebook.verbs import Verb, decode, encode
 
@@ -47,7 +47,7 @@ asking: ContextVar[Bearer] = ContextVar("asking")  # who sent the request that t
 once: ContextVar[str] = ContextVar("once", default="")  # the name of a request that is done once
 
 
-class Door:
+class TokenGuard:
     """Takes the place of a home's guard: the token says who it is."""
 
     def __init__(self, db: Database) -> None:
@@ -95,6 +95,7 @@ class TeamPool:
 
     def __init__(self, reading: Copies, writing: Copies, threads: int) -> None:
         self.reading, self.writing = reading, writing
+        self.memories = None  # nothing here is asked of one memory for all
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="asked")
         self._long = asyncio.Semaphore(max(1, min(LONG, threads // 2)))
 
@@ -137,7 +138,7 @@ class TeamPool:
 
 class TeamApp(App):
     def __init__(self, db: Database, pool: TeamPool, hooks: Hooks, metrics: Metrics) -> None:
-        self._db, self._own, self._door = db, pool, Door(db)
+        self._db, self._own, self._door = db, pool, TokenGuard(db)
         super().__init__(pool, hooks, metrics, self._door)  # type: ignore[arg-type]
         self._counted = (-60.0, "")
 
@@ -194,7 +195,9 @@ class TeamApp(App):
         session = payload.get("session_id") or payload.get("session") or ""
         if act:
             closing = act == "close" and isinstance(session, str) and session
-            job = Job(verb="close", ask={"session": session}) if closing else Job(verb="catch-up")
+            job = (
+                Chore(verb="close", ask={"session": session}) if closing else Chore(verb="catch-up")
+            )
             await self._own.do(lambda: queue.put(self._db, who.tenant, job, once=True))
         self.metrics.count("hooks_total", host=host, event=event, outcome="nothing")
         return Reply(b"")
@@ -297,7 +300,7 @@ class TeamApp(App):
                     reply = failure(409, "OtherOffset", said)
                     return reply._replace(headers=((b"connection", b"close"),))
                 offset, anew = size, False
-        job = Job(verb="catch-up", ask={"sparing": True})
+        job = Chore(verb="catch-up", ask={"sparing": True})
         await self._own.do(lambda: queue.put(db, who.tenant, job, once=True))
         return Reply(encode({"path": path, "size": offset}))
 

@@ -25,7 +25,7 @@ from wakebook.team import queue, rows, schema
 from wakebook.team.copies import Copies
 from wakebook.team.database import Database
 from wakebook.team.logs import tell
-from wakebook.team.queue import Job
+from wakebook.team.queue import Chore
 from wakebook.verbs import VERBS
 
 GRACE = 60.0  # seconds that a job has to end when the worker is told to
@@ -77,7 +77,7 @@ class Worker:
         self._acts = acts
         self._stop = asyncio.Event()
 
-    def do(self, tenant: int, name: str, job: Job) -> bytes:
+    def do(self, tenant: int, name: str, job: Chore) -> bytes:
         """One job of one tenant."""
         if job.verb in self._acts:
             act = self._acts[job.verb]
@@ -155,7 +155,7 @@ class Worker:
             with suppress(asyncio.CancelledError):
                 await worker
 
-    def _done(self, tenant: int, name: str, job: Job) -> bytes:
+    def _done(self, tenant: int, name: str, job: Chore) -> bytes:
         begun = clock.monotonic()
         about = {"tenant": tenant, "job": name, "verb": job.verb}
         try:

@@ -26,7 +26,7 @@ from wakebook.base.decode import decode
 from wakebook.base.errors import Locked, Unavailable, WakebookError
 from wakebook.base.home import FOLDERS, Home
 from wakebook.team import bundles, rows
-from wakebook.team.rows import Manifest, Moved
+from wakebook.team.rows import Manifest, Overtaken
 
 if TYPE_CHECKING:
     from wakebook.base.config import Config
@@ -89,7 +89,7 @@ class Copy:
             for tries in range(1, TRIES + 1):
                 try:
                     return self._done(work, name, long, polite=tries <= POLITE)
-                except Moved:
+                except Overtaken:
                     self._save_paid()
                     self.discard()
                 except Unavailable:  # a commit whose answer was lost may be done: `name` tells
@@ -111,7 +111,7 @@ class Copy:
             try:
                 result = work(memory)
                 return self._commit(name, result, holder.removeprefix("!"))
-            except (Moved, Unavailable):
+            except (Overtaken, Unavailable):
                 raise
             except BaseException:
                 self._save_paid()

@@ -12,7 +12,7 @@ from wakebook.base import clock
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
-class Lines(logging.Handler):
+class AsJson(logging.Handler):
     """Other packages' messages, in the same shape."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -35,5 +35,5 @@ def tell(level: str, event: str, **about: Any) -> None:
 def begin() -> None:
     """Have other packages' warnings told here."""
     root = logging.getLogger()
-    root.handlers[:] = [Lines()]
+    root.handlers[:] = [AsJson()]
     root.setLevel(LEVELS["warning"])

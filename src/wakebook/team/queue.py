@@ -29,10 +29,10 @@ PATIENT = 100  # attempts of one that only has to wait
 FIRST, LONGEST = 2, 300  # seconds before a job is tried again: twice as long every time
 TICKS = 200  # tenants whose jobs are begun at once
 
-Do = Callable[[int, str, "Job"], bytes]  # does a tenant's job, under a name that is done once
+Do = Callable[[int, str, "Chore"], bytes]  # does a tenant's job, under a name that is done once
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Chore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is to be done."""
 
     verb: str
@@ -78,7 +78,7 @@ def app(db: Database, do: Do) -> App:
     @made.task(name=TASK, pass_context=True, retry=Again())
     def work(context: JobContext, /, tenant: int, **given: Any) -> None:
         number, attempts = int(context.job.id or 0), context.job.attempts
-        job = msgspec.convert(given, Job)
+        job = msgspec.convert(given, Chore)
         if job.killed >= KILLS:
             set_aside(db, tenant, number, job, attempts, f"It has killed {KILLS} workers.")
             return
@@ -98,7 +98,9 @@ def app(db: Database, do: Do) -> App:
     return made
 
 
-def set_aside(db: Database, tenant: int, number: int, job: Job, attempts: int, error: str) -> None:
+def set_aside(
+    db: Database, tenant: int, number: int, job: Chore, attempts: int, error: str
+) -> None:
     with db.tenant(tenant) as connection:
         connection.execute(
             "INSERT INTO aside (tenant, job, task, arguments, attempts, error) "
@@ -110,7 +112,7 @@ def set_aside(db: Database, tenant: int, number: int, job: Job, attempts: int, e
 def put(
     db: Database,
     tenant: int,
-    job: Job,
+    job: Chore,
     *,
     once: bool = False,
     priority: int = 0,
@@ -137,7 +139,7 @@ def put_due(db: Database, pause: timedelta = timedelta(minutes=10)) -> int:
     with db.anyone() as connection:
         found = connection.execute("SELECT * FROM take_due(%s, %s)", (TICKS, pause)).fetchall()
         for (tenant,) in found:
-            put(db, tenant, Job(verb="tick"), once=True, connection=connection)
+            put(db, tenant, Chore(verb="tick"), once=True, connection=connection)
     return len(found)
 
 
@@ -196,7 +198,7 @@ def again(db: Database, number: int) -> int:
         if found is None:
             raise WakebookError(f"No job {number} was set aside. `wakebook team jobs` shows them.")
         tenant, given = found
-        return put(db, tenant, msgspec.convert(given, Job), connection=connection)
+        return put(db, tenant, msgspec.convert(given, Chore), connection=connection)
 
 
 def forget(db: Database, number: int) -> None:

@@ -43,11 +43,11 @@ COSTS = re.compile(r"costs/\d{4}-\d\d\.jsonl")  # loose as well: what was paid f
 LEFT = (".cache", ".git", "token", "machine.json", "machine.toml", "sync.key", ".lock", "scratch")
 
 
-class Moved(WakebookError):
+class Overtaken(WakebookError):
     """Another commit came first: what was done is thrown away, and done again."""
 
 
-class File(msgspec.Struct, frozen=True, array_like=True):
+class Rowed(msgspec.Struct, frozen=True, array_like=True):
     """A file as it was when it was last like its rows."""
 
     epoch: int
@@ -63,7 +63,7 @@ class Manifest(msgspec.Struct):
     version: int = 0
     change: int = 0
     refs: Refs = Refs()
-    files: dict[str, File] = {}
+    files: dict[str, Rowed] = {}
     most: float | None = None  # dollars a month for models
 
 
@@ -78,7 +78,7 @@ class Delta(NamedTuple):
     stat: tuple[int, int, int]
 
 
-class Outcome(NamedTuple):
+class Committed(NamedTuple):
     manifest: Manifest
     result: bytes
     again: bool = False  # it had been done before
@@ -139,12 +139,12 @@ def _known(manifest: Manifest, name: str) -> tuple[int, int, int] | None:
     return known.stat if known else None
 
 
-def _same(delta: Delta, known: File | None) -> bool:
+def _same(delta: Delta, known: Rowed | None) -> bool:
     """Whether it was only touched."""
     return known is not None and (delta.size, delta.digest) == (known.size, known.digest)
 
 
-def _delta(path: Path, name: str, stat: tuple[int, int, int], known: File | None) -> Delta:
+def _delta(path: Path, name: str, stat: tuple[int, int, int], known: Rowed | None) -> Delta:
     whole, begun = hashlib.sha256(), b""
     left = known.size if known and known.size <= stat[0] else -1
     with path.open("rb") as stream:
@@ -182,7 +182,7 @@ def refresh(db: Database, tenant: int, root: Path, manifest: Manifest) -> set[st
                 manifest.files.pop(path, None)
                 continue
             stat = _brought(connection, root, manifest, path, epoch, size, mode)
-            manifest.files[path] = File(epoch, size, digest, segments, stat)
+            manifest.files[path] = Rowed(epoch, size, digest, segments, stat)
         old = manifest.refs
         if refs != old:
             since = old.last if old.first == refs.first and old.head else 0
@@ -252,19 +252,19 @@ def commit(
     work: str = "",
     result: bytes = b"",
     holder: str = "",
-    made: bundles.Made | None = None,
+    made: bundles.Packed | None = None,
     erased: bool = False,
-) -> Outcome:
-    """Write what has changed, whole or not at all. Raises Moved, Locked, OverQuota."""
+) -> Committed:
+    """Write what has changed, whole or not at all. Raises Overtaken, Locked, OverQuota."""
     own = bool(made) or any(kind_of(one.path) == "own" for one in deltas)
     with db.tenant(tenant) as connection:
         home = _taken(connection, tenant)
         if work:
             before = connection.execute("SELECT result FROM done WHERE work = %s", (work,))
             if (found := before.fetchone()) is not None:
-                return Outcome(manifest, bytes(found[0]), again=True)
+                return Committed(manifest, bytes(found[0]), again=True)
         if own and home.version != manifest.version:
-            raise Moved(f"Tenant {tenant} was changed by another commit.")
+            raise Overtaken(f"Tenant {tenant} was changed by another commit.")
         if own and home.held.startswith("!") and home.held != f"!{holder}":
             raise Locked("A long piece of work holds this memory. Try again in a few seconds.")
         now = Manifest(home.version + own, home.change + 1, manifest.refs, dict(manifest.files))
@@ -289,7 +289,7 @@ def commit(
         now.change = manifest.change  # what others have changed is still to come
     if not own:
         now.version = manifest.version
-    return Outcome(now, result)
+    return Committed(now, result)
 
 
 class _Home(NamedTuple):
@@ -330,7 +330,7 @@ def _put(
     mine = (known.epoch, known.size) if known else (0, 0)
     moved = mine != ((0, 0) if gone else (epoch, size))
     if moved and kind_of(one.path) != "loose":
-        raise Moved(f"{one.path} was changed by another commit.")
+        raise Overtaken(f"{one.path} was changed by another commit.")
     if one.size < 0:
         connection.execute("DELETE FROM segment WHERE path = %s", (one.path,))
         connection.execute(
@@ -361,7 +361,7 @@ def _put(
         (one.path, epoch, grown, digest, one.mode, segments + len(pieces), now.change),
     )
     if not moved:  # else it comes with the next refresh
-        now.files[one.path] = File(epoch, grown, digest, segments + len(pieces), one.stat)
+        now.files[one.path] = Rowed(epoch, grown, digest, segments + len(pieces), one.stat)
     return int(grown - size)
 
 
@@ -373,7 +373,7 @@ def _pieces(path: Path, start: int, size: int) -> Iterator[tuple[int, bytes]]:
             start += len(data)
 
 
-def _history(connection: Connection[Row], made: bundles.Made) -> int:
+def _history(connection: Connection[Row], made: bundles.Packed) -> int:
     gone = 0
     if made.whole:
         old = connection.execute("SELECT coalesce(sum(length(data)), 0) FROM bundle").fetchone()

@@ -49,7 +49,7 @@ class Tenant(msgspec.Struct, frozen=True, kw_only=True):
     aside: int  # jobs that were set aside
 
 
-class Token(msgspec.Struct, frozen=True, kw_only=True):
+class Pass(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     tenant: str
     agent: str
@@ -136,7 +136,7 @@ def give(
     agent: str = "",
     scopes: Sequence[str] = ("read", "write"),
     days: float = DAYS,
-) -> Token:
+) -> Pass:
     """A new token. Its text is known to nobody else, and not kept."""
     for one in scopes:
         if one not in SCOPES:
@@ -151,10 +151,10 @@ def give(
         ).fetchone()
     assert made is not None
     about: dict[str, Any] = {"agent": agent, "scopes": tuple(scopes), "expires_at": made[0]}
-    return Token(id=id_, tenant=name, text=text, **about)
+    return Pass(id=id_, tenant=name, text=text, **about)
 
 
-def tokens(db: Database, name: str) -> list[Token]:
+def tokens(db: Database, name: str) -> list[Pass]:
     """Those that are good."""
     with db.admin() as connection:
         found = connection.execute(
@@ -163,7 +163,7 @@ def tokens(db: Database, name: str) -> list[Token]:
             (_number(connection, name),),
         ).fetchall()
     return [
-        Token(id=id_, tenant=name, agent=agent, scopes=tuple(scopes), expires_at=at)
+        Pass(id=id_, tenant=name, agent=agent, scopes=tuple(scopes), expires_at=at)
         for id_, agent, scopes, at in found
     ]
 
