@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -256,12 +258,12 @@ def _pruned(out: Out, report: PruneReport) -> None:
 @click.option("--http", is_flag=True, help="Say where the service offers the same over HTTP.")
 def mcp(memory: Memory, out: Out, http: bool) -> bool:
     """An MCP server on standard input and output."""
-    from wakebook.service.remote import joined, speak
+    elsewhere = os.environ.get("WAKEBOOK_SERVER") or (memory.home.root / "server.json").exists()
+    if elsewhere and not http:
+        from wakebook.service.remote import joined, speak
 
-    if not http and (line := joined(memory.home.root)):
-        import sys
-
-        speak(line, sys.stdin.buffer, sys.stdout.buffer)
+        if line := joined(memory.home.root):
+            speak(line, sys.stdin.buffer, sys.stdout.buffer)
         return False
     memory.home.require()
     if not http:
