@@ -15,6 +15,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -58,9 +59,11 @@ TEMPLATES: dict[Type, tuple[str, ...]] = {
 def made(folder: Path, entries: int = 100_000, conversations: int = 5_000) -> Path:
     """The home in this folder; made if it is not there."""
     root, done = folder / "home", folder / "made"
-    if done.exists() and done.read_text() == f"{entries} {conversations}":
-        return root
     os.environ |= {"WAKEBOOK_NOW": NOW, "WAKEBOOK_OFFLINE": "1"}
+    if done.exists() and done.read_text() == f"{entries} {conversations}":
+        with closing(Memory(root)) as there:
+            there.index.sync()  # of another version, or never finished
+        return root
     sources = folder / "sessions" / "-home-mira-tidepool"
     sources.mkdir(parents=True)
     root.mkdir()

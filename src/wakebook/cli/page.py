@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from wakebook.cli.shared import Out, command, esc
+from wakebook.cli.shared import Out, command, esc, many
 
 if TYPE_CHECKING:
     from wakebook.memory import Memory
@@ -21,11 +22,26 @@ OLD = "The service that runs is of an older version. `wakebook serve stop`, then
 @command()
 @click.argument("view", default="")
 @click.option("--no-browser", is_flag=True, help="Only print the link.")
-def page(memory: Memory, out: Out, view: str, no_browser: bool) -> None:
+@click.option("--export", "folder", metavar="DIR", help="Write it as files, to be read offline.")
+def page(memory: Memory, out: Out, view: str, no_browser: bool, folder: str | None) -> None:
     """Look into the memory in your browser."""
+    if folder is not None:
+        _export(memory, out, Path(folder).expanduser().absolute())
+        return
     where = link(memory, view)
     out.json({"url": where})
     show(out, where, not (no_browser or out.as_json))
+
+
+def _export(memory: Memory, out: Out, folder: Path) -> None:
+    from wakebook.service.page.export import export
+
+    memory.home.require()
+    with out.progress() as shown:
+        done = export(memory, folder, lambda number: shown("pages", number, 0))
+    out.json(done._asdict())
+    out.ok(f"{many(done.files, 'file')}, {done.bytes / 1e6:,.1f} MB: {esc(folder / 'index.html')}")
+    out.say(f"[yellow]{done.left:,} pages did not fit.[/yellow]", when=done.left)
 
 
 def show(out: Out, where: str, browser: bool = True) -> None:
