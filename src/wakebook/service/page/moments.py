@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, time, timedelta
 
+from wakebook.base import clock
 from wakebook.base.errors import GitError, NotFound, WakebookError
 from wakebook.history.past import Change
 from wakebook.log.entry import Entry, decode
@@ -191,7 +192,9 @@ def _files(memory: Memory, since: str) -> list[Change]:
 
 def _rewrites(memory: Memory, now: datetime) -> Html:
     try:
-        found = memory.rewrites()[:10]
+        head = memory.home.root / ".git" / "logs" / "HEAD"
+        stamp = head.stat().st_mtime_ns if head.exists() else clock.now()
+        found = kept(("rewrites", str(memory.home.root), stamp), 60.0, memory.rewrites)[:10]
     except GitError as error:
         return parts.section("What can be taken back", parts.card(parts.none(str(error))))
     last = _standing(found)
