@@ -7,7 +7,9 @@ import stat
 import subprocess
 from collections.abc import Callable
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -43,6 +45,11 @@ def machine(tmp_path: Path, remote: Path) -> Machine:
         return Memory(root)
 
     return made
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _contents(memory: Memory) -> list[str]:
@@ -166,6 +173,12 @@ def test_two_people_in_one_note_are_both_kept(machine: Machine) -> None:
     assert "Tea." in text and "Coffee." in text and "<<<" not in text
     assert done.notes == (f"{name}: two machines changed the same lines; both versions are in it.",)
     assert laptop.sync.standing().went.notes == done.notes
+    here = ("--home", str(laptop.home.root))
+    assert run_json(*here, "review")["clashes"] == [*done.notes]
+    assert "both versions are in it" in run(*here, "review")
+    run(*here, "review", "dismiss", "knowledge/none.md", code=9)
+    assert run_json(*here, "review", "dismiss", name)["settled"] == [*done.notes]
+    assert "Nothing to review." in run(*here, "review")
     desk.sync()
     assert _agree(desk, laptop)
 
@@ -283,6 +296,73 @@ def test_a_remote_of_something_else_is_refused(machine: Machine, tmp_path: Path)
     for wrong in ("/nowhere/at/all", "-x", ""):
         with pytest.raises(GitError):
             desk.sync.add(wrong)
+
+
+def test_a_remote_in_trouble_is_said_and_nothing_changes(
+    machine: Machine, remote: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = machine("desk")
+    desk.remember("The gauge is calibrated in May")
+    desk.history.commit("a gauge")
+    root = desk.home.root
+    before = {
+        path: path.read_bytes() for path in root.glob("*.json*") if path.name != "trace.jsonl"
+    }
+
+    def refused(*words: str) -> None:
+        with pytest.raises(GitError) as error:
+            desk.sync()
+        assert all(word in str(error.value) for word in words), error.value
+        for path, data in before.items():
+            assert path.read_bytes() == data, path
+
+    hook = remote / "hooks/pre-receive"
+    hook.write_text("#!/bin/sh\necho 'fatal: No space left on device' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    refused("Pushing", "No space left")
+    hook.unlink()
+    moved = remote.rename(remote.with_name("elsewhere.git"))
+    refused("no git repository", "Nothing was changed")
+    moved.rename(remote)
+    _git(root, "checkout", "-q", "--detach")
+    refused("detached HEAD", "switch main")
+    _git(root, "switch", "-q", "main")
+    laptop = machine("laptop")
+    with monkeypatch.context() as newer:
+        newer.setattr("wakebook.sync.machine.FORMAT", 2)
+        laptop.remember("The buoy is red")
+        laptop.sync()
+    refused("newer Wakebook", "laptop", "Upgrade")
+
+
+def test_a_history_that_was_pushed_over_takes_nothing_from_us(
+    machine: Machine, remote: Path
+) -> None:
+    desk, laptop = machine("desk"), machine("laptop")
+    desk.remember("The gauge is calibrated in May")
+    desk.sync()
+    old = _git(remote, "rev-parse", "main~1")
+    _git(remote, "update-ref", "refs/heads/main", old)  # as a push by force does
+    assert desk.sync().sent == 1
+    laptop.sync()
+    assert _contents(laptop) == _contents(desk) == ["The gauge is calibrated in May"]
+
+
+def test_a_remote_that_wants_a_password_is_not_asked_twice(machine: Machine) -> None:
+    class Closed(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", "Basic realm=memory")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Closed) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(GitError, match="wants a password"):
+            machine("desk").sync(f"http://127.0.0.1:{server.server_port}/memory.git")
+        server.shutdown()
 
 
 def test_offline_is_no_failure(machine: Machine) -> None:

@@ -223,11 +223,14 @@ def brief(memory: Memory, out: Out, dry_run: bool) -> bool:
 
 @group(notes, alone=True)
 def review(memory: Memory, out: Out) -> None:
-    """What waits for your word: new entries, your edits in generated text, contradictions."""
+    """What waits for your word: new entries, your edits in generated text, contradictions, and
+    what two machines have changed at once."""
     found, new = memory.notes.proposals(), memory.log.waiting()
     conflicts = memory.notes.conflicts()
+    clashes = memory.sync.clashes() if memory.opened.syncs else ()
     rows = [{"older": _row(old), "newer": _row(newer)} for old, newer in conflicts]
-    out.json({"waiting": [_row(one) for one in new], "edits": found, "contradictions": rows})
+    waiting = [_row(one) for one in new]
+    out.json({"waiting": waiting, "edits": found, "contradictions": rows, "clashes": clashes})
     for entry in new:
         out.say(f"  [bold]{entry.id}[/bold] {entry.type}: {esc(entry.content)}")
         out.say(f"    [dim]{esc(_whence(entry))}[/dim]", when=_whence(entry))
@@ -243,7 +246,10 @@ def review(memory: Memory, out: Out) -> None:
         out.say(f"  {esc(newer.content)} [dim]({newer.id})[/dim]")
     ways = "wakebook review dismiss [NUMBER], or remember --replaces ID what holds"
     out.say(f"[green]●[/green] {many(len(conflicts), 'contradiction')}  {ways}", when=conflicts)
-    out.say("Nothing to review.", when=not found and not conflicts and not new)
+    out.each("[bold]two machines:[/bold] ", clashes)
+    ways = "put it right in the file, then wakebook review dismiss [PATH]"
+    out.say(f"[green]●[/green] {many(len(clashes), 'text')} of two machines  {ways}", when=clashes)
+    out.say("Nothing to review.", when=not (found or conflicts or new or clashes))
 
 
 def _whence(entry: Entry) -> str:
@@ -318,12 +324,18 @@ def reject(memory: Memory, out: Out, names: tuple[str, ...]) -> None:
 
 
 @command(review)
-@click.argument("numbers", nargs=-1, metavar="[NUMBER]...")
-def dismiss(memory: Memory, out: Out, numbers: tuple[str, ...]) -> None:
-    """Say that entries do not contradict each other. Without a number: all that are shown."""
-    found = memory.notes.dismiss(*numbers)
-    out.json({"dismissed": [[old.id, new.id] for old, new in found]})
-    out.ok(f"{many(len(found), 'contradiction')} dismissed")
+@click.argument("names", nargs=-1, metavar="[NUMBER or PATH]...")
+def dismiss(memory: Memory, out: Out, names: tuple[str, ...]) -> None:
+    """Say that entries do not contradict each other (by number), or that what two machines have
+    changed at once is settled (by path). Without a name: all that are shown."""
+    clashes = memory.sync.clashes() if memory.opened.syncs else ()
+    paths = [name for name in names if any(one.startswith(name) for one in clashes)]
+    settled = memory.sync.settle(*paths) if clashes and (paths or not names) else ()
+    numbers = [name for name in names if name not in paths]
+    found = memory.notes.dismiss(*numbers) if numbers or not names else []
+    out.json({"dismissed": [[old.id, new.id] for old, new in found], "settled": settled})
+    out.ok(f"{many(len(found), 'contradiction')} dismissed", when=found or not settled)
+    out.ok(f"{many(len(settled), 'text')} of two machines settled", when=settled)
 
 
 @group()

@@ -15,11 +15,13 @@ import msgspec
 
 from wakebook.base import clock
 from wakebook.base.decode import decode
+from wakebook.base.errors import GitError
 from wakebook.base.home import Home
 from wakebook.history.repository import Repository
 from wakebook.sync import carry
 
 FILE = "machine.json"
+FORMAT = 1  # of what is synced: an older Wakebook must not merge what it does not know
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -39,6 +41,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     files: str  # a hash of all of them
     entries: int = 0
     version: str = ""
+    format: int = 1
 
 
 def name() -> str:
@@ -74,6 +77,7 @@ def said(repository: Repository, machine: Machine, files: str, entries: int) -> 
         files=files,
         entries=entries,
         version=__version__,
+        format=FORMAT,
     )
     blob = carry.keep(repository, FILE, msgspec.json.encode(seen) + b"\n")
     before = repository.resolve(f"{carry.MACHINES}{machine.id}")
@@ -84,6 +88,16 @@ def said(repository: Repository, machine: Machine, files: str, entries: int) -> 
         f"machine: {machine.name}",
         [before] if before else [],
     )
+
+
+def check(repository: Repository, remote: str) -> None:
+    """Refuse what a newer Wakebook has written. Raises GitError."""
+    newer = next((one for one in others(repository) if one.format > FORMAT), None)
+    if newer:
+        raise GitError(
+            f"{remote} was written by a newer Wakebook ({newer.version} on {newer.name}). Upgrade "
+            "the one on this machine, then sync. Nothing was changed."
+        )
 
 
 def others(repository: Repository) -> list[Seen]:

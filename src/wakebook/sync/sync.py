@@ -16,7 +16,7 @@ from wakebook.opened import Opened
 from wakebook.sync import carry, machine, together
 from wakebook.sync.machine import Seen
 from wakebook.sync.together import Exchange
-from wakebook.sync.went import Went, load
+from wakebook.sync.went import Went, load, save
 
 if TYPE_CHECKING:
     from wakebook.history.repository import Repository
@@ -131,6 +131,18 @@ class Syncing:
     def brought(self) -> datetime | None:
         """When the last sync came that has brought something and can be taken back."""
         return load(self._opened.home).brought
+
+    def clashes(self) -> tuple[str, ...]:
+        """What a person should look at, because two machines have changed the same."""
+        return load(self._opened.home).notes
+
+    def settle(self, *names: str) -> tuple[str, ...]:
+        """Say that these were looked at: by file, or all of them."""
+        known = load(self._opened.home)
+        left = tuple(one for one in known.notes if names and not one.startswith(names))
+        if left != known.notes:
+            save(self._opened.home, msgspec.structs.replace(known, notes=left))
+        return tuple(one for one in known.notes if one not in left)
 
     def heal(self) -> list[Wound]:
         """Put together what file-sync tools and plain merges have left. Committed before."""

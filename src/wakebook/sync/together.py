@@ -107,6 +107,7 @@ def _rounds(
             except carry.Moved:
                 continue
         heads = fetched(opened.home, repository, remote, seconds)
+        machine.check(repository, remote)
         with opened.writing():
             if not dry:
                 _commit_waiting(history)
