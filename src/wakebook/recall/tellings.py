@@ -76,14 +76,25 @@ def keep(
     text: str | None = None,
     **about: str | tuple[str, ...],
 ) -> None:
-    """Write a turn down. `parts`: the contexts that it was told, in their order. `text`: all of
-    it, if that is not just theirs. `about`: other fields of a Telling. If it fails, `status` shows
-    why, and the turn is told all the same."""
-    if not opened.config.state.told_megabytes:
-        return
+    """Write a turn down. `text`: all that it was told, if that is not just its parts. If it fails,
+    `status` shows why, and the turn is told all the same."""
+    if opened.config.state.told_megabytes:
+        told = made(parts, session=session, message=message, text=text, **about)
+        opened.quietly("told", lambda: _append(opened, told))
+
+
+def made(
+    parts: Sequence[Context],
+    *,
+    session: str = "",
+    message: str = "",
+    text: str | None = None,
+    **about: str | tuple[str, ...],
+) -> Telling:
+    """A turn. `parts`: the contexts that it is told, in their order. `about`: other fields."""
     from wakebook.capture.secrets import redact
 
-    told = Telling(
+    return Telling(
         id=new_id(),
         timestamp=clock.iso(clock.now()),
         session=session,
@@ -101,7 +112,6 @@ def keep(
         notes=tuple(note for one in parts for note in one.notes),
         **about,  # type: ignore[arg-type]
     )
-    opened.quietly("told", lambda: _append(opened, told))
 
 
 def _joined(slots: Sequence[Slot]) -> tuple[Slot, ...]:

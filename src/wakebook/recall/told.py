@@ -27,7 +27,7 @@ from wakebook.recall import ratings
 from wakebook.recall.gate import Gate
 from wakebook.recall.scope import Place, scope
 from wakebook.recall.slot import Context, Item, label
-from wakebook.recall.tellings import NAME, OLD, TAKEN_BACK, Telling
+from wakebook.recall.tellings import NAME, OLD, TAKEN_BACK, Telling, made
 from wakebook.store import figures
 
 if TYPE_CHECKING:
@@ -247,6 +247,21 @@ class Tellings:
         place = {"project": project} if project else {"everywhere": True}
         return self._turns.context(
             message, budget=budget, skip=skip, told=before, trial=True, **place
+        )
+
+    def tried(self, message: str, *, budget: int = 0, project: str = "", session: str = "") -> Look:
+        """The same, as a turn is looked at."""
+        done = self.trial(message, budget=budget, project=project, session=session)
+        told = made([done], session=session, message=message, event="trial")
+        items = [(slot.name, one) for slot in told.slots for one in slot.items]
+        known = projects.load(self._opened.home)
+        return Look(
+            turn=told,
+            project=known.name(told.project) if told.project else "",
+            arrived="yes",
+            told=self._seen(told, items),
+            missed=self._seen(told, [("", one) for one in told.missed]),
+            elsewhere=self.elsewhere(message, told.project),
         )
 
     def _since_start(self, session: str) -> list[TurnTold]:

@@ -37,9 +37,12 @@ KINDS = {  # the first part of a path in the home -> the kind of thing that it i
 def kind_of(root: Path, path: str) -> str:
     """Which kind of thing a file of the home is about; nothing if no page shows it."""
     try:
-        first = Path(path).relative_to(root).parts[0]
+        inside = Path(path).relative_to(root)
+        first = inside.parts[0]
     except (ValueError, IndexError):
         return ""
+    if inside.as_posix() == ".cache/turns.jsonl":
+        return "told"
     return "" if Path(path).name.startswith(".wakebook-") else KINDS.get(first, "")
 
 

@@ -74,6 +74,10 @@ VIEWS = (
     View("/time/undo", "Time", "", "wakebook history undo", "moments.undoing"),
     View("/upkeep", "Upkeep", "u", "wakebook status", "upkeep.upkeep"),
     View("/upkeep/rebuild/{name}", "Upkeep", "", "wakebook rebuild show", "upkeep.rebuild"),
+    View("/subject/{slug}", "Subject", "", "wakebook subjects show", "around.subject"),
+    View("/told", "Told", "d", "wakebook context --told", "told.told"),
+    View("/told/try", "Told", "", "wakebook context MESSAGE --explain", "told.tried"),
+    View("/told/{turn}", "Told", "", "wakebook context --turn", "told.turn"),
     View("/notes", "Notes", "n", "wakebook notes", "pages.pages"),
     View("/notes/{file:path}", "Notes", "", "wakebook show", "pages.note"),
 )  # fmt: skip
@@ -89,6 +93,7 @@ ACTIONS = {
         Action("forget", "acts.forget", long=True),
         Action("save-note", "acts.save_note"),
         Action("tick", "acts.tick"),
+        Action("rate", "told.rate"),
         Action("undo", "acts.undo", long=True),
         Action("back", "undoing.back", long=True),
         Action("take", "review.take"),
