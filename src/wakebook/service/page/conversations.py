@@ -17,7 +17,7 @@ from wakebook.capture.archive import Turn
 from wakebook.capture.shelf import Shelved
 from wakebook.log.entry import Entry, decode
 from wakebook.memory import Memory
-from wakebook.service.page import parts
+from wakebook.service.page import parts, pictures
 from wakebook.service.page.data import asked
 from wakebook.service.page.html import Html, h, join
 from wakebook.service.page.request import Request, Sheet, to
@@ -202,7 +202,9 @@ def conversation(request: Request, memory: Memory) -> Sheet:
     )
     count = _counted(memory, [path]).get(path, 0)
     turns = [_turn(request, one, learned.get(one.number, []), at, now) for one in shown]
+    strip = pictures.strip(memory, path)
     body = h.div(
+        parts.section("At a glance", parts.card(strip, roomy=True)) if strip else None,
         parts.section(
             f"Turns {first:,} to {last:,} of {found.total:,}" if found.total else "What was said",
             parts.card(turns or parts.none("Nothing was said.")),

@@ -165,8 +165,8 @@ def costs(memory: Memory) -> Html:
 
 # --- a conversation ------------------------------------------------------------------------------
 def strip(memory: Memory, path: str) -> Html | None:
-    """A conversation as a strip: who spoke how much, and what was learned where. Every mark leads
-    to the turn in the transcript below, if that has ids like `turn-12`."""
+    """A conversation as a strip: who spoke how much, and what was learned where. Every bar leads
+    to its turn."""
     none: list[StripTurn] = []
     turns = memory.index.peek(lambda store: figures.strip(store, path), none)
     if not turns:
@@ -184,13 +184,14 @@ def strip(memory: Memory, path: str) -> Html | None:
         y = 46 - tall if by == "user" else 48
         bar = h.rect(x=round(x, 2), y=round(y, 1), width=round(max(step - 1, 0.8), 2), rx=1,
                      height=round(tall, 1), class_=f"turn-bar {by}")  # fmt: skip
-        drawn.append(h.a(bar, href=f"#turn-{first.place}", tabindex="-1"))
+        drawn.append(h.a(bar, href=_turn_at(path, first.place), tabindex="-1"))
         found = [kind for one in group for _, kind in one.learned]
         if found:
             drawn.append(h.rect(x=round(x, 2), y=6, width=round(max(step - 1, 1.5), 2), rx=1,
                                 height=6, class_=f"type {found[0]}"))  # fmt: skip
         marks += [
-            h.li(parts.glyph(kind), " ", h.a(f"turn {one.place}", href=f"#turn-{one.place}"), ": ",
+            h.li(parts.glyph(kind), " ", h.a(f"turn {one.place}", href=_turn_at(path, one.place)),
+                 ": ",
                  h.a(f"{kind} {name}", href=to(f"/entry/{name}")))
             for one in group for name, kind in one.learned
         ]  # fmt: skip
@@ -208,6 +209,11 @@ def strip(memory: Memory, path: str) -> Html | None:
     )
     listed = h.ul(marks[: 4 * ROWS], class_="plain-list") if marks else None
     return figure("What was learned where", picture, listed, note=note)
+
+
+def _turn_at(path: str, place: int) -> str:
+    inside = path.removeprefix("raw/conversations/")
+    return to(f"/conversations/{inside}", {"at": place}, at=f"t{place}")
 
 
 # --- a subject and what is near it ----------------------------------------------------------------
