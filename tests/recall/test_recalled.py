@@ -32,9 +32,9 @@ from wakebook.recall import recalled
 from wakebook.recall.recalled import MISSED, TITLE, Around
 from wakebook.recall.slot import Packed
 from wakebook.recall.texts import Once
+from wakebook.store import Row
 from wakebook.store.hits import Passage, Passages
 from wakebook.store.index import Index
-from wakebook.store.store import Row
 
 BOOST = 0.1
 

@@ -11,11 +11,10 @@ from functools import partial
 
 import pytest
 
-from wakebook.store import postings
+from wakebook.store import Edition, postings
 from wakebook.store.database import SCHEMA
 from wakebook.store.postings import BLOCK, Postings
 from wakebook.store.question import Allowed
-from wakebook.store.store import Edition
 from wakebook.store.words import Asked
 
 K1, B = 1.2, 0.75  # not those of the code: a change there has to show

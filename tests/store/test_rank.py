@@ -17,10 +17,10 @@ from tests.store import golden
 from tests.store.making import NOW, append, entry, fresh, name, note, transcript
 from wakebook import Memory
 from wakebook.log.query import Query
+from wakebook.store import Row
 from wakebook.store.question import Question, ask, phrases
 from wakebook.store.rank import Ranked, Scored
 from wakebook.store.search import Hits, Searcher
-from wakebook.store.store import Row
 
 DAY = 86_400
 ASKED = [

@@ -14,10 +14,9 @@ import pytest
 from tests.store.making import sentences
 from wakebook.base.errors import BadModelOutput
 from wakebook.models.builtin import Builtin
-from wakebook.store import vectors
+from wakebook.store import Edition, vectors
 from wakebook.store.database import SCHEMA
 from wakebook.store.question import Allowed
-from wakebook.store.store import Edition
 from wakebook.store.vectors import BLOCK, Nearest
 
 

@@ -20,10 +20,9 @@ from wakebook.base.home import Home
 from wakebook.log import log, query
 from wakebook.log.chains import resolve
 from wakebook.log.entry import RETRACTED, Entry, decode, encode
-from wakebook.store import database
+from wakebook.store import AMONG, Connection, Many, Store, database
 from wakebook.store.changes import log_mark
 from wakebook.store.database import LocalStore, is_broken
-from wakebook.store.store import AMONG, Connection, Many, Store
 
 SLICE = 8 << 20  # bytes of the log that are read at a time
 WRITE_SECONDS = 60.0  # how long to wait for another process that writes

@@ -10,8 +10,7 @@ from typing import Any
 from zlib import crc32
 
 from wakebook.base.home import WITHHELD, Home
-from wakebook.store import words
-from wakebook.store.store import Store
+from wakebook.store import Store, words
 
 SUFFIXES = (".md", ".txt")
 FOLDERS = ("knowledge", "topics", "archive", "raw/conversations")

@@ -18,7 +18,7 @@ from zlib import crc32
 
 from wakebook.base import clock
 from wakebook.base.errors import IndexUnavailable
-from wakebook.store.store import Many, Store
+from wakebook.store import Many, Store
 
 if TYPE_CHECKING:
     from wakebook.base.home import Home

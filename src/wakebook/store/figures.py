@@ -12,11 +12,11 @@ from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.log.entry import decode
-from wakebook.store.store import AMONG, Many
+from wakebook.store import AMONG, Many
 
 if TYPE_CHECKING:
     from wakebook.log.entry import Entry
-    from wakebook.store.store import Store
+    from wakebook.store import Store
 
 RELATED = 79  # subjects around another one, at most
 NEWEST = 4_000  # conversations about a subject that are looked at, the newest

@@ -8,9 +8,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from wakebook.store import words
+from wakebook.store import AMONG, Many, Row, Store, words
 from wakebook.store.question import Question
-from wakebook.store.store import AMONG, Many, Row, Store
 
 LONGEST = 700  # characters, marks included
 MARK = "**"

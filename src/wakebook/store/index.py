@@ -28,8 +28,8 @@ from wakebook.store.hits import Found, Options, Passages
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query
+    from wakebook.store import Connection, Store
     from wakebook.store.search import Searcher
-    from wakebook.store.store import Connection, Store
     from wakebook.store.sync import Progress, Sync, Synced
 
 T = TypeVar("T")

@@ -9,14 +9,14 @@ length of every row that holds any of them; docs/decisions.md has the measuremen
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wakebook.store import Edition
 from wakebook.store.question import Allowed
-from wakebook.store.store import Edition
 from wakebook.store.words import Asked
 
 K1 = 1.2
@@ -146,7 +146,7 @@ class Postings:
         plan: list[tuple[int, Any]] = []  # a word's bit, and a term's chunks
         weights: list[float] = []
         scores = np.zeros(edition.last + 1, np.float32)
-        self._read({term for word in asked for term in word.terms}, edition)
+        self._read([term for word in asked for term in word.terms], edition)
         for number, word in enumerate(asked):
             parts = [part for term in word.terms if (part := self._terms[term])]
             # a word's variants count as one word, as rare as all of them together
@@ -160,11 +160,11 @@ class Postings:
         best = _best(scores, most)
         return Found(best, scores[best], _holds(plan, best), weights)
 
-    def _read(self, terms: Set[str], edition: Edition) -> None:
+    def _read(self, terms: Iterable[str], edition: Edition) -> None:
         """For each term its chunks, and BM25's term-frequency part of each."""
         if self._kept > KEPT:
             self.forget()
-        missing = sorted(terms - self._terms.keys())
+        missing = [term for term in terms if term not in self._terms]
         if missing:
             self._terms.update(dict.fromkeys(missing))
             for term, (ids, uses) in self._uses(missing).items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wakebook.base.config import AGENT
 from wakebook.log.query import EVERYTHING
-from wakebook.store import words
+from wakebook.store import AMONG, Many, words
 from wakebook.store.words import Asked
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query, Scope
-    from wakebook.store.store import Store
+    from wakebook.store import Store
 
 _ASKS_AGENT = (
     r"\b(?:you|your)\b.{0,40}\b(?:said|say|mention|recommend|suggest|told|tell|gave|give|provid|list|"
@@ -245,8 +245,8 @@ def where(
         ("status", [query.status] if query.status else ()),
     ):
         if wanted:
-            parts.append(f"{column} IN ({','.join('?' * len(wanted))})")
-            values += wanted
+            parts.append(f"{column} {AMONG}")
+            values.append(wanted)
     if query.categories:
         parts.append(_in_categories(query, types, values))
     if query.session:
@@ -258,8 +258,8 @@ def where(
         parts.append("session IN (SELECT id FROM session WHERE host = ?)")
         values.append(query.host)
     if query.projects:
-        parts.append(f"project IN ({','.join('?' * len(query.projects))})")
-        values += query.projects
+        parts.append(f"project {AMONG}")
+        values.append(query.projects)
     _in_scope(query.scope, parts, values)
     if query.since:
         parts.append("at >= ?")
@@ -267,46 +267,48 @@ def where(
     if query.until:
         parts.append("at < ? AND at > 0")
         values.append(int(query.until.timestamp()))
-    for at, value in enumerate(values):  # half a character, of an odd argument, matches nothing
-        values[at] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-    return " AND ".join(parts) or "1 = 1", values
+    return " AND ".join(parts) or "1 = 1", [_sound(value) for value in values]
+
+
+def _sound(value: Any) -> Any:
+    """As the database takes it: half a character, of an odd argument, matches nothing."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return Many(map(_sound, value)) if isinstance(value, Collection) else value
 
 
 def _in_scope(scope: Scope, parts: list[str], values: list[Any]) -> None:
     if scope.agents is not None:
-        open_ = ",".join("?" * len(scope.agents))
-        parts.append(f"(substr(project, 1, {len(AGENT)}) <> '{AGENT}' OR project IN ({open_}))")
-        values += scope.agents
+        parts.append(f"(substr(project, 1, {len(AGENT)}) <> '{AGENT}' OR project {AMONG})")
+        values.append(scope.agents)
     if scope.projects is not None:
-        here = f"project IN ({','.join('?' * len(scope.projects))})"
+        here = f"project {AMONG}"
         parts.append(f"({here} OR own)" if "" in scope.projects else here)
-        values += scope.projects
+        values.append(scope.projects)
     if scope.unread != ():
-        some = scope.unread and f" AND project IN ({','.join('?' * len(scope.unread))})"
-        parts.append(f"NOT (turn{some or ''})")
-        values += scope.unread or ()
+        parts.append(f"NOT (turn AND project {AMONG})" if scope.unread else "NOT turn")
+        values += [scope.unread] if scope.unread else []
 
 
 def _in_categories(query: Query, types: Mapping[str, str], values: list[Any]) -> str:
     """Files of the categories, and the entries that stand in their notes."""
     wanted = query.categories
-    values += wanted
-    parts = [f"category IN ({','.join('?' * len(wanted))})"]
+    values.append(wanted)
+    parts = [f"category {AMONG}"]
     for name in () if query.files else wanted:
         subjects = [slug for slug, type_ in types.items() if type_ == name]
         others = [slug for slug, type_ in types.items() if type_ in ("person", "project")]
-        marks, kept = ",".join("?" * len(subjects)), ",".join("?" * len(others))
         if name in ("person", "project"):
             also = " OR kind = 'relationship'" if name == "person" else ""
-            parts.append(f"(name <> '' AND (subject IN ({marks}){also}))")
-            values += subjects
+            parts.append(f"(name <> '' AND (subject {AMONG}{also}))")
+            values.append(subjects)
         elif name == "procedure":
             parts.append("kind = 'procedure'")
         elif name == "journal":
             parts.append("name <> ''")
         elif name == "reference":
-            parts.append(f"(type = 'fact' AND kind <> 'procedure' AND subject NOT IN ({kept}))")
-            values += others
+            parts.append(f"(type = 'fact' AND kind <> 'procedure' AND NOT subject {AMONG})")
+            values.append(others)
     return f"({' OR '.join(parts)})"
 
 
@@ -321,7 +323,7 @@ def allowed_rows(store: Store, query: Query, aliases: Mapping[str, str]) -> Allo
     condition, values = where(replace(query, all=True), aliases, store.get("subject_types", {}))
     sql = f"SELECT id FROM chunk WHERE {condition}"  # noqa: S608
     rows = partial(store.db.execute, sql, values)
-    return store.keep((sql, *values), lambda: Allowed(row[0] for row in rows()))
+    return store.keep((sql, repr(values)), lambda: Allowed(row[0] for row in rows()))
 
 
 def newest(store: Store, query: Query, aliases: Mapping[str, str], most: int) -> list[int]:

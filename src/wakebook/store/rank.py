@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from wakebook.base.config import Search
+from wakebook.store import Row, Store
 from wakebook.store.postings import Found
 from wakebook.store.question import MOST_WORDS, Question
-from wakebook.store.store import Row, Store
 
 NEIGHBOUR = 0.35  # of the better neighbour's score
 ANSWER = 0.2  # more of the one before, if that is a question and this is not

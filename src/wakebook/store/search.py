@@ -20,7 +20,7 @@ import numpy as np
 from wakebook.base.config import Search
 from wakebook.base.errors import ModelError
 from wakebook.models.embedder import Embedder
-from wakebook.store import vectors
+from wakebook.store import AMONG, Many, Row, Store, vectors
 from wakebook.store.hits import (
     Found,
     Hit,
@@ -33,7 +33,6 @@ from wakebook.store.hits import (
 )
 from wakebook.store.question import Allowed, Question, allowed_rows, ask, newest, phrases
 from wakebook.store.rank import Ranked, Ranking, Scored, boosts
-from wakebook.store.store import AMONG, Many, Row, Store
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query
@@ -390,7 +389,8 @@ class Hits:
         rows = [item.row for item, _ in scored]
         self._fetch([item for item, _ in scored])
         self._store.sources(rows)
-        self._locate([row.name for row in rows if row.name])
+        if self._said:
+            self._locate([row.name for row in rows if row.name])
         return [self._hit(item, score, why or self._why(item)) for item, score in scored]
 
     def _hit(self, item: Scored, score: float, why: str) -> Hit:
@@ -421,14 +421,13 @@ class Hits:
             return f"{host} session:{session} {where}".strip() if session else where
         if session == "manual":
             return "by hand"
-        self._locate([row.name])
-        return f"{host} session:{session} {self._places[row.name]}".strip()
+        return f"{host} session:{session} {self._places.get(row.name, '')}".strip()
 
     def _locate(self, names: Sequence[str]) -> None:
         """Find where entries were said, as file#lines."""
         missing = [name for name in names if name not in self._places]
         self._places.update(dict.fromkeys(missing, ""))
-        if not missing or not self._said:
+        if not missing:
             return
         run = self._store.db.execute
         sql = "SELECT entry, file, place FROM said"

@@ -30,11 +30,10 @@ from wakebook.learn.entries import project_of
 from wakebook.log import subjects
 from wakebook.log.entry import decode
 from wakebook.log.subjects import Registry
-from wakebook.store import changes, chunk, vectors, words
+from wakebook.store import AMONG, Connection, Many, Store, changes, chunk, vectors, words
 from wakebook.store.catalogue import Catalogue, digest
 from wakebook.store.chunk import Chunk
 from wakebook.store.postings import pack
-from wakebook.store.store import AMONG, Connection, Many, Store
 
 if TYPE_CHECKING:
     from wakebook.models.embedder import Embedder, Rows

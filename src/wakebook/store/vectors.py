@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wakebook.base.errors import BadModelOutput
+from wakebook.store import Edition
 from wakebook.store.question import Allowed
-from wakebook.store.store import Edition
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

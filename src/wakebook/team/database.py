@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 SCHEMA = "wakebook"
 APP, ADMIN = "wakebook_app", "wakebook_admin"
 PATIENCE = 10.0  # seconds that a transaction waits for a database that is gone
-_ENTER = (
-    "SELECT set_config('search_path', 'wakebook,public', true), set_config('role', %s, true), "
-    "set_config('wakebook.tenant', %s, true)"
-)
-_STILL = b"BEGIN ISOLATION LEVEL REPEATABLE READ"
+TABLES, INDEX = "wakebook,public", "wakebook_index"  # where statements look for tables
+_STILL = "ISOLATION LEVEL REPEATABLE READ"
 
 Row = tuple[Any, ...]
 
@@ -65,10 +62,12 @@ class Database:
         )
 
     @contextmanager
-    def tenant(self, tenant: int, *, still: bool = False) -> Iterator[Connection[Row]]:
+    def tenant(
+        self, tenant: int, *, path: str = TABLES, still: bool = False
+    ) -> Iterator[Connection[Row]]:
         """A transaction that sees the rows of this tenant, and no others. `still`: all of it as it
         was at one moment."""
-        with self._transaction(APP, str(tenant), still) as connection:
+        with self._transaction(APP, str(int(tenant)), path, still) as connection:
             yield connection
 
     @contextmanager
@@ -85,11 +84,17 @@ class Database:
 
     @contextmanager
     def _transaction(
-        self, role: str, tenant: str, still: bool = False
+        self, role: str, tenant: str, path: str = TABLES, still: bool = False
     ) -> Iterator[Connection[Row]]:
         import psycopg
 
-        connection = self._entered(role, tenant, _STILL if still else b"BEGIN")
+        # all at once: every question to the server costs a way there and back
+        values = {"search_path": path, "role": role, "wakebook.tenant": tenant}
+        values["plan_cache_mode"] = "force_generic_plan"  # planning costs more than it gains
+        several = ", ".join(
+            f"set_config('{key}', '{value}', true)" for key, value in values.items()
+        )
+        connection = self._entered(role, f"BEGIN {_STILL if still else ''}; SELECT {several}")
         try:
             yield connection
             connection.execute("COMMIT")
@@ -101,7 +106,7 @@ class Database:
                     connection.execute("ROLLBACK")
             self._pool.putconn(connection)
 
-    def _entered(self, role: str, tenant: str, begin: bytes) -> Connection[Row]:
+    def _entered(self, role: str, begin: str) -> Connection[Row]:
         """A connection in a transaction. Waits for a database that comes back."""
         import psycopg
         import psycopg_pool
@@ -114,8 +119,7 @@ class Database:
             except (psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed) as error:
                 raise _unavailable(self.url, error) from error
             try:
-                connection.execute(begin)
-                connection.execute(_ENTER, (role, tenant))
+                connection.execute(begin.encode(), prepare=False)
                 return connection
             except psycopg.errors.InsufficientPrivilege as error:
                 connection.execute("ROLLBACK")

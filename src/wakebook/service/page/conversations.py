@@ -21,7 +21,7 @@ from wakebook.service.page import parts, pictures
 from wakebook.service.page.data import asked
 from wakebook.service.page.html import Html, h, join
 from wakebook.service.page.request import Request, Sheet, to
-from wakebook.store.store import AMONG, Many
+from wakebook.store import AMONG, Many
 
 TOP = "raw/conversations/"
 LISTED_AT_ONCE = 40

@@ -15,7 +15,7 @@ from wakebook.log.subjects import Registry
 from wakebook.memory import Memory
 from wakebook.service.page.layout import Frame
 from wakebook.service.page.request import Done
-from wakebook.store.store import AMONG, Connection, Many
+from wakebook.store import AMONG, Connection, Many
 
 HOLDS = "SELECT count(*) FROM entry WHERE replaced_by = ''"
 COLUMNS = "id, status, replaced_by, depth, line"

@@ -14,7 +14,7 @@ from wakebook.service.page.html import Child, Html, h, join
 from wakebook.service.page.parts import card, rows, section
 from wakebook.service.page.request import Request, Sheet, to
 from wakebook.service.page.said import around, conversation
-from wakebook.store.store import AMONG, Many
+from wakebook.store import AMONG, Many
 from wakebook.upkeep.forget import Forgetting, plan
 
 NEAR = 8

@@ -15,8 +15,7 @@ from wakebook.notes.check import edited_blocks
 from wakebook.notes.contradictions import CONFLICT, dismissed
 from wakebook.notes.page import ARCHIVE, EDITS, KNOWLEDGE, MEMORY, MERGED, NoteLine
 from wakebook.service.page.data import Remembered, asked, entries
-from wakebook.store import changes
-from wakebook.store.store import AMONG, Many
+from wakebook.store import AMONG, Many, changes
 
 BRIEFING = f"{MEMORY}#briefing"
 _seen: dict[Path, dict[NoteFile, int]] = {}  # by home: how many of a note's blocks were edited

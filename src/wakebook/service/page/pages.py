@@ -21,7 +21,7 @@ from wakebook.service.page.needs import NoteFile, edited, files
 from wakebook.service.page.parts import card, none, rows, section
 from wakebook.service.page.request import Request, Sheet, to
 from wakebook.service.page.written import body, written
-from wakebook.store.store import AMONG, Many
+from wakebook.store import AMONG, Many
 
 FOLDERS = ("memory", "identity", "projects", "people", "procedures", "reference", "journal")
 LISTED = 60  # notes of a folder

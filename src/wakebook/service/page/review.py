@@ -19,7 +19,7 @@ from wakebook.service.page.html import Child, Html, h
 from wakebook.service.page.needs import conflicts
 from wakebook.service.page.request import Done, Request, Sheet, to
 from wakebook.service.page.undoing import undoable
-from wakebook.store.store import AMONG, Many
+from wakebook.store import AMONG, Many
 
 KEYS = "Keys: j and k to move, a to accept, r to reject, u to undo."
 SHOWN = 40  # of each kind

@@ -15,9 +15,9 @@ from wakebook.service.page.data import Remembered, asked, entries, one
 from wakebook.service.page.html import Html, h
 from wakebook.service.page.parts import card, none, rows, section
 from wakebook.service.page.request import Request, Sheet, to
+from wakebook.store import AMONG, Many
 from wakebook.store.hits import Marker
 from wakebook.store.question import ask as understood
-from wakebook.store.store import AMONG, Many
 
 AROUND, LONGEST, MOST = 3, 4000, 24  # turns before and after; characters of a turn; turns
 TURN = (

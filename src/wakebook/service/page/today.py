@@ -12,7 +12,7 @@ from wakebook.service.page.html import Child, Html, h
 from wakebook.service.page.needs import Needs, needs
 from wakebook.service.page.parts import card, many, none, row, rows, section
 from wakebook.service.page.request import Request, Sheet, to
-from wakebook.store.store import AMONG, Many
+from wakebook.store import AMONG, Many
 
 LEARNED, OPEN, DAYS = 25, 6, 21
 ENOUGH = 6  # things learned, to fill a day

@@ -1,0 +1,334 @@
+"""TenantStore: the index of one tenant, in PostgreSQL. The same statements as for index.db.
+
+What differs: a statement is translated once (`translated`), and prepared; the tenant is added by
+the policies of the tables, which let a transaction see its own rows alone. What a search asks for,
+it asks for all at once, because every question to another process costs what it costs: the words'
+chunks in one, the vectors in one. They are compared here, by the same code as on a laptop, which
+is why the hits are the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wakebook.base.errors import IndexUnavailable
+from wakebook.store import AMONG, Answer, Connection, Many, Store
+from wakebook.team.database import INDEX
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from wakebook.team.database import Database
+
+SPAN = 2048  # chunk ids whose uses of a term stand in one row
+FEW = 4096  # chunks whose vectors are read at once, rather than those that are needed
+WRITER = 7312 << 48  # beside the tenant: the lock of the one that writes
+TABLES = """meta file session chunk body replaces said entry dirty waiting written block pending
+    posting vectors""".split()
+
+
+@lru_cache(maxsize=2000)
+def translated(sql: str) -> bytes:
+    """A statement of `store/` in PostgreSQL's words."""
+    found = sql.replace("%", "%%").replace(AMONG, "= ANY(%s)").replace("?", "%s")
+    return found.replace("ON CONFLICT (", "ON CONFLICT (tenant, ").encode()
+
+
+def _sound(value: Any) -> Any:
+    """PostgreSQL takes no text with a zero in it."""
+    zero = isinstance(value, str) and "\0" in value
+    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if zero else value
+
+
+class Session:
+    """Runs statements in a transaction that has begun."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self.connection = connection
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Answer:
+        return self.connection.execute(translated(sql), values, prepare=True, binary=True)
+
+    def executemany(self, sql: str, values: Iterable[Sequence[Any]], /) -> None:
+        if rows := [[*map(_sound, row)] for row in values]:
+            self.connection.cursor().executemany(translated(sql), rows)
+
+
+class _Alone:
+    """Runs each statement in a transaction of its own."""
+
+    def __init__(self, store: TenantStore) -> None:
+        self._store = store
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Answer:
+        with self._store.session() as session:
+            return session.execute(sql, values)  # all rows are here by now
+
+    def executemany(self, sql: str, values: Iterable[Sequence[Any]], /) -> None:
+        with self._store.session() as session:
+            session.executemany(sql, values)
+
+
+class TenantStore(Store):
+    """The index of one tenant. With `fed`, workers keep it up to date, and a search only reads."""
+
+    def __init__(self, database: Database, tenant: int, *, fed: bool = False) -> None:
+        super().__init__()
+        self.path = Path(f"postgresql:{tenant}")
+        self.tenant = tenant
+        self.fed = fed
+        self._database = database
+        self._session: Session | None = None
+        self._alone = _Alone(self)
+        self._wait = 0.0
+        self._whole = False  # whether all of `meta` was read
+        self._numbers: tuple[Any, Any] | None = None  # that were read with the signs
+
+    @property
+    def db(self) -> Connection:
+        return self._session or self._alone
+
+    @contextmanager
+    def session(self, *, still: bool = False) -> Iterator[Session]:
+        """A transaction of this tenant; the one that has begun, if one has."""
+        if self._session is not None:
+            yield self._session
+            return
+        with self._database.tenant(self.tenant, path=INDEX, still=still) as connection:
+            yield from self._joined(connection)
+
+    @contextmanager
+    def joined(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
+        """Read and write within a transaction of this tenant that the caller ends."""
+        before = connection.execute("SELECT current_setting('search_path')").fetchone()
+        enter = "SELECT set_config('search_path', %s, true)"
+        connection.execute(enter, (INDEX,))
+        yield from (None for _ in self._joined(connection))
+        connection.execute(enter, before)
+
+    def _joined(self, connection: psycopg.Connection[Any]) -> Iterator[Session]:
+        self._session = Session(connection)
+        try:
+            yield self._session
+        except BaseException:
+            self.close()  # what was read may never have been
+            raise
+        finally:
+            self._session = None
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        import psycopg
+
+        with self.session() as session:
+            if self._wait:
+                sql = "SELECT set_config('lock_timeout', ?, true)"
+                session.execute(sql, (f"{int(self._wait * 1000)}ms",))
+            try:
+                session.execute("SELECT pg_advisory_xact_lock(?)", (WRITER + self.tenant,))
+            except psycopg.errors.LockNotAvailable as error:
+                raise IndexUnavailable("Another worker is writing this index.") from error
+            self.fresh()
+            yield session
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        with self.session(still=True):
+            if self._version < 0 or self._changed():
+                self._read_all()
+            yield
+
+    def _changed(self) -> bool:
+        row = self.db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+        return (int(row[0]) if row else 0) != self._version
+
+    def _read_all(self) -> None:
+        """All that a search needs to know before it begins."""
+        rows = self.db.execute(
+            "SELECT key, value FROM meta UNION ALL "
+            "SELECT ' pending', count(*)::text FROM pending UNION ALL "
+            "SELECT ' said', count(*)::text FROM (SELECT FROM said LIMIT 1)"
+        )
+        known = {key: json.loads(value) for key, value in rows}
+        pending, said = known.pop(" pending"), known.pop(" said")
+        self._kept, self._meta, self._whole = {"pending": pending, "said": said > 0}, known, True
+        self._version = self.get("version", 0)
+
+    def fresh(self) -> None:
+        self._meta, self._whole = {}, False
+        if self._version < 0 or self._changed():
+            self._kept, self._version = {}, self.get("version", 0)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if self._whole and key not in self._meta:
+            return default
+        return super().get(key, default)
+
+    def patience(self, seconds: float) -> None:
+        self._wait = seconds
+
+    def close(self) -> None:
+        super().close()
+        self._whole, self._numbers = False, None
+
+    def abandon(self) -> None:
+        self.close()  # PostgreSQL looks after its own files
+
+    def delete(self) -> None:
+        self.wipe()
+
+    def wipe(self) -> None:
+        with self.writing() as db:
+            version = self.get("version", 0) + 1
+            for table in TABLES:
+                db.execute(f"DELETE FROM {table}")  # noqa: S608
+            self.close()
+            self.set("version", version)
+
+    def size(self) -> int:
+        row = self.db.execute(
+            "SELECT (SELECT coalesce(sum(octet_length(text)), 0) FROM body) "
+            "+ (SELECT coalesce(sum(octet_length(ids) + octet_length(uses)), 0) FROM posting) "
+            "+ (SELECT coalesce(sum(octet_length(numbers)), 0) FROM vectors)"
+        ).fetchone()
+        return int(row[0])
+
+    def read(self, table: str, columns: str, ids: Sequence[int]) -> list[Any]:
+        sql = f"SELECT {columns} FROM {table} WHERE id {AMONG}"  # noqa: S608
+        return self.db.execute(sql, (Many(ids),)).fetchall()
+
+    # --- words: a row for each term and each span of chunk ids --------------------------------
+
+    def uses(self, terms: Sequence[str]) -> Mapping[str, tuple[Any, Any]]:
+        import numpy as np
+
+        sql = f"SELECT word, ids, uses FROM posting WHERE word {AMONG} ORDER BY block"  # noqa: S608
+        parts: dict[str, list[tuple[bytes, bytes]]] = {}
+        for word, *part in self.db.execute(sql, (Many(terms),)):
+            parts.setdefault(word, []).append((part[0], part[1]))
+        return {
+            word: (
+                np.frombuffer(b"".join(ids for ids, _ in some), np.uint32),
+                np.frombuffer(b"".join(uses for _, uses in some), np.uint16),
+            )
+            for word, some in parts.items()
+        }
+
+    def add_uses(self, found: Mapping[str, Mapping[int, int]]) -> None:
+        import numpy as np
+
+        words, blocks, ids, uses = [], [], [], []
+        for word, packed in sorted(found.items()):
+            spans: dict[int, list[int]] = {}
+            for number in sorted(packed):
+                spans.setdefault(number // SPAN, []).append(number)
+            for block, numbers in spans.items():
+                words.append(word)
+                blocks.append(block)
+                ids.append(np.array(numbers, np.uint32).tobytes())
+                uses.append(np.array([packed[one] for one in numbers], np.uint16).tobytes())
+        self.db.execute(
+            "INSERT INTO posting AS p (word, block, ids, uses) "
+            "SELECT * FROM unnest(?::text[], ?::bigint[], ?::bytea[], ?::bytea[]) "
+            "ON CONFLICT (word, block) DO UPDATE "
+            "SET ids = p.ids || excluded.ids, uses = p.uses || excluded.uses",
+            (words, blocks, ids, uses),
+        )
+
+    def remove_uses(self, found: Mapping[str, Iterable[int]]) -> None:
+        import numpy as np
+
+        sql = f"SELECT word, block, ids, uses FROM posting WHERE word {AMONG}"  # noqa: S608
+        changed, gone = [], []
+        for word, block, ids, uses in self.db.execute(sql, (Many(found),)):
+            numbers = np.frombuffer(ids, np.uint32)
+            kept = ~np.isin(numbers, list(found[word]))
+            if not kept.any():
+                gone.append((word, block))
+            elif not kept.all():
+                left = np.frombuffer(uses, np.uint16)[kept].tobytes()
+                changed.append((numbers[kept].tobytes(), left, word, block))
+        sql = "UPDATE posting SET ids = ?, uses = ? WHERE word = ? AND block = ?"
+        self.db.executemany(sql, changed)
+        self.db.executemany("DELETE FROM posting WHERE word = ? AND block = ?", gone)
+
+    # --- vectors: a row for each chunk. One that is gone leaves its place, with the scale 0 ----
+
+    def add_vectors(self, ids: Sequence[int], rows: Any) -> None:
+        from wakebook.store.vectors import packed
+
+        if not ids:
+            return
+        scales, signs, numbers = packed(rows)
+        self.db.execute(
+            "INSERT INTO vectors (id, version, scale, signs, numbers) "
+            "SELECT id, ?, scale, signs, numbers FROM "
+            "unnest(?::bigint[], ?::real[], ?::bytea[], ?::bytea[]) "
+            "AS new (id, scale, signs, numbers) "
+            "ON CONFLICT (id) DO UPDATE SET version = excluded.version, scale = excluded.scale, "
+            "signs = excluded.signs, numbers = excluded.numbers",
+            (
+                self.get("version", 0),
+                [*ids],
+                scales.tolist(),
+                [row.tobytes() for row in signs],
+                [row.tobytes() for row in numbers],
+            ),
+        )
+
+    def remove_vectors(self, ids: Sequence[int]) -> None:
+        sql = f"UPDATE vectors SET version = ?, scale = 0, numbers = ? WHERE id {AMONG}"  # noqa: S608
+        self.db.execute(sql, (self.get("version", 0), b"", Many(ids)))
+
+    def signs(self, version: int) -> Sequence[tuple[Any, Any, Any]] | None:
+        few = version < 0 and self.edition().last < FEW
+        since = "version > ?" if version >= 0 else "version > ? AND scale > 0"
+        found = self._vectors(since, version, signs=True, numbers=few)
+        self._numbers = None
+        if found is None:
+            there = self.db.execute("SELECT 1 FROM vectors LIMIT 1").fetchone()
+            return [] if there else None
+        places, scales, signs, numbers = found
+        if few:
+            self._numbers = (places, numbers)
+        return [(places, scales, signs)]
+
+    def numbers(self, blocks: Sequence[int]) -> Iterable[tuple[Any, Any]]:
+        from wakebook.store.vectors import BLOCK
+
+        if self._numbers is not None:
+            found, self._numbers = self._numbers, None
+            return [found]
+        ids = [number for block in blocks for number in range(block * BLOCK, (block + 1) * BLOCK)]
+        read = self._vectors(f"id {AMONG} AND scale > 0", Many(ids), signs=False, numbers=True)
+        return [(read[0], read[3])] if read else []
+
+    def _vectors(
+        self, where: str, *values: Any, signs: bool, numbers: bool
+    ) -> tuple[Any, Any, Any, Any] | None:
+        """Places, scales, signs and numbers of some vectors, by place. All of them come as one
+        row: a thousand rows take longer to take apart than to compare."""
+        import numpy as np
+
+        wanted = ["int8send(id)", "float4send(scale)"]
+        wanted += [
+            name if asked else "NULL" for name, asked in (("signs", signs), ("numbers", numbers))
+        ]
+        parts = ", ".join(f"string_agg({part}, ''::bytea ORDER BY id)" for part in wanted)
+        sql = f"SELECT {parts} FROM vectors WHERE {where}"  # noqa: S608
+        ids, scales, bits, data = self.db.execute(sql, values).fetchone()
+        if ids is None:
+            return None
+        places = np.frombuffer(ids, ">i8").astype(np.intp)
+        count = len(places)
+        return (
+            places,
+            np.frombuffer(scales, ">f4").astype(np.float32),
+            np.frombuffer(bits, np.uint64).reshape(count, -1) if bits else None,
+            np.frombuffer(data, np.int8).reshape(count, -1) if data else None,
+        )
