@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
@@ -460,3 +460,29 @@ def _rejoined(parts: Sequence[str], kept: set[int], room: int) -> str:
         return text
     more = tokenizer.cut(parts[last + 1], room - 2).rstrip() if room > GOES_ON else ""
     return f"{text} {more} …" if more else f"{text} …"
+
+
+def still_left(detail: str, done: Iterable[str]) -> str:
+    """A handoff's detail, where what was left and is done by now reads no longer as a task."""
+    lines = detail.split("\n")
+    for number, line in enumerate(lines):
+        if line.startswith("Left: "):
+            for task in done:
+                line = line.replace(task, "")
+            left = [part for part in line.removeprefix("Left: ").split("; ") if part.strip()]
+            lines[number] = f"Left: {'; '.join(left)}" if left else ""
+    return "\n".join(filter(None, lines))
+
+
+def said_once(heading: list[str], text: str) -> list[str]:
+    """A handoff without what it says twice."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        others = [bare(other) for other in (*lines[:number], *lines[number + 1 :])]
+        if line.startswith("Left: "):
+            parts = line.removeprefix("Left: ").split("; ")
+            left = [part for part in parts if not any(bare(part) in other for other in others)]
+            lines[number] = f"Left: {'; '.join(left)}" if left else ""
+        elif not number and any(bare(line) in other for other in others):
+            lines[number] = ""
+    return [*heading, *filter(None, lines)]

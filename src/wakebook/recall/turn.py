@@ -449,6 +449,8 @@ def _handoff(handoff: Entry, chains: Chains, lists: bool) -> Handoff:
 
 
 def _worded(handoff: Entry, chains: Chains, lists: bool) -> str:
+    from wakebook.recall.texts import said_once, still_left
+
     at, transcript = clock.iso(handoff.timestamp), handoff.transcript
     lines = ["## Last Session Handoff", f"Session: {handoff.session} ({at})", handoff.content]
     decided, tasks, done = [], [], []
@@ -466,41 +468,13 @@ def _worded(handoff: Entry, chains: Chains, lists: bool) -> str:
             stands = status(entry, chains)
             done += [entry.content] if stands == "done" else []
             tasks.append(f"[{stands}] {entry.content} ({entry.id})")
-    detail = _still_left(handoff.detail, done)
+    detail = still_left(handoff.detail, done)
     lines += [detail] if detail else []
     if not lists:
-        lines = _once(lines[:2], "\n".join(lines[2:]))
+        lines = said_once(lines[:2], "\n".join(lines[2:]))
         said = handoff.timestamp.date()
         return "\n".join([*lines[:2], *(days.resolved(line, said) for line in lines[2:])])
     return "\n".join(lines + _listed("Decided in it:", decided) + _listed("Its tasks:", tasks))
-
-
-def _still_left(detail: str, done: Iterable[str]) -> str:
-    """A handoff's detail, where what was left and is done by now reads no longer as a task."""
-    lines = detail.split("\n")
-    for number, line in enumerate(lines):
-        if line.startswith("Left: "):
-            for task in done:
-                line = line.replace(task, "")
-            left = [part for part in line.removeprefix("Left: ").split("; ") if part.strip()]
-            lines[number] = f"Left: {'; '.join(left)}" if left else ""
-    return "\n".join(filter(None, lines))
-
-
-def _once(heading: list[str], text: str) -> list[str]:
-    """A handoff without what it says twice."""
-    from wakebook.recall.texts import bare
-
-    lines = text.split("\n")
-    for number, line in enumerate(lines):
-        others = [bare(other) for other in (*lines[:number], *lines[number + 1 :])]
-        if line.startswith("Left: "):
-            parts = line.removeprefix("Left: ").split("; ")
-            left = [part for part in parts if not any(bare(part) in other for other in others)]
-            lines[number] = f"Left: {'; '.join(left)}" if left else ""
-        elif not number and any(bare(line) in other for other in others):
-            lines[number] = ""
-    return [*heading, *filter(None, lines)]
 
 
 def _listed(title: str, lines: list[str]) -> list[str]:

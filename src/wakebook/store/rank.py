@@ -12,6 +12,7 @@ Every part of a score is an array, with a place for every candidate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import compress
 from math import inf, prod
@@ -324,3 +325,28 @@ class _Words:
     def covered(self, holds: Any) -> Any:
         """The share of the words whose bits are set."""
         return np.where(holds & self._bits, self._weights, 0.0).sum(axis=0) / self._total
+
+
+def diverse(
+    found: Sequence[Scored],
+    words_of: Callable[[Scored], AbstractSet[str]],
+    most: int,
+    weight: float,
+) -> list[Scored]:
+    """The best ones that do not say the same (maximal marginal relevance)."""
+    top = max((item.score for item in found), default=1.0) or 1.0
+    worth = [weight * item.score / top for item in found]
+    words = [words_of(item) for item in found]
+    again = [0.0] * len(found)  # how much of it was said by what was chosen
+    waiting = list(range(len(found)))
+    chosen: list[Scored] = []
+    while waiting and len(chosen) < most:
+        values = [worth[at] - (1 - weight) * again[at] for at in waiting]
+        best = waiting.pop(values.index(max(values)))
+        chosen.append(found[best])
+        mine, size = words[best], len(words[best])
+        for at in waiting:
+            both = len(mine & words[at])
+            if both and (like := both / (size + len(words[at]) - both)) > again[at]:
+                again[at] = like
+    return chosen

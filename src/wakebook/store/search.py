@@ -7,7 +7,7 @@ longer holds stays below the entry that corrected it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -32,7 +32,7 @@ from wakebook.store.hits import (
     references,
 )
 from wakebook.store.question import Allowed, Question, allowed_rows, ask, newest, phrases
-from wakebook.store.rank import Ranked, Ranking, Scored, boosts
+from wakebook.store.rank import Ranked, Ranking, Scored, boosts, diverse
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query
@@ -487,25 +487,3 @@ def _parts(item: Scored) -> dict[str, float]:
         "total": item.score,
     }
     return {name: round(value, 4) for name, value in named.items()}
-
-
-def diverse(
-    found: Sequence[Scored], words_of: Callable[[Scored], Set[str]], most: int, weight: float
-) -> list[Scored]:
-    """The best ones that do not say the same (maximal marginal relevance)."""
-    top = max((item.score for item in found), default=1.0) or 1.0
-    worth = [weight * item.score / top for item in found]
-    words = [words_of(item) for item in found]
-    again = [0.0] * len(found)  # how much of it was said by what was chosen
-    waiting = list(range(len(found)))
-    chosen: list[Scored] = []
-    while waiting and len(chosen) < most:
-        values = [worth[at] - (1 - weight) * again[at] for at in waiting]
-        best = waiting.pop(values.index(max(values)))
-        chosen.append(found[best])
-        mine, size = words[best], len(words[best])
-        for at in waiting:
-            both = len(mine & words[at])
-            if both and (like := both / (size + len(words[at]) - both)) > again[at]:
-                again[at] = like
-    return chosen

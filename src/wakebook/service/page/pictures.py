@@ -69,7 +69,7 @@ def learned(memory: Memory, days: int = 0) -> Html:
             for kind, number in kinds.items():
                 into[kind] = into.get(kind, 0) + number
     total = sum(sum(one.values()) for one in counts)
-    per = "day" if each == 1 else f"{each} days"
+    per = "a day" if each == 1 else f"{each} days"
     label = f"Entries by day and type since {_day(first)}: {total:,}"
     listed: list[list[Child]] = [
         [_day(start), *(one.get(kind, 0) for kind in KINDS)]
@@ -128,42 +128,7 @@ def _day(day: date) -> str:
     return f"{day.day} {day:%b} {day.year}"
 
 
-# --- costs ---------------------------------------------------------------------------------------
-def costs(memory: Memory) -> Html:
-    """What the models have cost this month, day by day, against the budget."""
-    now = memory.opened.now()
-    models = memory.models
-    limit, spent = models.limit, [0.0] * 31
-    calls = models.calls.of_month(now)
-    for call in calls:
-        spent[int(call.at[8:10]) - 1] += call.cost or 0.0
-    total, number = sum(spent), now.day
-    sums = [sum(spent[: at + 1]) for at in range(number)]
-    most = max([limit, total * 1.1, 0.01])
-    step = WIDTH / 31
-    bars = [
-        h.rect(x=round(at * step, 1), y=round(HEIGHT - HEIGHT * value / most, 1), rx=1,
-               width=round(step - 3, 1), height=round(max(HEIGHT * value / most, 1.5), 1),
-               class_="bar" + (" today" if at == number - 1 else ""))
-        for at, value in enumerate(sums)
-    ]  # fmt: skip
-    y = round(HEIGHT - HEIGHT * limit / most, 1) + 1
-    line = h.line(x1=0, x2=WIDTH, y1=y, y2=y, class_="limit") if limit else None
-    of = f" of ${limit:,.2f}" if limit else ""
-    label = f"Spent on models in {now:%B}, added up by day: ${total:,.2f}{of}"
-    picture = h.svg(bars, line, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=label,
-                    preserveAspectRatio="none", class_="tall")  # fmt: skip
-    listed = [
-        (f"{at + 1} {now:%b}", f"${spent[at]:,.4f}", f"${sums[at]:,.4f}")
-        for at in range(number - 1, -1, -1)
-        if spent[at]
-    ]
-    note = (h.span(f"1 {now:%b}"), h.span(f"${total:,.2f}{of}"), h.span("31" if limit else ""))
-    shown = table(("day", "spent", "since the 1st"), listed) if listed else None
-    return figure("Costs by day", picture, shown, note=note)
-
-
-# --- a conversation ------------------------------------------------------------------------------
+# --- one conversation ----------------------------------------------------------------------------
 def strip(memory: Memory, path: str) -> Html | None:
     """A conversation as a strip: who spoke how much, and what was learned where. Every bar leads
     to its turn."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from wakebook.base.errors import WakebookError
 from wakebook.memory import Memory
-from wakebook.service.page import behind, parts
+from wakebook.service.page import behind, parts, pictures
 from wakebook.service.page.behind import kept
 from wakebook.service.page.data import asked
 from wakebook.service.page.html import Child, Html, h
@@ -57,6 +57,8 @@ def upkeep(request: Request, memory: Memory) -> Sheet:
             ),
             class_="columns",
         ),
+        parts.section("Learned", parts.card(pictures.learned(memory), roomy=True), id="learned"),
+        parts.section("Health", parts.card(pictures.health(memory), roomy=True), id="health"),
         id="upkeep", data_live="upkeep", data_again=2 if known.running else None,
     )  # fmt: skip
     source = "state.json, trace.jsonl, costs/ and the index"
