@@ -48,6 +48,7 @@ ASKED: dict[str, dict[str, Any]] = {  # what a verb needs at least
     "fire": {"source": "github", "event": "push"},
     "why": {"place": "memory/MEMORY.md:1"},
     "when": {"text": "Postgres"},
+    "trial": {"message": "Which database has the ledger?"},
     "prune": {"messages": [{"role": "user", "content": "hello"}], "window": 1000},
     "slide": {"messages": [{"role": "user", "content": "hello"}], "budget": 1000},
 }
@@ -58,6 +59,14 @@ def test_every_verb_answers_what_the_facade_answers(told: Service, verb: Verb) -
     body = ASKED.get(verb.name, {})
     if verb.name == "forget":
         body = {"ids": [told.ask("/v1/remember", {"text": "A passing thought."}).json["id"]]}
+    if verb.name in ("told", "rate"):
+        asked = {"session_id": f"{verb.name} me", "prompt": "Which database has the ledger?"}
+        told.ask("/v1/hooks/claude-code/UserPromptSubmit", asked, unix=True)
+        turn = told.ask("/v1/turns", {"limit": 1}).json["turns"][0]
+        body = {"turn": turn["id"]}
+    if verb.name == "rate":
+        found = told.ask("/v1/told", body).json["told"]
+        body["ref"] = next(one["item"]["ref"] for one in found if one["item"].get("ref"))
     answer = told.ask(f"/v1/{verb.name}", body)
     assert answer.status == 200, answer.body
     key, wrapped, _ = verb.answers.partition(": ")
