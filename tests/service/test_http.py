@@ -60,13 +60,15 @@ def test_every_verb_answers_what_the_facade_answers(told: Service, verb: Verb) -
     if verb.name == "forget":
         body = {"ids": [told.ask("/v1/remember", {"text": "A passing thought."}).json["id"]]}
     if verb.name in ("told", "rate"):
-        asked = {"session_id": f"{verb.name} me", "prompt": "Which database has the ledger?"}
+        prompt = "Which database did we choose for the ledger?"
+        asked = {"session_id": f"{verb.name} me", "prompt": prompt}
         told.ask("/v1/hooks/claude-code/UserPromptSubmit", asked, unix=True)
         turn = told.ask("/v1/turns", {"limit": 1}).json["turns"][0]
         body = {"turn": turn["id"]}
     if verb.name == "rate":
-        found = told.ask("/v1/told", body).json["told"]
-        body["ref"] = next(one["item"]["ref"] for one in found if one["item"].get("ref"))
+        look = told.ask("/v1/told", body).json
+        found = [one["item"].get("ref") for one in (*look["told"], *look["missed"])]
+        body["ref"] = next(ref for ref in found if ref)
     answer = told.ask(f"/v1/{verb.name}", body)
     assert answer.status == 200, answer.body
     key, wrapped, _ = verb.answers.partition(": ")
