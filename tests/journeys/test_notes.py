@@ -9,6 +9,8 @@ import pytest
 from tests.history.test_git import git
 from tests.journeys.command import run, run_json
 
+NOTHING: dict[str, list[str]] = {"waiting": [], "edits": [], "contradictions": [], "clashes": []}
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -30,7 +32,7 @@ def test_from_a_remembered_fact_to_a_reviewed_correction(home: Path) -> None:
     progress = home / "knowledge/projects/auth/progress.md"
     assert "- Tokens live 15 min ([[2026-11-09]])" in notes.read_text()
     assert "Nothing to review." in run("review")
-    assert run_json("review") == {"waiting": [], "edits": [], "contradictions": []}
+    assert run_json("review") == NOTHING
 
     said = run("why", f"projects/auth/notes.md:{number(notes, '15 min')}")
     assert "Tokens live 15 min" in said
@@ -52,7 +54,7 @@ def test_from_a_remembered_fact_to_a_reviewed_correction(home: Path) -> None:
     done = run_json("review", "accept", "projects/auth/progress.md")
     [entry] = done["entries"]
     assert (entry["content"], entry["status"]) == ("Send the form [to] <them>", "done")
-    assert run_json("review") == {"waiting": [], "edits": [], "contradictions": []}
+    assert run_json("review") == NOTHING
     assert "- Tokens live [20] min" in notes.read_text()
     assert notes.read_text().endswith("\nmine\n")
     assert run_json("review", "accept")["entries"] == []

@@ -6,6 +6,7 @@ do: a session is told what is likely to matter there, in the user's words, the n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from wakebook.learn.phrases import cues, lower, pattern
@@ -21,6 +22,8 @@ MOST = 40  # messages that are looked at
 LIKELY = -0.28  # how far below the threshold of an entry a sentence may be ...
 CHANGING = -0.6  # ... that gives something another value
 LEAST = 3  # words
+_HIDDEN = re.compile("[\u200b\u200c\u2060\ufeff\u202a-\u202e\u2066-\u2069]")  # nobody types them
+_OF_ONESELF = re.compile(r"\bthe user\b", re.IGNORECASE)  # nobody speaks of himself like that
 
 
 def lately(said: Sequence[Utterance]) -> Iterator[tuple[Utterance, str]]:
@@ -29,7 +32,7 @@ def lately(said: Sequence[Utterance]) -> Iterator[tuple[Utterance, str]]:
     stories = {one.talk for one in said if fiction(one.text)}
     newest = sorted(said, key=lambda one: (one.at, one.turn), reverse=True)
     for one in newest[:MOST]:
-        if one.talk in stories or in_confidence(one.text):
+        if one.talk in stories or in_confidence(one.text) or _HIDDEN.search(one.text):
             continue
         own = sentences(one.text)
         for sentence, worth in zip(own, worthy(own) if own else (), strict=True):
@@ -42,6 +45,12 @@ def lately(said: Sequence[Utterance]) -> Iterator[tuple[Utterance, str]]:
 def _states(sentence: Sentence) -> bool:
     """Whether it is no question, no order and no remark on the way."""
     text = sentence.text
-    if sentence.asked or text.endswith(":") or len(text.split()) < LEAST or unmeant(text):
+    if (
+        _OF_ONESELF.search(text)
+        or sentence.asked
+        or text.endswith(":")
+        or len(text.split()) < LEAST
+        or unmeant(text)
+    ):
         return False
     return not any(pattern(form).search(text) for form in (forms.ORDER, forms.HOW))

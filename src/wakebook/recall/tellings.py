@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from wakebook.base import clock
 from wakebook.base.decode import decode
 from wakebook.base.errors import Locked
-from wakebook.base.text import printable
+from wakebook.base.text import printable, whole
 from wakebook.log.entry import new_id
 from wakebook.recall.slot import Context, Item, Slot
 from wakebook.recall.topics.activation import Decision
@@ -98,7 +98,7 @@ def made(
         id=new_id(),
         timestamp=clock.iso(clock.now()),
         session=session,
-        message=printable(redact(message[:LOOKED_AT])[0])[:MESSAGE],
+        message=printable(redact(whole(message[:LOOKED_AT]))[0])[:MESSAGE],
         project=next((one.project for one in parts if one.project), ""),
         budget=max((one.budget for one in parts), default=0),
         tokens=sum(one.tokens for one in parts),
