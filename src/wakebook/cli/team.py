@@ -219,12 +219,13 @@ def quota(memory: Memory, out: Out, name: str, **given: str | None) -> None:
 @click.argument("reader")
 @click.option("--stop", is_flag=True, help="No more.")
 def share(memory: Memory, out: Out, name: str, reader: str, stop: bool) -> None:
-    """Make NAME a team memory that READER searches beside its own."""
+    """Note that READER may read NAME. Searches do not look there yet."""
     from wakebook.team import tenants
 
     tenants.share(_database(), name, reader, stop=stop)
     out.json({"shared": name, "with": reader, "stopped": stop})
-    out.ok(f"{esc(reader)} reads {esc(name)}{' no more' if stop else ', too'}")
+    out.ok(f"{esc(reader)} may read {esc(name)}{' no more' if stop else ''}")
+    out.say("  [yellow]Searches do not look into shared memories yet.[/yellow]", when=not stop)
 
 
 @command(team, name="list")
