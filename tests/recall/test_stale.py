@@ -108,3 +108,15 @@ def test_a_wish_is_not_told_elsewhere_after_it_was_taken_back(
     memory.catch_up()
     told = memory.turns.start(cwd="/home/mira/elsewhere").text
     assert "bullet points, always" not in told
+
+
+def test_another_numbered_thing_takes_nothing_back() -> None:
+    later = Utterance("The gauge 78 of the ledger stands in hall 1, behind the pump", 200)
+    stale = Stale([])
+    stale.learn([later])
+    first = Utterance("The gauge 45 of the ledger stands in hall 3, behind the pump", 100)
+    assert stale.correction(first) is None
+    moved = Utterance("The gauge 45 of the ledger stands in hall 6 now, behind the pump", 300)
+    stale.learn([moved])
+    found = stale.correction(first)
+    assert found is not None and "hall 6" in found.text

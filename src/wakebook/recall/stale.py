@@ -59,6 +59,7 @@ _JOINED = re.compile(r"(?<=[a-z])(?::(?=\d)|-(?=[a-z]))")
 _ALSO = re.compile(r"(?i)^(?:(?:oh|and|ah|und|y|et)[, ]+)*(?:also|btw|auch|también|aussi)[, ]+")
 _CLAUSES = re.compile(r"(?<=[,;])\s+|\s+(?=(?:and|but|und|aber|y|pero|et|mais)\s)")
 _DIGIT = re.compile(r"\d")
+_NUMBERED = re.compile(r"\b([^\W\d_]{3,}) #?(\d+)\b")
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
 _NOT = re.compile(
     r"(?i)\b(?:not|instead of|rather than|nicht|no|pas) (?:(?:the|on|in|at|am|el|le) )?\S+"
@@ -142,7 +143,9 @@ class Stale:
         found: Utterance | None = None
         for one in {*later, *near}:
             how = "near" if one in near else "agent" if sentence.agent else ""
-            if _after(one, sentence) and outdates(_read(one.text), old, how):
+            if not _after(one, sentence) or _beside(one.text, sentence.text):
+                continue
+            if outdates(_read(one.text), old, how):
                 found = max(found or one, one, key=lambda it: (it.at, it.turn))
         return found
 
@@ -174,6 +177,14 @@ def _read(text: str) -> Said:
     """A sentence with what hyphens and colons join taken apart ("sign-off", "postgres:15"), and
     without an "also" that only goes on."""
     return read(_JOINED.sub(" ", _ALSO.sub("", text)))
+
+
+def _beside(new: str, old: str) -> bool:
+    """Whether a sentence says the same of another thing: "gauge 7 stands in hall 2" after "gauge 6
+    stands in hall 1". Two numbered things differ, and no word speaks of a change."""
+    one, two = dict(_NUMBERED.findall(new.lower())), dict(_NUMBERED.findall(old.lower()))
+    differ = [name for name in one.keys() & two.keys() if one[name] != two[name]]
+    return len(differ) > 1 and not _read(new).cues & OF_CHANGE
 
 
 def _rest(old: str, new: str) -> str:
