@@ -19,7 +19,7 @@ from wakebook.log.subjects import Registry, Subject
 from wakebook.notes import page as pages
 from wakebook.notes.book import NOTHING, Book, NoteBlock
 from wakebook.notes.condensed import Condensed
-from wakebook.notes.page import People
+from wakebook.notes.page import LONG, People
 from wakebook.store.catalogue import Catalogue
 
 NOW = datetime(2026, 11, 9, 8, tzinfo=UTC)
@@ -280,6 +280,19 @@ def test_open_tasks_are_never_cut(shelf: Shelf) -> None:
     for number in range(60):
         shelf.task(f"task {number}")
     assert len(below(shelf.lines("project/auth", "progress"), "Next")) == 60
+
+
+def test_a_section_ends_where_nobody_reads_on(shelf: Shelf) -> None:
+    first = shelf.task("task 0")
+    for number in range(1, LONG + 5):
+        shelf.task(f"task {number}")
+        shelf.say(f"fact {number}")
+    told = below(shelf.lines("project/auth", "progress"), "Next")
+    assert told[0].startswith(f"- [ ] task {LONG + 4}")
+    assert told[LONG:] == ["- … and 5 older"]
+    assert first.id in shelf.block("project/auth", "progress").lines[-1].ids
+    facts = below(shelf.lines("project/auth", "notes"), "Facts")
+    assert facts[LONG:] == ["- … and 4 older"]
 
 
 def test_procedures_have_a_note_of_their_own_and_a_link_to_it(shelf: Shelf) -> None:

@@ -512,3 +512,12 @@ def test_three_machines_agree_after_anything_that_people_do(
     monkeypatch.setenv("WAKEBOOK_NOW", os.environ.get("WAKEBOOK_NOW", "2026-03-02T09:00:00Z"))
     fleet = converge.play(tmp_path, 3, 45, kills=0.3)
     assert not fleet.differences()
+
+
+def test_a_folder_gets_what_is_new_as_one_file(machine: Machine, remote: Path) -> None:
+    desk = machine("desk")
+    desk.remember("The lantern hangs over the stairs")
+    desk.sync()
+    assert len(list(remote.glob("objects/pack/*.pack"))) > 1
+    loose = subprocess.run(["git", "-C", remote, "count-objects"], check=True, capture_output=True)
+    assert loose.stdout.startswith(b"0 objects")

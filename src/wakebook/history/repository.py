@@ -24,6 +24,8 @@ from wakebook.history import leftovers
 TIMEOUT = 60.0
 POINTERS = ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_COMMON_DIR")
 KINDS = ("conversation", "memory", "identity", "maintenance", "explore", "extract")
+LOOSE = 64 << 20  # bytes of loose objects that are left as they are
+LONG = 600.0  # seconds that packing may take
 CHECKED = "WAKEBOOK_CHECKED"  # tells the hooks that this commit is Wakebook's own
 LISTED = ("--pathspec-from-file=-", "--pathspec-file-nul")  # of names on its input: any number
 # What git leaves in its folder while something is going on -> what that is, the state, the command
@@ -389,6 +391,23 @@ class Repository:
         """The tags below a prefix, sorted by name."""
         found = self.git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/tags/")
         return sorted(name for name in found.splitlines() if name.startswith(prefix))
+
+    def pack(self) -> int:
+        """Put loose objects together once they take much room: a log that has grown by a line is
+        kept whole in each commit until then. How many bytes that saved."""
+        before, loose = self._bytes()
+        if not self.own or loose < LOOSE:
+            return 0
+        command = ["repack", "-d", "-l", "-q", "--geometric=2"]
+        few = ("pack.threads=1", "pack.window=3", "pack.writeBitmaps=false")
+        run(self.root, command, settings=few, timeout=LONG)
+        return before - self._bytes()[0]
+
+    def _bytes(self) -> tuple[int, int]:
+        """What all objects take, and the loose ones."""
+        lines = (one.split(": ") for one in self.git("count-objects", "-v").splitlines())
+        found = {name: int(value) * 1024 for name, value in lines if name.startswith("size")}
+        return found["size"] + found["size-pack"], found["size"]
 
     def check_name(self, ref: str) -> None:
         if self.attempt("check-ref-format", ref).code != 0:

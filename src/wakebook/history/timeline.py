@@ -172,13 +172,16 @@ class Timeline:
             return prune(self.git(), now, self._opened.config.git.explore_days)
 
     def tag(self, now: datetime) -> str:
-        """Tag the day of `now`, and the week of the last Sunday if it has no tag yet."""
+        """Tag the day of `now`, and the week of the last Sunday if it has no tag yet; pack what the
+        day's commits have left."""
         from wakebook.history import branches
 
         with self._opened.writing():
             git = self.git()
             done = [one for one in (branches.daily(git, now), branches.weekly(git, now)) if one]
-        return f"tagged {', '.join(done)}" if done else "nothing new to tag"
+            saved = git.repository.pack() if git.repository else 0
+        packed = f"; history packed, {saved >> 20} MB less" if saved else ""
+        return (f"tagged {', '.join(done)}" if done else "nothing new to tag") + packed
 
     # --- git's own hooks, and other machines -------------------------------------------------
 

@@ -110,7 +110,7 @@ class Book:
         **front: Any,
     ) -> NoteBlock:
         shown = applied(items, self.condensed.get(key(path, block)))
-        lines = pages.note_lines(shown, {} if block == "journal" else MOST)
+        lines = pages.note_lines(shown, None if block == "journal" else MOST)
         newest = max((one.at for one in items), default=None)
         about = {"type": type_, **front, "updated": clock.iso(newest) if newest else ""}
         return NoteBlock(

@@ -49,6 +49,7 @@ _FILES = {
     "memory": MEMORY,
 }
 OVERVIEWS = tuple(_FILES)
+LONG = 300  # lines of a section: nobody reads more, and git keeps a note whole each time
 _FOLDERS = {
     "person": "people",
     "reference": "reference",
@@ -365,7 +366,7 @@ def visible(entries: Iterable[Entry]) -> list[Entry]:
 def note_lines(items: Sequence[Item], most: Mapping[str, int] | None = None) -> list[NoteLine]:
     """The items under their headings, in the order in which the headings first come. `most`: how
     many items of a section are shown; the others are counted, but for those that must not get
-    lost."""
+    lost, as long as anybody reads on."""
     sections: dict[str, list[Item]] = {}
     for item in items:
         sections.setdefault(item.section, []).append(item)
@@ -373,12 +374,14 @@ def note_lines(items: Sequence[Item], most: Mapping[str, int] | None = None) -> 
     for name, found in sections.items():
         lines += [NoteLine("")] if lines else []
         lines.append(NoteLine(f"## {name}", ids_of(found)))
-        limit = (most or {}).get(name, len(found))
-        rest = [item for item in found[limit:] if not item.held]
+        limit = len(found) if most is None else most.get(name, LONG)
+        more = [number for number, item in enumerate(found) if number >= limit and item.held]
+        there = {*range(limit), *more[: max(0, LONG - limit)]}
+        rest = [item for number, item in enumerate(found) if number not in there]
         lines += [
             NoteLine(f"- {item.text}", item.ids, item.rewritten, item.tells)
             for number, item in enumerate(found)
-            if number < limit or item.held
+            if number in there
         ]
         lines += [NoteLine(f"- … and {len(rest)} older", ids_of(rest))] if rest else []
     return lines

@@ -18,6 +18,11 @@ from wakebook.history.repository import Repository, listed, run, stamp
 SECONDS = 60.0
 THEIRS = "refs/wakebook/theirs"  # what was fetched
 MACHINES = "refs/wakebook/machines/"
+WHOLE = (  # see `_beside`
+    "core.bigFileThreshold=1m",
+    "pack.compression=1",
+    "receive.unpackLimit=1",
+)
 QUIET = {
     "SSH_ASKPASS_REQUIRE": "never",
     "GIT_ASKPASS": "true",
@@ -145,7 +150,8 @@ def fetch(repository: Repository, remote: str, seconds: float = SECONDS) -> str:
         )
     name = f"refs/heads/{branch}"
     quiet = ("--quiet", "--no-tags", "--no-write-fetch-head")
-    command = ["fetch", *quiet, "--", remote, f"+{name}:{THEIRS}", f"+{MACHINES}*:{MACHINES}*"]
+    wanted = [f"+{name}:{THEIRS}", f"+{MACHINES}*:{MACHINES}*"]
+    command = ["fetch", *quiet, *_beside(remote, "upload-pack"), "--", remote, *wanted]
     try:
         done = run(
             repository.root,
@@ -168,6 +174,15 @@ def fetch(repository: Repository, remote: str, seconds: float = SECONDS) -> str:
     if done.code:
         raise _unreached(remote, done.error)
     return repository.resolve(THEIRS) or ""
+
+
+def _beside(remote: str, program: str) -> list[str]:
+    """How git is to serve a remote that is a folder here: a large log goes there whole. To find out
+    what is new in it takes longer than to copy it; over a network it is the other way round."""
+    if not Path(remote).is_dir():
+        return []
+    settings = " ".join(f"-c {one}" for one in WHOLE)
+    return [f"--{program}=git {settings} {program}"]
 
 
 def address(remote: str) -> str:
@@ -221,8 +236,16 @@ def push(
     branch = f"refs/heads/{repository.branch()}"
     lease = [f"--force-with-lease={branch}:{over}"] if over else []
     wanted = [f"{commit}:{name}" for name, commit in refs.items()]
-    command = ["push", "--quiet", "--no-progress", "--no-verify", *lease, "--", remote, *wanted]
-    done = run(repository.root, command, extra=QUIET, timeout=seconds, check=False)
+    beside = _beside(remote, "receive-pack")
+    quiet = ("--quiet", "--no-progress", "--no-verify")
+    done = run(
+        repository.root,
+        ["push", *quiet, *lease, *beside, "--", remote, *wanted],
+        settings=WHOLE if beside else (),
+        extra=QUIET,
+        timeout=seconds,
+        check=False,
+    )
     if done.code == 0:
         return
     said = " ".join((done.error or done.text).split())
