@@ -147,8 +147,11 @@ def _forget(
         return read(name, found) if found else b""
 
     gone = receipts(now(RECEIPTS))
-    before = now(LOG)
-    after = records.left(before, gone)
+    before, mine = now(LOG), read(LOG, ours[LOG]) if LOG in ours else b""
+    looked = 0  # ours was looked through with the same receipts
+    if RECEIPTS not in written | taken and mine.endswith(b"\n") and before.startswith(mine):
+        looked = len(mine)
+    after = before[:looked] + records.left(before[looked:], gone)
     if after != before:
         written[LOG] = after
         taken.pop(LOG, None)
