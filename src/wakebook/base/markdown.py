@@ -9,7 +9,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -278,9 +278,20 @@ def _places(text: str, marker: str) -> list[int]:
     if marker not in text:
         return []
     if "```" not in text and "~~~" not in text:
-        found = re.finditer(rf"^ {{0,3}}(?={re.escape(marker)})", text, re.MULTILINE)
-        return [match.end() for match in found]
+        return [at for at in _found(text, marker) if _begins_line(text, at)]
     return [at for at in _outside_fences(text) if text.startswith(marker, at)]
+
+
+def _found(text: str, marker: str) -> Iterator[int]:
+    at = text.find(marker)
+    while at >= 0:
+        yield at
+        at = text.find(marker, at + 1)
+
+
+def _begins_line(text: str, at: int) -> bool:
+    before = text[text.rfind("\n", 0, at) + 1 : at]
+    return len(before) < 4 and not before.strip(" ")
 
 
 def _outside_fences(text: str) -> list[int]:

@@ -87,9 +87,9 @@ def note_files(notes: Notes) -> list[Path]:
     root, memory = notes.home.root, notes.memory
     found = [path for top in (KNOWLEDGE, ARCHIVE) for path in notes_below(notes.home, top)]
     # to these, no page belongs any more
-    put_away = [root / ARCHIVE / name for name in (pages.MERGED, pages.EDITS)]
-    found = [one for one in found if not any(map(one.is_relative_to, put_away))]
-    if memory.exists() and memory not in (path.resolve() for path in found):
+    put_away = tuple(f"{root}/{ARCHIVE}/{name}/" for name in (pages.MERGED, pages.EDITS))
+    found = [one for one in found if not str(one).startswith(put_away)]
+    if memory.exists() and memory not in found and memory not in (one.resolve() for one in found):
         found.append(memory)
     return sorted(found)
 

@@ -17,6 +17,7 @@ What is about nothing in particular is in reference/_general.md, _preferences.md
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -134,11 +135,14 @@ def file_sum(data: bytes) -> str:
 
 def notes_below(home: Home, top: str) -> list[Path]:
     """The notes below a folder of the home, whose names can be written down."""
-    found = (path for path in (home.root / top).rglob("*.md") if path.is_file())
-    return sorted(path for path in found if is_utf8(path))
+    walked = os.walk(home.root / top)
+    found = (f"{folder}/{name}" for folder, _, names in walked for name in names)
+    notes = (path for path in found if path.endswith(".md") and is_utf8(path))
+    ordered = sorted(notes, key=lambda path: path.split("/"))
+    return [Path(path) for path in ordered if os.path.isfile(path)]  # noqa: PTH113 - it is faster
 
 
-def is_utf8(path: Path) -> bool:
+def is_utf8(path: Path | str) -> bool:
     try:
         str(path).encode("utf-8")
     except UnicodeEncodeError:

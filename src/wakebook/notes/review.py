@@ -99,14 +99,14 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
 def proposals(notes: Notes) -> list[Proposal]:
     """Every block that differs from what was written."""
-    edited = [(path, block) for path in note_files(notes) for block in _edited_in(path)]
+    edited = [(path, block) for path in note_files(notes) for block in edited_in(path)]
     if not edited:
         return []
     with notes.book(notes.opened.now()) as book:
         return [_proposal(notes, book, path, block) for path, block in edited]
 
 
-def _edited_in(path: Path) -> tuple[markdown.Block, ...]:
+def edited_in(path: Path) -> tuple[markdown.Block, ...]:
     """The edited blocks of a note; a file that has not changed is not read again."""
     try:
         found = os.stat(path)  # noqa: PTH116
