@@ -1,16 +1,21 @@
 """The pool: where the façade, which is synchronous, is called from the service.
 
 Four threads, each with a Memory of its own, made anew when config.toml has changed. Verbs that
-take long get two of them at most, so that a hook is answered while others read conversations.
+take long get two of them at most, so that a hook is answered while others read conversations. Of
+the threads that are idle, the one that worked last works next: what a Memory has read stays with
+it, so that the service grows with what is asked at once, not with what is asked.
 """
 
 import asyncio
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TypeVar
 
 from wakebook.base.errors import WakebookError
@@ -22,6 +27,7 @@ LONG = 2  # of them, at most, for verbs that take long
 PATIENCE = 5.0  # seconds that a request waits for another writer
 
 T = TypeVar("T")
+Work = Callable[[], Callable[[], None]]
 
 
 class Memories:
@@ -49,10 +55,69 @@ class Memories:
         return there.st_mtime_ns, there.st_size, there.st_ino
 
 
+class Threads:
+    """Do work in some threads; of those that are idle, in the one that worked last."""
+
+    def __init__(self, number: int, name: str) -> None:
+        self._number, self._name = number, name
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._idle: list[SimpleQueue[Work | None]] = []  # the one to ask next is the last
+        self._waiting: deque[Work] = deque()
+        self._ended = False
+
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        future: Future[T] = Future()
+
+        def done() -> Callable[[], None]:
+            """What tells whoever waits."""
+            if not future.set_running_or_notify_cancel():
+                return lambda: None
+            try:
+                return partial(future.set_result, work())
+            except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+                return partial(future.set_exception, error)
+
+        with self._lock:
+            if self._ended:
+                raise RuntimeError("The service is ending.")
+            if self._idle:
+                self._idle.pop().put(done)
+            elif len(self._threads) < self._number:
+                name = f"{self._name}_{len(self._threads)}"
+                thread = threading.Thread(target=self._run, args=(done,), name=name, daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            else:
+                self._waiting.append(done)
+        return future
+
+    def _run(self, work: Work | None) -> None:
+        mine: SimpleQueue[Work | None] = SimpleQueue()
+        while work:
+            tell = work()
+            with self._lock:
+                work = self._waiting.popleft() if self._waiting else None
+                if work is None and not self._ended:
+                    self._idle.append(mine)  # before it is told: what is asked next finds it
+                last = work is None and self._ended
+            tell()
+            work = work or (None if last else mine.get())
+
+    def end(self) -> None:
+        """Finish what runs and what waits."""
+        with self._lock:
+            self._ended = True
+            for one in self._idle:
+                one.put(None)
+        for thread in self._threads:
+            thread.join()
+
+
 class Pool:
     def __init__(self, root: Path) -> None:
         self.memories = Memories(root, PATIENCE)
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="asked")
+        self._threads = Threads(THREADS, "asked")
         self._long = asyncio.Semaphore(LONG)
 
     def submit(self, work: Callable[[Memory], T]) -> Future[T]:
@@ -83,4 +148,4 @@ class Pool:
 
     def end(self) -> None:
         """Finish what runs."""
-        self._threads.shutdown()
+        self._threads.end()
