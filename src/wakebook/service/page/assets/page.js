@@ -109,23 +109,27 @@
   addEventListener("pageshow", hold);
   hold();
 
-  // --- search as you type
+  // --- search as you type: at once, and with the newest words again when the answer is there
   const box = $("#q"), found = () => document.getElementById("found");
-  let typed = 0;
+  let asking = false, newer = false;
   async function find() {
-    const mine = ++typed, form = box.form;
+    const form = box.form;
     const address = new URL(location.pathname === form.getAttribute("action") ? location.href : form.action);
     address.searchParams.set("q", box.value);
     address.searchParams.delete("more");
     const answer = await fetch(address);
-    if (mine !== typed || !answer.ok) return;
+    if (!answer.ok) return;
     swap(await answer.text(), ["found", "facets", "lead"], false);
     history.replaceState(null, "", address);
   }
-  if (box && found()) box.addEventListener("input", () => {
-    const mine = ++typed;
-    setTimeout(() => mine === typed && find(), 60);
-  });
+  async function type() {
+    newer = true;
+    if (asking) return;
+    asking = true;
+    while (newer) { newer = false; await find().catch(() => {}); }
+    asking = false;
+  }
+  if (box && found()) box.addEventListener("input", type);
 
   // --- keys
   const things = () => all(".thing[data-href], .thing[data-pick]");

@@ -16,15 +16,23 @@
       value: (plot, value, one, row) => (row == null ? "" : given.series[kind][row]),
     }));
     const axis = { stroke: color("--soft"), font: "12px sans-serif", grid: { stroke: color("--line"), width: 1 }, ticks: { show: false } };
+    const half = (given.at[1] - given.at[0]) / 2, options = { day: "numeric", month: "short", year: "numeric" };
+    const days = (one, ticks) => ticks.map((at) => new Date(at * 1000).toLocaleDateString("en-GB", options));
     const plot = new uPlot({
       width: box.clientWidth, height: 190,
-      scales: { y: { range: (one, low, high) => [0, Math.max(1, high * 1.05)] } },
-      axes: [{ ...axis, grid: { show: false } }, { ...axis, size: 44 }],
+      scales: {
+        x: { range: (one, low, high) => [low - half, high + half] },
+        y: { range: (one, low, high) => [0, Math.max(1, high * 1.05)] },
+      },
+      axes: [{ ...axis, grid: { show: false }, values: days, space: 200 }, { ...axis, size: 44 }],
       series: [{ value: "{D} {MMM} {YYYY}" }, ...series.reverse()],
       cursor: { y: false, points: { show: false } },
       legend: { markers: { show: false } },
     }, [given.at, ...stacked.reverse()], box);
-    box.querySelector("svg").hidden = true;
+    const drawn = box.querySelector("svg");
+    plot.ctx.canvas.setAttribute("role", "img");
+    plot.ctx.canvas.setAttribute("aria-label", drawn.getAttribute("aria-label"));
+    drawn.remove();
     new ResizeObserver(() => plot.setSize({ width: box.clientWidth, height: 190 })).observe(box);
   }
   function start() {
