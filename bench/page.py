@@ -1,15 +1,19 @@
 """How fast the page is in a real browser, how much it sends, and what it costs the service.
 
-    python bench/page.py [--home DIR] [--entries 100000] [--conversations 5000] [--json]
+    python bench/page.py [--home DIR] [--entries 100000] [--conversations 5000] [--rounds 7]
+                         [--views WORD] [--json]
 
 The home is the one of bench/large.py, made in DIR if it is not there. The service is the real one,
 on a port of its own; the browser is chromium. Every machine is noisy: figures are medians of
-ROUNDS, after one visit that warms each view up.
+so many rounds, after visits that warm each view up. `--views`: only those with this in their
+address, without the search as you type.
 
 first byte   from the browser's request to the first byte of the answer, in ms
 bytes        of the view's HTML, as it is sent, in KB
-on screen    search as you type: from a key in the box until the list shows what was found, in ms
-memory       RssAnon of the service after all of this, less that after its first search
+on screen    search as you type: from a key in the box to the first frame that is drawn with what
+             was found, in ms
+memory       RssAnon of the service, in MB, after all of this, less that after one search and one
+             context of an agent, which load what any search needs (words, vectors, the embedder)
 """
 
 from __future__ import annotations
@@ -31,12 +35,9 @@ from bench.large import NOW, made
 from tests.page.browsing import Visit, browser, missing
 from tests.service.serving import Service, serving
 
-from wakebook.service.page.views import find
-
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-ROUNDS = 7
 AIMS = {"first byte": 100.0, "bytes": 200.0, "on screen": 150.0, "memory": 50.0}
 TYPED = ("winch", "copper lamp", "insurance of the hull", "permit from Porto", "heron fence keys")
 TOOK = """(() => { const one = performance.getEntriesByType("navigation")[0];
@@ -45,7 +46,7 @@ WATCH = """(() => {
   const box = document.querySelector("#q");
   window.shown = 0;
   box.addEventListener("input", () => { window.typed = performance.now(); });
-  new MutationObserver(() => { window.shown = performance.now(); })
+  new MutationObserver(() => requestAnimationFrame(() => { window.shown = performance.now(); }))
     .observe(document.querySelector("main"), {childList: true, subtree: true});
 })()"""
 
@@ -55,6 +56,8 @@ def main() -> None:
     options.add_argument("--home", type=Path, default=Path(tempfile.gettempdir(), "wakebook-large"))
     options.add_argument("--entries", type=int, default=100_000)
     options.add_argument("--conversations", type=int, default=5_000)
+    options.add_argument("--rounds", type=int, default=7)
+    options.add_argument("--views", default="")
     options.add_argument("--json", action="store_true")
     given = options.parse_args()
     if why := missing():
@@ -63,7 +66,8 @@ def main() -> None:
     os.environ |= {"WAKEBOOK_NOW": NOW, "WAKEBOOK_OFFLINE": "1"}
     with browser() as chromium, serving(home) as service:
         visit = Visit(chromium.new_context(), service)
-        found = measured(visit, service, home)
+        found = measured(visit, service, home, given.rounds, given.views)
+        visit.context.close()  # before the service goes, which the page would rightly complain of
         wrong = visit.wrong
     if given.json:
         print(json.dumps({"figures": found, "wrong": wrong}))
@@ -74,24 +78,28 @@ def main() -> None:
     print("\n".join(wrong))
 
 
-def measured(visit: Visit, service: Service, home: Path) -> list[tuple[str, str, float]]:
-    page = visit.enter()
-    visit.go("/search?q=winch")
+def measured(
+    visit: Visit, service: Service, home: Path, rounds: int, only: str
+) -> list[tuple[str, str, float]]:
+    for verb, asked in (("search", {"text": "winch"}), ("context", {"message": "the winch"})):
+        assert service.ask(f"/v1/{verb}", asked).status == 200
     before = anonymous(service.process.pid)
+    page = visit.enter()
     found: list[tuple[str, str, float]] = []
     for view in views(home):
-        if find(view.partition("?")[0]) is None:
-            continue  # of a later version
+        if only not in view:
+            continue
         visit.go(view)
         settled(page)
         visit.go(view)
         took: list[list[float]] = []
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             visit.go(view)
             took.append(page.evaluate(TOOK))
         found.append((named(view), "first byte", median(one[0] for one in took)))
         found.append((named(view), "bytes", took[-1][1] / 1000))
-    found.append(("search as you type", "on screen", typing(visit)))
+    if not only:
+        found.append(("search as you type", "on screen", typing(visit)))
     after = anonymous(service.process.pid)
     found.append(("growth of the service, MB", "memory", after - before))
     return found
@@ -110,18 +118,20 @@ def views(home: Path) -> list[str]:
     log = (home / "log.jsonl").read_bytes().splitlines()
     entry = json.loads(log[len(log) // 2])
     transcripts = home / "raw" / "conversations"
-    long = max(transcripts.rglob("*.md"), key=lambda path: path.stat().st_size)
+    by_size = sorted(transcripts.rglob("*.md"), key=lambda path: path.stat().st_size)
+    usual, long = by_size[len(by_size) // 2], by_size[-1]
     note = max((home / "knowledge").rglob("*.md"), key=lambda path: path.stat().st_size)
     talk, other = (
-        f"/conversations/{path.relative_to(transcripts).as_posix()}"
-        for path in (home / entry["transcript"], long)
+        f"/conversations/{path.relative_to(transcripts).as_posix()}" for path in (usual, long)
     )
+    written = f"/notes/{note.relative_to(home).as_posix()}"
     return [
         "/", "/search", "/search?q=insurance+of+the+hull", "/search?type=task&q=permit",
-        f"/entry/{entry['id']}", f"/said?entry={entry['id']}",
+        f"/entry/{entry['id']}", f"/entry/{entry['id']}/forget", f"/said?entry={entry['id']}",
         "/conversations", "/conversations?q=harbour", "/conversations?project=/home/mira/quarry",
-        talk, other, f"{other}?turn=100", "/notes", f"/notes/{note.relative_to(home).as_posix()}",
-        "/told", "/review", "/time", "/time?day=2025-11-16", "/upkeep",
+        talk, other, f"{other}?turn=100", "/notes", "/notes?folder=journal", written,
+        f"{written}?from=20000", "/subject/quarry", "/told", "/told/try?message=the+winch",
+        "/review", "/time", "/time?day=2025-11-16", "/time/undo", "/upkeep",
     ]  # fmt: skip
 
 
