@@ -97,7 +97,7 @@ def strip(store: Store, path: str) -> list[StripTurn]:
         "JOIN chunk c ON c.file = f.id JOIN body b ON b.id = c.id "
         "WHERE f.path = ? AND c.turn GROUP BY c.place ORDER BY c.place"
     )
-    rows = store.db.execute(sql, [path]).fetchall()
+    rows = store.keep(("turns", path), lambda: store.db.execute(sql, [path]).fetchall())
     return [
         StripTurn(place, speaker, at, size, tuple(learned.get(place, ())))
         for place, speaker, at, size in rows

@@ -26,7 +26,7 @@ from wakebook.store import AMONG, Many
 TOP = "raw/conversations/"
 LISTED_AT_ONCE = 40
 TURNS = 30  # of a conversation on one page ...
-LETTERS = 80_000  # ... or so many characters
+LETTERS = 40_000  # ... or so many characters
 LONG = 6_000  # characters of a turn that are shown in a conversation
 SLICE = 60_000  # characters of a turn that is looked at alone
 CALLS = 200  # of tools in a turn
@@ -211,7 +211,7 @@ def conversation(request: Request, memory: Memory) -> Sheet:
             aside=f"{count} learned" if count else "nothing learned",
             id="chat", live="conversations entries",
         ),
-        _pages(request, found.total, first, last),
+        parts.parted(request, first, last, found.total, TURNS, "conversation"),
     )  # fmt: skip
     command = f"wakebook show {path}"
     return Sheet(about.title, body, lead, source=path, command=command)
@@ -227,23 +227,6 @@ def _fitting(turns: Sequence[Turn]) -> list[Turn]:
             break
         fitting.append(turn)
     return fitting
-
-
-def _pages(request: Request, total: int, first: int, last: int) -> Html | None:
-    def part(number: int) -> str:
-        return request.here(**{"from": number, "at": None})
-
-    earlier = part(max(1, first - TURNS)) if first > 1 else ""
-    later = part(last + 1) if last < total else ""
-    if not (earlier or later):
-        return None
-    return h.nav(
-        earlier and h.a("← before", href=earlier, rel="prev"),
-        h.span(),
-        later and h.a("after →", href=later, rel="next"),
-        class_="pages",
-        aria_label="Parts of the conversation",
-    )
 
 
 def _learned(

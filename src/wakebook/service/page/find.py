@@ -187,5 +187,5 @@ def address(ref: str, category: str) -> str:
     if category == "conversation":
         return to("/said", {"ref": ref})
     if path.startswith(("knowledge/", "archive/")):
-        return to(f"/notes/{path}", at=f"L{first}")
+        return to(f"/notes/{path}", {"at": first}, at=f"L{first}")
     return to("/said", {"ref": ref})

@@ -37,8 +37,8 @@ HELD = (
     "ORDER BY e.at DESC, e.seq DESC LIMIT ?"
 )
 REPLACED = (
-    "SELECT e.line, r.line FROM entry r JOIN replaces p ON p.new = r.id "
-    "JOIN entry e ON e.id = p.old WHERE r.at > ? AND e.at <= ? AND e.replaced_by = r.id "
+    "SELECT e.line, r.line FROM replaces p CROSS JOIN entry e ON e.id = p.old "
+    "CROSS JOIN entry r ON r.id = p.new WHERE r.at > ? AND e.at <= ? AND e.replaced_by = r.id "
     "AND e.type != 'handoff' "
     "ORDER BY r.at DESC, r.seq DESC LIMIT ?"
 )

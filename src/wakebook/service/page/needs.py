@@ -3,7 +3,6 @@ notes that were edited by hand, and contradictions, which the briefing has found
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,9 +10,9 @@ from wakebook.base import clock
 from wakebook.base.decode import decode
 from wakebook.log.entry import Entry
 from wakebook.memory import Memory
-from wakebook.notes.check import edited_blocks
 from wakebook.notes.contradictions import CONFLICT, dismissed
 from wakebook.notes.page import ARCHIVE, EDITS, KNOWLEDGE, MEMORY, MERGED, NoteLine
+from wakebook.notes.review import edited_in
 from wakebook.service.page.data import Remembered, asked, entries
 from wakebook.store import AMONG, Many, changes
 
@@ -60,16 +59,10 @@ def edited(memory: Memory, seconds: float = SCAN_SECONDS) -> list[tuple[str, int
         known.clear()  # mostly of files as they were
     for file in sorted(now, key=lambda one: -one.changed):
         if file not in known:
-            known[file] = _blocks(root / file.name)
+            known[file] = len(edited_in(root / file.name))
             if clock.monotonic() > until:
                 break
     return [(file.name, known[file]) for file in now if known.get(file)]
-
-
-def _blocks(path: Path) -> int:
-    with suppress(OSError, UnicodeDecodeError):
-        return sum(1 for _ in edited_blocks(path.read_bytes().decode("utf-8")))
-    return 0
 
 
 class NoteFile(NamedTuple):

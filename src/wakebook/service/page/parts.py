@@ -9,12 +9,13 @@ from wakebook.base.config import AGENT
 from wakebook.log.entry import Entry
 from wakebook.service.page.data import Remembered
 from wakebook.service.page.html import Child, Html, h, join
-from wakebook.service.page.request import to
+from wakebook.service.page.request import Request, to
 
 GLYPHS = {"decision": "◆", "fact": "●", "task": "☐", "question": "?", "handoff": "⇢"}
 HOSTS = {"claude-code": "Claude Code", "codex": "Codex", "openclaw": "OpenClaw", "pi": "pi"}
 WORDS = 400  # characters of an entry in a list
 MARK = "**"  # around the words that were asked for
+NO_PLACE: dict[str, str | int | None] = {"at": None, "line": None}  # in the address of a part
 
 
 def section(title: Child, *body: Child, id: str = "", live: str = "", aside: Child = "") -> Html:
@@ -194,4 +195,17 @@ def pages(earlier: str, later: str) -> Html | None:
         later and h.a("← newer", href=later, rel="prev"), h.span(),
         earlier and h.a("older →", href=earlier, rel="next"),
         class_="pages", aria_label="Parts of the list",
+    )  # fmt: skip
+
+
+def parted(request: Request, first: int, last: int, total: int, size: int, of: str) -> Html | None:
+    """Links to what comes before and after a part of something long."""
+    earlier = request.here(**{"from": max(1, first - size), **NO_PLACE}) if first > 1 else ""
+    later = request.here(**{"from": last + 1, **NO_PLACE}) if last < total else ""
+    if not (earlier or later):
+        return None
+    return h.nav(
+        earlier and h.a("← before", href=earlier, rel="prev"), h.span(),
+        later and h.a("after →", href=later, rel="next"),
+        class_="pages", aria_label=f"Parts of the {of}",
     )  # fmt: skip

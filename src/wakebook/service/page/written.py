@@ -31,9 +31,10 @@ def _parser() -> MarkdownIt:
     )
 
 
-def body(source: str) -> str:
-    """A note without frontmatter and markers; its lines keep their numbers."""
-    front = markdown.read_front(source)
+def body(source: str, begins: bool = True) -> str:
+    """A note without frontmatter and markers; its lines keep their numbers. `begins`: it is no
+    later part of one."""
+    front = markdown.read_front(source) if begins else markdown.Front()
     lines = source.split("\n")
     gone = (
         set(range(1, source.count("\n", 0, front.body) + 1)) if front.values is not None else set()
@@ -43,20 +44,20 @@ def body(source: str) -> str:
     return "\n".join("" if at in gone else line for at, line in enumerate(lines, 1))
 
 
-def written(source: str, links: Mapping[str, str], beside: Beside) -> Html:
+def written(source: str, links: Mapping[str, str], beside: Beside, before: int = 0) -> Html:
     """`links`: what a link to a note may name -> its address. `beside`: what stands before and
-    after a line."""
+    after a line. `before`: lines of the note that this is only a part of."""
     tokens = _parser().parse(visible(whole(source)))
     for at, token in enumerate(tokens):
         if token.type == "inline" and token.children is not None:
             _linked(token, links)
-            _beside(tokens, at, beside)
+            _beside(tokens, at, beside, before)
         elif token.map and token.nesting == 1:
-            token.attrSet("id", f"L{token.map[0] + 1}")
+            token.attrSet("id", f"L{token.map[0] + 1 + before}")
     return raw(_parser().renderer.render(tokens, _parser().options, {}))
 
 
-def _beside(tokens: list[Token], at: int, beside: Beside) -> None:
+def _beside(tokens: list[Token], at: int, beside: Beside, earlier: int) -> None:
     """Put what belongs beside a line of a list into it."""
     token, children = tokens[at], tokens[at].children or []
     if at < 2 or tokens[at - 2].type != "list_item_open" or token.map is None:
@@ -64,7 +65,7 @@ def _beside(tokens: list[Token], at: int, beside: Beside) -> None:
     box = ""
     if children and children[0].type == "text" and (found := _BOX.match(children[0].content)):
         box, children[0].content = found[1].lower(), children[0].content[found.end() :]
-    before, after = beside(token.map[0] + 1, box)
+    before, after = beside(token.map[0] + 1 + earlier, box)
     if before:
         children.insert(0, _made(before))
     if after:
