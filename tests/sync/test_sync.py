@@ -235,6 +235,30 @@ def test_a_new_machine_has_everything_at_once(
     assert "is there already" in run(*home, "sync", "clone", str(remote), code=1)
 
 
+def test_a_clone_made_with_plain_git_and_without_attributes_syncs(
+    machine: Machine, remote: Path, tmp_path: Path
+) -> None:
+    desk = machine("desk")
+    desk.remember("The staging server is heron-2", subject="heron")
+    desk.sync()
+    plain = tmp_path / "plain"
+    subprocess.run(["git", "clone", "-q", remote, plain], check=True)
+    (plain / ".gitattributes").unlink()
+    laptop = Memory(plain)
+    laptop.init()
+    (plain / "machine.toml").write_text('[schedule]\nsync = ""\n')
+    laptop.remember("Deploys happen on Tuesdays", subject="heron")
+    desk.remember("The buoy is red", subject="heron")
+    desk.sync()
+    laptop.sync.add(str(remote), name="plain")
+    desk.sync()
+    laptop.sync()
+    assert len(_contents(desk)) == 3
+    assert _agree(desk, laptop)
+    log = (plain / "log.jsonl").read_bytes()
+    assert b"<<<" not in log and log.count(b"\n") == 3
+
+
 def test_a_sync_can_be_taken_back_and_takes_nothing_from_others(machine: Machine) -> None:
     desk, laptop = machine("desk"), machine("laptop")
     laptop.remember("The buoy is red")
