@@ -36,6 +36,17 @@ def test_at_once_is_as_many_as_there_are_and_the_rest_waits() -> None:
         threads.submit(lambda: 1)
 
 
+def test_of_those_that_are_idle_the_first_works() -> None:
+    threads, go = Threads(2, "asked"), threading.Event()
+    first = threads.submit(lambda: go.wait(60))
+    second = threads.submit(lambda: threading.current_thread().name)
+    assert second.result() == "asked_1"  # the other one is busy
+    go.set()
+    assert first.result()
+    assert threads.submit(lambda: threading.current_thread().name).result() == "asked_0"
+    threads.end()
+
+
 def test_what_goes_wrong_reaches_whoever_waits() -> None:
     threads = Threads(1, "asked")
     with pytest.raises(ZeroDivisionError):

@@ -2,8 +2,8 @@
 
 Four threads, each with a Memory of its own, made anew when config.toml has changed. Verbs that
 take long get two of them at most, so that a hook is answered while others read conversations. Of
-the threads that are idle, the one that worked last works next: what a Memory has read stays with
-it, so that the service grows with what is asked at once, not with what is asked.
+the threads that are idle, the first works next: what a Memory has read stays with it, so that the
+service grows with what is asked at once, not with what is asked.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from functools import partial
+from heapq import heappop, heappush
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TypeVar
@@ -56,13 +57,13 @@ class Memories:
 
 
 class Threads:
-    """Do work in some threads; of those that are idle, in the one that worked last."""
+    """Do work in some threads; of those that are idle, in the first."""
 
     def __init__(self, number: int, name: str) -> None:
         self._number, self._name = number, name
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
-        self._idle: list[SimpleQueue[Work | None]] = []  # the one to ask next is the last
+        self._idle: list[tuple[int, SimpleQueue[Work | None]]] = []  # a heap
         self._waiting: deque[Work] = deque()
         self._ended = False
 
@@ -82,24 +83,26 @@ class Threads:
             if self._ended:
                 raise RuntimeError("The service is ending.")
             if self._idle:
-                self._idle.pop().put(done)
-            elif len(self._threads) < self._number:
-                name = f"{self._name}_{len(self._threads)}"
-                thread = threading.Thread(target=self._run, args=(done,), name=name, daemon=True)
+                heappop(self._idle)[1].put(done)
+            elif (place := len(self._threads)) < self._number:
+                name = f"{self._name}_{place}"
+                thread = threading.Thread(
+                    target=self._run, args=(place, done), name=name, daemon=True
+                )
                 self._threads.append(thread)
                 thread.start()
             else:
                 self._waiting.append(done)
         return future
 
-    def _run(self, work: Work | None) -> None:
+    def _run(self, place: int, work: Work | None) -> None:
         mine: SimpleQueue[Work | None] = SimpleQueue()
         while work:
             tell = work()
             with self._lock:
                 work = self._waiting.popleft() if self._waiting else None
                 if work is None and not self._ended:
-                    self._idle.append(mine)  # before it is told: what is asked next finds it
+                    heappush(self._idle, (place, mine))  # before it is told: the next one finds it
                 last = work is None and self._ended
             tell()
             work = work or (None if last else mine.get())
@@ -108,8 +111,8 @@ class Threads:
         """Finish what runs and what waits."""
         with self._lock:
             self._ended = True
-            for one in self._idle:
-                one.put(None)
+            for _, mine in self._idle:
+                mine.put(None)
         for thread in self._threads:
             thread.join()
 
