@@ -38,6 +38,10 @@ def once(*texts: str) -> Once:
         "- 🔴 We take Postgres for the bookings",
         "We take Postgres for the bookings\r",
         "- **Decided:** We take Postgres for the bookings",
+        "- tidepool — We take Postgres for the bookings",
+        "- **[[projects/tidepool/context|Tidepool]]** — We take Postgres for the bookings",
+        "- We take Postgres for the bookings ([[2026-11-05]])",
+        "- [[2026-11-05]]: We take Postgres for the bookings",
     ],
 )
 def test_the_same_words_are_the_same_line(line: str) -> None:
@@ -55,6 +59,8 @@ def test_the_same_words_are_the_same_line(line: str) -> None:
         ("- 3 boats", "- 4 boats"),
         ("- -5 degrees", "- 5 degrees"),
         ("Otter: 3 seats", "Heron: 3 seats"),
+        ("- otter — 3 seats", "- **[[projects/heron/context|Heron]]** — 3 seats"),
+        ("- Deploy ([[2026-11-05]])", "- Deploy ([[2026-11-06]])"),
         ("naïve", "naive"),
         ("> We take Postgres", "We take Postgres"),  # somebody else says it
         ("✅ Deploy", "❌ Deploy"),

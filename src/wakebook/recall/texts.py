@@ -149,14 +149,16 @@ def filled(text: str) -> str:
 
 # Once: no line twice. What has been said in one part of a context is not said again in another.
 # Lines are compared by their words: list marks, links, emphasis, ids and Wakebook's own marks do
-# not count, nor does a check box or a day that only one of them has. Code stays whole. A heading
-# that was there before gets the name of its part.
+# not count, nor does a check box, a day or a subject that only one of them has. Code stays whole.
+# A heading that was there before gets the name of its part.
 
 # What notes put before an item; marks of the user's own may be what makes the difference
 _LEAD = re.compile(
     r"^\s*(?:[-*+]|\d+[.)])?\s*(?P<box>\[[ xX]\]\s*)?(?:[🔴🟡🟢📌]\s*)*"
-    r"(?P<day>\d{4}-\d\d-\d\d:?\s+)?(?:\*\*(?:Decided|Open):\*\* )?"
+    r"(?P<day>(?:\d{4}-\d\d-\d\d|\[\[\d{4}-\d\d-\d\d\]\]):?\s+)?(?:\*\*(?:Decided|Open):\*\* )?"
+    r"(?:(?P<subject>\*\*\[\[[^\]\n]+\]\]\*\*|[\w-]{1,60}) — )?"
 )
+_DAY = re.compile(r" \(\[\[(\d{4}-\d\d-\d\d)\]\]\)$")
 # (k3J_x9QmZ2aB), (k3J_x9QmZ2aB, since replaced by …), ^block
 _ID = re.compile(
     r"\((?=[^()]*[A-Za-z])(?=[^()]*(?:[\d_-]|\w[A-Z]))[\w-]{12}(?:, [^()]*)?\)$|(?<=\s)\^[\w-]+$"
@@ -177,18 +179,23 @@ def bare(line: str) -> str:
 
 
 @lru_cache(8192)
-def _taken_apart(line: str) -> tuple[str, tuple[str, str]]:
-    """A line's words; its check box and day: lines that differ in those say different things."""
+def _taken_apart(line: str) -> tuple[str, tuple[str, ...]]:
+    """A line's words; its check box, day and subject: lines that differ in those say different
+    things."""
     lead = _LEAD.match(line)
     assert lead is not None  # it matches nothing at all, too
-    text = _MARKS.sub("", _ID.sub("", line[lead.end() :].rstrip()))
-    marks = (lead["box"] or "").strip().lower(), (lead["day"] or "").strip(" :")
+    text = line[lead.end() :].rstrip()
+    last = _DAY.search(text)
+    day = lead["day"] or (last[1] if last else "")
+    text = _MARKS.sub("", _ID.sub("", text[: last.start()] if last else text))
+    subject = (lead["subject"] or "").strip("*[]").rpartition("|")[2].replace(" ", "-")
+    marks = (lead["box"] or "").strip().lower(), day.strip(" :[]"), subject.casefold()
     return " ".join(text.casefold().split()), marks
 
 
 class Once:
     def __init__(self) -> None:
-        self._seen: dict[str, tuple[tuple[str, str], ...]] = {}  # words -> marks of the lines
+        self._seen: dict[str, tuple[tuple[str, ...], ...]] = {}  # words -> marks of the lines
         self._again: dict[str, int] = {}  # heading -> its last number
 
     def copy(self) -> Once:
@@ -197,7 +204,7 @@ class Once:
         return other
 
     def has(self, line: str) -> bool:
-        """Whether a line says this, with the same box and day or without any."""
+        """Whether a line says this, with the same box, day and subject or without any."""
         words, own = _taken_apart(line)
         return any(
             all(one == other or not one or not other for one, other in zip(own, marks, strict=True))
