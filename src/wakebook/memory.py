@@ -431,14 +431,17 @@ class Memory:
         elif cwd and not everywhere:
             query = replace(query, scope=self.turns.scope(cwd=cwd, message=query.text))
         options = Options(limit, min_score, sessions, explain)
+        if self.opened.beside:
+            from wakebook.recall import beside
+
+            return beside.search(self.opened, query, clock.now(), options, progress)
         return self.index.search(query, clock.now(), options, progress)
 
     def get(self, ref: str, first: int = 0, lines: int = 0) -> Shown:
         """An entry, a session or lines of a file, by reference (see `wakebook.base.ref`)."""
         from wakebook.recall.show import show
 
-        home, chains, state = self.home, self.opened.chains(), self.opened.state()
-        return show(home, chains, state, ref, first, lines, self.opened.elsewhere())
+        return show(self.opened, ref, first, lines)
 
     @contextmanager
     def at(self, when: str) -> Iterator[tuple[Self, Moment, Bring]]:

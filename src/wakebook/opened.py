@@ -7,7 +7,7 @@ The façade makes one and hands it to every room. Whatever writes takes the home
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -59,6 +59,7 @@ class Opened:
         self.home = Home(locate(home))
         self.lend = lend
         self.dry = dry
+        self.beside: Mapping[str, Opened] = {}  # team memories that may be read here, by name
         self.here = ""  # the folder that agents ask from, where they all ask from one
         self._extractor = extractor
         self._config = config

@@ -13,8 +13,9 @@ from wakebook import Memory
 from wakebook.base.config import Config
 from wakebook.base.errors import OverQuota
 from wakebook.team import rows, tenants
-from wakebook.team.copies import Copies, Copy
-from wakebook.team.database import Database
+from wakebook.team.copies import Copies
+from wakebook.team.database import INDEX, Database
+from wakebook.team.working import Copy, Depth
 
 Machine = Callable[[], Copy]
 
@@ -192,3 +193,107 @@ def test_a_removed_tenant_leaves_no_row(machine: Machine, db: Database) -> None:
     with db.admin() as connection:
         for table in tenants._tables(connection):
             assert connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone() == (0,)
+
+
+def chunks(db: Database, tenant: int) -> int:
+    with db.tenant(tenant, path=INDEX) as connection:
+        found = connection.execute("SELECT count(*) FROM chunk").fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+def hits(text: str) -> Callable[[Any], list[str]]:
+    return lambda memory: [hit.snippet.replace("**", "") for hit in memory.search(text).hits]
+
+
+def test_the_index_is_committed_with_what_it_is_of(machine: Machine, db: Database) -> None:
+    one, other = machine(), machine()
+    seen: list[Any] = []
+
+    def half(memory: Any) -> bytes:
+        memory.remember("The kiosk is called Heron.")
+        memory.index.sync()
+        seen.append(memory.search("kiosk").hits[0].snippet)
+        seen.append(other.read(hits("kiosk")))  # nobody else sees it yet
+        seen.append(other.read(texts))
+        raise ValueError("killed")
+
+    with pytest.raises(ValueError, match="killed"):
+        one.write(half)
+    assert seen == ["The **kiosk** is called Heron.", [], []]
+    assert other.read(hits("kiosk")) == [] and chunks(db, one.tenant) == 0
+    one.write(remember("The kiosk is called Heron."))
+    assert other.read(hits("kiosk")) == ["The kiosk is called Heron."]
+    assert not (one.root / "index.db").exists() and not (other.root / "index.db").exists()
+
+
+def test_a_search_brings_no_file_but_the_settings(machine: Machine) -> None:
+    one, other = machine(), machine()
+    one.write(remember("The kiosk is called Heron."))
+    assert other.read(hits("kiosk"), Depth.INDEX) == ["The kiosk is called Heron."]
+    assert [name for name, _ in rows.walk(other.root)] == ["config.toml"]
+    one.write(remember("Heron the kiosk opens at nine."))
+    assert len(other.read(hits("kiosk"), Depth.INDEX)) == 2
+    other.read(texts, Depth.FILES)
+    assert not (other.root / ".git").exists() and (other.root / "log.jsonl").exists()
+
+    def fewer(memory: Any) -> bytes:
+        memory.home.config.write_text("[search]\nmax_results = 1\n")
+        return b""
+
+    one.write(fewer)
+    assert len(other.read(hits("kiosk"), Depth.INDEX)) == 1
+
+
+def test_work_that_reads_the_index_before_another_commit_is_done_again(machine: Machine) -> None:
+    one, other = machine(), machine()
+    tries: list[list[str]] = []
+
+    def slow(memory: Any) -> bytes:
+        tries.append(hits("kiosk")(memory))
+        if len(tries) == 1:
+            other.write(remember("The kiosk is called Heron."))
+        return bytes(memory.remember("The kiosk has a new roof.").id.encode())
+
+    one.write(slow)
+    assert [len(found) for found in tries] == [0, 1]
+    assert len(other.read(hits("kiosk"))) == 2
+
+
+def test_an_index_that_is_behind_is_made_up_before_it_is_asked(
+    machine: Machine, db: Database
+) -> None:
+    one, other = machine(), machine()
+    one.write(remember("The kiosk is called Heron."))
+    with db.tenant(one.tenant, path=INDEX) as connection:  # as an older Wakebook leaves it
+        for table in ("meta", "chunk", "body", "posting", "vectors", "entry", "file"):
+            connection.execute(f"DELETE FROM {table}".encode())
+    assert other.read(hits("kiosk"), Depth.INDEX) == ["The kiosk is called Heron."]
+    assert one.read(hits("kiosk")) == ["The kiosk is called Heron."]
+
+
+def test_what_another_machine_indexed_is_not_read_again(machine: Machine, db: Database) -> None:
+    one, other = machine(), machine()
+    one.write(remember("The kiosk is called Heron."))
+
+    def files() -> list[Any]:
+        with db.tenant(one.tenant, path=INDEX) as connection:
+            found = connection.execute("SELECT path, modified, xmin::text FROM file ORDER BY 1")
+            return found.fetchall()
+
+    before = files()
+    assert before
+    other.write(lambda memory: str(memory.index.sync()).encode())
+    assert files() == before
+
+
+def test_the_oldest_of_many_open_copies_is_closed(
+    machine: Machine, db: Database, tmp_path: Path
+) -> None:
+    first = machine()
+    copies = Copies(db, tmp_path / "few", opened, most=1)
+    copies(first.tenant).read(texts)
+    copies(tenants.add(db, "bo"))
+    assert copies(first.tenant)._memory is None
+    assert copies(first.tenant).read(texts) == []
+    copies.close()

@@ -19,7 +19,7 @@ from wakebook.log import subjects
 from wakebook.log.query import Query, Scope
 from wakebook.store.hits import Options
 from wakebook.team.database import INDEX, Database
-from wakebook.team.store import TenantStore, translated
+from wakebook.team.store import TenantStore, Transaction, translated
 
 
 @pytest.fixture
@@ -210,13 +210,22 @@ def test_a_search_that_is_fed_only_reads(pair: Pair) -> None:
 
 
 def test_a_transaction_of_the_caller_takes_the_index_along(pair: Pair) -> None:
-    store = pair.team.index.store
-    assert isinstance(store, TenantStore)
+    joint: list[Transaction] = []
+    home = pair.team.home
+    home.opens = lambda: TenantStore(
+        pair.db, pair.tenant, within=lambda: joint[-1] if joint else None
+    )
+    vars(pair.team.opened).pop("index", None)
 
     def index(fail: bool) -> None:
-        with pair.db.tenant(pair.tenant) as connection, store.joined(connection):
-            pair.team.index.sync()
-            assert not fail
+        with pair.db.tenant(pair.tenant, path=INDEX) as connection:
+            joint.append(Transaction(lambda: connection, pair.tenant, lambda _: None))
+            try:
+                pair.team.index.sync()
+                assert not fail
+            finally:
+                joint.clear()
+                pair.team.close()
 
     with pytest.raises(AssertionError):
         index(fail=True)
@@ -238,7 +247,7 @@ def test_nobody_elses_rows_are_seen_or_touched(pair: Pair, tmp_path: Path) -> No
     with pair.db.tenant(other.tenant, path=INDEX) as connection:
         for table in ("chunk", "body", "posting", "vectors", "meta", "entry"):
             row = connection.execute(f"SELECT count(*) FROM {table}".encode()).fetchone()
-            assert row == (1 if table == "meta" else 0,), table
+            assert row == (2 if table == "meta" else 0,), table
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             sql = "INSERT INTO meta (key, value, tenant) VALUES ('version', '9', %s)"
             connection.execute(sql, (pair.tenant,))

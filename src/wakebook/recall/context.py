@@ -275,7 +275,13 @@ class Compiler:
             after=partial(recalled.after, self.sources.opened),
             before=partial(recalled.before, self.sources.opened),
         )
-        packed = recalled.pack(found, room, around, self.settings.reference_boost)
+        boost = self.settings.reference_boost
+        if not self.sources.opened.beside:
+            packed = recalled.pack(found, room, around, boost)
+        else:
+            from wakebook.recall.beside import packed_together
+
+            packed = packed_together(self.sources.opened, self.request, found, room, around, boost)
         self.missed += packed.missed
         return packed
 

@@ -124,8 +124,16 @@ def before(opened: Opened, passage: Passage) -> list[Utterance]:
     return [Utterance(*one) for one in said if one[3] < place]
 
 
-def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
-    """The densest choice that fits; nothing if nothing is really about the message."""
+def pack(
+    found: Passages,
+    room: int,
+    around: Around,
+    boost: float,
+    title: str = TITLE,
+    best: float = 0.0,
+) -> Packed:
+    """The densest choice that fits; nothing if nothing is really about the message. `best`: of what
+    was found elsewhere, beside which this has to be worth reading."""
     asked = Asked.of(found.question, found.weights)
     told, shut_out = found.found, list[Missed]()
     if found.question is not None:
@@ -144,19 +152,19 @@ def pack(found: Passages, room: int, around: Around, boost: float) -> Packed:
         )
         for passage in told
     ]
-    room -= tokenizer.count(f"{TITLE}\n")
+    room -= tokenizer.count(f"{title}\n")
     stale = Stale(found.replaced)
     stale.learn(
         spoken(one)
         for one in found.found[:RECENT]
         if one.row.speaker != "agent" and not one.replaced_by and (one.row.name or one.row.turn)
     )
-    choice = _Choice(asked, around, room, stale)
+    choice = _Choice(asked, around, room, stale, best)
     chosen = choice.made(wanted)
-    headings = {line.group for line in chosen} | {TITLE}
+    headings = {line.group for line in chosen} | {title}
     sizes = [*(line.tokens for line in chosen), *(tokenizer.count(f"{one}\n") for one in headings)]
     return Packed(
-        text=render(chosen) if chosen else "",
+        text=render(chosen, title) if chosen else "",
         tokens=sum(sizes),
         items=tuple(
             _item(line, line.passage.why()) for line in sorted(chosen, key=lambda one: -one.worth)
@@ -246,12 +254,13 @@ def _line(passage: Passage, text: str, zone: tzinfo | None) -> str:
 def _group(passage: Passage, zone: tzinfo | None) -> str:
     """The heading that a passage stands below."""
     row, session = passage.row, passage.session
+    origin, _, _ = passage.ref.partition("/") if passage.ref.startswith("@") else ("", "", "")
     if row.name:
-        return "## Remembered"
+        return f"## Remembered in {origin}" if origin else "## Remembered"
     if not row.turn:
         return f"## {passage.path}"
     handle = session if len(session) <= LONG else session[:HANDLE]  # enough for `show`
-    return f"## {_day(row.at, zone)} session:{handle}"
+    return f"## {_day(row.at, zone)} {origin and f'{origin}/'}session:{handle}"
 
 
 def _place(passage: Passage) -> str:
@@ -265,7 +274,10 @@ def _place(passage: Passage) -> str:
 class _Choice:
     """The worthiest passages that fit, where worth falls with what is chosen already."""
 
-    def __init__(self, asked: Asked, around: Around, room: int, stale: Stale) -> None:
+    def __init__(
+        self, asked: Asked, around: Around, room: int, stale: Stale, best: float = 0.0
+    ) -> None:
+        self._best = best
         self._asked, self._zone, self._room = asked, around.zone, room
         self._stale, self._around = stale, around
         self._seen = around.once.copy()
@@ -281,7 +293,7 @@ class _Choice:
         answers = (passage for passage, _ in wanted if not passage.row.asks)
         order = sorted(answers, key=lambda one: -one.score)
         best = next((one.score for one in order if _known(one, self._around) is None), 0.0)
-        floor = max(FLOOR * best, LEAST)
+        floor = max(FLOOR * max(best, self._best), LEAST)
         chosen: list[Told] = []
         full = 0
         heap = [(-worth, at, 0) for at, (_, worth) in enumerate(wanted)]
@@ -400,12 +412,12 @@ def _asks(sentence: str) -> bool:
     return sentence.rstrip("\"')*_ ").endswith(("?", "？"))
 
 
-def render(chosen: Iterable[Told]) -> str:
+def render(chosen: Iterable[Told], title: str = TITLE) -> str:
     """The best line first: groups by their best line, and so the lines of each."""
     groups: dict[str, list[Told]] = {}
     for line in sorted(chosen, key=_order):
         groups.setdefault(line.group, []).append(line)
-    parts = [TITLE]
+    parts = [title]
     for heading, lines in groups.items():
         parts += [heading, *dict.fromkeys(line.text for line in lines)]
     return "\n".join(parts)

@@ -50,15 +50,15 @@ def scope(opened: Opened, place: Place, message: str = "") -> Scope:
     agent, known = agent_of(place.session_key), projects.load(opened.home)
     if not agent and (place.everywhere or not (place.cwd or place.project)):
         inside = bool(place.session_key or place.cwd)  # an agent, not a person
-        agents = _joined(opened, known) if inside else None
+        agents = joined(opened, known) if inside else None
         return Scope(None, agents, waiting(opened, known))
-    joined, unread = _joined(opened, known), waiting(opened, known)
+    open_agents, unread = joined(opened, known), waiting(opened, known)
     here = known.find(place.project) if place.project else known.of(place.cwd, agent)
-    if here.startswith(AGENT) and here not in joined:
+    if here.startswith(AGENT) and here not in open_agents:
         return Scope((here,), (here,), unread)
     named = [key for key in known.known if key != here and names(message, known.name(key))]
     open_ = [key for key in dict.fromkeys((here, "", *named)) if not key.startswith(AGENT)]
-    return Scope((*open_, *joined), joined, unread)
+    return Scope((*open_, *open_agents), open_agents, unread)
 
 
 class Inside:
@@ -103,7 +103,8 @@ class Inside:
         return self._opened.registry()
 
 
-def _joined(opened: Opened, known: Projects) -> tuple[str, ...]:
+def joined(opened: Opened, known: Projects) -> tuple[str, ...]:
+    """The agents that are not apart."""
     wanted = opened.config.learn.joined_agents
     apart = (key for key in known.known if key.startswith(AGENT))
     return tuple(key for key in apart if {"*", key.removeprefix(AGENT)} & set(wanted))

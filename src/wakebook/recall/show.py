@@ -1,9 +1,12 @@
 """Show: an entry with its whole history, and the words that it came from."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,6 +18,9 @@ from wakebook.capture.state import State
 from wakebook.log import query
 from wakebook.log.chains import Chains, find_entry
 from wakebook.log.entry import Entry
+
+if TYPE_CHECKING:
+    from wakebook.opened import Opened
 
 SHOWN = tuple((name,) for name in TRACKED)
 
@@ -32,19 +38,18 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     transcripts: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
     note: str = ""
+    origin: str = ""  # the team memory that it is of; nothing for one's own
 
 
-def show(
-    home: Home,
-    chains: Chains,
-    state: State,
-    text: str,
-    first: int = 0,
-    lines: int = 0,
-    mounted: Sequence[Path] = (),
-) -> Shown:
-    """What a reference points at. `first` and `lines` narrow what has lines. `mounted`: files of
-    other homes that may be read as well."""
+def show(opened: Opened, text: str, first: int = 0, lines: int = 0) -> Shown:
+    """What a reference points at, here or in a team memory (see beside). `first` and `lines` narrow
+    what has lines."""
+    if text.startswith("@"):
+        from wakebook.recall.beside import lent
+
+        opened, name, text = lent(opened, text)
+        return msgspec.structs.replace(show(opened, text, first, lines), origin=name)
+    home, chains, state = opened.home, opened.chains(), opened.state()
     wanted = ref.parse(text)
     if first or lines:
         first = max(first, 1)
@@ -52,7 +57,7 @@ def show(
     if wanted.kind == "session":
         return _session(home, chains, state, wanted)
     if wanted.kind == "path":
-        return _path(home, wanted, mounted)
+        return _path(home, wanted, opened.elsewhere())
     return _entry(home, chains, find_entry(chains, wanted.name))
 
 

@@ -1,9 +1,10 @@
 """The app of `wakebook team serve`: the same paths as a home's service, for whoever has a token.
 
-A token says which tenant is asked, and what its bearer may do. What is read comes from one working
-copy of this process, what writes happens in another and is committed before the answer, so that no
-answer tells of something that never was. Any number of these can stand behind a balancer: nothing
-is kept here but copies.
+A token says which tenant is asked, and what its bearer may do. What is found is found in the
+database, together with the team memories that this tenant may read at that moment; files that a
+question needs stand in a working copy of this process. What writes happens in another copy, and is
+committed before the answer, so that no answer tells of something that never was. Any number of
+these can stand behind a balancer: nothing is kept here but copies.
 """
 
 from __future__ import annotations
@@ -33,17 +34,20 @@ from wakebook.team.database import Database
 from wakebook.team.logs import tell
 from wakebook.team.queue import Chore
 from wakebook.team.tenants import Bearer
+from wakebook.team.working import Depth
 from wakebook.verbs import Verb, decode, encode
 
 KNOWN_SECONDS = 5.0  # that a token is taken for good without asking again
 OPEN = ("/health", "/metrics")  # they tell nothing of any tenant
 HOW = "Send `Authorization: Bearer TOKEN`. An administrator makes one: `wakebook team token NAME`."
 UPLOAD = re.compile(r"/v1/uploads/([a-z-]+)/((?:[\w@+=.,-]+/){0,8}[\w@+=.,-]+\.(?:jsonl|md))")
+LIGHT = frozenset("wake context told turns trial get log topics prune".split())
 LONG = 4  # threads for verbs that take long, at most
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 T = TypeVar("T")
 asking: ContextVar[Bearer] = ContextVar("asking")  # who sent the request that this task answers
+depth: ContextVar[Depth] = ContextVar("depth", default=Depth.WHOLE)  # that it needs
 once: ContextVar[str] = ContextVar("once", default="")  # the name of a request that is done once
 
 
@@ -119,7 +123,7 @@ class TeamPool:
             raise
 
     def _read(self, who: Bearer, work: Callable[[Memory], T], long: bool) -> T:
-        return self.reading(who.tenant).read(work)
+        return self.reading(who.tenant).read(work, depth.get())
 
     def _write(self, who: Bearer, work: Callable[[Memory], T], long: bool) -> T:
         """An answer that is bytes is kept with the name of the request, to be given again."""
@@ -163,6 +167,10 @@ class TeamApp(App):
         return "\n".join([*lines, *(f'{name}{{status="{k}"}} {n}' for k, n in found.items()), ""])
 
     async def verb(self, verb: Verb, asked: Asked) -> Reply:
+        depth.set(Depth.FILES if verb.name in LIGHT else Depth.WHOLE)
+        if verb.name == "search":
+            ask = decode(asked.body, verb.asks)
+            depth.set(Depth.FILES if ask.cwd or ask.projects else Depth.INDEX)
         if verb.name in ("catch-up", "flush"):
             ask = decode(asked.body, verb.asks)
             for path in ask.paths:
@@ -183,6 +191,7 @@ class TeamApp(App):
         who, at = asking.get(), time_ns()
         if act in ("wake", "context", "steer"):
             payload |= {"transcript_path": "", "path": ""}
+            depth.set(Depth.FILES)
 
             def answered(memory: Memory) -> Payload:
                 return self.hooks.answer(memory, host, event, payload, at)
@@ -212,6 +221,7 @@ class TeamApp(App):
             name = request.params.get("name")
             tool = request.method == "tools/call" and name in tools.NAMES
             needs = tools.needs(str(name)) if tool else "read"
+            depth.set(Depth.FILES)
             answer = await self._own.run(
                 lambda memory: mcp.answer(request, lambda: memory, self.trace), needs=needs
             )

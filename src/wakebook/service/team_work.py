@@ -21,7 +21,7 @@ from wakebook.base import clock
 from wakebook.base.config import Config
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.memory import Memory
-from wakebook.team import queue, rows, schema
+from wakebook.team import bring, queue, rows, schema
 from wakebook.team.copies import Copies
 from wakebook.team.database import Database
 from wakebook.team.logs import tell
@@ -230,7 +230,9 @@ def fill(db: Database, copies: Copies, name: str, source: Path | None = None) ->
 def taken_out(db: Database, tenant: int, path: Path) -> None:
     """Write a tenant as a plain home."""
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    rows.refresh(db, tenant, path, rows.Manifest())
+    with db.tenant(tenant, still=True) as connection:
+        now = bring.standing(connection, tenant)
+        bring.refresh(connection, path, rows.Manifest(), now, whole=True)
     Memory(path).init()
 
 

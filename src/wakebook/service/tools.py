@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from wakebook.log.entry import Entry
     from wakebook.memory import Memory
+    from wakebook.opened import Opened
     from wakebook.recall.show import Shown
     from wakebook.store.hits import Hit
 
@@ -179,35 +180,42 @@ def _result(hit: Hit) -> dict[str, Any]:
     found |= {"type": hit.type or hit.category, "subject": hit.subject, "status": hit.status}
     found |= {"timestamp": when, "snippet": hit.snippet, "provenance": hit.provenance}
     found |= {"session": hit.session, "speaker": hit.speaker, "replacedBy": hit.replaced_by}
+    found |= {"origin": hit.origin}
     return {key: value for key, value in found.items() if value != ""}
 
 
 def _get(memory: Memory, ask: Any) -> Answer:
     path, most = ask.ref.strip(), min(ask.lines or LINES, LINES)
-    wanted = path if path.startswith("session:") else _file(memory, path)
+    opened, name, here = memory.opened, "", path
+    if path.startswith("@"):
+        from wakebook.recall.beside import lent
+
+        opened, name, here = lent(opened, path)
+    wanted = here if here.startswith("session:") else _file(opened, here)
     if not wanted:
-        return _json(_entry(memory.get(path)))
+        return _json(_entry(memory.get(path)) | ({"origin": name} if name else {}))
+    wanted = f"@{name}/{wanted}" if name else wanted
     if ask.first or ask.lines or "#" not in wanted or wanted.startswith("session:"):
         # one line more than is given, to know whether there are more
         return _lines(memory.get(wanted, ask.first or 1, most + 1), path, most)
     return _lines(memory.get(wanted), path, most)
 
 
-def _file(memory: Memory, path: str) -> str:
+def _file(opened: Opened, path: str) -> str:
     """The file that a path means; nothing if it is no path. Raises NotFound for what is private."""
     wanted = ref.parse(path)
     if wanted.kind != "path":
         return ""
     name = wanted.name
     if name in ("MEMORY.md", "memory.md"):
-        return f"{memory.opened.memory_file()}{path.removeprefix(name)}"
-    root = memory.home.root.resolve()
+        return f"{opened.memory_file()}{path.removeprefix(name)}"
+    root = opened.home.root.resolve()
     try:
         inside = (root / name).resolve().relative_to(root).parts
     except (ValueError, OSError):
         inside = ()
     allowed = bool(inside) and inside[0] in READABLE
-    if "\0" in name or not (allowed or Path(name).resolve() in memory.opened.elsewhere()):
+    if "\0" in name or not (allowed or Path(name).resolve() in opened.elsewhere()):
         raise NotFound(f"There is no file {name!r} in the memory. memory_search tells paths.")
     return path
 

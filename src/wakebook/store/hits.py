@@ -11,6 +11,7 @@ from typing import NamedTuple
 from wakebook.store import AMONG, Many, Row, Store, words
 from wakebook.store.question import Question
 
+WITHIN = "within the filters"  # why a hit is one that no words were found for
 LONGEST = 700  # characters, marks included
 MARK = "**"
 _MARKS = 2 * len(MARK)
@@ -173,6 +174,7 @@ class Hit:
     speaker: str = ""
     session: str = ""
     replaced_by: str = ""  # what holds instead
+    origin: str = ""  # the team memory that it comes from; nothing for one's own
     parts: dict[str, float] = field(default_factory=dict)  # what the score is made of
 
 

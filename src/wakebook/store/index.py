@@ -190,6 +190,12 @@ class Index:
             self.store.abandon()
             raise _Broken(reason) from error
 
+    def look(self) -> None:
+        """Bring in what changed, as a search does first."""
+        with self._lock, self._mended():
+            self.changed()
+            self._look(None)
+
     def _look(self, progress: Progress | None) -> list[str]:
         """Index what changed since the last look. Returns what a reader should know."""
         now = clock.monotonic()

@@ -22,6 +22,7 @@ from wakebook.base.errors import ModelError
 from wakebook.models.embedder import Embedder
 from wakebook.store import AMONG, Many, Row, Store, vectors
 from wakebook.store.hits import (
+    WITHIN,
     Found,
     Hit,
     Marker,
@@ -452,7 +453,7 @@ class Hits:
 
     def within(self, found: Sequence[Scored]) -> list[Hit]:
         """All of them, which no question was asked about."""
-        return self._made([(item, 1.0) for item in found], "within the filters")
+        return self._made([(item, 1.0) for item in found], WITHIN)
 
     def _why(self, item: Scored) -> str:
         asked = self._question.words

@@ -24,7 +24,7 @@ SCHEMA = "wakebook"
 APP, ADMIN = "wakebook_app", "wakebook_admin"
 PATIENCE = 10.0  # seconds that a transaction waits for a database that is gone
 TABLES, INDEX = "wakebook,public", "wakebook_index"  # where statements look for tables
-_STILL = "ISOLATION LEVEL REPEATABLE READ"
+_STILL = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 Row = tuple[Any, ...]
 

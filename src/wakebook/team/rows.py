@@ -40,6 +40,7 @@ MANY = 200  # segments of a file, before it is written as one
 SPOOL = ("sessions/", "uploads/")
 LOOSE = ("trace.jsonl", "trace.old.jsonl", "fired.json", ".cache/briefing.json")
 COSTS = re.compile(r"costs/\d{4}-\d\d\.jsonl")  # loose as well: what was paid for is never lost
+REWRITES = ".cache/rewrites"  # which log it is: it has to be the same in every working copy
 LEFT = (".cache", ".git", "token", "machine.json", "machine.toml", "sync.key", ".lock", "scratch")
 
 
@@ -65,6 +66,7 @@ class Manifest(msgspec.Struct):
     refs: Refs = Refs()
     files: dict[str, Rowed] = {}
     most: float | None = None  # dollars a month for models
+    whole: int = 0  # how far what only writers need is here (see bring)
 
 
 class Delta(NamedTuple):
@@ -100,6 +102,9 @@ def stat_of(path: Path | os.DirEntry[str]) -> tuple[int, int, int]:
 
 def walk(root: Path, below: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
     """The files of a home that are rows."""
+    if below == "" and (root / ".cache").is_dir():
+        with os.scandir(root / ".cache") as found:
+            yield from ((REWRITES, one) for one in found if one.name == "rewrites")
     with os.scandir(root / below if below else root) as found:
         for one in found:
             name = f"{below}{one.name}"
@@ -158,92 +163,11 @@ def _delta(path: Path, name: str, stat: tuple[int, int, int], known: Rowed | Non
     return Delta(name, start, size, whole.digest(), mode, stat)
 
 
-# --- from the database ---------------------------------------------------------------------------
-
-
-def refresh(db: Database, tenant: int, root: Path, manifest: Manifest) -> set[str]:
-    """Bring a working copy up to date: the paths that have changed. It must be as it was left."""
-    with db.tenant(tenant, still=True) as connection:
-        sql = "SELECT version, change, refs, most_dollars FROM home"
-        found = connection.execute(sql).fetchone()
-        if found is None:
-            raise removed(tenant)
-        version, change, raw, manifest.most = found
-        refs = msgspec.convert(raw, Refs)
-        if change == manifest.change and manifest.files:
-            return set()
-        rows = connection.execute(
-            "SELECT path, epoch, size, digest, mode, segments, gone FROM file WHERE change > %s",
-            (manifest.change,),
-        ).fetchall()
-        for path, epoch, size, digest, mode, segments, gone in rows:
-            if gone:
-                (root / path).unlink(missing_ok=True)
-                manifest.files.pop(path, None)
-                continue
-            stat = _brought(connection, root, manifest, path, epoch, size, mode)
-            manifest.files[path] = Rowed(epoch, size, digest, segments, stat)
-        old = manifest.refs
-        if refs != old:
-            since = old.last if old.first == refs.first and old.head else 0
-            data = connection.execute(
-                "SELECT data FROM bundle WHERE number > %s AND number >= %s ORDER BY number",
-                (since, refs.first),
-            )
-            bundles.restore(root, old, refs, [bytes(one) for (one,) in data])
-    manifest.version, manifest.change, manifest.refs = version, change, refs
-    return {row[0] for row in rows}
-
-
-def _brought(
-    connection: Connection[Row],
-    root: Path,
-    manifest: Manifest,
-    path: str,
-    epoch: int,
-    size: int,
-    mode: int,
-) -> tuple[int, int, int]:
-    """Write a file, or the end that it lacks."""
-    target, known = root / path, manifest.files.get(path)
-    same = known and known.epoch == epoch and target.is_file() and stat_of(target) == known.stat
-    start = known.size if known and same else 0
-    found = connection.execute(
-        "SELECT data FROM segment WHERE path = %s AND epoch = %s AND place >= %s ORDER BY place",
-        (path, epoch, start),
-    )
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    scratch = target if start else target.with_name(f"{PREFIX}{target.name[:100]}.tmp")
-    if not start:
-        scratch.unlink(missing_ok=True)
-    with scratch.open("ab") as stream:
-        for (data,) in found:
-            stream.write(data)
-    if not start:
-        scratch.chmod(mode)
-        scratch.replace(target)
-    now = stat_of(target)
-    if now[0] != size:
-        raise WakebookError(
-            f"{path} of tenant {tenant_of(connection)} has {now[0]} of {size} bytes."
-        )
-    return now
-
-
-def tenant_of(connection: Connection[Row]) -> str:
-    found = connection.execute("SELECT current_setting('wakebook.tenant')").fetchone()
-    return str(found[0]) if found else "?"
-
-
-def removed(tenant: int) -> NotFound:
-    return NotFound(f"There is no tenant {tenant} any more: it was removed.")
-
-
 # --- into the database ---------------------------------------------------------------------------
 
 
 def commit(
-    db: Database,
+    connection: Connection[Row],
     tenant: int,
     root: Path,
     manifest: Manifest,
@@ -255,38 +179,39 @@ def commit(
     made: bundles.Packed | None = None,
     erased: bool = False,
 ) -> Committed:
-    """Write what has changed, whole or not at all. Raises Overtaken, Locked, OverQuota."""
+    """Write what has changed, as a part of a transaction. Raises Overtaken, Locked, OverQuota."""
     own = bool(made) or any(kind_of(one.path) == "own" for one in deltas)
-    with db.tenant(tenant) as connection:
-        home = _taken(connection, tenant)
-        if work:
-            before = connection.execute("SELECT result FROM done WHERE work = %s", (work,))
-            if (found := before.fetchone()) is not None:
-                return Committed(manifest, bytes(found[0]), again=True)
-        if own and home.version != manifest.version:
-            raise Overtaken(f"Tenant {tenant} was changed by another commit.")
-        if own and home.held.startswith("!") and home.held != f"!{holder}":
-            raise Locked("A long piece of work holds this memory. Try again in a few seconds.")
-        now = Manifest(home.version + own, home.change + 1, manifest.refs, dict(manifest.files))
-        now.most = home.most_dollars
-        size = home.bytes + sum(_put(connection, root, manifest, now, one) for one in deltas)
-        if made is not None:
-            size += _history(connection, made)
-            now.refs = made.refs
-        _count(connection, home, root, size, deltas)
+    home = _taken(connection, tenant)
+    if work:
+        before = connection.execute("SELECT result FROM done WHERE work = %s", (work,))
+        if (found := before.fetchone()) is not None:
+            return Committed(manifest, bytes(found[0]), again=True)
+    if own and home.version != manifest.version:
+        raise Overtaken(f"Tenant {tenant} was changed by another commit.")
+    if own and home.held.startswith("!") and home.held != f"!{holder}":
+        raise Locked("A long piece of work holds this memory. Try again in a few seconds.")
+    now = Manifest(home.version + own, home.change + 1, manifest.refs, dict(manifest.files))
+    now.most = home.most_dollars
+    now.whole = now.change if manifest.whole == manifest.change else manifest.whole
+    size = home.bytes + sum(_put(connection, root, manifest, now, one) for one in deltas)
+    if made is not None:
+        size += _history(connection, made)
+        now.refs = made.refs
+    _count(connection, home, root, size, deltas)
+    refs = msgspec.json.encode(made.refs).decode() if made else None  # others may have moved them
+    connection.execute(
+        "UPDATE home SET version = %s, change = %s, refs = coalesce(%s::jsonb, refs), "
+        "erased_at = CASE WHEN %s THEN clock_timestamp() ELSE erased_at END, "
+        "due_at = least(due_at, now() + %s * interval '1 minute')",
+        (now.version, now.change, refs, erased, SOON),
+    )
+    if work:
         connection.execute(
-            "UPDATE home SET version = %s, change = %s, refs = %s::jsonb, "
-            "erased_at = CASE WHEN %s THEN now() ELSE erased_at END, "
-            "due_at = least(due_at, now() + %s * interval '1 minute')",
-            (now.version, now.change, msgspec.json.encode(now.refs).decode(), erased, SOON),
+            "INSERT INTO done (tenant, work, result) VALUES (%s, %s, %s)",
+            (tenant, work, result),
         )
-        if work:
-            connection.execute(
-                "INSERT INTO done (tenant, work, result) VALUES (%s, %s, %s)",
-                (tenant, work, result),
-            )
     if home.change != manifest.change:
-        now.change = manifest.change  # what others have changed is still to come
+        now.change, now.whole = manifest.change, manifest.whole  # what others changed is to come
     if not own:
         now.version = manifest.version
     return Committed(now, result)
@@ -306,10 +231,15 @@ class _Home(NamedTuple):
     most_dollars: float | None
 
 
+def removed(tenant: int) -> NotFound:
+    return NotFound(f"There is no tenant {tenant} any more: it was removed.")
+
+
 def _taken(connection: Connection[Row], tenant: int) -> _Home:
     """The home row, locked until this transaction ends: commits come one after another."""
     found = connection.execute(
-        "SELECT tenant, version, change, CASE WHEN held_until > now() THEN holder ELSE '' END, "
+        "SELECT tenant, version, change, "
+        "CASE WHEN held_until > clock_timestamp() THEN holder ELSE '' END, "
         "bytes, entries, dollars, month, most_bytes, most_entries, most_dollars "
         "FROM home FOR UPDATE"
     ).fetchone()
@@ -353,12 +283,21 @@ def _put(
     grown = one.size + shift
     digest = b"" if moved else one.digest
     connection.execute(
-        "INSERT INTO file (tenant, path, epoch, size, digest, mode, segments, change) "
-        "VALUES (tenant(), %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (tenant, path) DO UPDATE SET "
-        "epoch = EXCLUDED.epoch, size = EXCLUDED.size, digest = EXCLUDED.digest, "
+        "INSERT INTO file (tenant, path, epoch, size, digest, mode, segments, change, modified) "
+        "VALUES (tenant(), %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (tenant, path) DO UPDATE "
+        "SET epoch = EXCLUDED.epoch, size = EXCLUDED.size, digest = EXCLUDED.digest, "
         "mode = EXCLUDED.mode, segments = EXCLUDED.segments, change = EXCLUDED.change, "
-        "gone = false",
-        (one.path, epoch, grown, digest, one.mode, segments + len(pieces), now.change),
+        "modified = EXCLUDED.modified, gone = false",
+        (
+            one.path,
+            epoch,
+            grown,
+            digest,
+            one.mode,
+            segments + len(pieces),
+            now.change,
+            one.stat[1],
+        ),
     )
     if not moved:  # else it comes with the next refresh
         now.files[one.path] = Rowed(epoch, grown, digest, segments + len(pieces), one.stat)
@@ -417,7 +356,7 @@ def append(
             "INSERT INTO file (tenant, path, epoch, size, digest, mode, segments, change) "
             "VALUES (tenant(), %s, %s, %s, '', 384, %s, %s) ON CONFLICT (tenant, path) DO UPDATE "
             "SET epoch = EXCLUDED.epoch, size = EXCLUDED.size, digest = '', "
-            "segments = EXCLUDED.segments, change = EXCLUDED.change, gone = false",
+            "segments = EXCLUDED.segments, change = EXCLUDED.change, modified = NULL, gone = false",
             (path, epoch, size + len(data), segments + 1, home.change + 1),
         )
         connection.execute(

@@ -10,13 +10,13 @@ is why the hits are the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wakebook.base.errors import IndexUnavailable
+from wakebook.base.errors import IndexUnavailable, Locked
 from wakebook.store import AMONG, Answer, Connection, Many, Store
 from wakebook.team.database import INDEX
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 SPAN = 2048  # chunk ids whose uses of a term stand in one row
 FEW = 4096  # chunks whose vectors are read at once, rather than those that are needed
+PATIENCE = "10s"  # that a write waits for another one
 WRITER = 7312 << 48  # beside the tenant: the lock of the one that writes
 TABLES = """meta file session chunk body replaces said entry dirty waiting written block pending
     posting vectors""".split()
@@ -43,6 +44,59 @@ def _sound(value: Any) -> Any:
     """PostgreSQL takes no text with a zero in it."""
     zero = isinstance(value, str) and "\0" in value
     return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if zero else value
+
+
+class Transaction:
+    """One that the index of a tenant is written in, or those of several are read in. It begins when
+    it is first used, and the caller ends it."""
+
+    def __init__(
+        self,
+        begin: Callable[[], psycopg.Connection[Any]],
+        tenant: int,
+        check: Callable[[psycopg.Connection[Any]], None] | None = None,
+    ) -> None:
+        """`check`: whether what is to be written is still wanted, asked when no other can write
+        any more; without it, this one only reads, and all of it as it was at one moment."""
+        self._begin, self._check = begin, check
+        self._tenant = tenant
+        self._connection: psycopg.Connection[Any] | None = None
+        self._locked = False
+        self.editions: dict[int, int] = {}  # of the indexes that are only read
+
+    @property
+    def reads(self) -> bool:
+        return self._check is None
+
+    @property
+    def written(self) -> bool:
+        return self._locked
+
+    def connection(self, tenant: int = 0) -> psycopg.Connection[Any]:
+        """For a tenant; whoever calls has seen to it that it may."""
+        if self._connection is None:
+            self._connection = self._begin()
+        if tenant and tenant != self._tenant:
+            sql = "SELECT set_config('wakebook.tenant', %s, true)"
+            self._connection.execute(sql, (str(int(tenant)),), prepare=True)
+            self._tenant = tenant
+        return self._connection
+
+    def lock(self) -> psycopg.Connection[Any]:
+        """From now on no other writes this tenant's index. Raises Locked."""
+        import psycopg
+
+        connection = self.connection()
+        if not self._locked and self._check:
+            connection.execute("SELECT set_config('lock_timeout', %s, true)", (PATIENCE,))
+            try:
+                sql = "SELECT pg_advisory_xact_lock(%s)"
+                connection.execute(sql, (WRITER + self._tenant,))
+            except psycopg.errors.LockNotAvailable as error:
+                raise Locked("Another piece of work is writing this memory. Try again.") from error
+            self._check(connection)
+            self._locked = True
+        return connection
 
 
 class Session:
@@ -75,56 +129,67 @@ class _Alone:
 
 
 class TenantStore(Store):
-    """The index of one tenant. With `fed`, workers keep it up to date, and a search only reads."""
+    """The index of one tenant. With `fed`, workers keep it up to date, and a search only reads.
+    `within`: the transaction that it takes part in, while there is one."""
 
-    def __init__(self, database: Database, tenant: int, *, fed: bool = False) -> None:
+    def __init__(
+        self,
+        database: Database,
+        tenant: int,
+        *,
+        fed: bool = False,
+        within: Callable[[], Transaction | None] = lambda: None,
+    ) -> None:
         super().__init__()
         self.path = Path(f"postgresql:{tenant}")
         self.tenant = tenant
-        self.fed = fed
+        self._fed, self._within = fed, within
         self._database = database
         self._session: Session | None = None
         self._alone = _Alone(self)
         self._wait = 0.0
         self._whole = False  # whether all of `meta` was read
+        self._made: object = None  # changes when the index is made anew
         self._numbers: tuple[Any, Any] | None = None  # that were read with the signs
 
     @property
+    def fed(self) -> bool:  # type: ignore[override]
+        joint = self._within()
+        return self._fed or (joint is not None and joint.reads)
+
+    @property
     def db(self) -> Connection:
+        if joint := self._within():
+            return Session(joint.connection(self.tenant))
         return self._session or self._alone
 
     @contextmanager
     def session(self, *, still: bool = False) -> Iterator[Session]:
         """A transaction of this tenant; the one that has begun, if one has."""
+        if joint := self._within():
+            yield Session(joint.connection(self.tenant))
+            return
         if self._session is not None:
             yield self._session
             return
         with self._database.tenant(self.tenant, path=INDEX, still=still) as connection:
-            yield from self._joined(connection)
-
-    @contextmanager
-    def joined(self, connection: psycopg.Connection[Any]) -> Iterator[None]:
-        """Read and write within a transaction of this tenant that the caller ends."""
-        before = connection.execute("SELECT current_setting('search_path')").fetchone()
-        enter = "SELECT set_config('search_path', %s, true)"
-        connection.execute(enter, (INDEX,))
-        yield from (None for _ in self._joined(connection))
-        connection.execute(enter, before)
-
-    def _joined(self, connection: psycopg.Connection[Any]) -> Iterator[Session]:
-        self._session = Session(connection)
-        try:
-            yield self._session
-        except BaseException:
-            self.close()  # what was read may never have been
-            raise
-        finally:
-            self._session = None
+            self._session = Session(connection)
+            try:
+                yield self._session
+            except BaseException:
+                self.close()  # what was read may never have been
+                raise
+            finally:
+                self._session = None
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         import psycopg
 
+        if joint := self._within():
+            with self._part(joint) as session:
+                yield session
+            return
         with self.session() as session:
             if self._wait:
                 sql = "SELECT set_config('lock_timeout', ?, true)"
@@ -137,6 +202,21 @@ class TenantStore(Store):
             yield session
 
     @contextmanager
+    def _part(self, joint: Transaction) -> Iterator[Session]:
+        """A part of a longer transaction, whole or not at all."""
+        connection = joint.lock()
+        connection.execute("SAVEPOINT part")
+        try:
+            self.fresh()
+            yield Session(connection)
+        except BaseException:
+            if not connection.closed:
+                connection.execute("ROLLBACK TO SAVEPOINT part")
+            self.close()
+            raise
+        connection.execute("RELEASE SAVEPOINT part")
+
+    @contextmanager
     def reading(self) -> Iterator[None]:
         with self.session(still=True):
             if self._version < 0 or self._changed():
@@ -144,6 +224,9 @@ class TenantStore(Store):
             yield
 
     def _changed(self) -> bool:
+        joint = self._within()
+        if joint and self.tenant in joint.editions:
+            return joint.editions[self.tenant] != self._version
         row = self.db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
         return (int(row[0]) if row else 0) != self._version
 
@@ -156,8 +239,10 @@ class TenantStore(Store):
         )
         known = {key: json.loads(value) for key, value in rows}
         pending, said = known.pop(" pending"), known.pop(" said")
+        if known.get("made") != self._made or known.get("version", 0) < self._version:
+            vars(self).pop("nearest", None)  # its chunks are others now
         self._kept, self._meta, self._whole = {"pending": pending, "said": said > 0}, known, True
-        self._version = self.get("version", 0)
+        self._version, self._made = self.get("version", 0), self.get("made")
 
     def fresh(self) -> None:
         self._meta, self._whole = {}, False
@@ -189,6 +274,7 @@ class TenantStore(Store):
                 db.execute(f"DELETE FROM {table}")  # noqa: S608
             self.close()
             self.set("version", version)
+            self.set("made", version)
 
     def size(self) -> int:
         row = self.db.execute(

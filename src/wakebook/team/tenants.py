@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wakebook.base.errors import NotFound, WakebookError
-from wakebook.team.database import SCHEMA, Database
+from wakebook.team.database import INDEX, SCHEMA, Database
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -234,9 +234,11 @@ def remove(db: Database, name: str) -> dict[str, int]:
 def _tables(connection: Connection[Row]) -> list[str]:
     """Every table that holds something of a tenant, whichever migration made it."""
     found = connection.execute(
-        "SELECT quote_ident(relname) FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid "
-        "WHERE relnamespace = %s::regnamespace AND attname = 'tenant' AND relkind IN ('r', 'p') "
+        "SELECT CASE nspname WHEN %s THEN '' ELSE nspname || '.' END || quote_ident(relname) "
+        "FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid "
+        "JOIN pg_namespace spaces ON spaces.oid = relnamespace "
+        "WHERE nspname IN (%s, %s) AND attname = 'tenant' AND relkind IN ('r', 'p') "
         "AND NOT relispartition AND relname <> 'home' AND NOT attisdropped ORDER BY 1",
-        (SCHEMA,),
+        (SCHEMA, SCHEMA, INDEX),
     )
     return [row[0] for row in found]
