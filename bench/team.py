@@ -1,6 +1,7 @@
 """The server for teams: what a search, an upload and a tenant cost, beside plain homes on SQLite.
 
     python bench/team.py [--tenants 2000] [--chunks 500] [--seconds 20]
+    python bench/team.py --locomo locomo10.json
 
 Starts a PostgreSQL of its own. A few homes are made and indexed as tenants; the others are copies
 of their rows under other numbers, so that loading a million chunks takes minutes. Definitions:
@@ -11,6 +12,9 @@ first, later         the first question that a server asks of a tenant, with not
 the same             questions whose hit list (references and scores) is that of the plain home
 ingest               chunks brought into the index as a worker does it, in one transaction, by the
                      CPU of the worker and PostgreSQL
+With --locomo, instead: every conversation as a plain home and as a tenant, every question to both,
+for turns and for whole sessions; recall@10 of the evidence turns, categories 1-4.
+
 p95                  of one question after another, in 10 tenants while there are 10, and in 10 and
                      all of them when there are all
 """
@@ -398,6 +402,53 @@ class Bench:
         }
 
 
+def locomo(url: str, folder: Path, path: Path) -> dict[str, Any]:
+    """Hit list by hit list, and recall@10, of tenants beside plain homes."""
+    from bench.retrieval import Home, Question
+    from bench.retrieval import locomo as conversations
+
+    db = Database(url)
+    copies = Copies(db, folder / "copies", opened)
+    lists = same = asked = 0
+    recalls: tuple[list[float], list[float]] = ([], [])
+
+    def found(memory: Memory, question: Question, sessions: bool) -> list[Any]:
+        os.environ["WAKEBOOK_NOW"] = question.at.isoformat()
+        done = memory.search(question.text, limit=10, min_score=0.0, sessions=sessions)
+        return [(hit.ref, hit.score, hit.snippet, hit.why) for hit in done.hits]
+
+    for number, store in enumerate(conversations(path, every=True)):
+        plain = Home(folder / f"plain-{number}", "")
+        plain.add(store.sessions)
+        tenant = fill(db, copies, f"talk-{number}", plain.memory.home.root)
+        for question in store.questions:
+            for sessions in (False, True):
+                one = found(plain.memory, question, sessions)
+                other = copies(tenant).read(
+                    lambda memory, q=question, s=sessions: found(memory, q, s),  # type: ignore[misc]
+                    Depth.INDEX,
+                )
+                lists, same = lists + 1, same + (one == other)
+                if sessions or question.kind not in "1234" or not question.turns:
+                    continue
+                asked += 1
+                for kept, hits in zip(recalls, (one, other), strict=True):
+                    turns = {plain._turns.get(hit[0]) for hit in hits}
+                    kept.append(len(question.turns & turns) / len(question.turns))
+        plain.memory.close()
+    copies.close()
+    db.close()
+    del os.environ["WAKEBOOK_NOW"]
+    shares = [round(100 * sum(one) / max(1, asked), 1) for one in recalls]
+    return {
+        "hit lists": lists,
+        "the same": same,
+        "questions": asked,
+        "recall@10, SQLite": shares[0],
+        "recall@10, PostgreSQL": shares[1],
+    }
+
+
 def _p95(took: Sequence[float]) -> float:
     return round(quantiles(took, n=20)[-1], 1)
 
@@ -418,12 +469,18 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=500, help="of a tenant")
     parser.add_argument("--ingest", type=int, default=10_000, help="chunks that are brought in")
     parser.add_argument("--seconds", type=float, default=20, help="that 32 clients ask")
+    parser.add_argument("--locomo", type=Path, help="compare hit lists on it, and nothing else")
     given = parser.parse_args()
     os.environ["WAKEBOOK_OFFLINE"] = "1"
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()
     with tempfile.TemporaryDirectory() as folder, postgres() as server, database(server) as url:
+        if given.locomo:
+            print(
+                json.dumps({"commit": commit, **locomo(url, Path(folder), given.locomo)}, indent=1)
+            )
+            return
         bench = Bench(url, Path(folder), given)
         bench.run()
         print(json.dumps({"commit": commit, **bench.found}, indent=1))
