@@ -1,7 +1,6 @@
 """The server for teams: what a search, an upload and a tenant cost, beside plain homes on SQLite.
 
     python bench/team.py [--tenants 2000] [--chunks 500] [--seconds 20]
-    python bench/team.py --locomo locomo10.json
 
 Starts a PostgreSQL of its own. A few homes are made and indexed as tenants; the others are copies
 of their rows under other numbers, so that loading a million chunks takes minutes. Definitions:
@@ -12,9 +11,6 @@ first, later         the first question that a server asks of a tenant, with not
 the same             questions whose hit list (references and scores) is that of the plain home
 ingest               chunks brought into the index as a worker does it, in one transaction, by the
                      CPU of the worker and PostgreSQL
-With --locomo, instead: every conversation as a plain home and as a tenant, every question to both,
-for turns and for whole sessions; recall@10 of the evidence turns, categories 1-4.
-
 p95                  of one question after another, in 10 tenants while there are 10, and in 10 and
                      all of them when there are all
 """
@@ -42,7 +38,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 import psycopg
 from bench.large import Maker
 from tests.store import making
-from tests.team.postgres import database, postgres
+from tests.team.postgres import postgres
 from tests.team.serving import Team, ask
 
 from wakebook import Memory
@@ -50,12 +46,14 @@ from wakebook.service.team_work import fill, opened
 from wakebook.team import tenants
 from wakebook.team.copies import Copies
 from wakebook.team.database import Database
+from wakebook.team.schema import migrate
 from wakebook.team.working import Depth
 
 MODELS = 8  # homes that are really made
 SAMPLE = 100  # tenants that are compared with plain homes
 TICKS = os.sysconf("SC_CLK_TCK")
 BEGUN = datetime(2026, 9, 1, 9, 0, tzinfo=UTC)
+NOW = "2026-11-16T08:00:00Z"
 CONFIG = '[hosts]\nclaude_code = []\nopenclaw = []\ncodex = []\npi = []\n[schedule]\nsync = ""\n'
 TABLES = (
     "wakebook.file wakebook.segment wakebook_index.meta wakebook_index.file wakebook_index.session "
@@ -168,7 +166,7 @@ def copied(url: str, models: Sequence[int], count: int, first: int) -> list[int]
                 f"SELECT {names[0]}, new_tenant FROM {table} "
                 "JOIN pairs ON tenant = old_tenant".encode()
             )
-    return [tenant for tenant, _ in made]
+    return [tenant for tenant, name in sorted(made, key=lambda one: int(one[1][5:]))]
 
 
 # --- what is measured ----------------------------------------------------------------------------
@@ -180,37 +178,33 @@ Asked = Sequence[tuple[int, str]]
 
 
 class Bench:
-    def __init__(self, url: str, folder: Path, given: argparse.Namespace) -> None:
-        self.url, self.folder, self.given = url, folder, given
+    def __init__(self, server: str, name: str, folder: Path, given: argparse.Namespace) -> None:
+        self.url, self.name = _database(server, name), name
+        url, self.folder, self.given = self.url, folder, given
         self.db = Database(url)
         self.clock = Clock(url)
-        self.copies = Copies(self.db, folder / "copies", opened)
+        self.copies = Copies(self.db, folder / f"copies-{name}", opened)
         self.found: dict[str, Any] = {"tenants": given.tenants, "chunks a tenant": given.chunks}
-        self.models: list[int] = []
         self.all: list[int] = []
 
-    def run(self) -> None:
-        begun = time.monotonic()
-        steps = (self.make, self.few, self.load, self.compare, self.flat, self.ingest, self.serve)
-        for step in (*steps, self.paper):
-            print(f"{time.monotonic() - begun:6.0f} s  {step.__name__}", file=sys.stderr)
-            step()
-        self.found["seconds of all"] = round(time.monotonic() - begun)
+    def make(self, count: int) -> None:
+        """The homes that are really made, brought in as `team import` does, and their copies."""
+        made, models = self.folder / f"{self.name}.json", list[int]()
+        if made.exists():
+            models, self.all = json.loads(made.read_text())
+        for number in range(len(models), MODELS):
+            root = self.folder / f"plain-{number}"
+            if not root.exists():
+                home(root, number, self.given.chunks).close()
+            models.append(fill(self.db, self.copies, f"model-{number}", root))
+            made.write_text(json.dumps((models, self.all)))
+        while len(self.all) < count:
+            more = min(250, count - len(self.all))
+            self.all += copied(self.url, models, more, len(self.all))
+            made.write_text(json.dumps((models, self.all)))
+            print(f"{len(self.all)} tenants", file=sys.stderr)
 
-    def make(self) -> None:
-        """The homes that are really made, and brought in as `team import` does."""
-        for number in range(MODELS):
-            memory = home(self.folder / f"plain-{number}", number, self.given.chunks)
-            memory.close()
-            root = memory.home.root
-            self.models.append(fill(self.db, self.copies, f"model-{number}", root))
-        self.all = copied(self.url, self.models, 10, 0)
-
-    def load(self) -> None:
-        begun = time.monotonic()
-        while len(self.all) < self.given.tenants:
-            count = min(500, self.given.tenants - len(self.all))
-            self.all += copied(self.url, self.models, count, len(self.all))
+    def size(self) -> None:
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute("VACUUM ANALYZE")
             sizes = connection.execute(
@@ -226,22 +220,17 @@ class Bench:
         index = sum(size for name, size in self.bytes.items() if "_index" in name)
         self.found |= {
             "chunks": self.chunks,
-            "loading, s": round(time.monotonic() - begun),
             "index, bytes a chunk": round(index / self.chunks),
             "MB by table": {
                 name: round(size / 1e6) for name, size in self.bytes.items() if size > 5e6
             },
         }
 
-    def few(self) -> None:
-        self.p95_few = self._p95(self.all[:10])
-
-    def flat(self) -> None:
+    def flat(self, few: Bench) -> None:
         """p95 of a question: first and later, with few tenants and with all."""
-        chance = Random(5)
-        every = chance.sample(self.all, min(300, len(self.all)))
+        every = Random(5).sample(self.all, min(300, len(self.all)))
         self.found["p95, ms (first, later)"] = {
-            "10 tenants, of 10": self.p95_few,
+            "10 tenants, of 10": few._p95(few.all),
             f"10 tenants, of {len(self.all)}": self._p95(self.all[:10]),
             f"{len(every)} tenants, of {len(self.all)}": self._p95(every),
         }
@@ -278,6 +267,7 @@ class Bench:
         for tenant in sample:
             model = self.all.index(tenant) % MODELS
             plain[tenant] = self.folder / f"sqlite-{tenant}"
+            shutil.rmtree(plain[tenant], ignore_errors=True)
             shutil.copytree(self.folder / f"plain-{model}", plain[tenant], symlinks=True)
         texts = questions(3, 400)
         chance = Random(3)
@@ -320,14 +310,15 @@ class Bench:
     def ingest(self) -> None:
         """A home of its own, indexed by a worker, and by SQLite."""
         big = self.given.ingest
-        memory = home(self.folder / "big", 77, big)
+        name = f"big-{time.time_ns()}"
+        memory = home(self.folder / name, 77, big)
         memory.close()
         count = memory.index.store.count("chunk")
         memory.close()
         local = Memory(memory.home.root)
         ours, _ = self.clock.spent(lambda: local.index.sync(full=True))
         local.close()
-        tenant = fill(self.db, self.copies, "big", memory.home.root)
+        tenant = fill(self.db, self.copies, name, memory.home.root)
         copy = self.copies(tenant)
         with copy._working() as (one, transaction):
             one.opened.index.store.wipe()
@@ -402,53 +393,6 @@ class Bench:
         }
 
 
-def locomo(url: str, folder: Path, path: Path) -> dict[str, Any]:
-    """Hit list by hit list, and recall@10, of tenants beside plain homes."""
-    from bench.retrieval import Home, Question
-    from bench.retrieval import locomo as conversations
-
-    db = Database(url)
-    copies = Copies(db, folder / "copies", opened)
-    lists = same = asked = 0
-    recalls: tuple[list[float], list[float]] = ([], [])
-
-    def found(memory: Memory, question: Question, sessions: bool) -> list[Any]:
-        os.environ["WAKEBOOK_NOW"] = question.at.isoformat()
-        done = memory.search(question.text, limit=10, min_score=0.0, sessions=sessions)
-        return [(hit.ref, hit.score, hit.snippet, hit.why) for hit in done.hits]
-
-    for number, store in enumerate(conversations(path, every=True)):
-        plain = Home(folder / f"plain-{number}", "")
-        plain.add(store.sessions)
-        tenant = fill(db, copies, f"talk-{number}", plain.memory.home.root)
-        for question in store.questions:
-            for sessions in (False, True):
-                one = found(plain.memory, question, sessions)
-                other = copies(tenant).read(
-                    lambda memory, q=question, s=sessions: found(memory, q, s),  # type: ignore[misc]
-                    Depth.INDEX,
-                )
-                lists, same = lists + 1, same + (one == other)
-                if sessions or question.kind not in "1234" or not question.turns:
-                    continue
-                asked += 1
-                for kept, hits in zip(recalls, (one, other), strict=True):
-                    turns = {plain._turns.get(hit[0]) for hit in hits}
-                    kept.append(len(question.turns & turns) / len(question.turns))
-        plain.memory.close()
-    copies.close()
-    db.close()
-    del os.environ["WAKEBOOK_NOW"]
-    shares = [round(100 * sum(one) / max(1, asked), 1) for one in recalls]
-    return {
-        "hit lists": lists,
-        "the same": same,
-        "questions": asked,
-        "recall@10, SQLite": shares[0],
-        "recall@10, PostgreSQL": shares[1],
-    }
-
-
 def _p95(took: Sequence[float]) -> float:
     return round(quantiles(took, n=20)[-1], 1)
 
@@ -463,29 +407,49 @@ def _megabytes(pid: int) -> int:
     return next(int(line.split()[1]) >> 10 for line in lines if line.startswith("VmRSS"))
 
 
+def _database(server: str, name: str) -> str:
+    """A database of this name, with the schema."""
+    url = psycopg.conninfo.make_conninfo(server, dbname=name)
+    with psycopg.connect(server, autocommit=True) as connection:
+        sql = "SELECT 1 FROM pg_database WHERE datname = %s"
+        if connection.execute(sql, (name,)).fetchone() is None:
+            connection.execute(f"CREATE DATABASE {name}".encode())
+    migrate(url)
+    return url
+
+
+def measured(server: str, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
+    begun = time.monotonic()
+    few, every = (Bench(server, name, folder, given) for name in ("few", "every"))
+    few.make(10)
+    every.make(given.tenants)
+    if not given.make:
+        steps = (every.size, every.compare, lambda: every.flat(few), every.ingest, every.serve)
+        for number, step in enumerate((*steps, every.paper), start=1):
+            step()
+            print(f"{time.monotonic() - begun:6.0f} s  step {number}", file=sys.stderr)
+    for one in (few, every):
+        one.copies.close()
+        one.db.close()
+    return every.found | {"seconds of all": round(time.monotonic() - begun)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tenants", type=int, default=2000)
     parser.add_argument("--chunks", type=int, default=500, help="of a tenant")
     parser.add_argument("--ingest", type=int, default=10_000, help="chunks that are brought in")
     parser.add_argument("--seconds", type=float, default=20, help="that 32 clients ask")
-    parser.add_argument("--locomo", type=Path, help="compare hit lists on it, and nothing else")
+    parser.add_argument("--keep", type=Path, help="a folder in which all of it stays")
+    parser.add_argument("--make", action="store_true", help="only make it (with --keep)")
     given = parser.parse_args()
-    os.environ["WAKEBOOK_OFFLINE"] = "1"
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
-    ).stdout.strip()
-    with tempfile.TemporaryDirectory() as folder, postgres() as server, database(server) as url:
-        if given.locomo:
-            print(
-                json.dumps({"commit": commit, **locomo(url, Path(folder), given.locomo)}, indent=1)
-            )
-            return
-        bench = Bench(url, Path(folder), given)
-        bench.run()
-        print(json.dumps({"commit": commit, **bench.found}, indent=1))
-        bench.copies.close()
-        bench.db.close()
+    os.environ |= {"WAKEBOOK_OFFLINE": "1", "WAKEBOOK_NOW": NOW}
+    words = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(words, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    with tempfile.TemporaryDirectory() as folder, postgres(given.keep) as server:
+        root = given.keep or Path(folder)
+        found = measured(server, root, given)
+        print(json.dumps({"commit": commit, **found}, indent=1))
 
 
 if __name__ == "__main__":

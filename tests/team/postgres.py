@@ -19,8 +19,8 @@ _numbers = count(1)
 
 @contextmanager
 def postgres(folder: Path | None = None) -> Iterator[str]:
-    """The address of a server that tests may do anything with. Raises ImportError, OSError or
-    RuntimeError where none can be had."""
+    """The address of a server that tests may do anything with; in a folder, it is kept there.
+    Raises ImportError, OSError or RuntimeError where none can be had."""
     if given := os.environ.get("TEST_POSTGRES"):
         yield given
         return
@@ -29,7 +29,7 @@ def postgres(folder: Path | None = None) -> Iterator[str]:
 
     root = Path(tempfile.mkdtemp(prefix="wb-pg-")) if folder is None else folder
     root.chmod(0o755)  # as root, the server runs as a user of its own
-    server = get_server(root / "data", cleanup_mode="delete")
+    server = get_server(root / "data", cleanup_mode="delete" if folder is None else "stop")
     try:
         url = server.get_uri()
         with psycopg.connect(url, autocommit=True) as connection:

@@ -246,6 +246,22 @@ def test_a_search_brings_no_file_but_the_settings(machine: Machine) -> None:
     assert len(other.read(hits("kiosk"), Depth.INDEX)) == 1
 
 
+def test_what_a_search_notes_is_added_to_what_others_noted(machine: Machine) -> None:
+    one, other = machine(), machine()
+
+    def note(word: str) -> Callable[[Any], None]:
+        return lambda memory: memory.home.trace("failure", where=word, error=word)
+
+    def noted(memory: Any) -> list[str]:
+        lines = (memory.home.root / "trace.jsonl").read_text().splitlines()
+        return [word for word in ("first", "second", "third") for line in lines if word in line]
+
+    one.read(note("first"))
+    other.read(note("second"), Depth.INDEX)
+    other.read(note("third"), Depth.INDEX)
+    assert one.read(noted) == ["first", "second", "third"]
+
+
 def test_work_that_reads_the_index_before_another_commit_is_done_again(machine: Machine) -> None:
     one, other = machine(), machine()
     tries: list[list[str]] = []

@@ -18,6 +18,7 @@ from wakebook.base.errors import Unavailable
 from wakebook.log import subjects
 from wakebook.log.query import Query, Scope
 from wakebook.store.hits import Options
+from wakebook.team import nearby
 from wakebook.team.database import INDEX, Database
 from wakebook.team.store import TenantStore, Transaction, translated
 
@@ -232,6 +233,32 @@ def test_a_transaction_of_the_caller_takes_the_index_along(pair: Pair) -> None:
     assert TenantStore(pair.db, pair.tenant).count("chunk") == 0
     index(fail=False)
     assert TenantStore(pair.db, pair.tenant).count("chunk") > 6
+    pair.find("billing")
+
+
+def test_an_approximate_index_follows_every_change_and_can_go_again(pair: Pair) -> None:
+    pair.find("billing")
+    assert nearby.switch(pair.db, pair.tenant, on=True) > 6
+    for text in WORDS:
+        pair.find(text)
+    assert type(pair.team.index.store.nearest).__name__ == "Nearby"
+    append(pair.plain, entry(9, "Billing runs in Porto", subject="billing", replaces=(name(2),)))
+    pair.changed()
+    for filters in FILTERS:
+        pair.find("where does billing run", **filters)  # type: ignore[arg-type]
+    rewrite(pair.plain, lambda one: one.id not in (name(9), name(4)))
+    pair.same_rows()
+    for text in WORDS:
+        pair.find(text)
+    pair.team.index.sync(full=True)
+    pair.find("harbour office")
+    with pair.db.tenant(pair.tenant, path=INDEX) as connection:
+        near = connection.execute("SELECT id FROM near ORDER BY id").fetchall()
+        there = connection.execute("SELECT id FROM vectors WHERE scale > 0 ORDER BY id").fetchall()
+    assert near == there
+    with pair.db.tenant(pair.tenant + 1, path=INDEX) as connection:
+        assert connection.execute("SELECT count(*) FROM near").fetchone() == (0,)
+    assert nearby.switch(pair.db, pair.tenant, on=False) == 0
     pair.find("billing")
 
 

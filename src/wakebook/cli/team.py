@@ -219,13 +219,26 @@ def quota(memory: Memory, out: Out, name: str, **given: str | None) -> None:
 @click.argument("reader")
 @click.option("--stop", is_flag=True, help="No more.")
 def share(memory: Memory, out: Out, name: str, reader: str, stop: bool) -> None:
-    """Note that READER may read NAME. Searches do not look there yet."""
+    """Let READER read the memory NAME beside its own: search, context and get."""
     from wakebook.team import tenants
 
     tenants.share(_database(), name, reader, stop=stop)
     out.json({"shared": name, "with": reader, "stopped": stop})
     out.ok(f"{esc(reader)} may read {esc(name)}{' no more' if stop else ''}")
-    out.say("  [yellow]Searches do not look into shared memories yet.[/yellow]", when=not stop)
+
+
+@command(team)
+@click.argument("name")
+@click.argument("how", type=click.Choice(["exact", "approximate"]))
+def nearest(memory: Memory, out: Out, name: str, how: str) -> None:
+    """Compare all vectors of a tenant, or those that pgvector's HNSW finds (large archives)."""
+    from wakebook.team import nearby, tenants
+
+    db = _database()
+    count = nearby.switch(db, tenants.number(db, name), on=how == "approximate")
+    out.json({"name": name, "how": how, "vectors": count})
+    found = f": {many(count, 'vector')} in its index" if count else ""
+    out.ok(f"What is nearest in {esc(name)} is {how}{found}")
 
 
 @command(team, name="list")

@@ -246,5 +246,6 @@ def _filled(memory: Memory, source: Path | None) -> bytes:
             shutil.copy2(source / path, root / path)
         if (source / ".git").is_dir():
             shutil.copytree(source / ".git", root / ".git", symlinks=True)
+            return b""  # what its owner has removed stays removed
     memory.init()
     return b""

@@ -24,6 +24,7 @@ SCHEMA = "wakebook"
 APP, ADMIN = "wakebook_app", "wakebook_admin"
 PATIENCE = 10.0  # seconds that a transaction waits for a database that is gone
 TABLES, INDEX = "wakebook,public", "wakebook_index"  # where statements look for tables
+_LOOK = b"wakebook_look"
 _STILL = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 Row = tuple[Any, ...]
@@ -69,6 +70,32 @@ class Database:
         was at one moment."""
         with self._transaction(APP, str(int(tenant)), path, still) as connection:
             yield connection
+
+    def look(self, tenant: int) -> tuple[int, float | None, bool] | None:
+        """Whether anything has changed (see the migration), in one question without a transaction,
+        and as near to libpq as can be: it is asked before every search. None if there is no answer
+        at once."""
+        import psycopg_pool
+        from psycopg.pq import ExecStatus
+
+        try:
+            connection = self._pool.getconn(self.patience)
+        except (psycopg_pool.PoolTimeout, psycopg_pool.PoolClosed):
+            return None
+        try:
+            server, given = connection.pgconn, [str(int(tenant)).encode()]
+            found = server.exec_prepared(_LOOK, given)
+            if (
+                found.status == ExecStatus.FATAL_ERROR
+            ):  # by this connection, or behind a pooler, it is the first
+                server.prepare(_LOOK, b"SELECT * FROM wakebook.look($1)")
+                found = server.exec_prepared(_LOOK, given)
+            if not found.ntuples:
+                return None
+            change, most, shares = (found.get_value(0, at) for at in range(3))
+            return int(change or 0), float(most) if most else None, shares == b"t"
+        finally:
+            self._pool.putconn(connection)
 
     @contextmanager
     def anyone(self) -> Iterator[Connection[Row]]:

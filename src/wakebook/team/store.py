@@ -11,24 +11,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import contextmanager, nullcontext
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wakebook.base.errors import IndexUnavailable, Locked
 from wakebook.store import AMONG, Answer, Connection, Many, Store
+from wakebook.team import nearby
 from wakebook.team.database import INDEX
 
 if TYPE_CHECKING:
     import psycopg
 
+    from wakebook.store.vectors import Nearest
     from wakebook.team.database import Database
 
 SPAN = 2048  # chunk ids whose uses of a term stand in one row
 FEW = 4096  # chunks whose vectors are read at once, rather than those that are needed
 PATIENCE = "10s"  # that a write waits for another one
 WRITER = 7312 << 48  # beside the tenant: the lock of the one that writes
+PARTS = ("convert_to(word || E'\\n', 'UTF8')", "int4send(octet_length(uses))", "ids", "uses")
 TABLES = """meta file session chunk body replaces said entry dirty waiting written block pending
     posting vectors""".split()
 
@@ -218,7 +221,8 @@ class TenantStore(Store):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        with self.session(still=True):
+        joint = self._within()
+        with nullcontext() if joint and joint.reads else self.session(still=True):
             if self._version < 0 or self._changed():
                 self._read_all()
             yield
@@ -240,7 +244,7 @@ class TenantStore(Store):
         known = {key: json.loads(value) for key, value in rows}
         pending, said = known.pop(" pending"), known.pop(" said")
         if known.get("made") != self._made or known.get("version", 0) < self._version:
-            vars(self).pop("nearest", None)  # its chunks are others now
+            vars(self).pop("kept_nearest", None)  # its chunks are others now
         self._kept, self._meta, self._whole = {"pending": pending, "said": said > 0}, known, True
         self._version, self._made = self.get("version", 0), self.get("made")
 
@@ -259,6 +263,7 @@ class TenantStore(Store):
 
     def close(self) -> None:
         super().close()
+        vars(self).pop("kept_nearest", None)
         self._whole, self._numbers = False, None
 
     def abandon(self) -> None:
@@ -269,30 +274,54 @@ class TenantStore(Store):
 
     def wipe(self) -> None:
         with self.writing() as db:
-            version = self.get("version", 0) + 1
-            for table in TABLES:
+            version, near = self.get("version", 0) + 1, self.get("nearby", 0)
+            for table in (*TABLES, *(["near"] if near else [])):
                 db.execute(f"DELETE FROM {table}")  # noqa: S608
             self.close()
             self.set("version", version)
+            if near:
+                self.set("nearby", near)
             self.set("made", version)
 
     def size(self) -> int:
-        row = self.db.execute(
-            "SELECT (SELECT coalesce(sum(octet_length(text)), 0) FROM body) "
-            "+ (SELECT coalesce(sum(octet_length(ids) + octet_length(uses)), 0) FROM posting) "
-            "+ (SELECT coalesce(sum(octet_length(numbers)), 0) FROM vectors)"
-        ).fetchone()
-        return int(row[0])
+        parts = {"body": "text", "posting": "ids || uses", "vectors": "numbers"}
+        sums = [f"(SELECT sum(octet_length({b})) FROM {a})" for a, b in parts.items()]  # noqa: S608
+        row = self.db.execute(f"SELECT {', '.join(sums)}").fetchone()
+        return sum(int(one or 0) for one in row)
+
+    @property
+    def seen(self) -> int:
+        """The edition that was last read."""
+        return self._version
+
+    def _few(self) -> bool:
+        """Whether all of it is read at once: of a small memory that is searched again and again."""
+        return self.fed and self.edition().last < FEW
 
     def read(self, table: str, columns: str, ids: Sequence[int]) -> list[Any]:
+        if self._few() and " " not in table:
+            known = self.keep((table, columns), lambda: self._all_of(table, columns))
+            return [known[number] for number in ids if number in known]
         sql = f"SELECT {columns} FROM {table} WHERE id {AMONG}"  # noqa: S608
         return self.db.execute(sql, (Many(ids),)).fetchall()
+
+    def _all_of(self, table: str, columns: str) -> dict[int, Any]:
+        assert columns.startswith("id,")
+        rows = self.db.execute(f"SELECT {columns} FROM {table}")  # noqa: S608
+        return {row[0]: row for row in rows}
 
     # --- words: a row for each term and each span of chunk ids --------------------------------
 
     def uses(self, terms: Sequence[str]) -> Mapping[str, tuple[Any, Any]]:
         import numpy as np
 
+        if self._few():
+            places, ids, uses = self.keep("all uses", self._all_uses)
+            return {
+                term: (ids[slice(*places[term])], uses[slice(*places[term])])
+                for term in terms
+                if term in places
+            }
         sql = f"SELECT word, ids, uses FROM posting WHERE word {AMONG} ORDER BY block"  # noqa: S608
         parts: dict[str, list[tuple[bytes, bytes]]] = {}
         for word, *part in self.db.execute(sql, (Many(terms),)):
@@ -304,6 +333,22 @@ class TenantStore(Store):
             )
             for word, some in parts.items()
         }
+
+    def _all_uses(self) -> tuple[dict[str, tuple[int, int]], Any, Any]:
+        """The places of all words in one list of chunks and uses. All of it comes as one row."""
+        import numpy as np
+
+        order = "''::bytea ORDER BY word, block"
+        parts = ", ".join(f"string_agg({one}, {order})" for one in PARTS)
+        words, sizes, ids, uses = self.db.execute(f"SELECT {parts} FROM posting").fetchone()  # noqa: S608
+        places: dict[str, tuple[int, int]] = {}
+        at = 0
+        if words is not None:
+            counts = (np.frombuffer(sizes, ">i4") // 2).tolist()
+            for word, count in zip(words.decode().split("\n"), counts, strict=False):
+                places[word] = (places[word][0] if word in places else at, at + count)
+                at += count
+        return places, np.frombuffer(ids or b"", np.uint32), np.frombuffer(uses or b"", np.uint16)
 
     def add_uses(self, found: Mapping[str, Mapping[int, int]]) -> None:
         import numpy as np
@@ -366,10 +411,33 @@ class TenantStore(Store):
                 [row.tobytes() for row in numbers],
             ),
         )
+        if self._nearby:
+            nearby.add(self, ids, numbers)
 
     def remove_vectors(self, ids: Sequence[int]) -> None:
         sql = f"UPDATE vectors SET version = ?, scale = 0, numbers = ? WHERE id {AMONG}"  # noqa: S608
         self.db.execute(sql, (self.get("version", 0), b"", Many(ids)))
+        if self._nearby:
+            nearby.remove(self, ids)
+
+    @property
+    def _nearby(self) -> int:
+        """The dimension of the approximate index, if there is one for these vectors."""
+        found = int(self.get("nearby", 0))
+        return found if found == self.get("dimension", found) else 0
+
+    @property
+    def nearest(self) -> Any:
+        """Everything is compared, unless an administrator has chosen otherwise (see nearby)."""
+        if dimension := self._nearby:
+            return nearby.Nearby(self, dimension)
+        return self.kept_nearest
+
+    @cached_property
+    def kept_nearest(self) -> Nearest:
+        from wakebook.store.vectors import Nearest
+
+        return Nearest(self.signs, self.numbers)
 
     def signs(self, version: int) -> Sequence[tuple[Any, Any, Any]] | None:
         few = version < 0 and self.edition().last < FEW
@@ -391,8 +459,15 @@ class TenantStore(Store):
             found, self._numbers = self._numbers, None
             return [found]
         ids = [number for block in blocks for number in range(block * BLOCK, (block + 1) * BLOCK)]
+        return self.numbers_of(ids)
+
+    def numbers_of(self, ids: Sequence[int]) -> Iterable[tuple[Any, Any]]:
+        return [(places, numbers) for places, _, numbers in self.vectors_of(ids)]
+
+    def vectors_of(self, ids: Sequence[int]) -> Iterable[tuple[Any, Any, Any]]:
+        """Places, scales and numbers of some chunks."""
         read = self._vectors(f"id {AMONG} AND scale > 0", Many(ids), signs=False, numbers=True)
-        return [(read[0], read[3])] if read else []
+        return [(read[0], read[1], read[3])] if read else []
 
     def _vectors(
         self, where: str, *values: Any, signs: bool, numbers: bool

@@ -60,6 +60,10 @@ class _Behind(Exception):
     """The index is not of the version that the home has: an older Wakebook has written, or none."""
 
 
+class _Moved(Exception):
+    """Another commit came between two looks."""
+
+
 class Copy:
     """A working copy of one tenant, and its index. One piece of work at a time."""
 
@@ -80,7 +84,9 @@ class Copy:
         self._kept: Manifest | None = None
         self._memory: Any = None
         self._mark: object = None
-        self._config = b""  # the sum of its config.toml
+        self._looked: tuple[int, float | None, bool] | None = None  # when all of it was last read
+        self._edition = -1  # of the index, then
+        self._known: tuple[bytes, float | None] = (b"", None)  # its settings: sum, and dollars
         self._within: Transaction | None = None
         self._beside: dict[int, str] = {}  # as it was the last time
 
@@ -94,6 +100,11 @@ class Copy:
     def read(self, work: Callable[[Any], T], depth: Depth = Depth.WHOLE) -> T:
         """Ask something of the memory as it is now, files and index at the same moment, and of the
         team memories that it may read at that moment. What it notes by the way is kept."""
+        if depth is Depth.INDEX and (done := self._at_once(work)):
+            if self._noted():
+                with self.lock:
+                    self._loose()
+            return done[0]
         for _ in range(TRIES):
             beside, others = self._beside, self._others
             team = {number: others(number) for number in beside} if others else {}
@@ -108,6 +119,8 @@ class Copy:
                             name: team[number]._lent(transaction) for number, name in beside.items()
                         }
                         transaction.connection(self.tenant)
+                        self._looked = None if now.beside else (now.change, now.most, False)
+                        self._edition = now.edition
                         return work(memory)
                 except _Behind as behind:
                     late: Copy = behind.args[0]
@@ -119,6 +132,37 @@ class Copy:
                         self._loose()
             late.index()
         raise Locked("This memory's shares change all the time. Try again.")
+
+    def _at_once(self, work: Callable[[Any], T]) -> tuple[T] | None:
+        """The answer, if nothing has changed since the index was last read: then most of it is in
+        memory. What is not is read in a snapshot, unless another commit came before that."""
+        with self.lock, ExitStack() as stack:
+            if self._memory is None or self._looked is None or self._dirty.exists():
+                return None
+            if self._db.look(self.tenant) != self._looked:
+                return None
+            seen = self._memory.opened.index.store.seen
+            if seen != self._edition:
+                return None
+
+            def begin() -> Connection[Row]:
+                connection = stack.enter_context(
+                    self._db.tenant(self.tenant, path=INDEX, still=True)
+                )
+                there = bring.standing(connection, self.tenant)
+                if there.edition != seen or there.beside:
+                    raise _Moved
+                return connection
+
+            self.used = clock.monotonic()
+            self._within = Transaction(begin, self.tenant)
+            self._within.editions[self.tenant] = seen
+            try:
+                return (work(self._memory),)
+            except _Moved:
+                return None
+            finally:
+                self._within = None
 
     @contextmanager
     def _snapshot(self) -> Iterator[tuple[Transaction, Standing]]:
@@ -147,12 +191,29 @@ class Copy:
             for _ in range(TRIES):
                 with suppress(Overtaken), self._working() as (memory, transaction):
                     self._index(memory, transaction, self._manifest.version)
+                    sql = "UPDATE wakebook.home SET change = change + 1"  # readers look again
+                    transaction.connection().execute(sql)
                     return
         raise Locked("This memory was changed by others while it was indexed. Try again.")
 
+    def _noted(self) -> bool:
+        """Whether something went wrong, which is noted."""
+        try:
+            known = self._manifest.files.get("trace.jsonl") if self._kept else None
+            return rows.stat_of(self.root / "trace.jsonl") != (known.stat if known else None)
+        except FileNotFoundError:
+            return False
+
     def _loose(self) -> None:
-        with suppress(WakebookError):
+        trace = self.root / "trace.jsonl"
+        with suppress(WakebookError, OSError):
             if self._kept is None:
+                return
+            if not self._manifest.files:  # nothing but settings is here: the other lines are not
+                if trace.exists():
+                    lines = trace.read_bytes()
+                    trace.unlink()
+                    self.read(lambda memory: _added(trace, lines), Depth.FILES)
                 return
             found = rows.differences(self.root, self._manifest, loose=True)
             if found:
@@ -330,7 +391,7 @@ class Copy:
             self._begin()
         manifest = self._manifest
         if depth is Depth.INDEX:
-            if self._memory is not None and self._config == now.config:
+            if self._memory is not None and self._known == (now.config, now.most):
                 return self._memory
             if not manifest.files and now.config:
                 bring.settings_alone(connection, self.root)
@@ -352,7 +413,7 @@ class Copy:
             self._close()
             self._memory = self._open(self.tenant, self.root, settings(self.root, now.most))
             self._memory.home.opens = self._store
-            self._mark, self._config = mark, now.config
+            self._mark, self._known = mark, (now.config, now.most)
         elif changed:
             self._memory.opened.index.changed()
         return self._memory
@@ -389,6 +450,7 @@ class Copy:
         self._dirty.unlink(missing_ok=True)
 
     def _close(self) -> None:
+        self._looked = None
         if self._memory is not None:
             with suppress(WakebookError, OSError):
                 self._memory.close()
@@ -398,6 +460,11 @@ class Copy:
         self._close()
         self._kept = None
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _added(path: Path, lines: bytes) -> None:
+    with path.open("ab") as stream:
+        stream.write(lines)
 
 
 @contextmanager
