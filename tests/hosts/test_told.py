@@ -136,6 +136,8 @@ def test_a_start_without_an_answer_is_told_what_the_last_one_was(
     said = prompted(knowing, new, DATABASE, "Tea at four", "Postgres 16")
     said += send(knowing, "UserPromptSubmit", new, prompt=LAUNCH).context
     assert (said.count("Tea at four"), said.count("4711")) == (1, 0)
+    recorded = [knowing.told.turn(one.id) for one in knowing.told.turns(new.session)]
+    assert next(one.text for one in recorded if one.event == "start") == told.context
 
 
 def test_a_session_that_goes_on_is_not_told_the_last_start(

@@ -6,6 +6,7 @@ context, steer, flush); the rest (keep, close, reset, sweep) is handed to `behin
 """
 
 import json
+from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from time import time_ns
@@ -22,6 +23,7 @@ from wakebook.capture.project import load
 from wakebook.capture.state import kind_of_key
 from wakebook.hosts import HOSTS, told
 from wakebook.memory import Memory
+from wakebook.recall.slot import began
 from wakebook.recall.tellings import keep
 from wakebook.recall.texts import Once
 
@@ -109,6 +111,7 @@ def answer(
     if memory.opened.is_off(moment.text("cwd")):
         told.keep_start(str(memory.home.cache), host, moment.text("cwd"), b"")
         return {}
+    moment.record_starts()
     if act == "wake":
         memory.sync_soon(moment.patience)
         behind.wait(moment.patience)
@@ -223,6 +226,13 @@ class _Event:
             about |= {"event": event, "host": self.host.name, "answer": self.told.waiting}
             session = self.session or self.text("key")
             keep(self.memory.opened, parts, session=session, text=text, **about)
+
+    def record_starts(self) -> None:
+        """Starts of this session that were told the kept text by a hook, which records nothing."""
+        for asked, text in self.told.starts():
+            here = self.memory.turns.scope(cwd=self.text("cwd")).here or ""
+            said = datetime.fromtimestamp(asked / 1e9, UTC)
+            self.record("start", [began(text, here)], text, timestamp=clock.iso(said))
 
     def keep(self, started: "Context | None" = None) -> str:
         """The text of a start, kept for one that has to be answered before all is read."""

@@ -105,7 +105,7 @@ def _kept(root: str, host: str, data: bytes, asked: int) -> tuple[str, bytes]:
     body = kept_start(root, host, str(event.get("cwd", "")))
     if not body:
         return "", b""
-    told = Told(f"{root}/.cache", host, str(event.get("session_id", "")), asked)
+    told = Told(f"{root}/.cache", host, str(event.get("session_id", "")), asked, kept=True)
     told.begin()
     told.note(json.loads(body)["hookSpecificOutput"]["additionalContext"])
     return told.waiting, body

@@ -5,6 +5,7 @@ All of it lies in .cache/told/, and can be deleted: something is then told once 
     NAME.md           what a session was told and still sees, so that no turn tells it again
     NAME.ASKED.wait   an answer to the event of that moment. It may come too late for its host
     NAME.ASKED.told   the same, once it has arrived: the hook prints it first, and then renames it
+    NAME.ASKED-start  before .wait and .told: the same of a start that was told the kept text below
     start-KEY.json    the last answer to a start in one project, told if nothing comes in time
 
 An answer that still waits when the session's next prompt comes did not arrive: that prompt brings
@@ -19,17 +20,22 @@ from contextlib import suppress
 WAKING = ("", "startup", "clear", "compact")  # sources of a session that knows nothing yet
 ANYWHERE = "/"  # a folder of no project: what is told there may be told in any
 FOLDER = "told"  # in .cache/
+KEPT = "-start"  # in the name of an answer that was the last start's
 MOST = 200_000  # bytes of what a session was told; older words have mostly been compacted by then
 SECONDS = 14 * 86_400.0  # that any of it is kept
 
 
 class Told:
-    def __init__(self, cache: str, host: str, session: str, asked: int = 0) -> None:
+    def __init__(
+        self, cache: str, host: str, session: str, asked: int = 0, *, kept: bool = False
+    ) -> None:
         """`asked`: when the host asked, in nanoseconds; whoever brings it the answer says that it
-        has arrived. 0: what is noted has arrived."""
+        has arrived. 0: what is noted has arrived. `kept`: the answer is that of the last start,
+        and another one may follow."""
         self._folder = f"{cache}/{FOLDER}"
         self._name = _digest(f"{host}/{session}") if session else ""
         self._asked = asked
+        self._answer = f"{self._name}.{asked}{KEPT * kept}"
 
     def before(self) -> str:
         """What has arrived."""
@@ -38,6 +44,17 @@ class Told:
                 self.add(self._read(name))
                 os.unlink(f"{self._folder}/{name}")  # noqa: PTH108
         return self._read(f"{self._name}.md") if self._name else ""
+
+    def starts(self) -> list[tuple[int, str]]:
+        """When starts were told the kept text, and what that was; each once."""
+        found: list[tuple[int, str]] = []
+        for name in self._names(f"{KEPT}.told"):
+            with suppress(OSError):
+                text = self._read(name)
+                self.add(text)
+                os.unlink(f"{self._folder}/{name}")  # noqa: PTH108
+                found.append((int(name.split(".")[1].removesuffix(KEPT)), text))
+        return found
 
     def late(self) -> dict[str, str]:
         """What has not arrived, oldest first, each by its name."""
@@ -58,7 +75,7 @@ class Told:
             return
         with suppress(OSError):
             if self._asked:
-                _write(f"{self._folder}/{self._name}.{self._asked}.wait", _bytes(text))
+                _write(f"{self._folder}/{self._answer}.wait", _bytes(text))
             else:
                 self.add(text)
             for name in instead:
@@ -74,8 +91,8 @@ class Told:
     @property
     def waiting(self) -> str:
         """The name by which `arrived` knows the answer; empty if there is nothing to say."""
-        name = f"{self._name}.{self._asked}"
-        return name if os.path.exists(f"{self._folder}/{name}.wait") else ""  # noqa: PTH110
+        there = os.path.exists(f"{self._folder}/{self._answer}.wait")  # noqa: PTH110
+        return self._answer if there else ""
 
     def _names(self, end: str) -> list[str]:
         with suppress(OSError):

@@ -100,6 +100,12 @@ def begun(files: Context, text: str, project: str) -> Context:
     )
 
 
+def began(text: str, project: str) -> Context:
+    """The same, of which only the text is known."""
+    empty = Slot(name="memory", priority=1)
+    return begun(Context(text="", tokens=0, budget=0, left=0, slots=(empty,)), text, project)
+
+
 def label(text: str) -> str:
     """The first words of a text, on one line, for people."""
     shown = printable(text[: 2 * LABEL])

@@ -94,9 +94,9 @@ def made(
     """A turn. `parts`: the contexts that it is told, in their order. `about`: other fields."""
     from wakebook.capture.secrets import redact
 
+    about = {"timestamp": clock.iso(clock.now()), **about}
     return Telling(
         id=new_id(),
-        timestamp=clock.iso(clock.now()),
         session=session,
         message=printable(redact(whole(message[:LOOKED_AT]))[0])[:MESSAGE],
         project=next((one.project for one in parts if one.project), ""),
