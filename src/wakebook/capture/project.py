@@ -89,6 +89,17 @@ class Projects(NamedTuple):
         grown = msgspec.structs.replace(now, marks=(*now.marks, *new))
         return Projects({**self.known, key: grown}), key
 
+    def above(self, key: str) -> tuple[str, ...]:
+        """The projects in whose folders it lies, if it is a folder: what holds for them, holds for
+        it. A folder right below the user's own is about too much."""
+        if _kind(key) != "folder":
+            return ()
+        return tuple(
+            one
+            for one in self.known
+            if _kind(one) == "folder" and key.startswith(f"{one}/") and _deep(one)
+        )
+
     def name(self, key: str) -> str:
         """How people call it."""
         known = self.known.get(key)
@@ -204,6 +215,12 @@ def _says_nothing(folder: str) -> bool:
     path = PurePosixPath(folder)
     bare = len(path.parts) < 3 or path.parent.name in ("home", "Users")
     return bare or path.name.casefold() in GENERIC or folder == str(Path.home())
+
+
+def _deep(folder: str) -> bool:
+    """Whether it lies at least two folders below the user's own."""
+    parts = PurePosixPath(folder).parts
+    return len(parts) > (4 if parts[1:2] in (("home",), ("Users",)) else 2)
 
 
 def _folded(folder: str) -> str:

@@ -2,6 +2,7 @@
 
 - A session is told what belongs to its project, what belongs to none, and what is about the user.
 - What belongs to another project is told if the message names that project.
+- What was said in a folder holds in the folders below it, too, not the other way round.
 - An OpenClaw agent other than the main one is apart: what it has learned is told to nobody else,
   and it is told nothing else, unless [learn] joined_agents joins it to the main one.
 - A project can be switched off, be read-only, or have its entries wait for a review: [projects].
@@ -57,7 +58,8 @@ def scope(opened: Opened, place: Place, message: str = "") -> Scope:
     if here.startswith(AGENT) and here not in open_agents:
         return Scope((here,), (here,), unread)
     named = [key for key in known.known if key != here and names(message, known.name(key))]
-    open_ = [key for key in dict.fromkeys((here, "", *named)) if not key.startswith(AGENT)]
+    wanted = dict.fromkeys((here, "", *named, *known.above(here)))
+    open_ = [key for key in wanted if not key.startswith(AGENT)]
     return Scope((*open_, *open_agents), open_agents, unread)
 
 
@@ -66,9 +68,10 @@ class Inside:
 
     def __init__(self, opened: Opened, scope: Scope) -> None:
         self._opened, self._scope = opened, scope
-        self._slug = ""
+        self._slug, self._above = "", tuple[str, ...]()
         if scope.here and not scope.here.startswith(AGENT):
-            self._slug = slugify(projects.load(opened.home).name(scope.here))
+            known = projects.load(opened.home)
+            self._slug, self._above = slugify(known.name(scope.here)), known.above(scope.here)
 
     @cached_property
     def _said_in(self) -> dict[str, str]:
@@ -84,9 +87,12 @@ class Inside:
         return key == here or (not here and key in (self._scope.agents or ()))
 
     def holds(self, entry: Entry) -> bool:
-        """Said here, or elsewhere about this project by name."""
+        """Said here, or elsewhere about this project by name, or what holds for all folders below
+        the one that it was said in."""
         named = bool(self._slug) and entry.subject == self._slug
         key = self._project(entry.project, entry.transcript)
+        if key in self._above and entry.type in ("fact", "decision"):
+            return True
         return self.has(entry.project, entry.transcript) or (
             named and self._scope.holds(key, own=True)
         )
