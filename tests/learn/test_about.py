@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from wakebook import Memory
-from wakebook.learn.about import ENOUGH, KEPT, MOST, about, points
+from wakebook.learn.about import DATA, ENOUGH, KEPT, MOST, Weights, about, points
 from wakebook.log.entry import Entry, derived_id
 from wakebook.log.subjects import Registry, Subject
 
@@ -124,3 +124,17 @@ def test_what_sentences_weigh_is_kept_and_made_anew_without_the_cache(memory: Me
     assert "harbour clinic" in memory.home.memory.read_text()
     assert "Marta lives in Porto" in memory.home.memory.read_text()
     assert kept.read_bytes() not in (first, b"{")
+
+
+def test_what_a_text_weighs_is_kept_for_other_places_too(memory: Memory) -> None:
+    asked: list[str] = []
+
+    def weigh(text: str) -> list[float]:
+        asked.append(text)
+        return [float(len(text))]
+
+    for texts in (["one", "two!"], ["three"], ["one", "two!", "three"]):
+        weights = Weights(memory.home, ".cache/worth.json", DATA, weigh, most=2)
+        assert [weights.best(text) for text in texts] == [[float(len(one))] for one in texts]
+        weights.keep()
+    assert asked == ["one", "two!", "three"]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -57,27 +58,37 @@ def about(
 class Weights:
     """What the sentences of a home weigh, kept from one time to the next (in the cache)."""
 
-    def __init__(self, home: Home) -> None:
-        self._home = home
-        self._was: dict[str, int] = {}
-        self._is: dict[str, int] = {}
-        self._key = hashlib.blake2b(DATA.read_bytes(), digest_size=8).hexdigest()
+    def __init__(
+        self,
+        home: Home,
+        name: str = KEPT,
+        data: Path = DATA,
+        weigh: Callable[[str], Any] | None = None,
+        most: int = 0,
+    ) -> None:
+        """`weigh`: what a text weighs, by the data of that file; how lasting a truth it is.
+        `most`: so many are kept, too, that were weighed before and not this time."""
+        self._home, self._path, self._weigh = home, home.root / name, weigh or _best
+        self._most = most
+        self._was: dict[str, Any] = {}
+        self._is: dict[str, Any] = {}
+        self._key = hashlib.blake2b(data.read_bytes(), digest_size=8).hexdigest()
         with suppress(OSError, msgspec.MsgspecError):
-            kept = decode((home.root / KEPT).read_bytes(), dict[str, dict[str, int]])
+            kept = decode(self._path.read_bytes(), dict[str, dict[str, Any]])
             self._was = kept.get(self._key, {})
 
-    def best(self, text: str) -> int:
+    def best(self, text: str) -> Any:
         digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
         known = self._was.get(digest)
-        self._is[digest] = _best(text) if known is None else known
+        self._is[digest] = self._weigh(text) if known is None else known
         return self._is[digest]
 
     def keep(self) -> None:
-        if self._is != self._was:
-            with suppress(OSError):  # a read-only home still answers, only slower
-                self._home.replace(
-                    self._home.root / KEPT, msgspec.json.encode({self._key: self._is})
-                )
+        before = dict(list(self._was.items())[-self._most :]) if self._most else {}
+        if before | self._is == self._was:
+            return
+        with suppress(OSError):  # a read-only home still answers, only slower
+            self._home.replace(self._path, msgspec.json.encode({self._key: before | self._is}))
 
 
 def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> int:
@@ -92,7 +103,9 @@ def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> 
     best = weights.best(text) if weights else _best(text)
     if best <= 0 and not person and kind is None:
         return 0
-    instructs = kind == "preference" and _has(forms.ORDER, text, at_start=True)
+    instructs = kind == "preference" and (
+        _has(forms.ORDER, text, at_start=True) or _has(forms.MANNERS, text)
+    )
     general = kind == "preference" and _has(forms.GENERAL, text)
     work = entry.subject and not person and (kind != "preference" or _has(forms.WORK, text))
     if work and not general:

@@ -248,7 +248,7 @@ def answered(text: str, decided: bool, ledger: Ledger, place: Place) -> Known | 
     for known in ledger.questions():
         if place.project and known.project and place.project != known.project:
             continue
-        asked = known.terms - usual() - words.terms(" ".join(cues.ASKING))
+        asked = _asked(known.content)
         shared = len(asked & new.terms)
         enough = (
             shared * 3 >= len(asked) if decided else shared > 1 and shared * 5 >= len(asked) * 3
@@ -258,6 +258,13 @@ def answered(text: str, decided: bool, ledger: Ledger, place: Place) -> Known | 
     found.sort(reverse=True)
     clear = len(found) == 1 or (len(found) > 1 and found[0][0] > found[1][0])
     return found[0][2] if clear else None
+
+
+def _asked(question: str) -> frozenset[str]:
+    """What has to be named in an answer: not the day, and not what is said beside the question."""
+    first = read(question.partition(";")[0])
+    days = words.terms(" ".join((*first.values["day"], *first.values["number"])))
+    return first.terms - days - usual() - words.terms(" ".join(cues.ASKING))
 
 
 # --- tasks reported as done -------------------------------------------------------------------

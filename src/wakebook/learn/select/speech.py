@@ -66,14 +66,14 @@ def sentences(text: str) -> tuple[Sentence, ...]:
         if not bullet:
             heading = line[:120] if line.rstrip().endswith(":") else ""
             heading = listed[0] if listed else heading
-        for part in listed[1:] if listed else split(line):
+        for part in listed[1:] if listed else split(unquoted(line)):
             found.append((part, heading if bullet or listed else ""))
     before = ""
     made = []
     for place, (part, over) in enumerate(found):
         made.append(Sentence(part, before, over, place, len(found)))
         before = part
-    return tuple(one for one in made if len(one.text) <= LONGEST and not _quoted(one.text))
+    return tuple(one for one in made if len(one.text) <= LONGEST and not quoted(one.text))
 
 
 def hosted(text: str) -> bool:
@@ -175,7 +175,12 @@ def _goes_on(end: str, rest: str) -> bool:
     return bool(_ORDINAL.search(end) and lower(cues.DAY).match(word.lower()))
 
 
-def _quoted(text: str) -> bool:
+def unquoted(line: str) -> str:
+    """A line without what it quotes, if that is more than a sentence."""
+    return _QUOTE.sub(lambda found: '""' if len(split(found[0][1:-1])) > 1 else found[0], line)
+
+
+def quoted(text: str) -> bool:
     """Whether most of a sentence, or much of it, is somebody else's."""
     spans = [match.group() for match in _QUOTE.finditer(text)]
     return any(

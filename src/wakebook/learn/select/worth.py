@@ -21,6 +21,7 @@ from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.speech import Sentence
 from wakebook.models.builtin import Builtin
 
+DATA = Path(__file__).with_name("weights.json")
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]+")
 _VECTOR = "vector"
@@ -120,7 +121,7 @@ class Weights(msgspec.Struct, frozen=True):
 
 @cache
 def weights() -> Weights:
-    return decode(Path(__file__).with_name("weights.json").read_bytes(), Weights)
+    return decode(DATA.read_bytes(), Weights)
 
 
 def chance(of: dict[str, float], seen: dict[str, float]) -> float:
