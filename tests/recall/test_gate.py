@@ -9,7 +9,7 @@ import pytest
 
 from tests.story import Claude
 from wakebook import Memory
-from wakebook.recall.days import dated, resolved
+from wakebook.recall.days import dated, over, resolved
 from wakebook.recall.gate import is_chat, weight
 
 SAID = [
@@ -153,3 +153,22 @@ def test_tomorrow_comes_with_its_day() -> None:
     assert "on monday (2 November 2026)" in resolved("we moved on monday", thursday)
     assert resolved("in a minute", thursday) == "in a minute"
     assert dated("it broke last week", thursday) == "2026-11-05: it broke last week"
+    after = resolved("the christening is the day after tomorrow", thursday)
+    assert after.endswith("the day after tomorrow (7 November 2026)")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_over"),
+    [
+        ("Until the fair on 25 October only texts go out.", True),
+        ("Bis zum 3. November ist die Halle gesperrt.", True),
+        ("Nothing is merged until Friday.", True),
+        ("Only texts go out until the fair on 25 November.", False),
+        ("Jusqu'au 1er mars on ferme à midi.", False),
+        ("I worked at the harbour until 25 October.", False),
+        ("The fair is on 25 October.", False),
+        ("It holds until 31 February.", False),
+    ],
+)
+def test_what_held_until_a_day_is_over_after_it(text: str, is_over: bool) -> None:
+    assert over(text, date(2026, 10, 14), date(2026, 11, 15)) == is_over

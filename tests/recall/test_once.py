@@ -42,6 +42,7 @@ def once(*texts: str) -> Once:
         "- **[[projects/tidepool/context|Tidepool]]** — We take Postgres for the bookings",
         "- We take Postgres for the bookings ([[2026-11-05]])",
         "- [[2026-11-05]]: We take Postgres for the bookings",
+        "- **Decided:** 📌 We take Postgres for the bookings",
     ],
 )
 def test_the_same_words_are_the_same_line(line: str) -> None:

@@ -59,6 +59,18 @@ def judged(old: str, new: str, soon: bool = False) -> str:
         ("We fly to Iceland in December.", "Iceland isn't happening, Runa is ill.", "gone"),
         ("Der Beitrag liegt bei 48 Euro im Jahr.", "Der Beitrag steigt auf 60 Euro.", "gone"),
         ("A ticket costs 12 euros for adults.", "A ticket costs 8 euros for children.", "stands"),
+        ("Staff meeting: Tuesdays at 10.", "We shifted the staff meeting to Fridays.", "partly"),
+        ("The Oak Hall holds 60.", "Wrong, the Oak Hall takes 48 because of the stairs.", "gone"),
+        (
+            "We decided to use Flask for the desk tool, one process per desk.",
+            "Going with FastAPI, one worker per desk tool.",
+            "partly",
+        ),
+        (
+            "Le contrôle chez la dentiste est le 3 mars à 8 h, place du Marché.",
+            "La dentiste me voit pour le contrôle le 1er avril à 10 h, place du Marché.",
+            "partly",
+        ),
     ],
 )
 def test_a_later_value_for_the_same_thing_counts(old: str, new: str, becomes: str) -> None:
@@ -110,6 +122,24 @@ def test_a_wish_is_not_told_elsewhere_after_it_was_taken_back(
     assert "bullet points, always" not in told
 
 
+def test_words_that_were_not_kept_are_in_doubt_sooner() -> None:
+    stale = Stale([])
+    later = ["Der Kassenwart ist jetzt Bruno Halm.", "The kiln now fires on Sundays."]
+    stale.learn([Utterance(text, 200, "later", 3) for text in later])
+    for old in ("Kassenfrau ist Erna Toll.", "The kiln is in the yard."):
+        assert stale.doubted(Utterance(old, 100, "talk", 1)) == ("kiln" in old)
+    stale.learn([Utterance("Obmann ist jetzt Bruno Halm.", 200, "later", 4)])
+    assert stale.doubted(Utterance("Obfrau ist Erna Toll.", 100, "talk", 1))
+    assert not stale.doubted(Utterance("Obfrau ist Erna Toll.", 300, "last", 1))
+
+
+def test_another_value_in_the_same_list_stays() -> None:
+    stale = Stale([])
+    stale.learn([Utterance("Oak board is 52 as of today.", 200, "later", 3)])
+    found = stale.correction(Utterance("Prices: dowels 3, oak board 46, pine board 19.", 100))
+    assert found is not None and "pine board 19" in found.told("") and "46" not in found.told("")
+
+
 def test_another_numbered_thing_takes_nothing_back() -> None:
     later = Utterance("The gauge 78 of the ledger stands in hall 1, behind the pump", 200)
     stale = Stale([])
@@ -120,3 +150,10 @@ def test_another_numbered_thing_takes_nothing_back() -> None:
     stale.learn([moved])
     found = stale.correction(first)
     assert found is not None and "hall 6" in found.text
+
+
+def test_a_thing_with_another_number_takes_nothing_back_even_in_the_same_place() -> None:
+    stale = Stale([])
+    stale.learn([Utterance("The gauge 49 of the ledger stands in hall 0, behind the pump", 200)])
+    first = Utterance("The gauge 42 of the ledger stands in hall 0, behind the pump", 100)
+    assert stale.correction(first) is None

@@ -8,9 +8,14 @@ _NUMBERS = {
     word: number
     for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)
 } | {"a": 1, "an": 1}
-_AHEAD = {"today": 0, "tonight": 0, "heute": 0, "hoy": 0, "tomorrow": 1, "yesterday": -1}
+_AHEAD = {
+    "the day after tomorrow": 2, "day after tomorrow": 2, "the day before yesterday": -2,
+    "day before yesterday": -2, "today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1,
+    "heute": 0, "gestern": -1, "vorgestern": -2, "übermorgen": 2, "hoy": 0, "ayer": -1,
+    "pasado mañana": 2, "aujourd'hui": 0, "après-demain": 2, "demain": 1,
+}  # fmt: skip
 _DAY = re.compile(
-    r"\b(?:(?P<near>today|tonight|tomorrow|yesterday|heute|hoy)"
+    rf"\b(?:(?P<near>{'|'.join(_AHEAD)})"
     rf"|(?P<which>next|this|on|last) (?P<weekday>{'|'.join(_WEEKDAYS)})"
     r"|in (?P<count>\d{1,2}|[a-z]{1,5}) (?P<unit>days?|weeks?))\b(?! \(\d)",
     re.IGNORECASE,
@@ -19,7 +24,7 @@ _DAY = re.compile(
 _VAGUE = re.compile(
     r"\b(?:recently|lately|ago|(?:this|next|last) (?:week\w*|month|year|spring|summer|winter)"
     r"|(?:till|until|by) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    r"|gestern|morgen|mañana|demain)\b",
+    r"|morgen|mañana)\b",
     re.IGNORECASE,
 )
 # what is over soon: "ignore it till Friday"
@@ -29,6 +34,24 @@ _PASSES = re.compile(
     re.IGNORECASE,
 )
 _PAST = re.compile(r"\b(?:was|were|went|did|had|came|got|took|met|\w{3,}ed)\b", re.IGNORECASE)
+_WAS = re.compile(r"\b(?:was|were|had|(?:i|we|he|she|they) \w{3,}ed)\b", re.IGNORECASE)
+_MONTHS = {  # in four languages, by their first letters
+    begins: number
+    for number, names in enumerate(
+        "jan ene|feb fév|mar mär|apr abr avr|may mai|jun juin|jul juil|aug ago aoû|sep|oct okt"
+        "|nov|dec dez dic déc".split("|"),
+        1,
+    )
+    for begins in names.split()
+}
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})[a-zéû]*"
+_UNTIL = re.compile(  # "until the fair on 25 October", "bis zum 3. Mai", "until Friday"
+    r"\b(?:until|till|bis|hasta|jusqu['’]\w+) (?:[\w'’-]+ ){0,5}?"
+    rf"(?:(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er)? (?:of |de )?{_MONTH}"
+    rf"|{_MONTH.replace('month', 'first')} (?P<behind>\d{{1,2}})(?!\d)"
+    rf"|(?P<weekday>{'|'.join(_WEEKDAYS)}))\b",
+    re.IGNORECASE,
+)
 _PUT_IN = re.compile(r" \(\d{1,2} [A-Z][a-z]+ \d{4}\)")
 
 
@@ -46,6 +69,27 @@ def passes(text: str) -> bool:
     """Whether a text holds only for some days, or cannot be told without the day it was said."""
     relative = _VAGUE.search(text) or _DAY.search(text)
     return bool(relative and _PASSES.search(text))
+
+
+def over(text: str, said: date, today: date) -> bool:
+    """Whether a text that was said on a day held until another day, which has passed."""
+    for match in _UNTIL.finditer(text):
+        if not _WAS.search(text, 0, match.start()):
+            last = _last(match, said)
+            return last is not None and last < today
+    return False
+
+
+def _last(match: re.Match[str], said: date) -> date | None:
+    """The day that was meant, the next of its name."""
+    if match["weekday"]:
+        return said + timedelta((_WEEKDAYS.index(match["weekday"].lower()) - said.weekday()) % 7)
+    month = (match["month"] or match["first"]).lower()
+    try:
+        last = date(said.year, _MONTHS[month], int(match["day"] or match["behind"]))
+        return last if last >= said else last.replace(year=said.year + 1)
+    except ValueError:  # 30 February
+        return None
 
 
 def dated(text: str, said: date) -> str:

@@ -7,26 +7,47 @@ do: a session is told what is likely to matter there, in the user's words, the n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from wakebook.base.words import terms
+from wakebook.learn.about import FOLDER, Weights
 from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.extractor import unmeant
-from wakebook.learn.select.said import OF_CHANGE, read
+from wakebook.learn.select.said import OF_CHANGE, read, usual
 from wakebook.learn.select.speech import Sentence, fiction, sentences
-from wakebook.learn.select.worth import worthy
+from wakebook.learn.select.worth import DATA, worthy
 from wakebook.recall.gate import forms
 from wakebook.recall.stale import Utterance
 from wakebook.recall.texts import in_confidence
 
+if TYPE_CHECKING:
+    from wakebook.base.home import Home
+
+KEPT = f"{FOLDER}/worth.json"
+BEFORE = 2_000  # messages whose worth is kept
 MOST = 40  # messages that are looked at
 LIKELY = -0.28  # how far below the threshold of an entry a sentence may be ...
-CHANGING = -0.6  # ... that gives something another value
+CHANGING = -0.6  # ... that gives something another value, or says what one is
 LEAST = 3  # words
+SAYS = 2  # of them that say something
 _HIDDEN = re.compile("[\u200b\u200c\u2060\ufeff\u202a-\u202e\u2066-\u2069]")  # nobody types them
 _OF_ONESELF = re.compile(r"\bthe user\b", re.IGNORECASE)  # nobody speaks of himself like that
 
 
-def lately(said: Sequence[Utterance]) -> Iterator[tuple[Utterance, str]]:
+def worths(home: Home) -> Weights:
+    """What sentences are worth, kept from one start to the next: it takes the embedder to know."""
+    return Weights(home, KEPT, DATA, _worth, BEFORE)
+
+
+def _worth(text: str) -> list[float]:
+    own = sentences(text)
+    return [round(one, 3) for one in worthy(own)] if own else []
+
+
+def lately(
+    said: Sequence[Utterance], worth: Callable[[str], Sequence[float]] = _worth
+) -> Iterator[tuple[Utterance, str]]:
     """The sentences that state something, of the newest messages first, each with the one before it
     if it cannot be understood alone."""
     stories = {one.talk for one in said if fiction(one.text)}
@@ -34,10 +55,13 @@ def lately(said: Sequence[Utterance]) -> Iterator[tuple[Utterance, str]]:
     for one in newest[:MOST]:
         if one.talk in stories or in_confidence(one.text) or _HIDDEN.search(one.text):
             continue
-        own = sentences(one.text)
-        for sentence, worth in zip(own, worthy(own) if own else (), strict=True):
+        own, all_points = sentences(one.text), worth(one.text)
+        if len(own) != len(all_points):  # kept by another version
+            all_points = _worth(one.text)
+        for sentence, points in zip(own, all_points, strict=True):
             changes = read(sentence.text).cues & OF_CHANGE - {"ends"}
-            if worth >= (CHANGING if changes else LIKELY) and _states(sentence):
+            plain = changes or pattern(forms.VALUE).search(sentence.text)
+            if points >= (CHANGING if plain else LIKELY) and _states(sentence):
                 refers = lower(cues.REFERS).match(sentence.text.lower())
                 yield one._replace(text=sentence.text), sentence.before if refers else ""
 
@@ -50,6 +74,7 @@ def _states(sentence: Sentence) -> bool:
         or sentence.asked
         or text.endswith(":")
         or len(text.split()) < LEAST
+        or len(terms(text) - usual()) < SAYS
         or unmeant(text)
     ):
         return False

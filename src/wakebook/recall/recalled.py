@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from wakebook.base import clock
 from wakebook.base.words import terms
 from wakebook.learn.phrases import cues, pattern
-from wakebook.learn.select.speech import fiction, hosted
+from wakebook.learn.select.speech import fiction, hosted, quoted, unquoted
 from wakebook.log.entry import present
 from wakebook.log.query import Query
 from wakebook.models import tokenizer
 from wakebook.recall import days
-from wakebook.recall.gate import Gate, is_chat
+from wakebook.recall.gate import Gate, forms, is_chat
 from wakebook.recall.ratings import IN, OUT, factor
 from wakebook.recall.slot import PUBLIC, Item, Packed, label
 from wakebook.recall.stale import GONE, SOON, Stale, Utterance, spoken
@@ -87,6 +87,13 @@ class Around(NamedTuple):
     rated: Mapping[str, float] = MappingProxyType({})  # what people said of findings
     after: Callable[[Passage], Iterable[Utterance]] = lambda passage: ()  # what the user said next
     before: Callable[[Passage], Iterable[Utterance]] = lambda passage: ()  # and just before
+
+    def over(self, passage: Passage) -> bool:
+        """Whether it is a short text that held until a day, which has passed."""
+        said, now = (datetime.fromtimestamp(passage.row.at, self.zone or UTC), clock.now())
+        return len(passage.content) < SAYS_MORE and days.over(
+            passage.content, said.date(), now.date()
+        )
 
     def has(self, line: str) -> bool:
         """Whether a line was told, alone or within another one."""
@@ -218,10 +225,12 @@ def _known(passage: Passage, around: Around) -> str | None:
         return "rated useless for messages like this"
     if row.turn and passage.path == around.current:
         return "said in this session"
-    if row.turn and (hosted(passage.content) or fiction(passage.content)):
-        return ""  # the host's words, or a story
+    if row.turn and (hosted(passage.content) or fiction(passage.content) or _mocks(passage)):
+        return ""  # the host's words, a story, or the opposite of what is meant
     if (row.turn or row.name) and in_confidence(passage.content):
         return "said in confidence"
+    if (row.turn or row.name) and around.over(passage):
+        return "over since"
     if row.name:
         told = around.has(passage.content) or f"({row.name}" in around.told
         stale = f"{GONE}, see {passage.replaced_by}" if passage.replaced_by else None
@@ -329,16 +338,16 @@ class _Choice:
         row = passage.row
         text = present(passage.text) if row.name else passage.text
         if row.name:
-            said = terms(passage.content)
             changed = self._stale.correction(spoken(passage))
-            if any(says(one, said) for one in self._facts):
+            if any(says(one, terms(passage.content)) for one in self._facts):
                 return TOLD_BEFORE
             if changed and not changed.told(text):
                 return GONE
             if changed and not passage.partly:
                 text, passage = changed.rest or text, passage._replace(partly=changed.text)
         elif row.turn:
-            text = self._holding(passage, _typed(text.removeprefix(f"{row.speaker}: ")))
+            said = text.removeprefix(f"{row.speaker}: ")
+            text = self._holding(passage, _typed(said, row.speaker == "agent"))
             gone = passage.replaced_by and not passage.done and len(text) < SAYS_MORE
             if gone and GONE not in text:  # what holds is an entry of its own
                 return f"{GONE}, see {passage.replaced_by}"
@@ -364,6 +373,7 @@ class _Choice:
         for said in self._around.before(passage):
             text = said.text.removeprefix("user: ")
             short = len(text) <= ASKED and not _asks(text) and not _says_nothing(text)
+            short = short and not hosted(text) and not self._stale.doubted(said)
             if short and not self._around.has(said.text) and not self._seen.has(said.text):
                 return " ".join(self._stale.current(said.text, said).split())
         return ""
@@ -371,12 +381,27 @@ class _Choice:
     def _holding(self, passage: Passage, text: str) -> str:
         """Of a turn, what still holds, without questions and what was told as an entry."""
         parts = ENDS.split(text)
-        kept = [part for part in parts if not self._seen.has(part) and not _asks(part)]
+        kept = [part for part in parts if not self._told(part) and not _asks(part)]
+        if passage.row.speaker == "agent":
+            kept = [part.removeprefix("> ") for part in kept if not _on_the_way(part)]
+        if len(kept) < len(parts) and all(pattern(forms.ORDER).match(part) for part in kept):
+            return ""  # an order says nothing without what it is about
         if not passage.done:
             self._stale.learn(self._around.after(passage))
             said = spoken(passage)
-            kept = [one for one in (self._stale.current(part, said) for part in kept) if one]
+            stale = self._stale
+            kept = [
+                now
+                for part in kept
+                if (now := stale.current(part, said))
+                and (now != part or not stale.doubted(said._replace(text=part), values=False))
+            ]
         return text if kept == parts else " ".join(kept)
+
+    def _told(self, part: str) -> bool:
+        """Whether a sentence of a turn was told, as it is or as a fact in other words."""
+        said = terms(part)
+        return self._seen.has(part) or any(says(one, said) for one in self._facts)
 
     def _taken(self, line: Told) -> bool:
         size = line.tokens
@@ -396,15 +421,29 @@ class _Choice:
         return True
 
 
-def _typed(text: str) -> str:
-    """A turn without lines that a machine wrote."""
-    lines = text.split("\n")
-    return "\n".join(one for one in lines if not pattern(cues.MACHINE, 0).match(one[:200]))
+def _mocks(passage: Passage) -> bool:
+    own = passage.row.speaker != "agent" and len(passage.content) < SAYS_MORE
+    return own and pattern(cues.SARCASM).search(passage.content) is not None
+
+
+def _typed(text: str, agent: bool) -> str:
+    """A turn without lines that a machine wrote; of the user's, without what it quotes."""
+    lines = [one for one in text.split("\n") if not pattern(cues.MACHINE, 0).match(one[:200])]
+    if agent:
+        return "\n".join(lines)
+    return "\n".join(one for one in map(unquoted, lines) if not quoted(one))
 
 
 def _says_nothing(text: str) -> bool:
     """Whether a turn is small talk, or a word or two that mean nothing alone."""
     return is_chat(text) or (len(terms(text)) < TERMS and not any(map(str.isdigit, text)))
+
+
+def _on_the_way(sentence: str) -> bool:
+    """Whether an agent says only what it is about to do: "Let me check the config.", "Now the
+    route:"."""
+    narrates = pattern(cues.PROGRESS).match(sentence) or sentence.endswith(":")
+    return len(sentence) < ASKED and bool(narrates)
 
 
 def _asks(sentence: str) -> bool:

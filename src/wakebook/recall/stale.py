@@ -21,6 +21,7 @@ from typing import NamedTuple
 from wakebook.base import words
 from wakebook.base.text import whole
 from wakebook.capture.transcript import one_line
+from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.said import KINDS, OF_CHANGE, Said, different, read, recounted, usual
 from wakebook.recall import days
 from wakebook.store.hits import Passage, Replaced
@@ -32,6 +33,7 @@ LONGEST = 120  # characters of a correction that are told beside what it correct
 SOON = 4  # turns after which "no, 45" is no longer about a sentence
 GONE = "no longer holds"
 LIVE = words.stem("live")
+SUBJECT = 3  # words at the beginning, with what a sentence is about
 REST = 1  # words of an old sentence beyond a change, with which it still says nothing else
 _FILLERS = words.terms(  # say only that something has a value, or for how long
     "cost rise drop fall listen run charge pay begin beträgt kostet liegt steigt sinkt beginnt"
@@ -49,17 +51,25 @@ _MONTH = (
     r"|août|déc)"
 )
 _DATE = re.compile(
-    rf"(\d{{1,2}})(?:\.|st|nd|rd|th)? (?:de |of )?{_MONTH}|{_MONTH}[a-zéû]* (\d{{1,2}})\b"
+    rf"(\d{{1,2}})(?:\.|st|nd|rd|th|er)? (?:de |of )?{_MONTH}|{_MONTH}[a-zéû]* (\d{{1,2}})\b"
 )
 _MOVED = re.compile(  # where one lives, or a group does
     r"\b(?:i|we)(?:'ve| have| are|'re)?(?: \w+)? (?:moved|relocated) to\b"
     r"|\b(?:bin|sind) .{0,40}(?:um)?gezogen\b|\bme (?:he mudado|mudé) a\b|\bj'ai déménagé\b"
 )
 _JOINED = re.compile(r"(?<=[a-z])(?::(?=\d)|-(?=[a-z]))")
+_CHANGED = re.compile(  # beside the cues that entries are replaced by
+    r"\b(?:shifted|rearranged|relocated|transferred|handed over|reassigned|superseded"
+    r"|made me (?:an? |the )?\w+)\b|^(?:we're |we are )?going with "
+    r"|^(?:that's |that was |no, )?wrong\b"
+    r"|\bist (?:jetzt|nun|neu)\b|\best (?:maintenant|passée? à)\b"
+)
+_OFFICE = re.compile(r"(?<=[A-ZÄÖÜ][a-zäöüß])frau\b|(?<=[a-zäöüß]{3})frau\b")
 _ALSO = re.compile(r"(?i)^(?:(?:oh|and|ah|und|y|et)[, ]+)*(?:also|btw|auch|también|aussi)[, ]+")
 _CLAUSES = re.compile(r"(?<=[,;])\s+|\s+(?=(?:and|but|und|aber|y|pero|et|mais)\s)")
 _DIGIT = re.compile(r"\d")
-_NUMBERED = re.compile(r"\b([^\W\d_]{3,}) #?(\d+)\b")
+_NUMBERED = re.compile(r"\b([^\W\d_]{3,}) #?(\d+)\b(?![.,:]\d)")
+_VERB = re.compile(r".*[^su]s$")  # "costs 4", "opens 7", not "gauge 42"
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
 _NOT = re.compile(
     r"(?i)\b(?:not|instead of|rather than|nicht|no|pas) (?:(?:the|on|in|at|am|el|le) )?\S+"
@@ -149,6 +159,22 @@ class Stale:
                 found = max(found or one, one, key=lambda it: (it.at, it.turn))
         return found
 
+    def doubted(self, sentence: Utterance, values: bool = True) -> bool:
+        """Whether the user said something later that may be about the same thing, and otherwise:
+        enough not to tell words that were not thought worth keeping. `values`: another value will
+        do, no word need speak of a change."""
+        old = _read(sentence.text)
+        later = {one for term in old.terms for one in self._later.get(term, ())}
+        for one in later:
+            new = _read(one.text)
+            if "also" in new.cues or not _after(one, sentence) or _beside(one.text, sentence.text):
+                continue
+            shared = (new.terms & old.terms) - usual()
+            other = different(new.values, old.values) - {"degree"}
+            if shared and (_cued(new) or (values and other and len(shared) >= FRAME)):
+                return True
+        return False
+
     def _replaced(self, said: frozenset[str], at: int) -> _Booked | None:
         for term in said:
             for one in self._booked.get(term, ()):
@@ -174,24 +200,35 @@ class Stale:
 
 
 def _read(text: str) -> Said:
-    """A sentence with what hyphens and colons join taken apart ("sign-off", "postgres:15"), and
-    without an "also" that only goes on."""
-    return read(_JOINED.sub(" ", _ALSO.sub("", text)))
+    """A sentence with what hyphens and colons join taken apart ("sign-off", "postgres:15"),
+    without an "also" that only goes on, and an office the same for men and women ("Obfrau")."""
+    return read(_OFFICE.sub("mann", _JOINED.sub(" ", _ALSO.sub("", text))))
 
 
 def _beside(new: str, old: str) -> bool:
     """Whether a sentence says the same of another thing: "gauge 7 stands in hall 2" after "gauge 6
-    stands in hall 1". Two numbered things differ, and no word speaks of a change."""
+    stands in hall 1". What it begins with, or two things, have another number, and no word speaks
+    of a change."""
     one, two = dict(_NUMBERED.findall(new.lower())), dict(_NUMBERED.findall(old.lower()))
     differ = [name for name in one.keys() & two.keys() if one[name] != two[name]]
-    return len(differ) > 1 and not _read(new).cues & OF_CHANGE
+    first = _begins(new) & _begins(old) & set(differ)
+    return bool(first or len(differ) > 1) and not _cued(_read(new))
+
+
+def _begins(text: str) -> set[str]:
+    """Its first words, of which one names what it is about."""
+    return {word for word in map(str.lower, _words(text)[:SUBJECT]) if not _VERB.match(word)}
 
 
 def _rest(old: str, new: str) -> str:
     """The clauses of an old sentence that are about something else than a new one; nothing if the
     others say more than what has changed."""
     clauses, said = _CLAUSES.split(old), _read(new).terms - usual()
-    gone = [one for one in clauses if _read(one).terms & said]
+    about = {one: len(_read(one).terms & said) for one in clauses}
+    most = max(about.values())
+    gone = [
+        one for one in clauses if about[one] and (about[one] == most or not _of_its_own(one, said))
+    ]
     more = frozenset().union(*(_read(one).terms - _days(one) for one in gone)) - said - usual()
     if not gone or len(gone) == len(clauses) or len(more) > REST:
         return ""
@@ -201,6 +238,12 @@ def _rest(old: str, new: str) -> str:
     if len(words.terms(told) - usual()) < FRAME:
         return ""
     return f"{'' if kept[0] else '… '}{told.rstrip(' ,;')}{'' if kept[-1] else ' …'}"
+
+
+def _of_its_own(clause: str, said: frozenset[str]) -> bool:
+    """Whether it gives a value of something else: "plain glass 38" beside "museum glass is 112"."""
+    found = _read(clause)
+    return bool(found.values["number"] and found.frame - said - usual())
 
 
 def _dated(said: Said) -> frozenset[str]:
@@ -250,12 +293,14 @@ def outdates(new: Said, old: Said, how: str = "") -> bool:
     the agent's, in which only a value can be out of date."""
     if new.planned or {"also", "hypothetical"} & new.cues or new.terms <= old.terms:
         return False
-    cued = bool(new.cues & OF_CHANGE)
+    cued = _cued(new) or _decided(new, old)
     if cued and _versions(new, old):
         return True
     if _MOVED.search(new.low) and "slot 0" in old.cues:
         return True
     shared = (new.frame & old.terms) - usual()
+    if cued:  # then what is named the same counts, too
+        shared |= words.terms(" ".join(new.values["name"] & old.values["name"]))
     if any(it <= old.bare and (alone or how == "near" or shared - it) for it, alone in new.back):
         return True
     other = different(new.values, old.values) - {"degree"}
@@ -272,13 +317,29 @@ def outdates(new: Said, old: Said, how: str = "") -> bool:
         return True
     left = [len(_left(one, two)) for one, two in ((new, old), (old, new))]
     if not cued:
-        same = bool(_shapes(new) & _shapes(old)) and not left[1]
-        return again and (same or (len(shared) >= FRAME and not min(left)))
+        moved = len(shared) > FRAME and "day" in other and "name" not in other
+        return (moved and bool(_dates(old))) or (again and _same_frame(new, old, shared, left))
     least = max(FRAME, ALIKE * min(len(new.frame), len(old.frame)))
     loose = how != "agent" and all(left)
     if again or "day" in other or (other and not left[0]):
         return True
     return len(shared) >= least and bool(other or loose)
+
+
+def _same_frame(new: Said, old: Said, shared: frozenset[str], left: Sequence[int]) -> bool:
+    """Whether two sentences differ in hardly more than a value. `left`: what each has alone."""
+    same = bool(_shapes(new) & _shapes(old)) and not left[1]
+    return same or (len(shared) >= FRAME and not min(left))
+
+
+def _cued(new: Said) -> bool:
+    """Whether a word of it speaks of a change."""
+    return bool(new.cues & OF_CHANGE or _CHANGED.search(new.low))
+
+
+def _decided(new: Said, old: Said) -> bool:
+    """Whether both say what was chosen."""
+    return all(lower(cues.DECIDED).search(one.low) for one in (new, old))
 
 
 def _shapes(said: Said) -> set[str]:

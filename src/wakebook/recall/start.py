@@ -61,6 +61,7 @@ FURTHER = """## Looking further
 HEADING = 2  # lines of a handoff before its words
 ASKED, LAST = "Asked: ", "User last: "
 _LABEL = re.compile(r"((?:[A-Z][a-z]+(?: last)?: )?)(.*)")
+_TITLE = re.compile(r"^[^\W\d_][\w ]{2,30}: ")  # "Repo rule: ", which many lines may share
 NOTHING = "No session has been closed yet, so there is no handoff."
 
 
@@ -74,6 +75,7 @@ class Known(NamedTuple):
     here: Callable[[Entry], bool] = lambda entry: True  # of this project
     ours: Callable[[Entry], bool] = lambda entry: True  # may be told as a truth about the user
     weights: Weights | None = None
+    worths: Weights | None = None  # of what was said here
     said: Sequence[Utterance] = ()  # what the user said here lately
     elsewhere: Sequence[Utterance] = ()  # and in other projects, after a wish that is told here
 
@@ -127,6 +129,10 @@ class State:
     def decisions(self) -> list[Entry]:
         found = (one for one in self.current if one.type == "decision" and self._known.here(one))
         return _newest(found)
+
+    def _over(self, text: str, said: date) -> bool:
+        """Whether it held until a day that has passed."""
+        return days.over(text, said, self._now.date())
 
     def open(self, type_: str) -> list[Entry]:
         """What is to be done or answered; pinned ones first, then the newest."""
@@ -189,6 +195,8 @@ class State:
     def lasting(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Entries of which something holds, by all that was said since."""
         for entry in entries:
+            if self._over(entry.content, self._said(entry)):
+                continue
             found = self._stale.correction(_spoken(entry))
             if found is None:
                 yield entry
@@ -216,12 +224,17 @@ class State:
         a line with them. Of what was kept and is replaced, what the new words leave."""
         since = self._now - timedelta(days=self._known.settings.active_days)
         talks = {one.talk for one in self._known.said}
-        kept = [one.content for one in self._chains.entries if one.transcript in talks]
-        for one, before in lately(self._known.said):
+        ours = (one for one in self._chains.entries if one.transcript in talks)
+        kept = [f"{one.content}\n{one.detail}" for one in ours if one.type != "handoff"]
+        worths = self._known.worths
+        found_here = lately(self._known.said, worths.best) if worths else lately(self._known.said)
+        for one, before in found_here:
             said = datetime.fromtimestamp(one.at, self._now.tzinfo)
-            if said < since and days.passes(one.text):
+            if (said < since and days.passes(one.text)) or self._over(one.text, said.date()):
                 continue
             found = self._stale.correction(one)
+            if found is None and self._stale.doubted(one):
+                continue  # it can be searched for
             if any(one.text in content for content in kept) and not (found and found.rest):
                 continue
             text = found.told(one.text) if found else one.text
@@ -332,7 +345,7 @@ class _Said:
         """The lines of the first entries that still hold and say something new."""
         found: list[str] = []
         for entry in self._state.lasting(entries):
-            terms = words.terms(entry.content)
+            terms = words.terms(_TITLE.sub("", entry.content))
             if not any(says(said, terms) for said in self._told):
                 found.append(line(entry))
                 self._told.append(terms)

@@ -156,7 +156,7 @@ def filled(text: str) -> str:
 _LEAD = re.compile(
     r"^\s*(?:[-*+]|\d+[.)])?\s*(?P<box>\[[ xX]\]\s*)?(?:[🔴🟡🟢📌]\s*)*"
     r"(?P<day>(?:\d{4}-\d\d-\d\d|\[\[\d{4}-\d\d-\d\d\]\]):?\s+)?(?:\*\*(?:Decided|Open):\*\* )?"
-    r"(?:(?P<subject>\*\*\[\[[^\]\n]+\]\]\*\*|[\w-]{1,60}) — )?"
+    r"(?:📌\s*)?(?:(?P<subject>\*\*\[\[[^\]\n]+\]\]\*\*|[\w-]{1,60}) — )?"
 )
 _DAY = re.compile(r" \(\[\[(\d{4}-\d\d-\d\d)\]\]\)$")
 # (k3J_x9QmZ2aB), (k3J_x9QmZ2aB, since replaced by …), ^block

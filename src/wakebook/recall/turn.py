@@ -307,13 +307,14 @@ def _begun(
     then: datetime | None = None,
 ) -> str:
     from wakebook.learn.about import Weights
+    from wakebook.recall.lately import worths
     from wakebook.recall.start import Known, start
     from wakebook.recall.texts import Texts
 
     chains, config, inside = opened.chains(), opened.config, Inside(opened, here)
     sessions = [one for one in _sessions(opened, here) if not then and one.id != but]
     left = handoffs(chains, sessions, inside, lists=False)
-    weights = Weights(opened.home)
+    weights, worth = Weights(opened.home), worths(opened.home)
     known = Known(
         chains,
         opened.registry(),
@@ -322,6 +323,7 @@ def _begun(
         here=inside.holds,
         ours=inside.tells,
         weights=weights,
+        worths=worth,
         said=[] if then else _said(opened, here, left),
         elsewhere=[] if then else _said_elsewhere(opened, here, chains, inside),
     )
@@ -329,6 +331,7 @@ def _begun(
     text = start(known, left, own, config.hooks.start, loaded)
     if not then:
         weights.keep()
+        worth.keep()
     return text
 
 
