@@ -133,6 +133,11 @@ def test_words_that_were_not_kept_are_in_doubt_sooner() -> None:
     assert not stale.doubted(Utterance("Obfrau ist Erna Toll.", 300, "last", 1))
 
 
+def test_a_sentence_that_the_next_one_corrects_is_not_told() -> None:
+    said = "The gate opens at 7pm. no 6:30pm, sorry. Parking is free."
+    assert Stale([]).current(said, Utterance(said, 100)) == "no 6:30pm, sorry. Parking is free."
+
+
 def test_another_value_in_the_same_list_stays() -> None:
     stale = Stale([])
     stale.learn([Utterance("Oak board is 52 as of today.", 200, "later", 3)])

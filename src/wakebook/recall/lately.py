@@ -10,15 +10,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from wakebook.base.cache import FOLDER
 from wakebook.base.words import terms
-from wakebook.learn.about import FOLDER, Weights
+from wakebook.learn.about import Weights
 from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.extractor import unmeant
 from wakebook.learn.select.said import OF_CHANGE, read, usual
 from wakebook.learn.select.speech import Sentence, fiction, sentences
 from wakebook.learn.select.worth import DATA, worthy
 from wakebook.recall.gate import forms
-from wakebook.recall.stale import Utterance
+from wakebook.recall.stale import Utterance, takes_back
 from wakebook.recall.texts import in_confidence
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ def lately(
         if len(own) != len(all_points):  # kept by another version
             all_points = _worth(one.text)
         for sentence, points in zip(own, all_points, strict=True):
+            after = next((it.text for it in own if it.place == sentence.place + 1), "")
+            if takes_back(after, sentence.text):
+                continue
             changes = read(sentence.text).cues & OF_CHANGE - {"ends"}
             plain = changes or pattern(forms.VALUE).search(sentence.text)
             if points >= (CHANGING if plain else LIKELY) and _states(sentence):

@@ -29,7 +29,7 @@ from wakebook.recall import days
 from wakebook.recall.gate import Gate, forms, is_chat
 from wakebook.recall.ratings import IN, OUT, factor
 from wakebook.recall.slot import PUBLIC, Item, Packed, label
-from wakebook.recall.stale import GONE, SOON, Stale, Utterance, spoken
+from wakebook.recall.stale import GONE, SOON, Stale, Utterance, spoken, takes_back
 from wakebook.recall.texts import ENDS, SHORT, Asked, Once, bare, excerpt, in_confidence, says
 from wakebook.store.hits import Passage, Passages
 
@@ -381,7 +381,11 @@ class _Choice:
     def _holding(self, passage: Passage, text: str) -> str:
         """Of a turn, what still holds, without questions and what was told as an entry."""
         parts = ENDS.split(text)
-        kept = [part for part in parts if not self._told(part) and not _asks(part)]
+        kept = [
+            part
+            for part, then in zip(parts, [*parts[1:], ""], strict=False)
+            if not self._told(part) and not _asks(part) and not takes_back(then, part)
+        ]
         if passage.row.speaker == "agent":
             kept = [part.removeprefix("> ") for part in kept if not _on_the_way(part)]
         if len(kept) < len(parts) and all(pattern(forms.ORDER).match(part) for part in kept):

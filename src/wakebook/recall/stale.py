@@ -159,10 +159,10 @@ class Stale:
                 found = max(found or one, one, key=lambda it: (it.at, it.turn))
         return found
 
-    def doubted(self, sentence: Utterance, values: bool = True) -> bool:
+    def doubted(self, sentence: Utterance, values: bool = True, least: int = 1) -> bool:
         """Whether the user said something later that may be about the same thing, and otherwise:
         enough not to tell words that were not thought worth keeping. `values`: another value will
-        do, no word need speak of a change."""
+        do, no word need speak of a change. `least`: words that both have."""
         old = _read(sentence.text)
         later = {one for term in old.terms for one in self._later.get(term, ())}
         for one in later:
@@ -171,7 +171,7 @@ class Stale:
                 continue
             shared = (new.terms & old.terms) - usual()
             other = different(new.values, old.values) - {"degree"}
-            if shared and (_cued(new) or (values and other and len(shared) >= FRAME)):
+            if len(shared) >= least and (_cued(new) or (values and other and len(shared) >= FRAME)):
                 return True
         return False
 
@@ -190,7 +190,10 @@ class Stale:
         that hold in part; of an agent's turn, which only repeats, without these too. `said`: where
         and when."""
         kept = []
-        for part in sentences(text):
+        parts = sentences(text)
+        for part, then in zip(parts, [*parts[1:], ""], strict=False):
+            if takes_back(then, part):
+                continue
             found = self.correction(said._replace(text=part))
             if found is None:
                 kept.append(part)
@@ -203,6 +206,14 @@ def _read(text: str) -> Said:
     """A sentence with what hyphens and colons join taken apart ("sign-off", "postgres:15"),
     without an "also" that only goes on, and an office the same for men and women ("Obfrau")."""
     return read(_OFFICE.sub("mann", _JOINED.sub(" ", _ALSO.sub("", text))))
+
+
+def takes_back(new: str, old: str) -> bool:
+    """Whether a sentence corrects the one right before it: "doors open at 7. no, 6:30, sorry"."""
+    said, before = _read(new), _read(old)
+    if _NO.match(said.low):
+        return bool(before.values["number"])
+    return "corrects" in said.cues and outdates(said, before, "near")
 
 
 def _beside(new: str, old: str) -> bool:

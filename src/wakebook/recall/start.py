@@ -52,6 +52,7 @@ MOST = 20  # facts, if there is room
 FEW = 40  # tokens: with fewer left, no facts are told
 SOME = 2  # tokens of a heading and its line end, beside its words
 DAY = timedelta(days=2)
+BOTH = 2  # words that a fact shares with one that may have changed it
 MENTIONED = 0.6  # of its words in something newer
 ABOUT, NOTES = "## About You", "## Your Own Notes"
 FURTHER = """## Looking further
@@ -192,6 +193,11 @@ class State:
             lines += [f"{label}{kept}"] if kept else []
         return "\n".join(lines)
 
+    def _doubted(self, entry: Entry) -> bool:
+        """Whether a plain fact may have changed, so that it is left to the search."""
+        plain = entry.type == "fact" and entry.kind is None and entry.session != "manual"
+        return plain and not entry.pinned and self._stale.doubted(_spoken(entry), False, BOTH)
+
     def lasting(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Entries of which something holds, by all that was said since."""
         for entry in entries:
@@ -199,7 +205,7 @@ class State:
                 continue
             found = self._stale.correction(_spoken(entry))
             if found is None:
-                yield entry
+                yield from () if self._doubted(entry) else (entry,)
             elif told := found.told(entry.content):
                 yield entry.with_(content=told)
 
