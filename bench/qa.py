@@ -47,7 +47,7 @@ from wakebook.learn.reread import reread
 from wakebook.log.log import Ledger
 from wakebook.models import model as makes
 from wakebook.models import prompt, wire
-from wakebook.models.calls import FAILED, Call, Calls
+from wakebook.models.calls import FAILED, Called, Calls
 from wakebook.models.chat import Models
 from wakebook.models.transport import on_this_machine
 from wakebook.store.hits import MARK, Hit
@@ -143,7 +143,7 @@ class Noted(Calls):
         super().__init__(home)
         self._mine = local()
 
-    def add(self, call: Call) -> None:
+    def add(self, call: Called) -> None:
         super().add(call)
         failed = call.outcome in FAILED or call.outcome == "too large"
         self.spent_here().add(call.tokens_in, call.tokens_out, 0.0 if failed else call.cost)

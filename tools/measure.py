@@ -142,7 +142,7 @@ def surface() -> list[Figure]:
         Figure("runtime packages", len(locked), 20),
         Figure("names of Memory", len(set(names)), 40),
         Figure("commands", len(set(commands)), 25),
-        Figure("class names used twice", len(again), 45, " ".join(again), limit=50),
+        Figure("class names used twice", len(again), 30, " ".join(again)),
     ]
 
 

@@ -184,7 +184,7 @@ _TABLE = (
          lambda m, a: m.notes.update(full=a.full), _asks(full=(bool, False)), long=True),
     Verb("index", "Bring the search index up to date.", "store.sync.Synced",
          lambda m, a: m.index.sync(full=a.full), _asks(full=(bool, False)), long=True),
-    Verb("jobs", "The jobs, when they ran and when they run next.", "jobs: [upkeep.jobs.Standing]",
+    Verb("jobs", "The jobs, when they ran and when they run next.", "jobs: [upkeep.jobs.JobStatus]",
          lambda m, a: m.jobs.listed(), {}),
     Verb("tick", "Run the jobs that are due, or those with these names.", "ran: [upkeep.jobs.Ran]",
          lambda m, a: m.tick(a.names), _asks(names=(Words, ())), long=True),

@@ -10,21 +10,21 @@ import pytest
 
 from tests.hosts.hooking import SECONDS
 from wakebook.hosts.backlog import Backlog
-from wakebook.hosts.events import Work
+from wakebook.hosts.events import Errand
 
-KEEP = Work("keep", "pi", "a")
-CLOSE = Work("close", "pi", "a")
+KEEP = Errand("keep", "pi", "a")
+CLOSE = Errand("close", "pi", "a")
 
 
 class Worker:
     """Does nothing until it may, and notes what it did."""
 
     def __init__(self) -> None:
-        self.done: list[Work] = []
+        self.done: list[Errand] = []
         self.begun = threading.Semaphore(0)
         self.may = threading.Semaphore(0)
 
-    def __call__(self, work: Work) -> None:
+    def __call__(self, work: Errand) -> None:
         self.begun.release()
         assert self.may.acquire(timeout=SECONDS)
         self.done.append(work)
@@ -41,7 +41,7 @@ def let(worker: Worker, count: int = 99) -> None:
 
 def test_all_that_was_put_is_done_in_order_before_the_end(worker: Worker, tmp_path: Path) -> None:
     backlog = Backlog(tmp_path, worker)
-    works = [Work("keep", "pi", str(number)) for number in range(20)]
+    works = [Errand("keep", "pi", str(number)) for number in range(20)]
     for work in works:
         backlog.put(work)
     let(worker)
@@ -52,14 +52,14 @@ def test_all_that_was_put_is_done_in_order_before_the_end(worker: Worker, tmp_pa
 
 def test_the_same_work_waits_only_once(worker: Worker, tmp_path: Path) -> None:
     backlog = Backlog(tmp_path, worker)
-    backlog.put(Work("sweep"))
+    backlog.put(Errand("sweep"))
     assert worker.begun.acquire(timeout=SECONDS)
     for _ in range(5):
         backlog.put(KEEP)
     assert len(backlog) == 2
     let(worker)
     backlog.end()
-    assert worker.done == [Work("sweep"), KEEP]
+    assert worker.done == [Errand("sweep"), KEEP]
 
 
 def test_what_runs_is_done_again_for_what_was_said_since(worker: Worker, tmp_path: Path) -> None:
@@ -74,14 +74,14 @@ def test_what_runs_is_done_again_for_what_was_said_since(worker: Worker, tmp_pat
 
 def test_a_close_takes_the_place_of_a_keep(worker: Worker, tmp_path: Path) -> None:
     backlog = Backlog(tmp_path, worker)
-    backlog.put(Work("sweep"))
+    backlog.put(Errand("sweep"))
     assert worker.begun.acquire(timeout=SECONDS)
     backlog.put(KEEP)
-    backlog.put(Work("keep", "pi", "b"))
+    backlog.put(Errand("keep", "pi", "b"))
     backlog.put(CLOSE)
     let(worker)
     backlog.end()
-    assert worker.done == [Work("sweep"), Work("keep", "pi", "b"), CLOSE]
+    assert worker.done == [Errand("sweep"), Errand("keep", "pi", "b"), CLOSE]
 
 
 def test_waiting_ends_when_what_was_put_before_is_done(worker: Worker, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_waiting_ends_when_what_was_put_before_is_done(worker: Worker, tmp_path:
     thread.start()
     assert worker.begun.acquire(timeout=SECONDS)
     time.sleep(0.05)
-    backlog.put(Work("sweep"))  # later than the one who waits
+    backlog.put(Errand("sweep"))  # later than the one who waits
     assert not waited.is_set()
     let(worker, 1)
     assert waited.wait(SECONDS)  # although the sweep has not been done
@@ -124,12 +124,12 @@ def test_waiting_for_nothing_takes_no_time(worker: Worker, tmp_path: Path) -> No
 
 
 def test_many_who_put_and_wait_at_once(tmp_path: Path) -> None:
-    done: list[Work] = []
+    done: list[Errand] = []
     backlog = Backlog(tmp_path, done.append)
 
     def put(name: int) -> None:
         for number in range(50):
-            backlog.put(Work("keep", "pi", f"{name}.{number}"))
+            backlog.put(Errand("keep", "pi", f"{name}.{number}"))
             backlog.wait(SECONDS)
 
     threads = [threading.Thread(target=put, args=(name,)) for name in range(6)]

@@ -20,7 +20,7 @@ from wakebook import Memory, WakebookError
 from wakebook.base import clock
 from wakebook.hosts import HOSTS
 from wakebook.hosts import hook as process
-from wakebook.hosts.events import Work, about, act_of, answer, do
+from wakebook.hosts.events import Errand, about, act_of, answer, do
 
 ASKED = "Which database for the bookings?"
 
@@ -29,10 +29,10 @@ class Noted:
     """Behind: it only notes what it was given."""
 
     def __init__(self) -> None:
-        self.works: list[Work] = []
+        self.works: list[Errand] = []
         self.waited = 0
 
-    def put(self, work: Work) -> None:
+    def put(self, work: Errand) -> None:
         self.works.append(work)
 
     def wait(self, seconds: float) -> None:
@@ -59,7 +59,9 @@ def tell(memory: Memory) -> None:
     memory.home.memory.write_text("# Core Memory\n\n- The alarm code is 4711\n")
 
 
-def ask(memory: Memory, host: str, event: str, **payload: Any) -> tuple[dict[str, Any], list[Work]]:
+def ask(
+    memory: Memory, host: str, event: str, **payload: Any
+) -> tuple[dict[str, Any], list[Errand]]:
     behind = Noted()
     return answer(memory, host, event, payload, behind), behind.works
 
@@ -155,7 +157,7 @@ def test_a_reason_decides_between_keeping_and_closing(
     memory: Memory, event: str, reason: str, act: str
 ) -> None:
     _, (work,) = ask(memory, "openclaw", event, session="s1", key="agent:main:main", reason=reason)
-    assert work == Work(act, "openclaw", "s1")
+    assert work == Errand(act, "openclaw", "s1")
 
 
 class Store:
@@ -208,7 +210,7 @@ def handoffs(memory: Memory) -> int:
     return sum(one.type == "handoff" for one in Memory(memory.home.root).log.chains().entries)
 
 
-END = Work("reset", "openclaw", "s1")
+END = Errand("reset", "openclaw", "s1")
 
 
 def test_an_idle_end_closes_the_window(memory: Memory, store: Store) -> None:
@@ -216,21 +218,21 @@ def test_an_idle_end_closes_the_window(memory: Memory, store: Store) -> None:
     do(memory, END)
     assert handoffs(memory) == 1
     do(memory, END)
-    do(memory, Work("keep", "openclaw", "s1"))
+    do(memory, Errand("keep", "openclaw", "s1"))
     assert handoffs(memory) == 1
 
 
 def test_a_new_window_that_has_begun_already_stays_open(memory: Memory, store: Store) -> None:
     """The reset stands in the store, and so does the first turn of the next window."""
     store.turn("Let's go with Postgres for the bookings because SQLite locks up.")
-    do(memory, Work("keep", "openclaw", "s1"))
+    do(memory, Errand("keep", "openclaw", "s1"))
     store.reset("new").turn("I prefer uv over pip for the kiosk.")
     do(memory, END)
     assert handoffs(memory) == 1
     (known,) = memory.opened.state().sessions.values()
     assert known.window is not None
     store.turn("The launch of the kiosk is on 14 November.")
-    do(memory, Work("keep", "openclaw", "s1"))
+    do(memory, Errand("keep", "openclaw", "s1"))
     assert handoffs(memory) == 1
     assert any("14 November" in one for one in contents(memory))
 
@@ -238,11 +240,11 @@ def test_a_new_window_that_has_begun_already_stays_open(memory: Memory, store: S
 def test_both_events_of_one_reset_close_only_once(memory: Memory, store: Store) -> None:
     """On a typed /new: session_end, session_start, before_reset, in this order."""
     store.turn("Let's go with Postgres for the bookings because SQLite locks up.")
-    do(memory, Work("keep", "openclaw", "s1"))
+    do(memory, Errand("keep", "openclaw", "s1"))
     store.reset("new")
     do(memory, END)
     store.turn("I prefer uv over pip for the kiosk.")
-    do(memory, Work("keep", "openclaw", "s1"))
+    do(memory, Errand("keep", "openclaw", "s1"))
     do(memory, END)  # the second event of the same reset, late
     assert handoffs(memory) == 1, "the window that goes on was closed"
 

@@ -11,7 +11,7 @@ import pytest
 
 from wakebook import Memory, WakebookError
 from wakebook.hosts import json5, openclaw, wiring
-from wakebook.hosts.plan import Plan, Where
+from wakebook.hosts.plan import Where, Wires
 
 PLAIN = {
     "gateway": {"mode": "local", "port": 18789},
@@ -167,10 +167,10 @@ def _place(memory: Memory) -> Where:
     return wiring.where(memory, "openclaw")
 
 
-def _plan(memory: Memory) -> Plan:
+def _plan(memory: Memory) -> Wires:
     """As `init` makes it, without the commands: no gateway runs here."""
     plan = openclaw.plan(_place(memory))
-    return Plan(changes=plan.changes, files=plan.files, settings=plan.settings, notes=plan.notes)
+    return Wires(changes=plan.changes, files=plan.files, settings=plan.settings, notes=plan.notes)
 
 
 # --- where things are --------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tests.journeys.command import run
 from wakebook import Memory
 from wakebook.base.errors import WakebookError
 from wakebook.hosts import pi, wiring
-from wakebook.hosts.plan import Plan
+from wakebook.hosts.plan import Wires
 from wakebook.service import tools
 
 
@@ -63,7 +63,7 @@ def test_one_file(memory: Memory, path: Path) -> None:
 def test_again_changes_nothing(memory: Memory, path: Path) -> None:
     wire(memory)
     before = path.read_bytes()
-    assert pi.plan(wiring.where(memory, "pi")) == Plan()
+    assert pi.plan(wiring.where(memory, "pi")) == Wires()
     run("init", "--home", str(memory.home.root), "--host", "pi", "--yes")
     assert path.read_bytes() == before
     run("init", "--home", str(memory.home.root), "--host", "pi", "--undo")

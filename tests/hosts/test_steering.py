@@ -15,7 +15,7 @@ from tests.hosts.hooking import fired
 from tests.hosts.test_events import ask, spoken
 from tests.story import STYLE, WORKDAY, Claude, chat
 from wakebook import Memory
-from wakebook.hosts.events import Work, do
+from wakebook.hosts.events import Errand, do
 
 MAIN = "agent:main:main"
 
@@ -108,7 +108,7 @@ def test_who_begins_a_sweep_is_told_what_it_found(memory: Memory, projects: Path
 
 def test_what_is_of_another_project_is_not_told(memory: Memory, projects: Path) -> None:
     chat(Claude(projects), WORKDAY)
-    do(memory, Work("sweep", "claude-code", "mine", folder="/home/ada/elsewhere"))
+    do(memory, Errand("sweep", "claude-code", "mine", folder="/home/ada/elsewhere"))
     ask(memory, "claude-code", "SessionStart", session_id="mine", source="resume")
     found, _ = ask(memory, "claude-code", "UserPromptSubmit", session_id="mine", prompt="Hello!")
     assert "## Recovered" not in spoken(found)
@@ -150,8 +150,8 @@ def test_a_key_stands_for_its_newest_session(memory: Memory, store: sqlite3.Conn
     for number, (session, text) in enumerate(texts.items()):
         rolled_over(store, session, text, number)
         for earlier in list(texts)[:number]:  # session_end of the one before, with reason idle
-            do(memory, Work("reset", "openclaw", earlier))
-        do(memory, Work("keep", "openclaw", session))
+            do(memory, Errand("reset", "openclaw", earlier))
+        do(memory, Errand("keep", "openclaw", session))
     windows = {one.id: one.window for one in memory.opened.state().sessions.values()}
     assert [session for session, window in windows.items() if window] == ["s3"]
     assert memory.turns.kind_of(MAIN) == "main"

@@ -18,7 +18,7 @@ from tests.journeys.command import run, run_json
 from wakebook import Memory, WakebookError
 from wakebook.base.errors import NotFound
 from wakebook.hosts import pi, wiring
-from wakebook.hosts.plan import Change, Plan
+from wakebook.hosts.plan import Change, Wires
 
 NAME = "pi"  # whose `without` takes out a whole file that is ours, and nothing else
 OURS = f"{pi.MARK}\nours\n".encode()
@@ -62,13 +62,13 @@ def place() -> Path:
     return folder
 
 
-def plan(place: Path, **more: Any) -> Plan:
+def plan(place: Path, **more: Any) -> Wires:
     path = place / "settings.json"
     changes = (
         Change(path, path.read_bytes(), b'{"a": 1, "ours": true}'),
         Change(place / "new" / "deep" / "ours.js", None, OURS),
     )
-    return Plan(**({"changes": changes, "files": {"plugin/x.js": b"x", "y.json": b"{}"}} | more))
+    return Wires(**({"changes": changes, "files": {"plugin/x.js": b"x", "y.json": b"{}"}} | more))
 
 
 def taken(memory: Memory, place: Path) -> Snapshot:
@@ -96,7 +96,7 @@ def test_twice_there_and_once_back(memory: Memory, place: Path) -> None:
     before = taken(memory, place)
     wiring.wire(memory, NAME, plan(place, settings=SETTINGS))
     path = place / "settings.json"
-    again = Plan(
+    again = Wires(
         changes=(Change(path, path.read_bytes(), b'{"a": 1, "ours": "better"}'),),
         files={"plugin/z.js": b"z"},
         settings=SETTINGS | {"briefing.memory_file": "~/other/MEMORY.md"},
@@ -133,7 +133,7 @@ def test_what_the_owner_changed_between_two_wirings_stays(memory: Memory, place:
     path = place / "settings.json"
     path.write_bytes(b'{"mine": true, "ours": true}')
     after = b'{"mine": true, "ours": "better"}'
-    wiring.wire(memory, NAME, Plan(changes=(Change(path, path.read_bytes(), after),)))
+    wiring.wire(memory, NAME, Wires(changes=(Change(path, path.read_bytes(), after),)))
     wiring.unwire(memory, NAME)
     assert json.loads(path.read_bytes())["mine"] is True
 
@@ -164,7 +164,7 @@ def test_a_link_stays_a_link(memory: Memory, place: Path) -> None:
 def test_a_file_that_a_plan_removes_comes_back_as_it_was(memory: Memory, place: Path) -> None:
     path = place / "settings.json"
     before = Snapshot(place)
-    wiring.wire(memory, NAME, Plan(changes=(Change(path, path.read_bytes(), None),)))
+    wiring.wire(memory, NAME, Wires(changes=(Change(path, path.read_bytes(), None),)))
     assert not path.exists()
     wiring.unwire(memory, NAME)
     assert Snapshot(place) == before

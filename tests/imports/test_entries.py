@@ -9,7 +9,7 @@ import pytest
 
 from wakebook import Entry, Memory
 from wakebook.base import clock
-from wakebook.imports.export import Conversation, Piece
+from wakebook.imports.export import Post, Thread
 from wakebook.imports.extractor import ImportExtractor
 from wakebook.imports.take import LONGEST, Shelf
 
@@ -191,9 +191,9 @@ def test_memories_of_years_are_one_transcript(memory: Memory, tmp_path: Path) ->
 # --- the shelf ---------------------------------------------------------------------------
 
 
-def talk(identity: str, *pairs: tuple[str, str]) -> Conversation:
-    lines = tuple(Piece(role="user", text=text, id=name) for name, text in pairs)
-    return Conversation(id=identity, name=identity, channel="chatgpt", pieces=lines)
+def talk(identity: str, *pairs: tuple[str, str]) -> Thread:
+    lines = tuple(Post(role="user", text=text, id=name) for name, text in pairs)
+    return Thread(id=identity, name=identity, channel="chatgpt", pieces=lines)
 
 
 def test_a_file_on_the_shelf_only_grows(memory: Memory) -> None:

@@ -14,7 +14,7 @@ import pytest
 from wakebook.base import clock
 from wakebook.base.errors import TranscriptError
 from wakebook.imports import chatgpt, claude, mem0
-from wakebook.imports.export import Bad, Conversation, Export, members
+from wakebook.imports.export import Bad, Export, Thread, members
 from wakebook.imports.take import guess
 
 AT = 1_771_267_500.25  # 2026-02-16T18:45:00Z
@@ -59,13 +59,13 @@ def zipped(path: Path, **files: Any) -> Path:
     return path
 
 
-def only(export: Export) -> Conversation:
+def only(export: Export) -> Thread:
     (found,) = export.parts
-    assert isinstance(found, Conversation), found
+    assert isinstance(found, Thread), found
     return found
 
 
-def said(conversation: Conversation) -> list[tuple[str, str]]:
+def said(conversation: Thread) -> list[tuple[str, str]]:
     return [(piece.role, piece.text) for piece in conversation.pieces]
 
 
@@ -185,7 +185,7 @@ def test_one_bad_conversation_does_not_stop_the_others(tmp_path: Path) -> None:
     assert isinstance(bad1, Bad) and "message.id" in bad1.why
     assert isinstance(bad2, Bad) and bad2.name == "conversation 2"
     assert isinstance(bad3, Bad) and "no id" in bad3.why
-    assert isinstance(good, Conversation) and good.id == "c9"
+    assert isinstance(good, Thread) and good.id == "c9"
 
 
 def test_half_a_surrogate_pair_costs_a_character(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_a_sharded_export_in_a_zip_or_in_a_folder(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "export.zip", **inside)
     for path in (tmp_path / "export", archive):
         found = list(chatgpt.read(path).parts)
-        assert [part.id for part in found if isinstance(part, Conversation)] == ["a", "b", "c"]
+        assert [part.id for part in found if isinstance(part, Thread)] == ["a", "b", "c"]
         assert len(found) == 3
     assert not (tmp_path.parent / "conversations-000.json").exists()
 
@@ -289,7 +289,7 @@ def test_one_broken_shard_does_not_stop_the_others(tmp_path: Path) -> None:
     )
     bad, good = chatgpt.read(path).parts
     assert isinstance(bad, Bad) and "conversations-0.json" in bad.name and "JSON" in bad.why
-    assert isinstance(good, Conversation)
+    assert isinstance(good, Thread)
 
 
 def test_a_single_conversation_and_one_below_a_name(tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ MEMORIES = [
 def test_memories_of_mem0(tmp_path: Path, shape: str | None) -> None:
     path = saved(tmp_path / "m.json", {shape: MEMORIES} if shape else MEMORIES)
     helper, mira = mem0.read(path).parts
-    assert isinstance(helper, Conversation) and isinstance(mira, Conversation)
+    assert isinstance(helper, Thread) and isinstance(mira, Thread)
     assert [(one.id, one.channel) for one in (helper, mira)] == [
         ("helper", "memories/mem0"),
         ("mira", "memories/mem0"),
@@ -373,7 +373,7 @@ def test_json_lines_of_mem0_with_a_broken_one(tmp_path: Path) -> None:
     path.write_text(json.dumps(MEMORIES[1]) + "\n{broken\n\n" + json.dumps(MEMORIES[0]) + "\n")
     bad, mira = mem0.read(path).parts
     assert isinstance(bad, Bad) and bad.name == "m.jsonl, memory 2"
-    assert isinstance(mira, Conversation) and len(mira.pieces) == 2
+    assert isinstance(mira, Thread) and len(mira.pieces) == 2
 
 
 @pytest.mark.parametrize("columns", ["old_memory new_memory", "prev_value new_value"])

@@ -10,7 +10,7 @@ import pytest
 
 from wakebook.base import clock
 from wakebook.imports import markdown
-from wakebook.imports.export import Bad, Conversation, Item, Passed
+from wakebook.imports.export import Bad, Memo, Passed, Thread
 from wakebook.imports.markdown import items
 
 
@@ -126,8 +126,8 @@ def test_empty_fields_and_pictures_are_no_items() -> None:
 
 
 def test_an_item_is_told_and_read_again() -> None:
-    for item in (Item((), "- one\n  two"), Item(("A", "B c"), "```\n# x\n```")):
-        assert Item.parse(item.told()) == item
+    for item in (Memo((), "- one\n  two"), Memo(("A", "B c"), "```\n# x\n```")):
+        assert Memo.parse(item.told()) == item
 
 
 def test_hostile_notes_take_no_time() -> None:
@@ -158,9 +158,9 @@ def write(path: Path, text: str, at: str = "2026-05-05T05:00:00Z") -> Path:
     return path
 
 
-def note(path: Path, root: Path | None = None) -> Conversation:
+def note(path: Path, root: Path | None = None) -> Thread:
     part = markdown.note(path, root or path)
-    assert isinstance(part, Conversation), part
+    assert isinstance(part, Thread), part
     return part
 
 
@@ -192,7 +192,7 @@ def test_what_a_note_is_about(tmp_path: Path) -> None:
     texts = {
         one.name: [piece.text for piece in one.pieces]
         for one in markdown.read(tmp_path).parts
-        if isinstance(one, Conversation)
+        if isinstance(one, Thread)
     }
     assert texts == {
         "a.md": ["# Project: Tide Pool\n\n- z"],
@@ -208,8 +208,8 @@ def test_files_that_are_no_notes(tmp_path: Path) -> None:
     (tmp_path / "b.md").write_bytes(b"\x00\x01\x02")
     (tmp_path / "u.md").write_bytes("- Größe".encode("utf-16"))
     parts = list(markdown.read(tmp_path).parts)
-    assert [type(part) for part in parts] == [Bad, Passed, Conversation]
-    assert isinstance(parts[2], Conversation) and parts[2].pieces[0].text == "- Größe"
+    assert [type(part) for part in parts] == [Bad, Passed, Thread]
+    assert isinstance(parts[2], Thread) and parts[2].pieces[0].text == "- Größe"
 
 
 def test_the_same_file_has_the_same_id_whatever_it_is_reached_by(tmp_path: Path) -> None:
@@ -243,9 +243,7 @@ def workspace(tmp_path: Path) -> Path:
 def test_a_workspace_of_openclaw(workspace: Path) -> None:
     parts = list(markdown.read_workspace(workspace).parts)
     told = {
-        one.name: [piece.text for piece in one.pieces]
-        for one in parts
-        if isinstance(one, Conversation)
+        one.name: [piece.text for piece in one.pieces] for one in parts if isinstance(one, Thread)
     }
     assert told == {
         "MEMORY.md": ["# Memory\n\n- Lives in Porto", "# Memory › Promoted\n\n- Uses UTC"],
@@ -260,7 +258,7 @@ def test_a_workspace_of_openclaw(workspace: Path) -> None:
 def test_the_memory_folder_alone_gives_the_same_sessions(workspace: Path) -> None:
     def ids(path: Path) -> dict[str, datetime | None]:
         parts = markdown.read_workspace(path).parts
-        return {one.id: one.pieces[0].at for one in parts if isinstance(one, Conversation)}
+        return {one.id: one.pieces[0].at for one in parts if isinstance(one, Thread)}
 
     whole, folder = ids(workspace), ids(workspace / "memory")
     assert list(folder.values()) == [datetime(2026, 2, 16, 12, tzinfo=UTC)]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.server import ModelServer, unit, vector
 from wakebook.base.config import Embedding
-from wakebook.models.model import Remote
+from wakebook.models.model import OverHttp
 from wakebook.models.transport import Patience
 
 KEY = "sk-very-secret-0123456789"
@@ -24,10 +24,10 @@ def asking(
     environ: Mapping[str, str] | None = None,
     patience: Patience = QUICK,
     **settings: Any,
-) -> Remote:
+) -> OverHttp:
     settings = {"model": "m", "base_url": server.url + PATHS[provider]} | settings
     environ = {"OPENAI_API_KEY": KEY, "GEMINI_API_KEY": KEY} if environ is None else environ
-    return Remote(provider, Embedding(provider=provider, **settings), environ, patience)
+    return OverHttp(provider, Embedding(provider=provider, **settings), environ, patience)
 
 
 def expected(*texts: str) -> list[Any]:

@@ -11,12 +11,12 @@ from typing import Any
 from tests.server import ModelServer
 from wakebook.base import config
 from wakebook.base.home import Home
-from wakebook.models.calls import Call, Calls
+from wakebook.models.calls import Called, Calls
 from wakebook.models.chat import Models
 from wakebook.models.model import Lend, Model, make
 from wakebook.models.prompt import Lines
 from wakebook.models.transport import Patience
-from wakebook.models.wire import Question
+from wakebook.models.wire import ChatAsk
 
 PROVIDERS = ("anthropic", "openai", "gemini", "ollama", "compatible")
 REFUSING = ("anthropic", "openai", "gemini", "compatible")  # Ollama has no form for it
@@ -31,10 +31,10 @@ def settings(
     server: ModelServer | None, provider: Mapping[str, Any] | None = None, **models: Any
 ) -> config.Config:
     """All providers at the server; `provider` are more settings of each, `models` of [models]."""
-    sections: dict[str, Any] = {"models": config.Models(**models)}
+    sections: dict[str, Any] = {"models": config.ModelSettings(**models)}
     for name in PROVIDERS:
         at = {"base_url": server.base(_format(name))} if server else {}
-        sections[name] = config.Provider(**at | dict(provider or {}))
+        sections[name] = config.ProviderSettings(**at | dict(provider or {}))
     return config.Config(**sections)
 
 
@@ -54,8 +54,8 @@ def served(
     return make(name, settings(server, provider), environ, None, patience)
 
 
-def question(*turns: str, **changes: Any) -> Question:
-    return replace(Question("", "Be brief.", turns or ("Hello?",), 50), **changes)
+def question(*turns: str, **changes: Any) -> ChatAsk:
+    return replace(ChatAsk("", "Be brief.", turns or ("Hello?",), 50), **changes)
 
 
 def chatting(
@@ -98,7 +98,7 @@ def numbered(found: dict[str, Any]) -> int:
     return int(found["n"])
 
 
-def calls(folder: Path) -> list[Call]:
+def calls(folder: Path) -> list[Called]:
     return list(Calls(Home(folder)).all())
 
 

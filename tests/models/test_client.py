@@ -22,7 +22,7 @@ from wakebook.base.errors import BadModelOutput, LeftAlone, ModelError, ModelUna
 from wakebook.models.client import NEEDED, PROGRAMS, Client
 from wakebook.models.model import CLIENTS, make
 from wakebook.models.transport import Patience
-from wakebook.models.wire import Question, Reply
+from wakebook.models.wire import ChatAsk, Reply
 
 HASTY = Patience(attempts=1, seconds=0.3)
 PATIENT = Patience(attempts=1, seconds=60.0)
@@ -43,7 +43,7 @@ def client(name: str, patience: Patience = PATIENT) -> Client:
     return found
 
 
-def ask(name: str, patience: Patience = PATIENT, asked: Question | None = None) -> Reply:
+def ask(name: str, patience: Patience = PATIENT, asked: ChatAsk | None = None) -> Reply:
     return client(name, patience).ask(asked or question())
 
 
@@ -168,7 +168,7 @@ def test_a_service_with_another_path_finds_the_program(
     program(bin, "claude", "tool", says("Hi."))
     program(bin, "tool", 'touch "$here/used"')  # as node lies beside a script of its own
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    settings = config.Config(models=config.Models(program=str(bin / "claude")))
+    settings = config.Config(models=config.ModelSettings(program=str(bin / "claude")))
     found = make("claude-code/haiku", settings, os.environ, None, PATIENT)
     found.ready()
     assert found.ask(question()).text == "Hi." and (bin / "used").exists()
@@ -209,9 +209,9 @@ def test_a_client_does_not_outlive_wakebook(bin: Path, tmp_path: Path) -> None:
         "import os; from pathlib import Path\n"
         "from wakebook.models.client import Client\n"
         "from wakebook.models.transport import Patience\n"
-        "from wakebook.models.wire import Question\n"
+        "from wakebook.models.wire import ChatAsk\n"
         "client = Client('claude-code/haiku', os.environ, Patience(1, 600.0))\n"
-        "client.ask(Question('', 'Be brief.', ('Hello?',), 50))\n"
+        "client.ask(ChatAsk('', 'Be brief.', ('Hello?',), 50))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code])
     until(lambda: (bin / "own").exists() and (bin / "own").read_text().endswith("\n"))

@@ -18,7 +18,7 @@ from tests.server import Hang, ModelServer, Status, unit, vector
 from wakebook.base.config import Embedding
 from wakebook.base.errors import BadModelOutput, ModelUnavailable
 from wakebook.models.embedder import Kept
-from wakebook.models.model import Remote
+from wakebook.models.model import OverHttp
 from wakebook.models.transport import Patience
 
 PATIENCE = Patience(attempts=1, seconds=20.0)
@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 
 def kept(server: ModelServer, path: Path, model: str = "m", **options: Any) -> Kept:
     settings = Embedding(model=model, base_url=server.url)
-    return Kept(Remote("compatible", settings, {}, PATIENCE), path, **options)
+    return Kept(OverHttp("compatible", settings, {}, PATIENCE), path, **options)
 
 
 def rows(*texts: str) -> list[Any]:
@@ -85,8 +85,8 @@ def test_a_kill_loses_one_batch(server: ModelServer, path: Path) -> None:
     server.script(server.next(), Hang())
     code = (
         "import sys\nfrom pathlib import Path\nfrom wakebook.base.config import Embedding\n"
-        "from wakebook.models.embedder import Kept; from wakebook.models.model import Remote\n"
-        "asked = Remote('compatible', Embedding(model='m', base_url=sys.argv[1]), {})\n"
+        "from wakebook.models.embedder import Kept; from wakebook.models.model import OverHttp\n"
+        "asked = OverHttp('compatible', Embedding(model='m', base_url=sys.argv[1]), {})\n"
         "Kept(asked, Path(sys.argv[2]), batch=2).embed('abcd')"
     )
     process = subprocess.Popen([sys.executable, "-c", code, server.url, str(path)])

@@ -12,7 +12,7 @@ from wakebook.base import text
 from wakebook.base.config import Embedding
 from wakebook.base.errors import ConfigError, ModelError, ModelUnavailable
 from wakebook.models import transport
-from wakebook.models.model import Remote
+from wakebook.models.model import OverHttp
 
 # --- what goes over the wire -------------------------------------------------------------
 
@@ -179,8 +179,8 @@ def test_the_name_says_what_the_vectors_depend_on(server: ModelServer) -> None:
     host = server.url.removeprefix("http://")
     assert asking(server).name == f"openai/m@{host}"
     assert asking(server, dimensions=8).name == f"openai/m@{host}:8"
-    assert Remote("openai", Embedding(), {}).name == "openai/text-embedding-3-small"
-    assert Remote("gemini", Embedding(), {}).name == "gemini/gemini-embedding-001"
+    assert OverHttp("openai", Embedding(), {}).name == "openai/text-embedding-3-small"
+    assert OverHttp("gemini", Embedding(), {}).name == "gemini/gemini-embedding-001"
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_an_address_that_is_none(server: ModelServer, url: str) -> None:
 
 def test_a_compatible_server_needs_an_address_and_a_model() -> None:
     with pytest.raises(ConfigError, match="both base_url"):
-        Remote("compatible", Embedding(base_url="http://127.0.0.1:1/v1"), {})
+        OverHttp("compatible", Embedding(base_url="http://127.0.0.1:1/v1"), {})
 
 
 def test_the_key_is_nowhere_to_be_seen(server: ModelServer) -> None:

@@ -338,7 +338,7 @@ def test_a_key_goes_only_to_its_provider(server: ModelServer) -> None:
 def test_the_key_is_not_shown(server: ModelServer, provider: str) -> None:
     model = served(server, f"{provider}/m", key_variable="MY_KEY")
     model.ask(question())
-    assert isinstance(model, makes.Served)
+    assert isinstance(model, makes.ServedModel)
     assert KEY not in repr(model) + str(vars(model))
     broken = served(server, f"{provider}/m", {"MINE": f"{KEY}\nX: y"}, key_variable="MINE")
     with pytest.raises(ModelUnavailable, match="MINE holds is no key") as caught:

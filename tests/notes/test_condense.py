@@ -19,17 +19,17 @@ from wakebook.base.home import Home
 from wakebook.models.chat import Models
 from wakebook.notes.condense import Cap, Refused, condense
 from wakebook.notes.condensed import NAME, Condensed, CondensedLine, applied, load, save
-from wakebook.notes.page import Item
+from wakebook.notes.page import Bullet
 
 PLENTY = Cap(lines=100)
 
 
-def item(identity: str, text: str, section: str = "Facts", days: float = 0, **more: Any) -> Item:
+def item(identity: str, text: str, section: str = "Facts", days: float = 0, **more: Any) -> Bullet:
     at = NOW - timedelta(days=days)
-    return Item(section=section, text=text, ids=(identity,), at=at, **more)
+    return Bullet(section=section, text=text, ids=(identity,), at=at, **more)
 
 
-def by_rules(*items: Item, cap: Cap = PLENTY) -> Condensed:
+def by_rules(*items: Bullet, cap: Cap = PLENTY) -> Condensed:
     return condense(items, cap, "Be brief.", NOW)
 
 
@@ -37,7 +37,7 @@ def ids(rewrite: Condensed) -> list[tuple[str, ...]]:
     return [line.ids for line in rewrite.lines]
 
 
-def texts(*items: Item, cap: Cap = PLENTY) -> list[str]:
+def texts(*items: Bullet, cap: Cap = PLENTY) -> list[str]:
     """What rules tell of some items."""
     return [one.text for one in applied(items, by_rules(*items, cap=cap))]
 
@@ -54,7 +54,7 @@ BOATS = (
 )
 
 
-def boats(**more: Any) -> list[Item]:
+def boats(**more: Any) -> list[Bullet]:
     """Items that have nothing to do with each other, the newest first."""
     return [item(f"b{n}", text, days=n, **more) for n, text in enumerate(BOATS)]
 
@@ -192,7 +192,7 @@ def merged(*names: str, text: str = "Both boats are fine") -> Condensed:
     return Condensed(at=NOW, by="m condense/1", lines=lines, dropped=("x",))
 
 
-def told_texts(items: list[Item], rewrite: Condensed) -> list[str]:
+def told_texts(items: list[Bullet], rewrite: Condensed) -> list[str]:
     return [one.text for one in applied(items, rewrite)]
 
 
@@ -247,7 +247,7 @@ def kept(*names: str, text: str = "", **more: str) -> dict[str, Any]:
     return {"from": list(names)} | ({"text": text} if text else {}) | more
 
 
-def asked(models: Models, *items: Item, cap: Cap = PLENTY) -> Condensed:
+def asked(models: Models, *items: Bullet, cap: Cap = PLENTY) -> Condensed:
     return condense(items, cap, "It is about boats.", NOW, models)
 
 

@@ -15,7 +15,7 @@ from wakebook import Memory, WakebookError
 from wakebook.base import clock
 from wakebook.base.errors import GitError
 from wakebook.notes.condense import Cap, Refused, checked
-from wakebook.notes.page import Item, harmless
+from wakebook.notes.page import Bullet, harmless
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def edit(memory: Memory, name: str, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1))
 
 
-def said(text: str) -> Item:
-    return Item(section="Facts", text=text, ids=("a" * 12,), at=clock.now())
+def said(text: str) -> Bullet:
+    return Bullet(section="Facts", text=text, ids=("a" * 12,), at=clock.now())
 
 
 @pytest.mark.parametrize(

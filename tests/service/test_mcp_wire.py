@@ -286,13 +286,13 @@ def test_what_others_print_does_not_get_to_the_client(wire: Wire) -> None:
 def test_the_first_answers_need_nothing_heavy(memory: Memory) -> None:
     code = """
 import io, json, sys
-from wakebook.service.mcp_stdio import Server
+from wakebook.service.mcp_stdio import StdioServer
 asked = [("initialize", {"protocolVersion": "2025-06-18"}), ("tools/list", {}),
          ("prompts/list", {}), ("resources/templates/list", {})]
 lines = [json.dumps({"jsonrpc": "2.0", "id": n, "method": m, "params": p}).encode() + b"\\n"
          for n, (m, p) in enumerate(asked)]
 out = io.BytesIO()
-Server(lambda: 1 / 0, out).serve(io.BytesIO(b"".join(lines)))
+StdioServer(lambda: 1 / 0, out).serve(io.BytesIO(b"".join(lines)))
 assert len(out.getvalue().splitlines()) == 4 and b'"error"' not in out.getvalue()
 heavy = "msgspec numpy sqlite3 asyncio mcp pydantic starlette uvicorn yaml rich click".split()
 print([name for name in heavy if name in sys.modules])

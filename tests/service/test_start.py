@@ -21,7 +21,7 @@ from tests.service.serving import ended, serving
 from tests.story import Claude
 from wakebook import Memory
 from wakebook.hosts import wiring
-from wakebook.hosts.plan import Plan
+from wakebook.hosts.plan import Wires
 from wakebook.service.address import Running, is_locked, look
 from wakebook.service.address import ended as last
 from wakebook.service.start import PAUSE, start, stop
@@ -30,7 +30,7 @@ from wakebook.service.start import PAUSE, start, stop
 @pytest.fixture
 def wired(memory: Memory) -> Memory:
     """As `init --host claude-code` leaves the home."""
-    wiring.wire(memory, HOST, Plan())
+    wiring.wire(memory, HOST, Wires())
     return memory
 
 
@@ -94,7 +94,7 @@ def test_a_home_that_nobody_wired_and_one_that_does_not_want_it_start_none(
     memory: Memory, projects: Path, host: str
 ) -> None:
     if host:
-        wiring.wire(memory, host, Plan())
+        wiring.wire(memory, host, Wires())
     if host == HOST:
         configured(memory, auto=False)
     fired(memory, "SessionStart", fresh(projects), source="startup")
@@ -253,7 +253,7 @@ def test_it_can_be_stopped_even_if_it_hangs(wired: Memory, projects: Path) -> No
 def test_it_ends_when_the_last_host_is_taken_out(wired: Memory, projects: Path) -> None:
     fired(wired, "SessionStart", fresh(projects), source="startup")
     up(wired)
-    wiring.wire(wired, "codex", Plan())
+    wiring.wire(wired, "codex", Wires())
     wiring.unwire(wired, HOST)
     assert is_locked(wired.home)
     wiring.unwire(wired, "codex")

@@ -15,7 +15,7 @@ from wakebook.store import Edition, postings
 from wakebook.store.database import SCHEMA
 from wakebook.store.postings import BLOCK, Postings
 from wakebook.store.question import Allowed
-from wakebook.store.words import Asked
+from wakebook.store.words import AskedWord
 
 K1, B = 1.2, 0.75  # not those of the code: a change there has to show
 VOCABULARY = [f"w{number}" for number in range(60)]
@@ -34,8 +34,8 @@ def holding(chunks: int, words: int, last: int = 10_000) -> Edition:
     return Edition(1, chunks, words, last)
 
 
-def sought(*terms: str, weight: float = 1.0) -> Asked:
-    return Asked(terms[0] if terms else "", terms, weight=weight)
+def sought(*terms: str, weight: float = 1.0) -> AskedWord:
+    return AskedWord(terms[0] if terms else "", terms, weight=weight)
 
 
 def put(db: sqlite3.Connection, found: dict[int, list[str]]) -> Edition:
@@ -59,7 +59,7 @@ def on(db: sqlite3.Connection) -> Postings:
 
 def search(
     db: sqlite3.Connection,
-    asked: list[Asked],
+    asked: list[AskedWord],
     edition: Edition,
     most: int,
     allowed: Allowed | None = None,

@@ -18,7 +18,7 @@ from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.capture import state as states
 from wakebook.capture.state import JobRun, Progress
-from wakebook.upkeep.jobs import ORDER, Body, Ran, Slot, named, table, tick
+from wakebook.upkeep.jobs import ORDER, Body, JobSlot, Ran, named, table, tick
 
 JOBS = table(Schedule(), Path("config.toml"))
 Go = Callable[[str], None]
@@ -38,10 +38,10 @@ class Diary:
     """Bodies that write down what they were asked to do."""
 
     def __init__(self, **special: Body) -> None:
-        self.slots: list[Slot] = []
+        self.slots: list[JobSlot] = []
         self.bodies: dict[str, Body] = dict.fromkeys(ORDER, self._write) | special
 
-    def _write(self, slot: Slot) -> str:
+    def _write(self, slot: JobSlot) -> str:
         self.slots.append(slot)
         return f"did {slot.job}"
 
@@ -54,7 +54,7 @@ class Diary:
         return tick(home, jobs, self.bodies, clock.now, asked=bool(names))
 
 
-def refuse(slot: Slot) -> str:
+def refuse(slot: JobSlot) -> str:
     raise WakebookError("the sea is\n  rough")
 
 
@@ -122,7 +122,7 @@ def test_it_is_tried_again_with_patience_until_it_does_well(home: Home, at: Go) 
 
 
 def test_what_nobody_foresaw_is_a_failure_with_its_origin(home: Home) -> None:
-    def divide(slot: Slot) -> str:
+    def divide(slot: JobSlot) -> str:
         return str(1 // 0)
 
     [ran] = Diary(tags=divide).tick(home, "tags")
@@ -155,7 +155,7 @@ def test_by_name_even_one_that_is_switched_off(home: Home) -> None:
 
 
 def test_what_others_wrote_into_the_state_meanwhile_stays(home: Home) -> None:
-    def learn(slot: Slot) -> str:
+    def learn(slot: JobSlot) -> str:
         with home.locked():
             known = Progress(host="plain", id="a", path="a.md", position=7)
             states.save(home, states.load(home).with_session("plain/a", known))
@@ -188,7 +188,7 @@ def test_a_job_that_another_process_has_just_done_is_not_done_again(home: Home) 
     """Both saw that it was due; the second one looks again once it has the claim."""
     late = Diary()
 
-    def meanwhile(slot: Slot) -> str:
+    def meanwhile(slot: JobSlot) -> str:
         Diary().tick(home, *(name for name in ORDER if name != "observe"))
         return "slow"
 
@@ -204,7 +204,7 @@ def test_it_ends_between_two_jobs(home: Home) -> None:
 
 
 def test_an_interruption_is_no_outcome(home: Home) -> None:
-    def interrupt(slot: Slot) -> str:
+    def interrupt(slot: JobSlot) -> str:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -246,7 +246,7 @@ def test_many_processes_that_tick_at_once_run_every_job_once(home: Home) -> None
 
 
 def test_a_job_killed_half_way_runs_again_with_the_next_tick(home: Home) -> None:
-    def die(slot: Slot) -> str:
+    def die(slot: JobSlot) -> str:
         os.kill(os.getpid(), signal.SIGKILL)
         return "unreachable"
 

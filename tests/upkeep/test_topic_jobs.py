@@ -14,7 +14,7 @@ import pytest
 from wakebook import Memory
 from wakebook.capture import state as states
 from wakebook.recall.topics.book import Fired
-from wakebook.upkeep.jobs import Ran, Standing
+from wakebook.upkeep.jobs import JobStatus, Ran
 
 STANDUP = "Say what was done, what comes next, and what is in the way."
 Go = Callable[[str], None]
@@ -201,7 +201,7 @@ def test_switched_off_it_runs_by_name_only(memory: Memory) -> None:
     assert tick(memory, "topics") == "fired: standup"
 
 
-def standing(memory: Memory) -> Standing:
+def standing(memory: Memory) -> JobStatus:
     [job] = [one for one in Memory(memory.home.root).jobs.listed() if one.job == "topics"]
     return job
 

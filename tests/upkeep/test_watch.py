@@ -13,7 +13,7 @@ from wakebook.base.config import Config, Hosts
 from wakebook.base.errors import ConfigError, WakebookError
 from wakebook.capture.state import Session
 from wakebook.learn.catch_up import Sweep
-from wakebook.upkeep.jobs import JOBS, ORDER, Jobs, Ran, Rooms, Slot
+from wakebook.upkeep.jobs import JOBS, ORDER, Jobs, JobSlot, Ran, Rooms
 from wakebook.upkeep.watch import Watcher, watch
 
 
@@ -144,10 +144,10 @@ class Stubbed(Memory):
 
     @cached_property
     def jobs(self) -> Jobs:
-        def rough(rooms: Rooms, slot: Slot) -> str:
+        def rough(rooms: Rooms, slot: JobSlot) -> str:
             raise WakebookError("the sea is rough")
 
-        def said(rooms: Rooms, slot: Slot) -> str:
+        def said(rooms: Rooms, slot: JobSlot) -> str:
             return f"{slot.at:%Y-%m-%d %H:%M}"
 
         named = dict.fromkeys(("weekly", "monthly", "prune", "tags"), said)

@@ -99,7 +99,7 @@ class Briefing(Section):
     max_contradictions: int = 3
 
 
-class Notes(Section):
+class NoteSettings(Section):
     memory_warn: int = 180
     memory_cap: int = 200
     memory_refuse: int = 220
@@ -119,7 +119,7 @@ class Learn(Section):
     joined_agents: Texts = ()
 
 
-class Projects(Section):
+class ProjectSettings(Section):
     """Not settings but projects, each with its mode."""
 
     def __init__(self, **modes: str) -> None:
@@ -152,7 +152,7 @@ class Search(Section):
     max_file_megabytes: int = 10
 
 
-class Context(Section):
+class ContextSettings(Section):
     budget: int = 8192
     fixed_share: float = 0.5
     identity: int = 4352
@@ -212,7 +212,7 @@ class Embedding(Section):
     document_prefix: str = ""
 
 
-class Models(Section):
+class ModelSettings(Section):
     main: str = ""
     cheap: str = ""
     program: str = ""
@@ -232,7 +232,7 @@ class Models(Section):
     pause_minutes: int = 10
 
 
-class Provider(Section):
+class ProviderSettings(Section):
     base_url: str = ""
     key_variable: str = ""
     key_file: str = ""
@@ -260,7 +260,7 @@ class Schedule(Section):
     sync: str = "*/5 * * * *"
 
 
-class Hooks(Section):
+class HookSettings(Section):
     seconds: float = 2.0
     characters: int = 9_900
     budget: int = 1_500
@@ -274,7 +274,7 @@ class Service(Section):
     memory_mb: int = 1_000
 
 
-class State(Section):
+class StateSettings(Section):
     keep_days: int = 30
     told_megabytes: int = 8
     told_days: int = 60
@@ -285,27 +285,27 @@ class Config(Section):
     capture: Capture = Capture()
     briefing: Briefing = Briefing()
     learn: Learn = Learn()
-    projects: Projects = Projects()
-    notes: Notes = Notes()
+    projects: ProjectSettings = ProjectSettings()
+    notes: NoteSettings = NoteSettings()
     mounts: Mounts = Mounts()
     watch: Watch = Watch()
     search: Search = Search()
     pruning: Pruning = Pruning()
     flush: Flush = Flush()
-    context: Context = Context()
+    context: ContextSettings = ContextSettings()
     topics: Topics = Topics()
     embedding: Embedding = Embedding()
-    models: Models = Models()
-    anthropic: Provider = Provider()
-    openai: Provider = Provider()
-    gemini: Provider = Provider()
-    ollama: Provider = Provider()
-    compatible: Provider = Provider()
+    models: ModelSettings = ModelSettings()
+    anthropic: ProviderSettings = ProviderSettings()
+    openai: ProviderSettings = ProviderSettings()
+    gemini: ProviderSettings = ProviderSettings()
+    ollama: ProviderSettings = ProviderSettings()
+    compatible: ProviderSettings = ProviderSettings()
     git: Git = Git()
     schedule: Schedule = Schedule()
-    hooks: Hooks = Hooks()
+    hooks: HookSettings = HookSettings()
     service: Service = Service()
-    state: State = State()
+    state: StateSettings = StateSettings()
 
 
 def load(path: Path) -> Config:
@@ -354,7 +354,7 @@ def _filled(name: str, values: Any, path: Path) -> Section:
             if mode not in MODES:
                 hint = f"write one of {', '.join(map(repr, MODES))}, or take the line out"
                 raise ConfigError(f"{path}: [projects] {project!r} is {mode!r}; {hint}.")
-        return Projects(**values)
+        return ProjectSettings(**values)
     section: type[Section] = type(Config.settings[name])
     known = section.settings
     for key in values:

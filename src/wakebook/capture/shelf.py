@@ -46,7 +46,7 @@ class Shelved(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""  # why it cannot be read
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class ShelfPart(msgspec.Struct, frozen=True, kw_only=True):
     """Some turns of a transcript."""
 
     about: Shelved
@@ -102,12 +102,12 @@ def about(home: Home, path: str) -> Shelved:
     return msgspec.structs.replace(found, title=str(front.get("topic") or ""))
 
 
-def part(home: Home, path: str, first: int, most: int) -> Part:
+def part(home: Home, path: str, first: int, most: int) -> ShelfPart:
     """Some turns of a transcript, from a number on."""
     one, file = about(home, path), _file(home, path)
     if path in withheld.load(home)[0]:  # places in the text are counted in whole turns
         turns = archive.read(home, path).turns
-        return Part(about=one, turns=tuple(turns[first - 1 :][:most]), total=len(turns))
+        return ShelfPart(about=one, turns=tuple(turns[first - 1 :][:most]), total=len(turns))
     data = file.read_bytes()
     places, ends = _places(data)
     found: list[Turn] = []
@@ -118,7 +118,7 @@ def part(home: Home, path: str, first: int, most: int) -> Part:
         line = data.count(b"\n", 0, start) + 1
         last = line + turn.last_line - turn.line
         found.append(msgspec.structs.replace(turn, number=number, line=line, last_line=last))
-    return Part(about=one, turns=tuple(found), total=len(places))
+    return ShelfPart(about=one, turns=tuple(found), total=len(places))
 
 
 def _places(data: bytes) -> tuple[list[tuple[int, bytes]], list[int]]:

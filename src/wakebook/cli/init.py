@@ -14,7 +14,7 @@ from wakebook.cli.shared import Command, Out, command, esc
 from wakebook.hosts import HOSTS
 
 if TYPE_CHECKING:
-    from wakebook.hosts.plan import Change, Plan
+    from wakebook.hosts.plan import Change, Wires
     from wakebook.memory import Memory
 
 LONG, WIDE = 100, 300  # lines of a new file, and characters of a line, that are shown
@@ -147,7 +147,7 @@ def put_back(memory: Memory, out: Out, name: str, dry: bool) -> list[str]:
     return notes
 
 
-def outline(memory: Memory, out: Out, label: str, plan: Plan, indent: str = "") -> None:
+def outline(memory: Memory, out: Out, label: str, plan: Wires, indent: str = "") -> None:
     """What a plan does besides its changes of the host's files."""
     for name, value in plan.settings.items():
         section, _, key = name.partition(".")

@@ -14,7 +14,7 @@ from wakebook.cli.shared import Out, command, emit_line, esc, group, paint
 if TYPE_CHECKING:
     from wakebook.learn.catch_up import Sweep
     from wakebook.memory import Memory
-    from wakebook.upkeep.jobs import Ran, Standing
+    from wakebook.upkeep.jobs import JobStatus, Ran
 
 
 @group(alone=True)
@@ -56,7 +56,7 @@ def _list(memory: Memory, out: Out) -> None:
     out.say("[bold]or keep `wakebook jobs watch` running.[/bold]")
 
 
-def _last(standing: Standing, now: datetime) -> str:
+def _last(standing: JobStatus, now: datetime) -> str:
     run = standing.last
     if run is None:
         return "[dim]never[/dim]"
@@ -67,7 +67,7 @@ def _last(standing: Standing, now: datetime) -> str:
     return f"[red]failed[/red] {ago}{times}\n{esc(run.error)}"
 
 
-def _next(standing: Standing, now: datetime) -> str:
+def _next(standing: JobStatus, now: datetime) -> str:
     if standing.next is None:
         return "[dim]never[/dim]"
     if standing.due:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wakebook.base.config import Config
     from wakebook.learn.catch_up import Sweep
     from wakebook.memory import Memory
-    from wakebook.models.found import Found
+    from wakebook.models.found import FoundModel
     from wakebook.store.sync import Progress
 
 WEEK = timedelta(days=7)
@@ -140,7 +140,7 @@ def _chosen(memory: Memory, out: Out, name: str, problem: str) -> None:
 
 
 # --- asked once ----------------------------------------------------------------------------
-def proposed(memory: Memory) -> Found | None:
+def proposed(memory: Memory) -> FoundModel | None:
     """The model that could be asked for, if none is chosen yet."""
     settings = _settings(memory).models
     if settings.main or settings.cheap:
@@ -224,7 +224,7 @@ def _settings(memory: Memory) -> Config:
     return load(memory.home.config)
 
 
-def _found(memory: Memory) -> list[Found]:
+def _found(memory: Memory) -> list[FoundModel]:
     from wakebook.models.found import found
 
     return found(_settings(memory), os.environ)

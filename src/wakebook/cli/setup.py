@@ -19,7 +19,7 @@ from wakebook.cli.shared import Out, command, cwd, esc
 from wakebook.hosts import HOSTS
 
 if TYPE_CHECKING:
-    from wakebook.hosts.plan import Plan
+    from wakebook.hosts.plan import Wires
     from wakebook.learn.catch_up import Sweep
     from wakebook.memory import Memory
     from wakebook.service.address import Running
@@ -29,13 +29,13 @@ NONE = "none"  # as a --model: no model
 STARTING = 20.0  # seconds in which the service should answer
 
 
-class Found(NamedTuple):
+class FoundHost(NamedTuple):
     """A host, and what wiring it would do; or why it cannot be wired."""
 
     name: str
     label: str
     seen: str  # its program or its folder
-    plan: Plan | None
+    plan: Wires | None
     problem: str = ""
     notes: tuple[str, ...] = ()
     wired: bool = False
@@ -82,11 +82,11 @@ def setup(
     return _begin(memory, out, found, model, ask=not (yes or out.as_json))
 
 
-def _planned(memory: Memory, name: str) -> Found:
+def _planned(memory: Memory, name: str) -> FoundHost:
     from wakebook.hosts import host, wiring
     from wakebook.hosts.events import about
 
-    one = Found(name, about(name).label, wiring.seen(memory, name), None)
+    one = FoundHost(name, about(name).label, wiring.seen(memory, name), None)
     try:
         plan = host(name).plan(wiring.where(memory, name))
         wired = memory.home.exists() and wiring.wired(memory, name) is not None
@@ -115,7 +115,7 @@ def _nothing(memory: Memory, out: Out) -> bool:
     return True
 
 
-def _show(memory: Memory, out: Out, found: list[Found], model: str | None, notes: bool) -> None:
+def _show(memory: Memory, out: Out, found: list[FoundHost], model: str | None, notes: bool) -> None:
     from wakebook.base import config
 
     there, settings = memory.home.exists(), config.load(memory.home.config)
@@ -156,7 +156,7 @@ def _ask() -> None:
         raise click.ClickException("Nothing was changed.")
 
 
-def _begin(memory: Memory, out: Out, found: list[Found], model: str | None, ask: bool) -> bool:
+def _begin(memory: Memory, out: Out, found: list[FoundHost], model: str | None, ask: bool) -> bool:
     from wakebook.memory import Memory
 
     made = memory.init()
@@ -187,7 +187,7 @@ def _begin(memory: Memory, out: Out, found: list[Found], model: str | None, ask:
     return bool(failed or not runs or any(one.problem or one.notes for one in found))
 
 
-def _wired(memory: Memory, out: Out, one: Found) -> Found:
+def _wired(memory: Memory, out: Out, one: FoundHost) -> FoundHost:
     from wakebook.hosts import wiring
 
     if one.plan is None:
@@ -277,7 +277,7 @@ def _next(memory: Memory, out: Out, text: str) -> None:
         out.say(f"  [bold]{esc(to_run(memory.home, *words)):22}[/bold]  {about}")
 
 
-def _told(memory: Memory, found: list[Found]) -> dict[str, Any]:
+def _told(memory: Memory, found: list[FoundHost]) -> dict[str, Any]:
     hosts = []
     for one in found:
         known = {name: getattr(one, name) for name in ("label", "seen", "wired", "problem")}

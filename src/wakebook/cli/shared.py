@@ -292,8 +292,8 @@ class Out:
         self.each("  [yellow]", wrong)
         return bool(dry.troubles)
 
-    def progress(self) -> Progress:
-        return Progress(quiet=self.as_json)
+    def progress(self) -> ProgressBar:
+        return ProgressBar(quiet=self.as_json)
 
     @cached_property
     def err(self) -> Out:
@@ -403,7 +403,7 @@ def _described(memory: Memory, entry: Entry, details: bool) -> str:
     return text
 
 
-class Progress:
+class ProgressBar:
     """A progress bar on a terminal for what takes more than a moment; elsewhere nothing."""
 
     def __init__(self, quiet: bool) -> None:
@@ -411,7 +411,7 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(self, *_: object) -> None:

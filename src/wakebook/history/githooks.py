@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from wakebook.base import markdown
-from wakebook.base.config import Config, Notes
+from wakebook.base.config import Config, NoteSettings
 from wakebook.base.errors import GitError
 from wakebook.base.home import Home
 from wakebook.history.leftovers import PRIVATE
@@ -44,14 +44,18 @@ class Problem(msgspec.Struct, frozen=True):
         return f"{self.path}{f':{self.line}' if self.line else ''}: {self.text}"
 
 
-def check(names: Iterable[str], now: Content, before: Content, notes: Notes) -> list[Problem]:
+def check(
+    names: Iterable[str], now: Content, before: Content, notes: NoteSettings
+) -> list[Problem]:
     """What is wrong with some files as they are `now`. `before`: as the last commit has them."""
     below = tuple(f"{folder}/" for folder in FOLDERS)
     wanted = [name for name in names if name.endswith(".md") and name.startswith(below)]
     return [one for name in wanted for one in _problems(name, now(name), before, notes)]
 
 
-def _problems(name: str, data: bytes | None, before: Content, notes: Notes) -> Iterator[Problem]:
+def _problems(
+    name: str, data: bytes | None, before: Content, notes: NoteSettings
+) -> Iterator[Problem]:
     conversation = name.startswith("raw/conversations/")
     rewrite = bool(os.environ.get(REWRITE))  # closed transcripts may change, this once
     if conversation and not rewrite and is_closed(was := before(name)) and data != was:
@@ -95,7 +99,7 @@ def is_closed(data: bytes | None) -> bool:
     return front.get("closed") is True
 
 
-def _length(text: str, notes: Notes) -> Iterator[Problem]:
+def _length(text: str, notes: NoteSettings) -> Iterator[Problem]:
     lines = len(text.splitlines())
     if lines > notes.memory_refuse:
         yield Problem(

@@ -15,7 +15,7 @@ from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.base.plain import loads
 from wakebook.hosts import HOSTS
-from wakebook.hosts.events import Payload, Work, about, act_of, answer, do, told_of
+from wakebook.hosts.events import Errand, Payload, about, act_of, answer, do, told_of
 from wakebook.hosts.lock import hold, wait
 from wakebook.hosts.told import arrived
 from wakebook.memory import Memory
@@ -28,20 +28,20 @@ class Backlog:
     """The same work that waits already is not put a second time; one that runs is, because more
     may have been said since it began. A clean end works everything off first."""
 
-    def __init__(self, cache: Path, do: Callable[[Work], None]) -> None:
+    def __init__(self, cache: Path, do: Callable[[Errand], None]) -> None:
         """`cache`: where other processes see that there is work. `do` raises nothing."""
         self._cache = cache
         self._do = do
         self._lock = -1
-        self._waiting: dict[Work, int] = {}  # each with its number, oldest first
+        self._waiting: dict[Errand, int] = {}  # each with its number, oldest first
         self._number = 0  # of the last work that was put
-        self._running: tuple[Work, int] | None = None  # the one that runs, with its number
+        self._running: tuple[Errand, int] | None = None  # the one that runs, with its number
         self._ended = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="behind")
         self._thread.start()
 
-    def put(self, work: Work) -> None:
+    def put(self, work: Errand) -> None:
         with self._changed:
             ended = self._ended and not self._thread.is_alive()
         if ended:  # late, but not lost
@@ -87,7 +87,7 @@ class Backlog:
         while work := self._next():
             self._do(work)
 
-    def _next(self) -> Work | None:
+    def _next(self) -> Errand | None:
         with self._changed:
             self._running = None
             if not self._waiting and self._lock >= 0:
@@ -136,7 +136,7 @@ class Hooks(Backlog):
     def arrived(self, name: str) -> None:
         arrived(str(self._home.cache), name)
 
-    def _work(self, work: Work) -> None:
+    def _work(self, work: Errand) -> None:
         failed: Exception | None = None
         try:
             do(self._memory(), work)
@@ -150,9 +150,9 @@ class Now:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._works: list[Work] = []
+        self._works: list[Errand] = []
 
-    def put(self, work: Work) -> None:
+    def put(self, work: Errand) -> None:
         self._works.append(work)
 
     def wait(self, seconds: float) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from wakebook.base.errors import WakebookError
 from wakebook.base.plain import loads
-from wakebook.hosts.plan import Plan, Where, behind, check, sessions_in, shipped
+from wakebook.hosts.plan import Where, Wires, behind, check, sessions_in, shipped
 from wakebook.memory import Memory
 from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
@@ -33,7 +33,7 @@ INSIDE = "plugins/wakebook"  # the plugin, in the marketplace folder
 GRACE = 3  # seconds that the client waits longer than a hook's time box
 
 
-def plan(where: Where) -> Plan:
+def plan(where: Where) -> Wires:
     folder = config_folder(where)
     settings, _, _ = _client_files(folder)
     claude = where.which("claude")
@@ -47,7 +47,7 @@ def plan(where: Where) -> Plan:
     else:
         said = "`claude` is not on PATH, so nothing of Claude Code's was changed. Run these two:"
         notes += [said, *(shlex.join(("claude", *words)) for words in does)]
-    return Plan(
+    return Wires(
         files=files(where),
         by_hand=not claude,
         commands=tuple((claude, *words) for words in does if claude),

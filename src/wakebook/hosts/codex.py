@@ -26,7 +26,17 @@ from wakebook.base.decode import convert
 from wakebook.base.errors import WakebookError
 from wakebook.base.plain import loads
 from wakebook.hosts import toml
-from wakebook.hosts.plan import Change, Plan, Where, amiss, behind, check, read, sessions_in, tested
+from wakebook.hosts.plan import (
+    Change,
+    Where,
+    Wires,
+    amiss,
+    behind,
+    check,
+    read,
+    sessions_in,
+    tested,
+)
 from wakebook.memory import Memory
 from wakebook.upkeep.doctor import Check
 from wakebook.version import __version__
@@ -52,7 +62,7 @@ SECONDS = 15.0  # Codex answers in 0.3 s, plus what the slowest MCP server of th
 _check = partial(check, NAME)
 
 
-def plan(where: Where) -> Plan:
+def plan(where: Where) -> Wires:
     hooks, settings = _files(where)
     old, text = read(hooks), read(settings)
     changes = (
@@ -64,7 +74,7 @@ def plan(where: Where) -> Plan:
     if _hooks_off(_values(settings, text)):
         notes.append(OFF)
     own = sessions_in(where, NAME, hooks.parent / "sessions")
-    return Plan(changes=changed, settings=own, notes=tuple(notes))
+    return Wires(changes=changed, settings=own, notes=tuple(notes))
 
 
 def without(where: Where, path: Path, data: bytes) -> bytes | None:

@@ -45,7 +45,7 @@ NOT_SAID = (  # how messages of a host begin that stand in the user's place
 )  # fmt: skip
 
 
-class About(msgspec.Struct, frozen=True):
+class KnownHost(msgspec.Struct, frozen=True):
     """What is known of a host: its entry in hosts.json."""
 
     name: str
@@ -66,14 +66,14 @@ class About(msgspec.Struct, frozen=True):
 
 
 @cache
-def about(name: str) -> About:
+def about(name: str) -> KnownHost:
     """Raises WakebookError for a name that is none."""
     if name not in HOSTS:
         raise WakebookError(f"There is no host {name!r}. There are: {', '.join(HOSTS)}.")
-    return decode(Path(__file__).with_name("hosts.json").read_bytes(), dict[str, About])[name]
+    return decode(Path(__file__).with_name("hosts.json").read_bytes(), dict[str, KnownHost])[name]
 
 
-class Work(NamedTuple):
+class Errand(NamedTuple):
     """What is done while the host goes on."""
 
     act: str  # keep, close, reset, sweep
@@ -86,7 +86,7 @@ class Work(NamedTuple):
 class Behind(Protocol):
     """Does the work that a host does not wait for."""
 
-    def put(self, work: Work) -> None: ...
+    def put(self, work: Errand) -> None: ...
 
     def wait(self, seconds: float) -> None:
         """Until what was put before is done, but not longer than this."""
@@ -138,14 +138,14 @@ def told_of(cache: Path, host: str, payload: Payload, asked: int = 0) -> told.To
     return told.Told(str(cache), host, session if isinstance(session, str) else "", asked)
 
 
-def do(memory: Memory, work: Work) -> None:
+def do(memory: Memory, work: Errand) -> None:
     """The work itself. Raises whatever goes wrong: the caller traces it."""
     _read(memory, work)
     for folder in {work.folder or told.ANYWHERE, told.ANYWHERE}:
         _Event(memory, work.host, {"cwd": folder}).keep()
 
 
-def _read(memory: Memory, work: Work) -> None:
+def _read(memory: Memory, work: Errand) -> None:
     paths = [Path(work.path)] if work.path else []
     if work.act == "sweep":
         done = memory.catch_up(sparing=True)
@@ -165,7 +165,7 @@ def _read(memory: Memory, work: Work) -> None:
         memory.catch_up(paths, work.session)
 
 
-def _recovered(memory: Memory, work: Work, done: "Sweep") -> str:
+def _recovered(memory: Memory, work: Errand, done: "Sweep") -> str:
     """What a sweep has read that earlier sessions of the same project had left behind, for the
     session that began it: it was told all else before."""
     state, chains, lines = memory.opened.state(), memory.opened.chains(), []
@@ -344,7 +344,7 @@ class _Event:
         said = f"Wakebook has not saved this session yet: {done.why}"
         return {} if done.ok else {"systemMessage": said}
 
-    def work(self, act: str) -> Work:
+    def work(self, act: str) -> Errand:
         if not (self.session or self.path):
             act = "sweep"  # there is something to read, but no session is ended by that
         elif act == "reset" and self.text("reason") in GOES_ON:
@@ -352,7 +352,7 @@ class _Event:
         elif act == "reset" and self.text("reason") == "deleted":
             act = "close"
         about = (self.session, "" if act == "sweep" else self.path)
-        return Work(act, self.host.name, *about, self.text("cwd"))
+        return Errand(act, self.host.name, *about, self.text("cwd"))
 
 
 def unsaid(text: str, earlier: str) -> str:

@@ -30,20 +30,20 @@ class NotJson(WakebookError):
     """Where a text stops being JSON5."""
 
 
-class Node:
+class Json5Node:
     """A value, and the part of the text that it is."""
 
     def __init__(self, start: int) -> None:
         self.start = self.end = start
         self.value: Any = None
-        self.members: dict[str, tuple[int, Node]] = {}  # name -> its place, its value
+        self.members: dict[str, tuple[int, Json5Node]] = {}  # name -> its place, its value
 
 
 def read(text: str) -> Any:
     return parse(text).value
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> Json5Node:
     """Raises NotJson with the line."""
     found = _node(text, _space(text, 0), 0)
     end = _space(text, found.end)
@@ -61,8 +61,8 @@ def _space(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _node(text: str, at: int, depth: int) -> Node:
-    node = Node(at)
+def _node(text: str, at: int, depth: int) -> Json5Node:
+    node = Json5Node(at)
     if depth > _DEEPEST:
         raise _refused(text, at, "too deep")
     if text[at : at + 1] in ("{", "["):
@@ -83,7 +83,7 @@ def _node(text: str, at: int, depth: int) -> Node:
     return node
 
 
-def _fill(text: str, node: Node, depth: int) -> None:
+def _fill(text: str, node: Json5Node, depth: int) -> None:
     """The members of an object, or the items of a list."""
     closing, node.value = ("}", {}) if text[node.start] == "{" else ("]", [])
     at = _space(text, node.start + 1)
@@ -187,7 +187,7 @@ def _ended(before: str, after: str) -> str:
     return f"{before}\n{after}" if comment else before + after
 
 
-def _inserted(text: str, root: Node, node: Node, name: str, value: Any) -> str:
+def _inserted(text: str, root: Json5Node, node: Json5Node, name: str, value: Any) -> str:
     key = json.dumps(name, ensure_ascii=False)
     members = list(node.members.values())
     inline = root.members and "\n" not in text[root.start : root.end]
@@ -212,14 +212,14 @@ def _inserted(text: str, root: Node, node: Node, name: str, value: Any) -> str:
     return f"{text[:last]}{comma}{rest.rstrip()}{member}{tail}{text[node.end - 1 :]}"
 
 
-def _written(text: str, root: Node, value: Any, level: str) -> str:
+def _written(text: str, root: Json5Node, value: Any, level: str) -> str:
     if "\n" not in text[root.start : root.end] and root.members:
         return json.dumps(value, ensure_ascii=False)
     lines = json.dumps(value, ensure_ascii=False, indent=_unit(text, root)).split("\n")
     return f"{line_end(text)}{level}".join(lines)
 
 
-def _unit(text: str, root: Node) -> str:
+def _unit(text: str, root: Json5Node) -> str:
     """What one level is indented by."""
     first = next(iter(root.members.values()), None)
     return (_margin(text, first[0]) if first else "") or "  "

@@ -22,7 +22,7 @@ from typing import Any
 from wakebook.base import markdown
 from wakebook.base.errors import WakebookError
 from wakebook.hosts import json5
-from wakebook.hosts.plan import Change, Plan, Where, behind, check, read, shipped
+from wakebook.hosts.plan import Change, Where, Wires, behind, check, read, shipped
 from wakebook.memory import Memory
 from wakebook.upkeep.doctor import Check
 
@@ -61,7 +61,7 @@ _check = partial(check, NAME)
 Place = tuple[str, ...]
 
 
-def plan(where: Where) -> Plan:
+def plan(where: Where) -> Wires:
     path = config_file(where)
     data = read(path)
     if data is None:
@@ -80,7 +80,7 @@ def plan(where: Where) -> Plan:
     changes = (Change(path, data, after.encode("utf-8")), *_briefed(note))
     found = where.which(NAME)
     undo = (sys.executable, "-m", "wakebook.hosts.openclaw", found or "", CRON_KEY)
-    return Plan(
+    return Wires(
         changes=tuple(one for one in changes if one.before != one.after),
         files=files(),
         commands=((found, *_cron(where)),) if found else (),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wakebook.base.errors import WakebookError
-from wakebook.hosts.plan import Change, Plan, Where, behind, check, read, sessions_in, tested
+from wakebook.hosts.plan import Change, Where, Wires, behind, check, read, sessions_in, tested
 from wakebook.memory import Memory
 from wakebook.service import tools
 from wakebook.upkeep.doctor import Check
@@ -27,7 +27,7 @@ def extension(where: Where) -> Path:
     return folder(where) / "extensions" / "wakebook.js"
 
 
-def plan(where: Where) -> Plan:
+def plan(where: Where) -> Wires:
     path = extension(where)
     before, after = read(path), filled(where)
     if before is not None and not before.decode("utf-8", "replace").startswith(MARK):
@@ -38,7 +38,7 @@ def plan(where: Where) -> Plan:
     chosen = where.env.get("PI_CODING_AGENT_SESSION_DIR", "")
     sessions = Path(chosen).expanduser() if chosen else folder(where) / "sessions"
     own = sessions_in(where, NAME, sessions)
-    return Plan(changes=changes, settings=own, notes=(note,) if changes else ())
+    return Wires(changes=changes, settings=own, notes=(note,) if changes else ())
 
 
 def without(where: Where, path: Path, data: bytes) -> bytes | None:

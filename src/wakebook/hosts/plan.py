@@ -46,7 +46,7 @@ class Change(msgspec.Struct, frozen=True):
     after: bytes | None
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class Wires(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
     files: dict[str, bytes] = {}  # our own, relative to `Where.folder`
     commands: tuple[tuple[str, ...], ...] = ()
@@ -57,11 +57,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     by_hand: bool = False  # the user has to do the rest: the notes say what
 
 
-class Host(Protocol):
+class HostModule(Protocol):
     """What the module of a host has. `without` gives one of its files, changed since it was wired,
     without our part (None: it was ours); `checks` is empty if the host is not used here."""
 
-    def plan(self, where: Where) -> Plan: ...
+    def plan(self, where: Where) -> Wires: ...
     def without(self, where: Where, path: Path, data: bytes) -> bytes | None: ...
     def checks(self, where: Where, memory: Memory) -> list[Check]: ...
 

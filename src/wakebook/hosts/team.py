@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from wakebook.hosts import HOSTS
 from wakebook.hosts.backlog import payload_of
-from wakebook.hosts.events import Payload, Work, about, act_of, answer, told_of
+from wakebook.hosts.events import Errand, Payload, about, act_of, answer, told_of
 from wakebook.hosts.told import arrived
 from wakebook.memory import Memory
 
@@ -14,7 +14,7 @@ from wakebook.memory import Memory
 class _Elsewhere:
     """Work that this process does not do."""
 
-    def put(self, work: Work) -> None: ...
+    def put(self, work: Errand) -> None: ...
     def wait(self, seconds: float) -> None: ...
 
 

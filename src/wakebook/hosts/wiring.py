@@ -25,7 +25,7 @@ from wakebook.base.home import PREFIX, Home
 from wakebook.base.plain import loads
 from wakebook.hosts import HOSTS, host, toml
 from wakebook.hosts.events import about
-from wakebook.hosts.plan import Plan, Where, check, read
+from wakebook.hosts.plan import Where, Wires, check, read
 from wakebook.memory import Memory
 from wakebook.service import address, start, unit
 from wakebook.upkeep.doctor import Check, examine
@@ -43,7 +43,7 @@ MOVED = {"wakebook.adapters.hosts.openclaw_cron": "wakebook.hosts.openclaw"}  # 
 Told = Callable[[str], None]  # hears of every command that is run
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class WiredFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file or folder as it was before, and as we left it."""
 
     path: str
@@ -59,7 +59,7 @@ class Wired(msgspec.Struct, frozen=True, kw_only=True):
     """What was done, so that it can be undone."""
 
     version: str
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[WiredFile, ...] = ()
     files: tuple[str, ...] = ()
     undo_commands: tuple[tuple[str, ...], ...] = ()
     settings: dict[str, str | None] = {}  # of config.toml: the lines that were there
@@ -139,7 +139,7 @@ def wired(memory: Memory, name: str) -> Wired | None:
         raise WakebookError(said) from error
 
 
-def wire(memory: Memory, name: str, plan: Plan, told: Told = lambda line: None) -> list[str]:
+def wire(memory: Memory, name: str, plan: Wires, told: Told = lambda line: None) -> list[str]:
     """Do what a plan says. Notes on what did not go as planned; raises before it half does it."""
     place, home = where(memory, name), memory.home
     with home.locked():
@@ -221,13 +221,13 @@ def unwire(memory: Memory, name: str, told: Told = lambda line: None) -> list[st
     return notes
 
 
-def _keep(home: Home, place: Where, path: Path) -> Kept:
+def _keep(home: Home, place: Where, path: Path) -> WiredFile:
     """What a path holds now, put aside."""
     made, above = [], path.parent
     while not above.exists():
         made.append(str(above))
         above = above.parent
-    kept = Kept(path=str(path), folder=path.is_dir(), made=tuple(made))
+    kept = WiredFile(path=str(path), folder=path.is_dir(), made=tuple(made))
     data = read(path)
     if data is None or kept.folder:
         return kept
@@ -236,7 +236,7 @@ def _keep(home: Home, place: Where, path: Path) -> Kept:
     return replace(kept, before=backup, mode=path.stat().st_mode & 0o777)
 
 
-def _looked_at(one: Kept) -> Kept:
+def _looked_at(one: WiredFile) -> WiredFile:
     """With a note, if it is not as we left it."""
     return replace(one, changed=one.changed or _digest(Path(one.path)) != one.after)
 
@@ -246,7 +246,7 @@ def _save(home: Home, place: Where, done: Wired) -> None:
     home.replace(place.folder / LIST, data + b"\n")
 
 
-def _of_another(one: Kept, home: Path) -> bool:
+def _of_another(one: WiredFile, home: Path) -> bool:
     """Whether a host's settings have a Wakebook in them, but not that of this home."""
     path = Path(one.path)
     data = read(path) if path.suffix in (".json", ".toml", ".js") else None
@@ -257,7 +257,7 @@ def _of_another(one: Kept, home: Path) -> bool:
     return not any(name in text for name in (str(home), *names))
 
 
-def _take_out(home: Home, place: Where, one: Kept) -> list[str]:
+def _take_out(home: Home, place: Where, one: WiredFile) -> list[str]:
     """Our part of a file that was changed since. A note, if it is not as it was before."""
     path = Path(one.path)
     data, before = read(path), _backup(place, one)
@@ -273,7 +273,7 @@ def _take_out(home: Home, place: Where, one: Kept) -> list[str]:
     return [f"{path} has been changed since: only our part was taken out."]
 
 
-def _backup(place: Where, one: Kept) -> bytes | None:
+def _backup(place: Where, one: WiredFile) -> bytes | None:
     return (place.folder / "backup" / one.before).read_bytes() if one.before else None
 
 

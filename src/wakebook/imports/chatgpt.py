@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from wakebook.base import clock
-from wakebook.imports.export import Conversation, Export, Piece, conversations, path_to, talk
+from wakebook.imports.export import Export, Post, Thread, conversations, path_to, talk
 
 NAME = "chatgpt"
 MARKS = {
@@ -72,14 +72,14 @@ def read(path: Path) -> Export:
     return conversations(path, _Conversation, _conversation, "ChatGPT")
 
 
-def _conversation(found: _Conversation) -> Conversation:
+def _conversation(found: _Conversation) -> Thread:
     identity = found.conversation_id or found.id
     if not identity:
         raise ValueError("it has no id")
     return talk(NAME, identity, found.title, _pieces(found))
 
 
-def _pieces(found: _Conversation) -> Iterator[Piece | str]:
+def _pieces(found: _Conversation) -> Iterator[Post | str]:
     at = found.create_time
     leaf = found.current_node if found.current_node in found.mapping else _newest(found)
     for node in path_to(leaf, found.mapping, lambda node: node.parent):
@@ -92,7 +92,7 @@ def _pieces(found: _Conversation) -> Iterator[Piece | str]:
         if not reason:
             by_user = _role(message) == "user"
             slug = message.metadata.model_slug if message.metadata and not by_user else None
-            yield Piece(
+            yield Post(
                 role="user" if by_user else "assistant",
                 text=text,
                 id=message.id,

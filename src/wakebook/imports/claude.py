@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from wakebook.base import clock
-from wakebook.imports.export import Conversation, Export, Piece, conversations, path_to, talk
+from wakebook.imports.export import Export, Post, Thread, conversations, path_to, talk
 
 NAME = "claude"
 UNSUPPORTED = "This block is not supported on your current device yet."
@@ -53,19 +53,19 @@ def read(path: Path) -> Export:
     return conversations(path, _Conversation, _conversation, "claude.ai")
 
 
-def _conversation(found: _Conversation) -> Conversation:
+def _conversation(found: _Conversation) -> Thread:
     if not found.uuid:
         raise ValueError("it has no uuid")
     return talk(NAME, found.uuid, found.name, _pieces(found))
 
 
-def _pieces(found: _Conversation) -> Iterator[Piece | str]:
+def _pieces(found: _Conversation) -> Iterator[Post | str]:
     at = found.created_at
     for message in _live(found):
         at = message.created_at or at
         human = message.sender in ("human", "user")
         if human or message.sender == "assistant":
-            yield Piece(
+            yield Post(
                 role="user" if human else "assistant",
                 text=_text(message),
                 id=message.uuid,

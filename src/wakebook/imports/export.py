@@ -36,7 +36,7 @@ WANTED = re.compile(r"conversations(?:[-_]\d+)?\.json")
 _RAWS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True):
+class Post(msgspec.Struct, frozen=True, kw_only=True):
     """One message, or one item of a memory."""
 
     role: Literal["user", "assistant"]
@@ -46,7 +46,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
 
 
-class Item(msgspec.Struct, frozen=True):
+class Memo(msgspec.Struct, frozen=True):
     """One thing that an old memory says."""
 
     headings: tuple[str, ...]
@@ -58,7 +58,7 @@ class Item(msgspec.Struct, frozen=True):
         return above + self.text
 
     @classmethod
-    def parse(cls, message: str) -> Item:
+    def parse(cls, message: str) -> Memo:
         """The inverse of `told`."""
         first, _, rest = message.partition("\n")
         if not first.startswith("# "):
@@ -66,11 +66,11 @@ class Item(msgspec.Struct, frozen=True):
         return cls(tuple(first[2:].split(BETWEEN)), rest.strip("\n"))
 
 
-class Conversation(msgspec.Struct, frozen=True, kw_only=True):
+class Thread(msgspec.Struct, frozen=True, kw_only=True):
     id: str  # the same in every later export
     name: str  # for people
     channel: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Post, ...]
     skipped: Mapping[str, int] = {}  # why messages were left out -> how many
 
 
@@ -85,7 +85,7 @@ class Passed(Bad, frozen=True):
     """A file that is not part of a memory, and why."""
 
 
-Part = Conversation | Bad
+Part = Thread | Bad
 
 
 class Export(msgspec.Struct, frozen=True):
@@ -115,16 +115,16 @@ def required(path: Path) -> None:
         raise TranscriptError(f"{path}: no permission to read it. Check its permissions.")
 
 
-def talk(channel: str, id_: str, name: str | None, found: Iterable[Piece | str]) -> Conversation:
+def talk(channel: str, id_: str, name: str | None, found: Iterable[Post | str]) -> Thread:
     """A conversation of what was found in one: messages, and why others were left out."""
-    pieces: list[Piece] = []
+    pieces: list[Post] = []
     skipped: Counter[str] = Counter()
     for one in found:
-        if isinstance(one, Piece) and one.text:
+        if isinstance(one, Post) and one.text:
             pieces.append(one)
         else:
-            skipped["empty" if isinstance(one, Piece) else one] += 1
-    return Conversation(
+            skipped["empty" if isinstance(one, Post) else one] += 1
+    return Thread(
         id=id_, name=name or id_, channel=channel, pieces=tuple(pieces), skipped=dict(skipped)
     )
 
@@ -138,9 +138,7 @@ def path_to(leaf: str | None, nodes: Mapping[str, T], parent: Callable[[T], str 
     return list(reversed(path.values()))
 
 
-def conversations(
-    path: Path, kind: type[T], made: Callable[[T], Conversation], whose: str
-) -> Export:
+def conversations(path: Path, kind: type[T], made: Callable[[T], Thread], whose: str) -> Export:
     """Every conversation at a path; one that is broken does not stop the others.
 
     The files of a sharded export are read one after the other: its count is an estimate.

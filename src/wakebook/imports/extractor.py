@@ -15,7 +15,7 @@ import msgspec
 
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
-from wakebook.imports.export import BETWEEN, Item
+from wakebook.imports.export import BETWEEN, Memo
 from wakebook.learn.extract import Draft, Extraction, Scene
 from wakebook.learn.judge.verdict import harm, suspicious
 from wakebook.log.entry import RETRACTED, EntryKind, Status, Type, slugify
@@ -112,7 +112,7 @@ def _same(content: str) -> str:
 
 
 def _draft(message: Message, subjects: Mapping[str, str]) -> Draft:
-    item = Item.parse(message.text)
+    item = Memo.parse(message.text)
     text = _behind(_BULLET, item.text)
     box = _BOX.match(text)
     text = _behind(_DATE, _behind(_BOX, text))

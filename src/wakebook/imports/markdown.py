@@ -27,7 +27,7 @@ from wakebook.base import clock, markdown
 from wakebook.base.errors import TranscriptError
 from wakebook.capture.hosts import jsonl
 from wakebook.capture.state import MEMORIES
-from wakebook.imports.export import Bad, Conversation, Export, Item, Part, Passed, Piece, required
+from wakebook.imports.export import Bad, Export, Memo, Part, Passed, Post, Thread, required
 
 NAME, OPENCLAW = "markdown", "openclaw-memory"
 SUFFIXES = (".md", ".markdown")
@@ -89,7 +89,7 @@ def note(path: Path, root: Path, source: str = NAME) -> Part:
     named = day_of(path.name) or day_of("-".join(path.with_suffix("").parts[-3:]))
     day = named or _front_day(front) or changed
     place = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:10]
-    return Conversation(
+    return Thread(
         id=f"{path.stem[:60]}-{place}",  # the same for ever
         name=name,
         channel=f"{MEMORIES}{source}",
@@ -111,12 +111,12 @@ def _text(path: Path) -> str:
     return data.decode("utf-8-sig", "replace")
 
 
-def _piece(item: Item, subject: str, day: datetime) -> Piece:
+def _piece(item: Memo, subject: str, day: datetime) -> Post:
     leading = _LEADING.match(item.text)
     days = [day_of(leading[1])] if leading else []
     days += [day_of(heading) for heading in reversed(item.headings)]
-    told = Item((subject, *item.headings), item.text).told() if subject else item.told()
-    return Piece(role="user", text=told, at=next((one for one in days if one), day))
+    told = Memo((subject, *item.headings), item.text).told() if subject else item.told()
+    return Post(role="user", text=told, at=next((one for one in days if one), day))
 
 
 def day_of(text: str) -> datetime | None:
@@ -181,7 +181,7 @@ def _remembered(path: Path, root: Path) -> Part:
     if reason := _why_passed(path):
         return Passed(str(path.relative_to(root)), reason)
     part = note(path, root, OPENCLAW)
-    if not isinstance(part, Conversation):
+    if not isinstance(part, Thread):
         return part
     replace = msgspec.structs.replace
     pieces = (replace(piece, text=_SCORE.sub("", piece.text)) for piece in part.pieces)
@@ -203,7 +203,7 @@ def _why_passed(path: Path) -> str:
 
 
 # --- the items of a note -----------------------------------------------------------------
-def items(text: str) -> tuple[list[Item], Counter[str]]:
+def items(text: str) -> tuple[list[Memo], Counter[str]]:
     """The items of a note's text, and why others were left out."""
     return _Note(text.replace("\r\n", "\n").split("\n")).read()
 
@@ -218,11 +218,11 @@ class _Note:
         self._open: list[str] = []  # of the item that is being read
         self._bullet = -1  # its indentation, if it is a bullet
         self._apart = False  # a blank line stands before this one
-        self._found: list[Item] = []
+        self._found: list[Memo] = []
         self._fresh = False  # the last item stands under these headings
         self._skipped = Counter(["generated"] if generated else ())
 
-    def read(self) -> tuple[list[Item], Counter[str]]:
+    def read(self) -> tuple[list[Memo], Counter[str]]:
         number = 0
         while number < len(self._lines):
             number = self._take(number)
@@ -312,7 +312,7 @@ class _Note:
             self._open += [""] * self._apart + code
         elif self._found and self._fresh:
             last = self._found.pop()
-            self._found.append(Item(last.headings, "\n".join([last.text, "", *code])))
+            self._found.append(Memo(last.headings, "\n".join([last.text, "", *code])))
         else:
             self._add("\n".join(code))
         self._apart = False
@@ -352,7 +352,7 @@ class _Note:
             self._skipped["empty" if empty else "hint"] += 1
             return
         above = tuple(title for _, title in self._headings) + ((self._lead,) if self._lead else ())
-        self._found.append(Item(above, quoted))
+        self._found.append(Memo(above, quoted))
         self._fresh = True
 
 

@@ -16,7 +16,7 @@ from wakebook.base import clock
 from wakebook.base.errors import TranscriptError
 from wakebook.base.plain import loads
 from wakebook.capture.state import MEMORIES
-from wakebook.imports.export import Bad, Conversation, Export, Item, Part, Piece, required
+from wakebook.imports.export import Bad, Export, Memo, Part, Post, Thread, required
 
 NAME = "mem0"
 LARGEST = 512 << 20
@@ -37,7 +37,7 @@ def read(path: Path) -> Export:
 
 def _conversations(files: list[Path]) -> Iterator[Part]:
     """The memories of each user, oldest first, from however many files."""
-    by_owner: dict[str, list[Piece]] = {}
+    by_owner: dict[str, list[Post]] = {}
     skipped: Counter[str] = Counter()
     for path in files:
         try:
@@ -56,7 +56,7 @@ def _conversations(files: list[Path]) -> Iterator[Part]:
             yield Bad(path.name, str(error))
     for owner, pieces in sorted(by_owner.items()):
         pieces.sort(key=lambda piece: piece.at or datetime.min.replace(tzinfo=UTC))
-        yield Conversation(
+        yield Thread(
             id=owner, name=owner, channel=f"{MEMORIES}{NAME}", pieces=tuple(pieces), skipped=skipped
         )
         skipped = Counter()  # told once
@@ -66,9 +66,9 @@ def _words(raw: Mapping[str, Any]) -> str:
     return next((raw[key] for key in WORDS if isinstance(raw.get(key), str)), "")
 
 
-def _piece(raw: Mapping[str, Any], text: str, changed: datetime) -> Piece:
+def _piece(raw: Mapping[str, Any], text: str, changed: datetime) -> Post:
     moment = clock.parse(raw.get("created_at")) or clock.parse(raw.get("updated_at")) or changed
-    return Piece(role="user", text=Item(_headings(raw), text).told(), at=moment)
+    return Post(role="user", text=Memo(_headings(raw), text).told(), at=moment)
 
 
 def _headings(raw: Mapping[str, Any]) -> tuple[str, ...]:

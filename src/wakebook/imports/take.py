@@ -31,7 +31,7 @@ from wakebook.capture.hosts import jsonl
 from wakebook.capture.state import holds_memories
 from wakebook.capture.transcript import Message
 from wakebook.imports import chatgpt, claude, markdown, mem0
-from wakebook.imports.export import Bad, Conversation, Export, Passed, Piece, members
+from wakebook.imports.export import Bad, Export, Passed, Post, Thread, members
 from wakebook.imports.extractor import ImportExtractor
 from wakebook.learn.catch_up import Sweep
 from wakebook.log import erased
@@ -175,7 +175,7 @@ def gather(home: Home, source: str, path: Path, progress: Progress) -> tuple[Imp
     return done, list(files)
 
 
-def _count(done: Imported, part: Conversation, placed: Placed, files: dict[Path, None]) -> None:
+def _count(done: Imported, part: Thread, placed: Placed, files: dict[Path, None]) -> None:
     if placed.path in files and not placed.fresh:
         return  # the same one, in another file of the export
     done.found += 1
@@ -281,7 +281,7 @@ class Shelf:
             self._held[path.name] = found - {""}
         self._owned = set().union(*self._held.values())  # all of these ids
 
-    def put(self, conversation: Conversation) -> Placed:
+    def put(self, conversation: Thread) -> Placed:
         """Write what is new of a conversation. The same export twice changes nothing."""
         session = f"{self._source}-{conversation.id}"
         path = self._folder / f"{archive.file_part(session)}.jsonl"
@@ -321,7 +321,7 @@ class Shelf:
             self._home.replace(path, before + added)
 
 
-def _cleaned(piece: Piece, place: str) -> tuple[_Kept, int]:
+def _cleaned(piece: Post, place: str) -> tuple[_Kept, int]:
     """A message as it is kept: without secrets and Wakebook's own words, and not too long."""
     text = piece.text
     if len(text) > LONGEST:

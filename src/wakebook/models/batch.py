@@ -32,7 +32,7 @@ SHARE = 0.5  # of the price of a question that is answered at once
 CLOCKS = timedelta(minutes=10)  # by which the provider's clock may differ from ours
 
 
-class Asked(msgspec.Struct, omit_defaults=True):
+class Batched(msgspec.Struct, omit_defaults=True):
     """One question of a batch."""
 
     key: str
@@ -47,7 +47,7 @@ class Batch(msgspec.Struct, omit_defaults=True):
     name: str  # ours; each question's id at the provider begins with it
     model: str
     at: str
-    asked: list[Asked]
+    asked: list[Batched]
     purpose: str = ""  # who asks
     id: str = ""  # the provider's; "": it was being sent
     answers: dict[str, Any] | None = None  # key -> the provider's answer, or {"error": "..."}
@@ -63,7 +63,7 @@ class Form(NamedTuple):
 
 
 # --- the providers -----------------------------------------------------------------------
-def _ours(batch: Batch) -> list[tuple[str, Asked]]:
+def _ours(batch: Batch) -> list[tuple[str, Batched]]:
     return [(f"{batch.name}-{number}", one) for number, one in enumerate(batch.asked)]
 
 
@@ -157,7 +157,7 @@ class Batches:
         self._home, self._endpoint = home, endpoint
         self._path = home.root / "costs" / "batches.json"
         self._lock = RLock()
-        self.put_off: dict[str, Asked] = {}  # questions for the next batch
+        self.put_off: dict[str, Batched] = {}  # questions for the next batch
         self.all: list[Batch] = []
         if self._path.exists():
             self.all = decode(self._path.read_bytes(), list[Batch])
@@ -165,7 +165,7 @@ class Batches:
     def waiting(self) -> list[Batch]:
         return [one for one in self.all if one.answers is None]
 
-    def find(self, key: str) -> tuple[Asked, Batch] | None:
+    def find(self, key: str) -> tuple[Batched, Batch] | None:
         """A question that was put into a batch, and its batch."""
         pairs = ((one, batch) for batch in self.all for one in batch.asked)
         return next(((one, batch) for one, batch in pairs if one.key == key), None)
@@ -189,7 +189,7 @@ class Batches:
         except (KeyError, TypeError, AttributeError, IndexError):
             raise BadModelOutput(f"{batch.model}, in a batch: an answer of unknown form.") from None
 
-    def put(self, asked: Asked) -> None:
+    def put(self, asked: Batched) -> None:
         with self._lock:
             if self.find(asked.key) is None:
                 self.put_off.setdefault(asked.key, asked)
@@ -198,7 +198,7 @@ class Batches:
         """Send what was put off, as far as the budget reaches. How many questions that are."""
         from secrets import token_hex
 
-        asked: list[Asked] = []
+        asked: list[Batched] = []
         total = 0.0
         for one in list(self.put_off.values())[:MOST]:
             total += one.cost
@@ -227,7 +227,7 @@ class Batches:
             raise
         self._save()
 
-    def collect(self, note: Callable[[str, Asked, Any, Batch], None]) -> None:
+    def collect(self, note: Callable[[str, Batched, Any, Batch], None]) -> None:
         """Fetch what has been answered. `note` hears of every answer, with its id, before it is
         kept. Raises ModelError; what was fetched stays."""
         for batch in self.waiting():

@@ -75,12 +75,14 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
 _LY: dict[str, str] = {"day": "daily", "month": "monthly"}
 
 
-def limits(settings: config.Models, calls: Calls, name: str, now: datetime) -> list[Limit]:
+def limits(settings: config.ModelSettings, calls: Calls, name: str, now: datetime) -> list[Limit]:
     """The limits that hold for a model, with what is used of each."""
     return list(_limits(settings, calls, name, now))
 
 
-def _limits(settings: config.Models, calls: Calls, name: str, now: datetime) -> Iterator[Limit]:
+def _limits(
+    settings: config.ModelSettings, calls: Calls, name: str, now: datetime
+) -> Iterator[Limit]:
     every = calls.of_month(now)
     today = clock.iso(now)[:10]
     by_day = [one for one in every if one.at[:10] == today]

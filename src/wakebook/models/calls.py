@@ -24,7 +24,7 @@ FAILED = (*BREAKS, "cut", "late", "refused", "too large")
 TRIES = 6  # answers without one usable line: then `status` says that the model cannot do it
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Called(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: str
     operation: str
     model: str
@@ -46,8 +46,8 @@ class Calls:
     def __init__(self, home: Home) -> None:
         self._home, self._lock = home, Lock()
         self._month, self._size = "", 0
-        self._read: list[Call] = []
-        self._unwritten: list[Call] = []
+        self._read: list[Called] = []
+        self._unwritten: list[Called] = []
 
     def ready(self, now: datetime) -> None:
         """Raises OSError if a call could not be written down: then none must be made."""
@@ -55,7 +55,7 @@ class Calls:
         self._home.folder(path.parent)
         self._home.append(path, b"")
 
-    def add(self, call: Call) -> None:
+    def add(self, call: Called) -> None:
         path = self._path(call.at)
         line = msgspec.json.encode(call) + b"\n"
         try:
@@ -68,11 +68,11 @@ class Calls:
     def _path(self, at: str) -> Path:
         return self._home.root / "costs" / f"{at[:7]}.jsonl"
 
-    def all(self) -> Iterator[Call]:
+    def all(self) -> Iterator[Called]:
         for path in sorted((self._home.root / "costs").glob("????-??.jsonl")):
             yield from decoded(path.read_bytes())
 
-    def of_month(self, now: datetime) -> list[Call]:
+    def of_month(self, now: datetime) -> list[Called]:
         """Those of the month of `now`. Reads only what was added since the last time."""
         month, path = clock.iso(now)[:7], self._path(clock.iso(now))
         with self._lock:
@@ -112,7 +112,7 @@ class Calls:
         pause: timedelta,
         hurried: bool = False,
         since: str = "",
-    ) -> Call | None:
+    ) -> Called | None:
         """The last failure of a model that is not to be asked again yet. Calls with little
         patience are counted by themselves. `since`: earlier calls say nothing about it."""
         calls = [one for one in self.of_month(now) if one.model == model and one.at >= since]
@@ -122,7 +122,7 @@ class Calls:
         last = clock.parse(recent[-1].at)
         return recent[-1] if last and last <= now < last + pause else None
 
-    def useless(self, model: str, now: datetime) -> Call | None:
+    def useless(self, model: str, now: datetime) -> Called | None:
         """The last answer of a model none of whose last answers had a usable line."""
         said = [one for one in self.of_month(now) if one.model == model and one.lines is not None]
         recent = said[-TRIES:]
@@ -140,10 +140,10 @@ def _ends_whole(path: Path) -> bool:
         return True  # there is no file, or nothing in it
 
 
-def decoded(data: bytes) -> Iterator[Call]:
+def decoded(data: bytes) -> Iterator[Called]:
     """The calls on some lines."""
     for line in data.splitlines():
         try:
-            yield decode(line, Call)
+            yield decode(line, Called)
         except msgspec.MsgspecError:
             continue  # half a line that a crash left

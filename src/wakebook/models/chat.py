@@ -39,11 +39,11 @@ from wakebook.base.errors import (
 )
 from wakebook.base.home import Home
 from wakebook.models import prompt
-from wakebook.models.calls import HURRIED, TRIES, Call, Calls
+from wakebook.models.calls import HURRIED, TRIES, Called, Calls
 from wakebook.models.model import HOST, NONE, Lend, Model, is_client, make
 from wakebook.models.prompt import Lines, Prompt
 from wakebook.models.transport import Patience, TooLarge, on_this_machine
-from wakebook.models.wire import Question, Reply
+from wakebook.models.wire import ChatAsk, Reply
 
 if TYPE_CHECKING:
     from wakebook.models.budget import Limit
@@ -185,10 +185,10 @@ class Models:
 
     def _question(
         self, operation: str, inputs: dict[str, str], seconds: float = 0.0
-    ) -> tuple[Prompt, Question]:
+    ) -> tuple[Prompt, ChatAsk]:
         asked = self._prompt(operation, inputs)
         system, message = asked.fill({name: text.clean(value) for name, value in inputs.items()})
-        return asked, Question(
+        return asked, ChatAsk(
             "",
             system,
             (message,),
@@ -201,7 +201,7 @@ class Models:
     def _sorted(
         self,
         asked: Prompt,
-        question: Question,
+        question: ChatAsk,
         check: Callable[[dict[str, Any]], T],
         most: int,
         repair: bool = False,
@@ -257,7 +257,7 @@ class Models:
     def _repaired(
         self,
         asked: Prompt,
-        question: Question,
+        question: ChatAsk,
         reply: Reply,
         found: Lines[T],
         check: Callable[[dict[str, Any]], T],
@@ -283,7 +283,7 @@ class Models:
     def _call(
         self,
         asked: Prompt,
-        question: Question,
+        question: ChatAsk,
         worth: Callable[[Reply], dict[str, Any]],
         repair: bool = False,
     ) -> Reply:
@@ -308,14 +308,14 @@ class Models:
         self,
         name: str,
         asked: Prompt,
-        question: Question,
+        question: ChatAsk,
         worth: Callable[[Reply], dict[str, Any]],
         repair: bool,
     ) -> Reply:
         model = self._model(name)
         model.ready()
         at, what, label = clock.iso(clock.now()), asked.operation, asked.label
-        call = Call(at=at, operation=what, model=name, prompt=label, outcome="ok", repair=repair)
+        call = Called(at=at, operation=what, model=name, prompt=label, outcome="ok", repair=repair)
         with self._slots, model.alone(question.seconds):
             self._allow(name, question, what)
             began = clock.monotonic()
@@ -347,7 +347,7 @@ class Models:
             self._made[name] = make(name, *given, self._home.cache)
         return self._made[name]
 
-    def _allow(self, name: str, question: Question, operation: str) -> None:
+    def _allow(self, name: str, question: ChatAsk, operation: str) -> None:
         """Raises if the budget is spent, or the model is being left alone."""
         # raises ConfigError before anything is paid for
         size = question.size()
@@ -409,7 +409,7 @@ class Models:
             f"for this: name another model in [models]. Its last answer: {last.error}."
         )
 
-    def _counted(self, name: str, question: Question, reply: Reply) -> dict[str, Any]:
+    def _counted(self, name: str, question: ChatAsk, reply: Reply) -> dict[str, Any]:
         estimated = not (reply.tokens_in or reply.tokens_out)
         tokens_in = question.size() if estimated else reply.tokens_in
         tokens_out = text.tokens(reply.text) if estimated else reply.tokens_out
@@ -429,7 +429,7 @@ class Models:
         price = self.price(name)
         return price.cost(*tokens) if price else None
 
-    def note(self, call: Call, began: float, **known: Any) -> None:
+    def note(self, call: Called, began: float, **known: Any) -> None:
         import msgspec
 
         seconds = round(clock.monotonic() - began, 3)
@@ -438,7 +438,7 @@ class Models:
         except OSError as error:  # the answer is there and paid for: it is used
             self.troubles.append(f"What a call cost could not be written down: {error}")
 
-    def _plan(self, asked: Prompt, name: str, question: Question) -> Planned:
+    def _plan(self, asked: Prompt, name: str, question: ChatAsk) -> Planned:
         size = question.size()
         answer = asked.answer_tokens(size)
         cost, message = self.cost(name, size, answer), "\n\n".join(question.turns)
@@ -489,7 +489,7 @@ class Models:
             found += [one.problem for one in self.prompts() if one.problem]
         return [*found, *filter(None, [self.budget()])]
 
-    def _embedded(self) -> list[Call]:
+    def _embedded(self) -> list[Called]:
         calls = self.calls.of_month(clock.now())
         return [one for one in calls if one.operation == "embed" and one.tokens_in]
 

@@ -27,7 +27,7 @@ from wakebook.base.echo import READING, READS, fence
 from wakebook.base.errors import BadModelOutput, LeftAlone, ModelUnavailable
 from wakebook.base.plain import loads
 from wakebook.models.transport import Patience, offline
-from wakebook.models.wire import Question, Reply
+from wakebook.models.wire import ChatAsk, Reply
 
 DEFAULT = "default"  # the model that the client would take by itself
 KEEPER = Path(__file__).with_name("keeper.py")
@@ -234,7 +234,7 @@ class Client:
                 clock.sleep(0.05)
             yield
 
-    def ask(self, question: Question) -> Reply:
+    def ask(self, question: ChatAsk) -> Reply:
         seconds = min(question.seconds or self._patience.seconds, self._patience.seconds)
         prompt = fence("\n\n".join(question.turns), NOTE)
         path = self.path() or self._program.command

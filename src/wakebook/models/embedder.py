@@ -71,9 +71,9 @@ def choose(settings: config.Embedding, environ: Mapping[str, str]) -> Choice:
 
         embedder = local.make(provider, settings)
     else:
-        from wakebook.models.model import Remote
+        from wakebook.models.model import OverHttp
 
-        embedder = remote = Remote(provider, settings, environ)
+        embedder = remote = OverHttp(provider, settings, environ)
         try:
             remote.endpoint.key()
         except ModelUnavailable as error:

@@ -23,28 +23,28 @@ SMALL = {  # of each provider that takes a key: a model that is good enough, and
 }
 
 
-class Found(NamedTuple):
+class FoundModel(NamedTuple):
     name: str  # provider/model
     seen: str  # where
     pays: str  # who pays, and how
     keyless: bool = True
 
 
-def found(settings: config.Config, environ: Mapping[str, str]) -> list[Found]:
+def found(settings: config.Config, environ: Mapping[str, str]) -> list[FoundModel]:
     """What there is, the best to begin with first."""
     return [*_clients(environ), *_ollama(settings, environ), *_keys(settings, environ)]
 
 
-def _clients(environ: Mapping[str, str]) -> Iterator[Found]:
+def _clients(environ: Mapping[str, str]) -> Iterator[FoundModel]:
     from wakebook.models.client import PROGRAMS
 
     for provider, program in PROGRAMS.items():
         if path := shutil.which(program.command, path=environ.get("PATH")):
             pays = f"{program.label}'s own login: your subscription or key"
-            yield Found(f"{provider}/{program.model}", path, pays)
+            yield FoundModel(f"{provider}/{program.model}", path, pays)
 
 
-def _ollama(settings: config.Config, environ: Mapping[str, str]) -> Iterator[Found]:
+def _ollama(settings: config.Config, environ: Mapping[str, str]) -> Iterator[FoundModel]:
     try:
         there = Endpoint("ollama", "", "/api/tags", "[ollama]", settings.ollama, environ)
         answer = transport.get(there.url, SECONDS)
@@ -53,12 +53,12 @@ def _ollama(settings: config.Config, environ: Mapping[str, str]) -> Iterator[Fou
         return
     for name in names:
         if "embed" not in name:
-            yield Found(f"ollama/{name}", there.host, "nothing: it runs on that machine")
+            yield FoundModel(f"ollama/{name}", there.host, "nothing: it runs on that machine")
 
 
-def _keys(settings: config.Config, environ: Mapping[str, str]) -> Iterator[Found]:
+def _keys(settings: config.Config, environ: Mapping[str, str]) -> Iterator[FoundModel]:
     for provider, model in SMALL.items():
         own, path = getattr(settings, provider), PROVIDERS[provider].chat.path
         with suppress(ConfigError, ModelError):
             place = Endpoint(provider, model, path, f"[{provider}]", own, environ).key()[1]
-            yield Found(f"{provider}/{model}", place, "by the token", keyless=False)
+            yield FoundModel(f"{provider}/{model}", place, "by the token", keyless=False)

@@ -17,10 +17,10 @@ import msgspec
 from wakebook.base import clock
 from wakebook.base.errors import ConfigError, Deferred, Locked
 from wakebook.base.home import Home
-from wakebook.models.batch import FORMS, SHARE, Asked, Batch, Batches
-from wakebook.models.calls import Call
+from wakebook.models.batch import FORMS, SHARE, Batch, Batched, Batches
+from wakebook.models.calls import Called
 from wakebook.models.model import Endpoint
-from wakebook.models.wire import PROVIDERS, Question, Reply
+from wakebook.models.wire import PROVIDERS, ChatAsk, Reply
 
 if TYPE_CHECKING:
     from wakebook.models.chat import Models
@@ -41,7 +41,7 @@ class Later:
         found = self._batches.find(key)
         return key, found[0].shown if found else None
 
-    def reply(self, name: str, asked: Prompt, question: Question) -> Reply | None:
+    def reply(self, name: str, asked: Prompt, question: ChatAsk) -> Reply | None:
         """The answer that a batch has brought. None: ask at once. Raises Deferred."""
         if reply := self._batches.taken(question.key):
             return reply
@@ -50,7 +50,7 @@ class Later:
         size = question.size()
         cost = self._models.cost(name, size, asked.answer_tokens(size)) or 0.0
         provider, _, model = name.partition("/")
-        one = Asked(
+        one = Batched(
             key=question.key,
             operation=asked.operation,
             prompt=asked.label,
@@ -64,15 +64,15 @@ class Later:
     def collect(self) -> None:
         known = {call.batch for call in self._models.calls.all() if call.batch}
 
-        def note(id_: str, asked: Asked, answer: Any, batch: Batch) -> None:
+        def note(id_: str, asked: Batched, answer: Any, batch: Batch) -> None:
             """Write down what an answer has cost, once."""
             if id_ not in known:
                 self._models.calls.add(self._call(id_, asked, answer, batch.model))
 
         self._batches.collect(note)
 
-    def _call(self, id_: str, asked: Asked, answer: Any, name: str) -> Call:
-        call = Call(
+    def _call(self, id_: str, asked: Batched, answer: Any, name: str) -> Called:
+        call = Called(
             at=clock.iso(clock.now()),
             operation=asked.operation,
             model=name,

@@ -25,8 +25,8 @@ from wakebook.base.errors import (
     ModelUnavailable,
 )
 from wakebook.models import transport
-from wakebook.models.transport import Patience, Server, TooLarge
-from wakebook.models.wire import PROVIDERS, Body, Question, Reply
+from wakebook.models.transport import Patience, Peer, TooLarge
+from wakebook.models.wire import PROVIDERS, Body, ChatAsk, Reply
 
 T = TypeVar("T")
 HOST = "host"
@@ -49,7 +49,7 @@ class Endpoint:
         model: str,
         path: str,
         section: str,
-        settings: config.Embedding | config.Provider,
+        settings: config.Embedding | config.ProviderSettings,
         environ: Mapping[str, str],
     ) -> None:
         """Raises ConfigError for an address that is none."""
@@ -84,11 +84,11 @@ class Endpoint:
                 f"{transport.quoted(answer, server.secret)}. Is base_url in {self._section} right?"
             ) from None
 
-    def _server(self, path: str = "", kind: str = "application/json") -> Server:
+    def _server(self, path: str = "", kind: str = "application/json") -> Peer:
         key, place = self.key()
         headers = {"Content-Type": kind, "User-Agent": "wakebook"}
         headers |= PROVIDERS[self._provider].header(key)
-        return Server(self._who, self.url + path, headers, key, self._section, place)
+        return Peer(self._who, self.url + path, headers, key, self._section, place)
 
     def fetch(self, path: str, body: Body | None = None, *, raw: bool = False) -> Any:
         """What another path answers, with a body or without; as it is, or as JSON."""
@@ -182,7 +182,7 @@ class Model(Protocol):
         """Held while it is asked, by a model that takes one question at a time. Raises LeftAlone
         if it is busy for longer than this; 0: as the settings say."""
 
-    def ask(self, question: Question) -> Reply:
+    def ask(self, question: ChatAsk) -> Reply:
         """Raises ModelUnavailable, BadModelOutput, or TooLarge."""
 
 
@@ -203,7 +203,7 @@ class Lent:
     def alone(self, seconds: float = 0.0) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def ask(self, question: Question) -> Reply:
+    def ask(self, question: ChatAsk) -> Reply:
         try:
             answer: object = self.lend(
                 question.system, "\n\n".join(question.turns), question.max_tokens
@@ -220,7 +220,7 @@ class Lent:
         return replace(reply, text=text.whole(reply.text))
 
 
-class Served:
+class ServedModel:
     def __init__(self, name: str, endpoint: Endpoint, patience: Patience) -> None:
         self.name, self._endpoint, self._patience = name, endpoint, patience
         self._chat = PROVIDERS[name.partition("/")[0]].chat
@@ -233,7 +233,7 @@ class Served:
     def alone(self, seconds: float = 0.0) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def ask(self, question: Question) -> Reply:
+    def ask(self, question: ChatAsk) -> Reply:
         warmth = None if self._cold else question.temperature
         schema = None if self._free else question.schema
         question = replace(question, model=self._endpoint.model, temperature=warmth, schema=schema)
@@ -249,7 +249,7 @@ class Served:
             self._cold = True
             return self.ask(question)
 
-    def _for(self, question: Question) -> Patience:
+    def _for(self, question: ChatAsk) -> Patience:
         most = question.seconds
         return Patience(1, min(most, self._patience.seconds)) if most else self._patience
 
@@ -296,7 +296,7 @@ def make(
         )
     own, path = getattr(settings, provider), PROVIDERS[provider].chat.path
     endpoint = Endpoint(provider, model, path, f"[{provider}]", own, environ)
-    return Served(name, endpoint, patience)
+    return ServedModel(name, endpoint, patience)
 
 
 def at_base(name: str, settings: config.Config, environ: Mapping[str, str]) -> Endpoint:
@@ -307,7 +307,7 @@ def at_base(name: str, settings: config.Config, environ: Mapping[str, str]) -> E
 
 
 # --- embedding ---------------------------------------------------------------------------
-class Remote:
+class OverHttp:
     """An embedder that is asked over HTTP.
 
     Texts go in batches by number and tokens, halved when the server finds them too large; with

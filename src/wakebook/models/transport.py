@@ -44,7 +44,7 @@ class Patience:
 
 
 @dataclass(frozen=True)
-class Server:
+class Peer:
     who: str  # for messages
     url: str
     headers: dict[str, str]
@@ -68,12 +68,12 @@ class _Again(Exception):
         self.wait = wait
 
 
-def post(server: Server, question: dict[str, Any], patience: Patience) -> Any:
+def post(server: Peer, question: dict[str, Any], patience: Patience) -> Any:
     """The answer. Raises TooLarge, ModelUnavailable or BadModelOutput."""
     return read(server, send(server, json.dumps(question).encode(), patience))
 
 
-def send(server: Server, data: bytes | None, patience: Patience) -> bytes:
+def send(server: Peer, data: bytes | None, patience: Patience) -> bytes:
     """The answer's bytes. Without `data` it only asks (GET)."""
     allow(server.who, server.url)
     deadline = clock.monotonic() + patience.total
@@ -95,7 +95,7 @@ def send(server: Server, data: bytes | None, patience: Patience) -> bytes:
     raise AssertionError("no attempt was made")
 
 
-def read(server: Server, answer: bytes) -> Any:
+def read(server: Peer, answer: bytes) -> Any:
     try:
         return loads(answer)
     except ValueError:
@@ -141,7 +141,7 @@ def on_this_machine(url: str) -> bool:
         return False
 
 
-def _once(server: Server, data: bytes | None, seconds: float) -> bytes:
+def _once(server: Peer, data: bytes | None, seconds: float) -> bytes:
     """The body of the answer. Raises what a failure means."""
     import http.client
     import urllib.error
@@ -173,7 +173,7 @@ def _opener(url: str) -> OpenerDirector:
     return urllib.request.build_opener(Stay)
 
 
-def _read(server: Server, response: HTTPResponse, deadline: float) -> bytes:
+def _read(server: Peer, response: HTTPResponse, deadline: float) -> bytes:
     """The whole body, in the time of one attempt even if it comes in drops."""
     declared = response.headers.get("Content-Length") or ""
     wanted = int(declared) if declared.isdigit() else None
@@ -192,7 +192,7 @@ def _read(server: Server, response: HTTPResponse, deadline: float) -> bytes:
     return bytes(body)
 
 
-def _broken(server: Server, reason: object, seconds: float) -> Exception:
+def _broken(server: Peer, reason: object, seconds: float) -> Exception:
     """What a failed connection means."""
     import socket
     import ssl
@@ -210,7 +210,7 @@ def _broken(server: Server, reason: object, seconds: float) -> Exception:
     return ModelUnavailable(f"{server.who} {why}")
 
 
-def _verdict(server: Server, status: int, after: str | None, body: bytes) -> Exception:
+def _verdict(server: Peer, status: int, after: str | None, body: bytes) -> Exception:
     """What a status other than 200 means."""
     try:
         said = quoted(loads(body), server.secret)

@@ -24,7 +24,7 @@ Body = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Question:
+class ChatAsk:
     model: str
     system: str
     turns: tuple[str, ...]  # the user's, the model's, the user's ...
@@ -56,16 +56,16 @@ class Reply:
     cost: float | None = None  # dollars, where the model says so itself
 
 
-def _warm(question: Question) -> Body:
+def _warm(question: ChatAsk) -> Body:
     return {} if question.temperature is None else {"temperature": question.temperature}
 
 
-def _messages(question: Question) -> list[Body]:
+def _messages(question: ChatAsk) -> list[Body]:
     turns = [("system", question.system), *question.roles("assistant")]
     return [{"role": role, "content": words} for role, words in turns]
 
 
-def _anthropic_asks(question: Question) -> Body:
+def _anthropic_asks(question: ChatAsk) -> Body:
     system = {"type": "text", "text": question.system, "cache_control": {"type": "ephemeral"}}
     return {
         "model": question.model,
@@ -92,7 +92,7 @@ def _anthropic_reads(answer: Any) -> Reply:
     )
 
 
-def _openai_asks(question: Question, limit: str = "max_completion_tokens") -> Body:
+def _openai_asks(question: ChatAsk, limit: str = "max_completion_tokens") -> Body:
     body = {"model": question.model, "messages": _messages(question), limit: question.max_tokens}
     if question.schema:
         schema = {"name": "answer", "strict": True, "schema": question.schema}
@@ -120,7 +120,7 @@ def _openai_reads(answer: Any) -> Reply:
     )
 
 
-def _gemini_asks(question: Question) -> Body:
+def _gemini_asks(question: ChatAsk) -> Body:
     turns = question.roles("model")
     return {
         "systemInstruction": {"parts": [{"text": question.system}]},
@@ -149,7 +149,7 @@ def _gemini_reads(answer: Any) -> Reply:
     )
 
 
-def _ollama_asks(question: Question) -> Body:
+def _ollama_asks(question: ChatAsk) -> Body:
     # Without num_ctx Ollama reads only the end of a long question, and does not say so.
     room = -(-(question.size() + question.max_tokens) // STEP) * STEP
     options = {"num_ctx": room, "num_predict": question.max_tokens} | _warm(question)
@@ -200,7 +200,7 @@ def _bearer(key: str) -> dict[str, str]:
 
 class Chat(NamedTuple):
     path: str
-    asks: Callable[[Question], Body]
+    asks: Callable[[ChatAsk], Body]
     reads: Callable[[Any], Reply]
 
 

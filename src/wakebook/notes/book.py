@@ -21,7 +21,7 @@ from wakebook.log.subjects import Registry, Subject, title
 from wakebook.notes import page as pages
 from wakebook.notes.condensed import Condensed, applied
 from wakebook.notes.page import (
-    Item,
+    Bullet,
     NoteLine,
     day,
     ids_of,
@@ -46,7 +46,7 @@ class NoteBlock(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     title: str
     front: dict[str, Any]
-    items: tuple[Item, ...]  # as they are told, after the last rewrite
+    items: tuple[Bullet, ...]  # as they are told, after the last rewrite
     lines: tuple[NoteLine, ...]
     ids: frozenset[str] = frozenset()  # of all entries that could be told, rewritten or not
     always: bool = False  # others link to it: it is there even if it has nothing to say
@@ -104,7 +104,7 @@ class Book:
         block: str,
         heading: str,
         type_: str,
-        items: Sequence[Item],
+        items: Sequence[Bullet],
         *,
         always: bool = False,
         **front: Any,
@@ -227,7 +227,7 @@ class Book:
         """Everybody who has a note, by name, with the newest that is known about them."""
         people = {slug: person for slug, (person, _) in self._mentioned.items()}
         people |= {one.slug: one for one in self.registry.known() if one.type == "person"}
-        items: list[Item] = []
+        items: list[Bullet] = []
         for person in sorted(people.values(), key=lambda one: (one.display.lower(), one.slug)):
             slug = person.slug
             last = self.catalogue.newest(self.names(slug))
@@ -245,7 +245,7 @@ class Book:
         all_ = visible((*catalogue.pinned(), *catalogue.pending(), *recent))
         found = {entry.id: entry for entry in all_}
         depths = catalogue.depths(found)
-        items: list[Item] = []
+        items: list[Bullet] = []
         for entry in sorted(found.values(), key=lambda one: (one.timestamp, one.id), reverse=True):
             level = priority(entry, depths.get(entry.id, 0), self._now)
             slug = self.registry.canonical(entry.subject)
@@ -317,7 +317,7 @@ def files_of(entries: Iterable[Entry], registry: Registry, zone: tzinfo | None) 
 
 def _about(
     entries: Iterable[Entry], headings: Mapping[str, str], zone: tzinfo | None, slug: str = ""
-) -> list[Item]:
+) -> list[Bullet]:
     """The entries of a note under its headings. `slug`: whose procedures stand elsewhere."""
     found = sorted(visible(entries), key=lambda entry: entry.timestamp)[::-1]
     if headings is CONTEXT:  # where things stand, and no history: only the newest handoff
@@ -332,7 +332,7 @@ def _about(
     if procedures:  # one line that leads to them
         items = [item for item in items if item.section != "Procedures"]
         items.append(
-            Item(
+            Bullet(
                 section="Procedures",
                 text=f"{len(procedures)} in [[procedures/{slug}]]",
                 ids=ids_of(procedures),
@@ -364,9 +364,9 @@ _LEAD = {"decision": "**Decided:** ", "question": "**Open:** ", "task": "[ ] ", 
 Day = Sequence[tuple[Entry, Entry | None]]  # what was said, and what holds instead
 
 
-def _of_a_day(said: Day, registry: Registry, zone: tzinfo | None) -> list[Item]:
-    found: list[Item] = []
-    last: list[Item] = []
+def _of_a_day(said: Day, registry: Registry, zone: tzinfo | None) -> list[Bullet]:
+    found: list[Bullet] = []
+    last: list[Bullet] = []
     spoken = {entry.id for entry, _ in said}
     replaced = {old for entry, _ in said if entry.type != "handoff" for old in entry.replaces}
     for entry, instead in said:
@@ -454,7 +454,7 @@ ROLLUP = {
 
 def _linked(
     subject: Subject, entry: Entry, section: str, done: Collection[frozenset[str]] = ()
-) -> Item:
+) -> Bullet:
     text = f"**{pages.link(subject)}** — {plain(stated(entry, done), LINE)}"
     return item_of(entry, section, text, held=False, weight=1, tells=False)
 
@@ -473,7 +473,7 @@ def priority(entry: Entry, depth: int, now: datetime) -> str:
 
 def rollup_items(
     entries: Iterable[Entry], zone: tzinfo | None, without: Collection[str] = ()
-) -> list[Item]:
+) -> list[Bullet]:
     """What may be kept in MEMORY.md for good, as its items."""
     order = list(ROLLUP)
     found = [one for one in visible(entries) if role(one) in ROLLUP and one.id not in without]

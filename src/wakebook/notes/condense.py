@@ -29,7 +29,7 @@ from wakebook.notes import page as pages
 from wakebook.notes.book import OBSERVED, ROLLUP, Book, NoteBlock, rollup_items
 from wakebook.notes.book import key as block_key
 from wakebook.notes.condensed import Condensed, CondensedLine, applied
-from wakebook.notes.page import KNOWLEDGE, Item, ids_of, linked, note_lines, notes_below
+from wakebook.notes.page import KNOWLEDGE, Bullet, ids_of, linked, note_lines, notes_below
 from wakebook.notes.write import update
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Cap(msgspec.Struct, frozen=True):
     lines: int = 0
     words: int = 0
 
-    def over(self, items: Sequence[Item]) -> bool:
+    def over(self, items: Sequence[Bullet]) -> bool:
         too_long = bool(self.lines) and len(note_lines(items)) > self.lines
         return too_long or (bool(self.words) and _words(items) > self.words)
 
@@ -65,12 +65,12 @@ class Cap(msgspec.Struct, frozen=True):
         return f"{self.lines} lines" if self.lines else f"{self.words:,} words"
 
 
-def _words(items: Sequence[Item]) -> int:
+def _words(items: Sequence[Bullet]) -> int:
     return sum(item.words for item in items)
 
 
 def condense(
-    items: Sequence[Item], cap: Cap, purpose: str, now: datetime, models: Models | None = None
+    items: Sequence[Bullet], cap: Cap, purpose: str, now: datetime, models: Models | None = None
 ) -> Condensed:
     """What to tell of these items. Raises Refused."""
     if not items:
@@ -85,7 +85,7 @@ def condense(
 
 
 def _guarded(
-    items: Sequence[Item], cap: Cap, lines: Sequence[CondensedLine], by: str, now: datetime
+    items: Sequence[Bullet], cap: Cap, lines: Sequence[CondensedLine], by: str, now: datetime
 ) -> Condensed:
     kept = {one for line in lines for one in line.ids}
     dropped = tuple(one for item in items for one in item.ids if one not in kept)
@@ -106,7 +106,7 @@ def _guarded(
     return condensed
 
 
-def _by_rules(items: Sequence[Item], cap: Cap) -> list[CondensedLine]:
+def _by_rules(items: Sequence[Bullet], cap: Cap) -> list[CondensedLine]:
     """Items that say the same become one; then the lightest and oldest go until it fits."""
     groups = _alike(items)
     kept = [group[0] for group in groups]
@@ -118,17 +118,17 @@ def _by_rules(items: Sequence[Item], cap: Cap) -> list[CondensedLine]:
     return [_line(group) for group in groups if group[0].ids not in gone]
 
 
-def _line(group: Sequence[Item]) -> CondensedLine:
+def _line(group: Sequence[Bullet]) -> CondensedLine:
     first, ids = group[0], ids_of(group)
     if len(group) == 1 and not first.rewritten:
         return CondensedLine(ids)
     return CondensedLine(ids, first.text, first.section)
 
 
-def _alike(items: Sequence[Item]) -> list[list[Item]]:
+def _alike(items: Sequence[Bullet]) -> list[list[Bullet]]:
     """Items of a section that say the same, the newest first. What is open stands alone."""
-    groups: list[list[Item]] = []
-    by_section: dict[str, list[tuple[frozenset[str], list[Item]]]] = {}
+    groups: list[list[Bullet]] = []
+    by_section: dict[str, list[tuple[frozenset[str], list[Bullet]]]] = {}
     for item in items:
         text = _DAY.sub("", item.text)
         terms = words.terms(text) | ({_NEGATION} if _NOT.search(text) else set())
@@ -153,7 +153,7 @@ def _same(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _by_model(
-    items: Sequence[Item], cap: Cap, purpose: str, now: datetime, models: Models
+    items: Sequence[Bullet], cap: Cap, purpose: str, now: datetime, models: Models
 ) -> tuple[list[CondensedLine], str]:
     """The lines, and by what model and prompt."""
     refs = {f"i{number}": item for number, item in enumerate(items, 1)}
@@ -205,7 +205,7 @@ def _by_model(
     return lines, answer.by
 
 
-def checked(text: object, parts: Sequence[Item]) -> str:
+def checked(text: object, parts: Sequence[Bullet]) -> str:
     """A model's line, if it says what these items say, and nothing else. Raises ValueError."""
     from wakebook.learn.judge.verdict import suspicious
 
@@ -255,7 +255,7 @@ PURPOSES = {
 class LongBlock(msgspec.Struct, frozen=True):
     purpose: str
     key: str  # path#block
-    items: tuple[Item, ...]
+    items: tuple[Bullet, ...]
     cap: Cap
     ids: frozenset[str] = frozenset()  # of all that the block could tell
 
@@ -361,7 +361,7 @@ def memory(notes: Notes, book: Book) -> Iterator[LongBlock]:
             yield LongBlock("prune", one.key, one.items, _with_held(one.items, room))
 
 
-def _with_held(items: Sequence[Item], lines: int) -> Cap:
+def _with_held(items: Sequence[Bullet], lines: int) -> Cap:
     """So many lines, or more if what is pinned needs them: MEMORY.md tells what it has room for,
     and how many more there are."""
     return Cap(lines=max(lines, len(note_lines([item for item in items if item.held]))))

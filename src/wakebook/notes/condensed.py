@@ -20,7 +20,7 @@ from wakebook.base.decode import decode
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.history.past import CLASH, Put, Versions
-from wakebook.notes.page import Item, ids_of
+from wakebook.notes.page import Bullet, ids_of
 
 NAME = "condensed.json"
 FRONT = ("updated", "line_count", "sessions")  # keys of frontmatter that Wakebook keeps current
@@ -64,14 +64,14 @@ def _encoded(blocks: Mapping[str, Condensed]) -> bytes:
     return msgspec.json.format(data, indent=1) + b"\n"
 
 
-def applied(items: Sequence[Item], condensed: Condensed | None) -> list[Item]:
+def applied(items: Sequence[Bullet], condensed: Condensed | None) -> list[Bullet]:
     """The items as they were condensed, each section in the place of its first item."""
     if condensed is None:
         return list(items)
     by_id = {one: item for item in items for one in item.ids}
     lines = {one: line for line in condensed.lines if _holds(line, by_id) for one in line.ids}
     dropped = set(condensed.dropped)
-    found: list[Item] = []
+    found: list[Bullet] = []
     told: set[tuple[str, ...]] = set()
     for item in items:
         line = next((lines[one] for one in item.ids if one in lines), None)
@@ -84,16 +84,16 @@ def applied(items: Sequence[Item], condensed: Condensed | None) -> list[Item]:
     return found
 
 
-def _holds(line: CondensedLine, by_id: Mapping[str, Item]) -> bool:
+def _holds(line: CondensedLine, by_id: Mapping[str, Bullet]) -> bool:
     """Whether all that a line stands for is told, and nothing of it was corrected since."""
     if not all(one in by_id for one in line.ids):
         return False
     return not line.text or all(set(by_id[one].ids) <= set(line.ids) for one in line.ids)
 
 
-def _merged(line: CondensedLine, by_id: Mapping[str, Item], first: Item) -> Item:
+def _merged(line: CondensedLine, by_id: Mapping[str, Bullet], first: Bullet) -> Bullet:
     items = [by_id[one] for one in line.ids]
-    return Item(
+    return Bullet(
         section=line.section or first.section,
         text=line.text,
         ids=ids_of(items),

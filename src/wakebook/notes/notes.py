@@ -304,7 +304,9 @@ class Notes:
                 )
         return moves.rename(self.home, self.git(), old, new, merge=merge)
 
-    def obsidian(self, path: Path, dry: bool = False, progress: Progress = quiet) -> vault.Built:
+    def obsidian(
+        self, path: Path, dry: bool = False, progress: Progress = quiet
+    ) -> vault.BuiltVault:
         """Add what is new to the journals and topic pages of a vault; change nothing else. `dry`:
         only say what would be done."""
         self.home.require()

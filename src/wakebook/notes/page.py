@@ -280,7 +280,7 @@ class NoteLine(msgspec.Struct, frozen=True):
     tells: bool = False  # it says what its entries say: to change it is to correct them
 
 
-class Item(msgspec.Struct, frozen=True, kw_only=True):
+class Bullet(msgspec.Struct, frozen=True, kw_only=True):
     section: str
     text: str
     ids: tuple[str, ...]
@@ -295,13 +295,13 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.text.split())
 
 
-def item_of(entry: Entry, section: str, text: str, **other: Any) -> Item:
+def item_of(entry: Entry, section: str, text: str, **other: Any) -> Bullet:
     """An entry as an item; `other`: fields that are not as the entry has them."""
     own: dict[str, Any] = {"ids": (entry.id,), "held": held(entry), "weight": weight(entry)}
-    return Item(section=section, text=text, at=entry.timestamp, **(own | other))
+    return Bullet(section=section, text=text, at=entry.timestamp, **(own | other))
 
 
-def ids_of(items: Iterable[Item | NoteLine]) -> tuple[str, ...]:
+def ids_of(items: Iterable[Bullet | NoteLine]) -> tuple[str, ...]:
     """The entries behind these, each once."""
     return tuple(dict.fromkeys(one for item in items for one in item.ids))
 
@@ -367,11 +367,11 @@ def visible(entries: Iterable[Entry]) -> list[Entry]:
     return [entry for entry in entries if not entry.extra.get(RETRACTED)]
 
 
-def note_lines(items: Sequence[Item], most: Mapping[str, int] | None = None) -> list[NoteLine]:
+def note_lines(items: Sequence[Bullet], most: Mapping[str, int] | None = None) -> list[NoteLine]:
     """The items under their headings, in the order in which the headings first come. `most`: how
     many items of a section are shown; the others are counted, but for those that must not get
     lost, as long as anybody reads on."""
-    sections: dict[str, list[Item]] = {}
+    sections: dict[str, list[Bullet]] = {}
     for item in items:
         sections.setdefault(item.section, []).append(item)
     lines: list[NoteLine] = []

@@ -41,7 +41,7 @@ UNREADABLE = f"{FOLDER}/{FILE} could not be read and was set aside: the pages to
 HEAD = 4096  # bytes in which a page's frontmatter is looked for
 
 
-class Built(msgspec.Struct, frozen=True, kw_only=True):
+class BuiltVault(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     folders: tuple[str, ...] = ()  # made
     created: tuple[str, ...] = ()  # pages, by their paths in the vault
@@ -52,7 +52,7 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
     dry: bool = False
 
 
-def build(notes: Notes, path: Path, dry: bool, progress: Progress) -> Built:
+def build(notes: Notes, path: Path, dry: bool, progress: Progress) -> BuiltVault:
     """Bring a vault up to date, under the writer lock. A second build changes nothing. `dry`: only
     say what is new."""
     return _Build(notes, checked(notes.home, path)).run(dry, progress)
@@ -113,7 +113,7 @@ class _Build:
         self._notes = [] if self._stored else [UNREADABLE]
         self._refused: dict[str, str] = {}
 
-    def run(self, dry: bool, progress: Progress) -> Built:
+    def run(self, dry: bool, progress: Progress) -> BuiltVault:
         for page in self._log.pages():
             path = self._place(page)
             self._pages[page.key] = path
@@ -128,7 +128,7 @@ class _Build:
             for name in missing:
                 self._home.folder(self._root / name)
             drafts = self._write(drafts, progress)
-        return Built(
+        return BuiltVault(
             path=self._root,
             folders=tuple(missing),
             created=tuple(path for path, draft in drafts.items() if draft.stamp is None),

@@ -64,13 +64,13 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
     labelled: Quality | None = None  # None: no questions were given
 
 
-class Question(msgspec.Struct, frozen=True):
+class Probe(msgspec.Struct, frozen=True):
     question: str
     answers: tuple[str, ...]
 
 
 def measure(
-    home: Home, config: Config, main: Chains, new: Chains, asked: Sequence[Question], now: datetime
+    home: Home, config: Config, main: Chains, new: Chains, asked: Sequence[Probe], now: datetime
 ) -> Answers:
     sound = _sound(home, now)
     kept = [
@@ -133,7 +133,7 @@ class _Side:
             for text in self._found(thing.content)
         )
 
-    def answers(self, asked: Question) -> bool:
+    def answers(self, asked: Probe) -> bool:
         found = self._found(asked.question)
         return any(_occurs(answer, text) for answer in asked.answers for text in found)
 
@@ -191,7 +191,7 @@ def _quality(asked: Sequence[str], sides: Sequence[Sequence[bool]], text: str) -
 
 
 # --- labelled questions ------------------------------------------------------------------
-def load_questions(path: Path) -> list[Question]:
+def load_questions(path: Path) -> list[Probe]:
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -204,7 +204,7 @@ def load_questions(path: Path) -> list[Question]:
     return [_question(line, f"{path}, line {number}") for number, line in numbered]
 
 
-def _question(line: bytes, where: str) -> Question:
+def _question(line: bytes, where: str) -> Probe:
     try:
         raw: Any = decode(line, Any)
     except msgspec.DecodeError as error:
@@ -216,7 +216,7 @@ def _question(line: bytes, where: str) -> Question:
     answers = given if isinstance(given, list) else [given]
     if not answers or not all(isinstance(one, str) and one.strip() for one in answers):
         raise WakebookError(f'{where}: "expect" must be a text, or "answers" a list of texts.')
-    return Question(question, tuple(answers))
+    return Probe(question, tuple(answers))
 
 
 def _occurs(answer: str, text: str) -> bool:

@@ -24,7 +24,7 @@ from wakebook.log.chains import Chains, resolve
 from wakebook.log.entry import Entry
 from wakebook.rebuild.answers import Answers, load_questions, measure
 from wakebook.rebuild.carry import pairs
-from wakebook.rebuild.site import Done, Site
+from wakebook.rebuild.site import Redone, Site
 
 SAMPLES = 5
 FILES = 10
@@ -63,7 +63,7 @@ class Rebuild(msgspec.Struct, frozen=True, kw_only=True):
     branch: str
     commit: str
     path: str  # of its work tree, a home
-    done: Done
+    done: Redone
     comparison: Comparison
     notes: NotesDiff
     answers: Answers

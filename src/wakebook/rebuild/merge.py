@@ -25,7 +25,7 @@ from wakebook.log.entry import Entry, decode, encode
 from wakebook.log.subjects import Registry
 from wakebook.notes import write as notes
 from wakebook.rebuild import carry
-from wakebook.rebuild.site import Done, Site
+from wakebook.rebuild.site import Redone, Site
 
 
 class Merged(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     problems: dict[str, str] = {}  # notes that were left alone, and why
 
 
-class Dropped(msgspec.Struct, frozen=True, kw_only=True):
+class DroppedRebuild(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     commit: str  # where the branch was
     restore: str = ""  # the command that brings it back
@@ -105,7 +105,7 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
 
 
 def _merged_log(
-    home: Home, main: Chains, site: Site, done: Done, registry: Registry
+    home: Home, main: Chains, site: Site, done: Redone, registry: Registry
 ) -> tuple[list[Entry], int]:
     """The rebuilt entries, and behind them what is only in the log of now. How many those are. What
     was forgotten meanwhile is not brought back, and renamed subjects have their new names."""
@@ -125,7 +125,7 @@ def _merged_log(
     return list(new.entries), count
 
 
-def _passed(site: Site, main: Chains, new: Sequence[Entry], done: Done) -> int:
+def _passed(site: Site, main: Chains, new: Sequence[Entry], done: Redone) -> int:
     """Entries of rebuilt transcripts that came since it began: of an upgrade, say."""
     ids, _ = _lines(site.repository.show(done.plan.base, "log.jsonl") or b"")
     known = {entry.id for entry in new} | ids
@@ -158,13 +158,13 @@ def _lines(data: bytes) -> tuple[set[str], list[bytes]]:
     return ids, rest
 
 
-def _body(done: Done, gained: int) -> str:
+def _body(done: Redone, gained: int) -> str:
     since = f", since {clock.iso(done.plan.since)}" if done.plan.since else ""
     read = f"Extractor: {done.plan.extractor}{since}\nTranscripts: {len(done.plan.transcripts)}"
     return f"{read}\nSince then: {gained} entries"
 
 
-def drop(home: Home, site: Site) -> Dropped:
+def drop(home: Home, site: Site) -> DroppedRebuild:
     if not site.commit() and not site.there():
         raise NotFound(
             f"There is no rebuild {site.name}. `wakebook rebuild list` shows what there is."
@@ -176,4 +176,4 @@ def drop(home: Home, site: Site) -> Dropped:
         commit = site.remove()
     top = site.repository.top
     restore = f"git -C {top} branch {site.branch} {commit[:12]}" if finished else ""
-    return Dropped(name=site.name, commit=commit, restore=restore)
+    return DroppedRebuild(name=site.name, commit=commit, restore=restore)

@@ -31,9 +31,9 @@ from wakebook.opened import Opened, quiet
 from wakebook.rebuild import answers, carry, compare, merge
 from wakebook.rebuild import site as sites
 from wakebook.rebuild.compare import Rebuild
-from wakebook.rebuild.merge import Dropped, Merged
+from wakebook.rebuild.merge import DroppedRebuild, Merged
 from wakebook.rebuild.replay import CountedCalls, InOrder, InRounds, Progress, Replay, Stopped
-from wakebook.rebuild.site import FIRST, Done, Journal, Listed, Plan, Site, Standing, names
+from wakebook.rebuild.site import FIRST, Journal, Listed, Plan, RebuildStatus, Redone, Site, names
 
 # what the work tree takes from the home as it is, whether it is committed or not
 SHARED = (
@@ -45,7 +45,7 @@ SHARED = (
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    done: Done | None  # None: not complete
+    done: Redone | None  # None: not complete
     stopped: Stopped
     read: int = 0  # transcripts, this time
     resumed: int = 0  # transcripts that were read before
@@ -99,7 +99,7 @@ class Rebuilds:
             done = builder.rehearse(scratch, since, progress)
         return done, models
 
-    def listed(self) -> list[Standing]:
+    def listed(self) -> list[RebuildStatus]:
         """Every rebuild that is not merged or dropped, and how it stands."""
         self._home.require()
         return [self._site(name).standing() for name in names(self._home, self._history.git())]
@@ -122,7 +122,7 @@ class Rebuilds:
         self._followed()
         return done
 
-    def drop(self, name: str) -> Dropped:
+    def drop(self, name: str) -> DroppedRebuild:
         self._home.require()
         return merge.drop(self._home, self._site(name))
 
@@ -296,9 +296,9 @@ class Builder:
 
     # --- the end -----------------------------------------------------------------------
 
-    def _finish(self, site: Site, plan: Plan, journal: Journal, replay: Replay) -> Done:
+    def _finish(self, site: Site, plan: Plan, journal: Journal, replay: Replay) -> Redone:
         home, main, entries = site.home, replay.main, replay.log()
-        done = Done(
+        done = Redone(
             plan=plan,
             kept=journal.kept(),
             entries=len(entries),

@@ -37,7 +37,7 @@ from wakebook.learn.select.ledger import Ledger
 from wakebook.log import subjects
 from wakebook.log.chains import Chains, extend, resolve
 from wakebook.log.entry import Entry, as_dict
-from wakebook.models.calls import Call, Calls
+from wakebook.models.calls import Called, Calls
 from wakebook.rebuild import carry
 from wakebook.rebuild.site import Journal, Listed, Step
 
@@ -61,9 +61,9 @@ class CountedCalls(Calls):
 
     def __init__(self, home: Home) -> None:
         super().__init__(home)
-        self._fresh: list[Call] = []
+        self._fresh: list[Called] = []
 
-    def add(self, call: Call) -> None:
+    def add(self, call: Called) -> None:
         self._fresh.append(call)
         super().add(call)
 
@@ -203,7 +203,7 @@ class Replay(ABC):
 
 
 # --- rules, in the order of the sweeps ---------------------------------------------------
-class Read(msgspec.Struct):
+class MoreTurns(msgspec.Struct):
     """Some more turns of a conversation."""
 
     path: str
@@ -214,7 +214,7 @@ class Read(msgspec.Struct):
     said: datetime | None = None  # when that was
 
 
-def schedule(main: Chains, items: Sequence[Listed]) -> list[Entry | Read]:
+def schedule(main: Chains, items: Sequence[Listed]) -> list[Entry | MoreTurns]:
     """In which order rules read, and which entries are carried between, so that nothing but the
     reading differs.
 
@@ -230,12 +230,12 @@ def schedule(main: Chains, items: Sequence[Listed]) -> list[Entry | Read]:
     known = {entry.transcript for entry in main.entries}
     unknown = deque(item for item in items if item.path not in known)
     ended: set[str] = set()
-    steps: list[Entry | Read] = []
+    steps: list[Entry | MoreTurns] = []
 
     def read_unknown(before: datetime | None) -> None:
         while unknown and (before is None or unknown[0].started < before):
             path = unknown.popleft().path
-            steps.append(Read(path, ends=True))
+            steps.append(MoreTurns(path, ends=True))
             ended.add(path)
 
     for entry in main.entries:
@@ -244,13 +244,13 @@ def schedule(main: Chains, items: Sequence[Listed]) -> list[Entry | Read]:
         if item and item.path in ended:
             continue
         last = steps[-1] if steps else None
-        same = item is not None and isinstance(last, Read) and last.path == item.path
-        if isinstance(last, Read) and not same:
+        same = item is not None and isinstance(last, MoreTurns) and last.path == item.path
+        if isinstance(last, MoreTurns) and not same:
             last.until = entry.timestamp
         if not same:
-            steps.append(Read(item.path) if item else entry)
+            steps.append(MoreTurns(item.path) if item else entry)
         step = steps[-1]
-        if isinstance(step, Read):
+        if isinstance(step, MoreTurns):
             turn = max(entry.evidence, default=0)
             step.upto = max(step.upto, turn)
             if entry.type not in ("question", "handoff"):  # those are found when it ends
@@ -260,7 +260,7 @@ def schedule(main: Chains, items: Sequence[Listed]) -> list[Entry | Read]:
                 step.ends = True
                 ended.add(step.path)
     read_unknown(None)
-    return [*steps, *(Read(path, ends=True) for path in by_path if path not in ended)]
+    return [*steps, *(MoreTurns(path, ends=True) for path in by_path if path not in ended)]
 
 
 def _last_entries(main: Chains) -> set[str]:
@@ -279,7 +279,7 @@ class InOrder(Replay):
         self._open: dict[str, tuple[Source, str]] = {}
         self._ahead: dict[str, deque[int]] = {}  # turns in which the log has something
         for step in steps:
-            if isinstance(step, Read):
+            if isinstance(step, MoreTurns):
                 self._ahead.setdefault(step.path, deque()).append(step.first)
         begun = deque(items)
         going_on: list[str] = []
@@ -294,7 +294,7 @@ class InOrder(Replay):
                 going_on = [path for path in going_on if path not in self._done]
                 for path in going_on:
                     if path != step.path:
-                        self._some_more(Read(path, until=step.said))
+                        self._some_more(MoreTurns(path, until=step.said))
             self._some_more(step)
             if len(self._step.read) >= BUNCH:
                 last = self._step.read[-1]
@@ -303,7 +303,7 @@ class InOrder(Replay):
         self._write()
         return Stopped()
 
-    def _some_more(self, step: Read) -> None:
+    def _some_more(self, step: MoreTurns) -> None:
         """Read on to where the sweep was then, and to the end if it ended."""
         path = step.path
         if path in self._done:
@@ -330,7 +330,7 @@ class InOrder(Replay):
             self._ended(path)
 
 
-def _reached(turns: Sequence[Turn], step: Read, first: int, ahead: int) -> int:
+def _reached(turns: Sequence[Turn], step: MoreTurns, first: int, ahead: int) -> int:
     """How many turns had been read: to what was found, and what else was said by then."""
     certain = min(max(step.upto, first), len(turns))
     count = certain

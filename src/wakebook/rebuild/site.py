@@ -48,7 +48,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     transcripts: tuple[str, ...] = ()  # in the order in which they are read
 
 
-class Done(msgspec.Struct, frozen=True, kw_only=True):
+class Redone(msgspec.Struct, frozen=True, kw_only=True):
     """A plan that was carried out."""
 
     plan: Plan
@@ -115,9 +115,9 @@ def wanted(found: Sequence[Listed], since: datetime | None) -> list[Listed]:
     return chosen
 
 
-def decode_done(data: bytes, where: str) -> Done:
+def decode_done(data: bytes, where: str) -> Redone:
     try:
-        done = decode(data, Done)
+        done = decode(data, Redone)
     except msgspec.MsgspecError as error:
         raise WakebookError(f"{where}: not written by a rebuild ({error}).") from error
     if done.plan.version > VERSION:
@@ -125,7 +125,7 @@ def decode_done(data: bytes, where: str) -> Done:
     return done
 
 
-def encode(done: Done) -> bytes:
+def encode(done: Redone) -> bytes:
     return msgspec.json.format(msgspec.json.encode(done), indent=1) + b"\n"
 
 
@@ -190,7 +190,7 @@ class Journal:
         return Counter(path for step in self.steps for path in step.failed)
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class RebuildStatus(msgspec.Struct, frozen=True, kw_only=True):
     """How a rebuild stands."""
 
     name: str
@@ -228,13 +228,13 @@ class Site:
     def there(self) -> bool:
         return (self.folder / ".git").exists()
 
-    def done(self) -> Done | None:
+    def done(self) -> Redone | None:
         """What was built, if it is complete: that is when it is committed."""
         commit = self.commit()
         data = self.repository.show(commit, FILE) if commit else None
         return decode_done(data, f"{self.branch}:{FILE}") if data else None
 
-    def required(self) -> Done:
+    def required(self) -> Redone:
         """What was built, with its work tree in place. Raises NotFound."""
         done = self.done()
         if done is None and self.there() and Journal(self.home).plan:
@@ -252,7 +252,7 @@ class Site:
             branches.check_out(self.repository, self.folder, self.branch)
         return done
 
-    def standing(self) -> Standing:
+    def standing(self) -> RebuildStatus:
         done, journal, note = self.done(), None, ""
         if done:
             note = "merged; `--merge` again removes what is left of it" if self.merged() else ""
@@ -264,8 +264,8 @@ class Site:
             note = "it was stopped before it began"
         plan = done.plan if done else journal.plan if journal else None
         if plan is None:
-            return Standing(name=self.name, note=note)
-        return Standing(
+            return RebuildStatus(name=self.name, note=note)
+        return RebuildStatus(
             name=self.name,
             extractor=plan.extractor,
             began=plan.began,

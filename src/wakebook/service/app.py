@@ -45,7 +45,7 @@ JSON = "application/json"
 Payload = dict[str, Any]
 
 
-class Asked(NamedTuple):
+class Asking(NamedTuple):
     """A request that has come past the guard."""
 
     path: Mapping[str, str]  # the parts of it that vary
@@ -53,7 +53,7 @@ class Asked(NamedTuple):
     body: bytes
 
 
-class Reply(NamedTuple):
+class Response(NamedTuple):
     body: bytes
     status: int = 200
     media: str = JSON
@@ -63,10 +63,10 @@ class Reply(NamedTuple):
 class Route(NamedTuple):
     method: str
     path: str
-    answer: Callable[[Asked], Awaitable[Reply]]
+    answer: Callable[[Asking], Awaitable[Response]]
 
 
-class Hooks(Protocol):
+class HostEvents(Protocol):
     """The hosts' events (see hosts/backlog): their answers, and the work that follows them in the
     background. `act` and `payload` raise WakebookError; `waiting` is the name of an answer, for
     `arrived`; `len` counts the work, `end` finishes it.
@@ -88,7 +88,7 @@ class Hooks(Protocol):
 class App:
     """What the server calls: finds the route, behind the guard, and measures all of it."""
 
-    def __init__(self, pool: Pool, hooks: Hooks, metrics: Metrics, guard: Guard) -> None:
+    def __init__(self, pool: Pool, hooks: HostEvents, metrics: Metrics, guard: Guard) -> None:
         self.pool, self.hooks, self.metrics = pool, hooks, metrics
         self._guard = guard
         self._described = b""
@@ -107,32 +107,32 @@ class App:
             for route in self.routes
         ]
 
-    async def health(self, asked: Asked) -> Reply:
-        return Reply(encode({"ok": True, "version": __version__}))
+    async def health(self, asked: Asking) -> Response:
+        return Response(encode({"ok": True, "version": __version__}))
 
-    async def measured(self, asked: Asked) -> Reply:
+    async def measured(self, asked: Asking) -> Response:
         with suppress(WakebookError, OSError):  # a home that cannot be read has metrics, too
             await self.pool.run(self.metrics.look)
         text = self.metrics.text(len(self.hooks)).encode()
-        return Reply(text, media="text/plain; version=0.0.4; charset=utf-8")
+        return Response(text, media="text/plain; version=0.0.4; charset=utf-8")
 
-    async def described(self, asked: Asked) -> Reply:
+    async def described(self, asked: Asking) -> Response:
         if not self._described:
             from wakebook.service.openapi import describe
 
             self._described = encode(await asyncio.to_thread(describe, self.hooks.events))
-        return Reply(self._described)
+        return Response(self._described)
 
-    async def verb(self, verb: Verb, asked: Asked) -> Reply:
+    async def verb(self, verb: Verb, asked: Asking) -> Response:
         ask, name = decode(asked.body, verb.asks), asked.path.get("id")
         about = {key: getattr(ask, key, "") for key in ("channel", "model", "cwd")}
 
         def work(memory: Memory) -> bytes:
             return verb.answer(memory if name is None else memory.session(name, **about), ask)
 
-        return Reply(await self.pool.run(work, long=verb.long, needs=verb.needs))
+        return Response(await self.pool.run(work, long=verb.long, needs=verb.needs))
 
-    async def tool(self, asked: Asked) -> Reply:
+    async def tool(self, asked: Asking) -> Response:
         name, ask = asked.path["name"], decode(asked.body, ToolCall)
         if name not in tools.NAMES:
             raise errors.NotFound(f"There is no tool {name!r}: {', '.join(tools.NAMES)}.")
@@ -141,9 +141,9 @@ class App:
             return tools.call(memory, name, ask.arguments, ask.session)
 
         done = await self.pool.run(work, needs=tools.needs(name))
-        return Reply(encode({"text": done.text, "data": done.data, "failed": done.failed}))
+        return Response(encode({"text": done.text, "data": done.data, "failed": done.failed}))
 
-    async def hook(self, asked: Asked) -> Reply:
+    async def hook(self, asked: Asking) -> Response:
         """What the host is told; nothing if that would come too late, and the work goes on. A
         client that says when it `asked` gets the answer's name, and says itself that it has got
         it (see hosts/told)."""
@@ -175,7 +175,7 @@ class App:
         if found and not given:  # a client that will not say whether it has got it
             self.hooks.arrived(name)
         headers = ((b"told", name.encode()),) if given and name else ()
-        return Reply(encode(found) if found else b"", headers=headers)
+        return Response(encode(found) if found else b"", headers=headers)
 
     def _late(self, host: str, event: str, done: asyncio.Future[Any]) -> None:
         if done.cancelled():
@@ -190,11 +190,11 @@ class App:
 
         return PageSite(self.pool, self._guard, self.metrics, self.trace)
 
-    async def link(self, asked: Asked) -> Reply:
+    async def link(self, asked: Asking) -> Response:
         """A link to the page, for one browser."""
-        return Reply(encode({"path": self.page.link()}))
+        return Response(encode({"path": self.page.link()}))
 
-    async def protocol(self, asked: Asked) -> Reply:
+    async def protocol(self, asked: Asking) -> Response:
         """A message and its answer. No session is kept, so nothing is lost by a restart."""
         if not re.search(r"application/(json|\*)|\*/\*", asked.headers.get("accept", "")):
             return _spoken(mcp.error(None, mcp.WRONG, f"Accept {JSON}."), 406)
@@ -260,7 +260,7 @@ class App:
 
     async def _reply(
         self, scope: Any, receive: Any, route: Route | None, parts: dict[str, str]
-    ) -> Reply:
+    ) -> Response:
         method, path, headers = scope["method"], scope["path"], headers_of(scope)
         try:
             self._guard.check(scope, headers)
@@ -271,7 +271,7 @@ class App:
                 allowed = b"POST" if route.method == "POST" else b"GET, HEAD"
                 return reply._replace(headers=((b"allow", allowed),))
             body = await body_of(receive) if route.method == "POST" else b""
-            return await route.answer(Asked(parts, headers, body))
+            return await route.answer(Asking(parts, headers, body))
         except TurnedAway as error:
             reply = failure(error.status, error.kind, str(error))
             more = ((b"www-authenticate", b"Bearer"),) if error.status == 401 else ()
@@ -285,7 +285,7 @@ class App:
         except msgspec.MsgspecError as error:
             return failure(400, "BadRequest", f"The body is not understood: {error}.")
 
-    async def _unforeseen(self, scope: Any, error: Exception) -> Reply:
+    async def _unforeseen(self, scope: Any, error: Exception) -> Response:
         where, said = f"service {scope['method']} {scope['path'][:100]}", type(error).__name__
         await asyncio.to_thread(self.trace, where, f"{said}: {error}")
         if isinstance(error, OSError):
@@ -293,12 +293,12 @@ class App:
         return failure(500, "InternalError", mcp.UNFORESEEN)
 
 
-def _spoken(message: Any, status: int) -> Reply:
+def _spoken(message: Any, status: int) -> Response:
     if not message:
-        return Reply(b"", 202)
+        return Response(b"", 202)
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-    return Reply(text.encode("utf-8", "replace"), status)
+    return Response(text.encode("utf-8", "replace"), status)
 
 
-def failure(status: int, kind: str, message: str) -> Reply:
-    return Reply(encode({"error": {"kind": kind, "message": message}}), status)
+def failure(status: int, kind: str, message: str) -> Response:
+    return Response(encode({"error": {"kind": kind, "message": message}}), status)

@@ -28,7 +28,7 @@ LARGEST = 8 << 20  # bytes of a message
 THREADS = 4
 
 
-class Server:
+class StdioServer:
     def __init__(self, memory: Callable[[], Memory], out: BinaryIO) -> None:
         self._open = memory
         self._own = threading.local()
@@ -138,6 +138,6 @@ def main(memory: Callable[[], Memory]) -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # anything else that is printed here, or by a child, goes to standard error
     try:
-        Server(memory, out).serve(sys.stdin.buffer)
+        StdioServer(memory, out).serve(sys.stdin.buffer)
     except KeyboardInterrupt:
         os._exit(130)

@@ -27,7 +27,7 @@ from wakebook.base.home import Home
 from wakebook.memory import Memory
 from wakebook.service import start
 from wakebook.service.address import Address, memory
-from wakebook.service.app import App, Hooks
+from wakebook.service.app import App, HostEvents
 from wakebook.service.guard import Guard, Token
 from wakebook.service.metrics import Metrics
 from wakebook.service.pool import Memories, Pool
@@ -42,7 +42,7 @@ GRACE_SECONDS = 30  # for requests that run when we are told to stop
 
 Told = Callable[[str, Any], None]
 Done = Callable[[str, str, Exception | None], None]  # an act, of whom, and what went wrong
-MakeHooks = Callable[[Home, Callable[[], Memory], Done], Hooks]
+MakeHooks = Callable[[Home, Callable[[], Memory], Done], HostEvents]
 
 
 class Impatient(H11Protocol):
@@ -67,7 +67,7 @@ class Impatient(H11Protocol):
             self.loop.call_later(self.pause, self._look)
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """One that says when it is ready, and goes on until it is told to stop, or has to."""
 
     def __init__(
@@ -195,7 +195,7 @@ class Bounds:
     """When a service ends by itself: its memory is limited; and one that a hook has started is not
     to outlive its use, nor its home."""
 
-    def __init__(self, memories: Memories, address: Address, metrics: Metrics, hooks: Hooks):
+    def __init__(self, memories: Memories, address: Address, metrics: Metrics, hooks: HostEvents):
         self._memories, self._address = memories, address
         self._metrics, self._hooks = metrics, hooks
         self._settings = memories().config.service
@@ -274,7 +274,7 @@ def _serve(home: Home, address: Address, told: Told, make_hooks: MakeHooks) -> N
         watching.tell()
 
     app = App(pool, hooks, metrics, guard)
-    server = Server(app, ready, gone, bounds.over)
+    server = HttpServer(app, ready, gone, bounds.over)
     try:
         server.run(sockets=address.sockets)
         address.why = server.why

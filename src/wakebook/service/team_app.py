@@ -25,7 +25,7 @@ from wakebook.base.errors import Unavailable, WakebookError
 from wakebook.capture.hosts import HOSTS
 from wakebook.memory import Memory
 from wakebook.service import mcp, tools
-from wakebook.service.app import App, Asked, Hooks, Payload, Reply, Route, failure
+from wakebook.service.app import App, Asking, HostEvents, Payload, Response, Route, failure
 from wakebook.service.guard import BEARER, TurnedAway, check_body, headers_of
 from wakebook.service.metrics import Metrics
 from wakebook.team import queue, rows, tenants
@@ -141,24 +141,24 @@ class TeamPool:
 
 
 class TeamApp(App):
-    def __init__(self, db: Database, pool: TeamPool, hooks: Hooks, metrics: Metrics) -> None:
+    def __init__(self, db: Database, pool: TeamPool, hooks: HostEvents, metrics: Metrics) -> None:
         self._db, self._own, self._door = db, pool, TokenGuard(db)
         super().__init__(pool, hooks, metrics, self._door)  # type: ignore[arg-type]
         self._counted = (-60.0, "")
 
-    async def health(self, asked: Asked) -> Reply:
+    async def health(self, asked: Asking) -> Response:
         """Whether this server can do its work: a balancer asks."""
         await self._own.do(lambda: queue.counts(self._db, "none"))
         return await super().health(asked)
 
-    async def measured(self, asked: Asked) -> Reply:
+    async def measured(self, asked: Asking) -> Response:
         at, text = self._counted
         if clock.monotonic() - at > 10:
             with suppress(WakebookError):
                 text = await self._own.do(self._jobs)
             self._counted = clock.monotonic(), text
         body = self.metrics.text(0) + text
-        return Reply(body.encode(), media="text/plain; version=0.0.4; charset=utf-8")
+        return Response(body.encode(), media="text/plain; version=0.0.4; charset=utf-8")
 
     def _jobs(self) -> str:
         name = "wakebook_team_jobs"
@@ -166,7 +166,7 @@ class TeamApp(App):
         found = queue.counts(self._db)
         return "\n".join([*lines, *(f'{name}{{status="{k}"}} {n}' for k, n in found.items()), ""])
 
-    async def verb(self, verb: Verb, asked: Asked) -> Reply:
+    async def verb(self, verb: Verb, asked: Asking) -> Response:
         depth.set(Depth.FILES if verb.name in LIGHT else Depth.WHOLE)
         if verb.name == "search":
             ask = decode(asked.body, verb.asks)
@@ -183,7 +183,7 @@ class TeamApp(App):
             asked = asked._replace(body=whole if ask.paths else asked.body)
         return await super().verb(verb, asked)
 
-    async def hook(self, asked: Asked) -> Reply:
+    async def hook(self, asked: Asking) -> Response:
         """What a host's session is told. What follows is a job; a conversation is read when its
         client has uploaded it."""
         host, event = asked.path["host"], asked.path["event"]
@@ -198,7 +198,7 @@ class TeamApp(App):
 
             found = await self._own.run(answered)
             self.metrics.count("hooks_total", host=host, event=event, outcome="told")
-            return Reply(encode(found) if found else b"")
+            return Response(encode(found) if found else b"")
         if "write" not in who.scopes:
             raise Forbidden("write")
         session = payload.get("session_id") or payload.get("session") or ""
@@ -209,7 +209,7 @@ class TeamApp(App):
             )
             await self._own.do(lambda: queue.put(self._db, who.tenant, job, once=True))
         self.metrics.count("hooks_total", host=host, event=event, outcome="nothing")
-        return Reply(b"")
+        return Response(b"")
 
     async def _message(
         self, request: mcp.Request | mcp.Message, headers: Mapping[str, str]
@@ -237,12 +237,12 @@ class TeamApp(App):
         who = asking.get(None)
         tell("error", where, tenant=who.tenant if who else None, said=error)
 
-    async def link(self, asked: Asked) -> Reply:
+    async def link(self, asked: Asking) -> Response:
         raise errors.NotFound("A server for teams has no page. `wakebook page` opens a home's own.")
 
     async def _reply(
         self, scope: Any, receive: Any, route: Route | None, parts: dict[str, str]
-    ) -> Reply:
+    ) -> Response:
         if scope["path"] not in OPEN:
             with suppress(WakebookError):  # which the guard meets again, and tells
                 await self._own.do(lambda: self._door.bearer(headers_of(scope)))
@@ -265,7 +265,7 @@ class TeamApp(App):
         else:
             await super().__call__(scope, receive, send)
 
-    async def _uploads(self, scope: Any, receive: Any) -> Reply:
+    async def _uploads(self, scope: Any, receive: Any) -> Response:
         try:
             return await self._uploaded(scope, receive)
         except TurnedAway as error:
@@ -276,7 +276,7 @@ class TeamApp(App):
             reply = failure(status, type(error).__name__, str(error))
             return reply._replace(headers=((b"retry-after", later), (b"connection", b"close")))
 
-    async def _uploaded(self, scope: Any, receive: Any) -> Reply:
+    async def _uploaded(self, scope: Any, receive: Any) -> Response:
         """GET: how much of a conversation is here. POST: more of it, from an offset on; it is
         written down piece by piece, and read by a job when it has ended."""
         headers = headers_of(scope)
@@ -290,7 +290,7 @@ class TeamApp(App):
         path, db = f"uploads/{found[1]}/{found[2]}", self._db
         if scope["method"] == "GET":
             size = await self._own.do(lambda: rows.uploaded(db, who.tenant, path))
-            return Reply(encode({"path": path, "size": size}))
+            return Response(encode({"path": path, "size": size}))
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
         offset, anew = int(query.get("offset", ["0"])[0]), "anew" in query
         given = headers.get("content-length", "")
@@ -312,7 +312,7 @@ class TeamApp(App):
                 offset, anew = size, False
         job = Chore(verb="catch-up", ask={"sparing": True})
         await self._own.do(lambda: queue.put(db, who.tenant, job, once=True))
-        return Reply(encode({"path": path, "size": offset}))
+        return Response(encode({"path": path, "size": offset}))
 
 
 def _adding(

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from wakebook.base.errors import WakebookError
-from wakebook.service.app import Hooks
+from wakebook.service.app import HostEvents
 from wakebook.service.metrics import Metrics
-from wakebook.service.serve import Server
+from wakebook.service.serve import HttpServer
 from wakebook.service.team_app import TeamApp, TeamPool
 from wakebook.service.team_work import SWEEP, check_clock, opened
 from wakebook.team import schema
@@ -24,7 +24,7 @@ from wakebook.team.settings import Settings
 BACKLOG = 512
 
 
-def serve(settings: Settings, hooks: Hooks, ready: Callable[[int], None]) -> None:
+def serve(settings: Settings, hooks: HostEvents, ready: Callable[[int], None]) -> None:
     """Until a signal comes. `ready` hears of the port."""
     db = Database(settings.url, size=settings.threads + 4)
     schema.require(db)
@@ -44,7 +44,7 @@ def serve(settings: Settings, hooks: Hooks, ready: Callable[[int], None]) -> Non
         pool = TeamPool(reading, writing, settings.threads)
         app = TeamApp(db, pool, hooks, Metrics())
         port = listening.getsockname()[1]
-        server = Server(app, lambda: ready(port), lambda: tell("info", "stopping"), lambda: "")
+        server = HttpServer(app, lambda: ready(port), lambda: tell("info", "stopping"), lambda: "")
         await server.serve(sockets=[listening])
         pool.end()
 

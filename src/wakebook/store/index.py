@@ -59,9 +59,9 @@ class Index:
         chosen = self.choice.embedder
         if chosen is None or not chosen.remote:
             return chosen
-        from wakebook.models.model import Remote
+        from wakebook.models.model import OverHttp
 
-        if isinstance(chosen, Remote):
+        if isinstance(chosen, OverHttp):
             chosen.pay = self._paid
         return Kept(chosen, self._home.cache / "embeddings.db")
 
@@ -70,7 +70,7 @@ class Index:
         down like them. `ask` also says how many tokens the provider has counted; 0: it does not."""
         from wakebook.base import text
         from wakebook.base.errors import BadModelOutput, ModelError
-        from wakebook.models.calls import Call
+        from wakebook.models.calls import Called
         from wakebook.models.chat import Models
         from wakebook.models.transport import on_this_machine
 
@@ -79,7 +79,7 @@ class Index:
         tokens, price = sum(map(text.tokens, texts)), models.price(name, free)
         models.afford(name, price.cost(tokens, 0) if price else None, tokens)
         at, began = clock.iso(clock.now()), clock.monotonic()
-        call = Call(at=at, operation="embed", model=name, prompt="", outcome="ok")
+        call = Called(at=at, operation="embed", model=name, prompt="", outcome="ok")
         try:
             found, counted = ask()
         except ModelError as error:

@@ -17,7 +17,7 @@ import numpy as np
 
 from wakebook.store import Edition
 from wakebook.store.question import Allowed
-from wakebook.store.words import Asked
+from wakebook.store.words import AskedWord
 
 K1 = 1.2
 B = 0.75
@@ -112,7 +112,7 @@ def uses(db: sqlite3.Connection, terms: Sequence[str]) -> dict[str, tuple[Any, A
 
 
 # --- searching ---------------------------------------------------------------------------
-class Found(NamedTuple):
+class WordHits(NamedTuple):
     """The chunks that hold words of a question, ascending, side by side with their scores."""
 
     ids: Any
@@ -140,8 +140,12 @@ class Postings:
         self._values: Any = None  # of all 65,536 packed uses
 
     def search(
-        self, asked: Sequence[Asked], edition: Edition, most: int, allowed: Allowed | None = None
-    ) -> Found:
+        self,
+        asked: Sequence[AskedWord],
+        edition: Edition,
+        most: int,
+        allowed: Allowed | None = None,
+    ) -> WordHits:
         """The best chunks, of those that are allowed."""
         plan: list[tuple[int, Any]] = []  # a word's bit, and a term's chunks
         weights: list[float] = []
@@ -158,7 +162,7 @@ class Postings:
         if allowed is not None:
             scores *= allowed.mask(edition.last)
         best = _best(scores, most)
-        return Found(best, scores[best], _holds(plan, best), weights)
+        return WordHits(best, scores[best], _holds(plan, best), weights)
 
     def _read(self, terms: Iterable[str], edition: Edition) -> None:
         """For each term its chunks, and BM25's term-frequency part of each."""

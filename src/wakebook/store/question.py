@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wakebook.base.config import AGENT
 from wakebook.log.query import EVERYTHING
 from wakebook.store import AMONG, Many, words
-from wakebook.store.words import Asked
+from wakebook.store.words import AskedWord
 
 if TYPE_CHECKING:
     from wakebook.log.query import Query, Scope
@@ -30,7 +30,7 @@ _JOINS = frozenset("_./-")
 
 class Question(NamedTuple):
     text: str
-    words: tuple[Asked, ...]  # those that count
+    words: tuple[AskedWord, ...]  # those that count
     dates: tuple[tuple[int, int], ...] = ()  # days since 1970, first and last
     speaker: str = ""  # the only one whose name stands in the question
     names: frozenset[str] = frozenset()  # of speakers, as they stand in it

@@ -22,7 +22,7 @@ import numpy as np
 
 from wakebook.base.config import Search
 from wakebook.store import Row, Store
-from wakebook.store.postings import Found
+from wakebook.store.postings import WordHits
 from wakebook.store.question import MOST_WORDS, Question
 
 NEIGHBOUR = 0.35  # of the better neighbour's score
@@ -181,7 +181,7 @@ class Ranking:
         self._columns = store.keep("columns", Columns)
         self.candidates = 0
 
-    def best(self, lexical: Found, near: tuple[Any, Any], most: int | None) -> Ranked:
+    def best(self, lexical: WordHits, near: tuple[Any, Any], most: int | None) -> Ranked:
         """The best candidates, in order. Replaced entries are among them. `near` are the ids of all
         candidates, ascending, and their cosines. Of equals, the chunk that was indexed first comes
         first."""

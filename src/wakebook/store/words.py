@@ -52,7 +52,7 @@ _stems: dict[str, dict[str, str]] = {}
 _stemmers: dict[str, Callable[[str], str]] = {}
 
 
-class Asked(NamedTuple):
+class AskedWord(NamedTuple):
     """One word of a question: the terms that it may stand under, and whether it matters."""
 
     word: str
@@ -150,7 +150,7 @@ def plain(term: str) -> str:
     return term.partition(SEPARATOR)[0]
 
 
-def asked(text: str, languages: Iterable[str]) -> list[Asked]:
+def asked(text: str, languages: Iterable[str]) -> list[AskedWord]:
     """The words of a question, each once, with their terms in the languages of the index."""
     words = list(dict.fromkeys(tokens(text)))
     own = language(words)
@@ -159,13 +159,13 @@ def asked(text: str, languages: Iterable[str]) -> list[Asked]:
 
 
 @lru_cache(maxsize=10_000)
-def _asked(word: str, own: str, names: tuple[str, ...]) -> tuple[Asked, ...]:
+def _asked(word: str, own: str, names: tuple[str, ...]) -> tuple[AskedWord, ...]:
     if is_unspaced(word):
         pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]
-        return tuple(Asked(pair, (pair,)) for pair in dict.fromkeys(pairs))
+        return tuple(AskedWord(pair, (pair,)) for pair in dict.fromkeys(pairs))
     variants = dict.fromkeys(term for name in names for term in terms((word,), name) if term)
     common = word in STOP_WORDS.get(own, ())
-    return (Asked(word, tuple(variants), common, WEAK_WORDS.get(word, 1.0)),)
+    return (AskedWord(word, tuple(variants), common, WEAK_WORDS.get(word, 1.0)),)
 
 
 # Words that say little, by language: to tell languages apart, and to ask without them. Those that

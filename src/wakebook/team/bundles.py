@@ -32,7 +32,7 @@ class Refs(msgspec.Struct, frozen=True):
     last: int = 0
 
 
-class Packed(NamedTuple):
+class Bundle(NamedTuple):
     refs: Refs
     data: bytes  # a bundle with number refs.last, or nothing
     whole: bool  # all others go
@@ -57,7 +57,7 @@ def here(root: Path, before: Refs) -> Refs:
     return Refs(head, names, before.first, before.last)
 
 
-def make(root: Path, before: Refs) -> Packed | None:
+def make(root: Path, before: Refs) -> Bundle | None:
     """What is to be kept of a working copy's history; None if nothing has moved."""
     now = here(root, before)
     if (now.head, now.names) == (before.head, before.names):
@@ -67,11 +67,11 @@ def make(root: Path, before: Refs) -> Packed | None:
     if grown:
         done = _bundled(root, [f"^{tip}" for tip in tips])
         if done is None:  # a name for what is there already, or one less
-            return Packed(now, b"", False)
-        return Packed(msgspec.structs.replace(now, last=before.last + 1), done, False)
+            return Bundle(now, b"", False)
+        return Bundle(msgspec.structs.replace(now, last=before.last + 1), done, False)
     data = _bundled(root, []) or b""
     number = before.last + 1
-    return Packed(msgspec.structs.replace(now, first=number, last=number), data, True)
+    return Bundle(msgspec.structs.replace(now, first=number, last=number), data, True)
 
 
 def _grown(root: Path, before: Refs, now: Refs) -> bool:

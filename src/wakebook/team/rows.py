@@ -176,7 +176,7 @@ def commit(
     work: str = "",
     result: bytes = b"",
     holder: str = "",
-    made: bundles.Packed | None = None,
+    made: bundles.Bundle | None = None,
     erased: bool = False,
 ) -> Committed:
     """Write what has changed, as a part of a transaction. Raises Overtaken, Locked, OverQuota."""
@@ -312,7 +312,7 @@ def _pieces(path: Path, start: int, size: int) -> Iterator[tuple[int, bytes]]:
             start += len(data)
 
 
-def _history(connection: Connection[Row], made: bundles.Packed) -> int:
+def _history(connection: Connection[Row], made: bundles.Bundle) -> int:
     gone = 0
     if made.whole:
         old = connection.execute("SELECT coalesce(sum(length(data)), 0) FROM bundle").fetchone()

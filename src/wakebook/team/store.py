@@ -102,7 +102,7 @@ class Transaction:
         return connection
 
 
-class Session:
+class Statements:
     """Runs statements in a transaction that has begun."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
@@ -148,7 +148,7 @@ class TenantStore(Store):
         self.tenant = tenant
         self._fed, self._within = fed, within
         self._database = database
-        self._session: Session | None = None
+        self._session: Statements | None = None
         self._alone = _Alone(self)
         self._wait = 0.0
         self._whole = False  # whether all of `meta` was read
@@ -163,20 +163,20 @@ class TenantStore(Store):
     @property
     def db(self) -> Connection:
         if joint := self._within():
-            return Session(joint.connection(self.tenant))
+            return Statements(joint.connection(self.tenant))
         return self._session or self._alone
 
     @contextmanager
-    def session(self, *, still: bool = False) -> Iterator[Session]:
+    def session(self, *, still: bool = False) -> Iterator[Statements]:
         """A transaction of this tenant; the one that has begun, if one has."""
         if joint := self._within():
-            yield Session(joint.connection(self.tenant))
+            yield Statements(joint.connection(self.tenant))
             return
         if self._session is not None:
             yield self._session
             return
         with self._database.tenant(self.tenant, path=INDEX, still=still) as connection:
-            self._session = Session(connection)
+            self._session = Statements(connection)
             try:
                 yield self._session
             except BaseException:
@@ -205,13 +205,13 @@ class TenantStore(Store):
             yield session
 
     @contextmanager
-    def _part(self, joint: Transaction) -> Iterator[Session]:
+    def _part(self, joint: Transaction) -> Iterator[Statements]:
         """A part of a longer transaction, whole or not at all."""
         connection = joint.lock()
         connection.execute("SAVEPOINT part")
         try:
             self.fresh()
-            yield Session(connection)
+            yield Statements(connection)
         except BaseException:
             if not connection.closed:
                 connection.execute("ROLLBACK TO SAVEPOINT part")

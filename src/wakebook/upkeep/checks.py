@@ -29,7 +29,7 @@ from wakebook.recall.topics.topic import Read
 from wakebook.store.index import IndexStatus
 from wakebook.upkeep.doctor import Check, State, to_edit, to_run
 from wakebook.upkeep.erase import Erased
-from wakebook.upkeep.jobs import Standing, table
+from wakebook.upkeep.jobs import JobStatus, table
 from wakebook.upkeep.status import TORN, broken_chains
 
 OWN = "config.toml log.jsonl subjects.json projects.json".split()
@@ -463,7 +463,7 @@ def hooks(home: Home, state: states.State, now: datetime) -> Iterator[Check]:
         yield Check("hooks: failures", "ok", f"none in {RECENT.days} days")
 
 
-def jobs(home: Home, standing: Sequence[Standing]) -> Iterator[Check]:
+def jobs(home: Home, standing: Sequence[JobStatus]) -> Iterator[Check]:
     failed = [one for one in standing if one.last and one.last.outcome == "failed"]
     for one in failed:
         assert one.last is not None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from wakebook.recall.topics.topic import Read
     from wakebook.store.index import IndexStatus
     from wakebook.upkeep.erase import Erased
-    from wakebook.upkeep.jobs import Standing
+    from wakebook.upkeep.jobs import JobStatus
     from wakebook.upkeep.status import Status
 
 State = Literal["ok", "note", "warn", "fail"]
@@ -102,7 +102,7 @@ class Examination:
     history: Timeline
     notes: Notes
     topics: Callable[[], Read]
-    jobs: Callable[[], list[Standing]]
+    jobs: Callable[[], list[JobStatus]]
     audit: Callable[[], list[Account]]
     finish: Callable[[], Erased | None]  # an erasure that was interrupted
 

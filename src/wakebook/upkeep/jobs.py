@@ -50,7 +50,7 @@ SOME_DAY = datetime(2001, 1, 1, tzinfo=UTC)
 LONGEST = 500  # characters of what a job has to say
 
 
-class Slot(msgspec.Struct, frozen=True, kw_only=True):
+class JobSlot(msgspec.Struct, frozen=True, kw_only=True):
     """What a job is asked to do its work for. What it does belongs to the day of `at`, which
     was yesterday for a job that missed its hour."""
 
@@ -73,11 +73,11 @@ class Rooms(Protocol):
     def sync_soon(self) -> None: ...
 
 
-Body = Callable[[Slot], str]  # does the work, and says in a line what it did
-Work = Callable[[Rooms, Slot], str]
+Body = Callable[[JobSlot], str]  # does the work, and says in a line what it did
+Work = Callable[[Rooms, JobSlot], str]
 
 
-def _fire(rooms: Rooms, slot: Slot) -> str:
+def _fire(rooms: Rooms, slot: JobSlot) -> str:
     """Fire the topics whose cron trigger is due since the last time that this job ran."""
     now, last = rooms.opened.now(), rooms.opened.state().jobs.get("topics")
     since = last.well if last and last.well and last.well <= now else now - UNKNOWN
@@ -91,7 +91,7 @@ def _fire(rooms: Rooms, slot: Slot) -> str:
     return f"fired: {', '.join(names)}" if found else "nothing is due"
 
 
-def _brief(rooms: Rooms, slot: Slot) -> str:
+def _brief(rooms: Rooms, slot: JobSlot) -> str:
     done = rooms.notes.brief()
     lines = "1 line" if len(done.lines) == 1 else f"{len(done.lines)} lines"
     said = f"{lines} {'written to' if done.changed else 'unchanged in'} {done.path.name}"
@@ -106,7 +106,7 @@ def _brief(rooms: Rooms, slot: Slot) -> str:
     return said
 
 
-def _commit(rooms: Rooms, slot: Slot) -> str:
+def _commit(rooms: Rooms, slot: JobSlot) -> str:
     git = rooms.history.git()
     if git.repository is None:  # which `status` shows; it is no failure every half hour
         return f"nothing committed: {git.note()}"
@@ -114,7 +114,7 @@ def _commit(rooms: Rooms, slot: Slot) -> str:
     return f"committed {done}" if done else "nothing to commit"
 
 
-def _sync(rooms: Rooms, slot: Slot) -> str:
+def _sync(rooms: Rooms, slot: JobSlot) -> str:
     rooms.sync_soon()
     return "looked at the remote"
 
@@ -164,7 +164,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return said[:1].lower() + said[1:]
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
     job: str
     about: str
     expression: str
@@ -245,8 +245,8 @@ def upcoming(job: Job, run: JobRun | None, now: datetime) -> datetime | None:
     return coming.astimezone(now.tzinfo) if coming else None
 
 
-def standing(job: Job, run: JobRun | None, now: datetime) -> Standing:
-    return Standing(
+def standing(job: Job, run: JobRun | None, now: datetime) -> JobStatus:
+    return JobStatus(
         job=job.name,
         about=job.about,
         expression=job.expression,
@@ -309,11 +309,11 @@ def _claimed(home: Home, job: Job, body: Body, now: Now, asked: bool) -> Ran | N
         at = moment if asked else due(job, known, moment)
         if at is None:  # another process has done it since
             return None
-        slot = Slot(job=job.name, at=at.astimezone(moment.tzinfo), asked=asked)
+        slot = JobSlot(job=job.name, at=at.astimezone(moment.tzinfo), asked=asked)
         return _run(home, slot, body, now)
 
 
-def _run(home: Home, slot: Slot, body: Body, now: Now) -> Ran:
+def _run(home: Home, slot: JobSlot, body: Body, now: Now) -> Ran:
     started, begun = now(), clock.monotonic()
     try:
         outcome, said = "ok", _line(body(slot))
@@ -333,7 +333,7 @@ def _run(home: Home, slot: Slot, body: Body, now: Now) -> Ran:
 
 
 def _record(
-    home: Home, slot: Slot, started: datetime, ended: datetime, outcome: str, said: str
+    home: Home, slot: JobSlot, started: datetime, ended: datetime, outcome: str, said: str
 ) -> None:
     with home.locked():
         state = states.load(home)  # others have changed it meanwhile
@@ -381,7 +381,7 @@ class Jobs:
         self._observe, self._afterwards = observe, afterwards
         self._bodies = {name: partial(work, rooms) for name, work in works.items()}
 
-    def listed(self) -> list[Standing]:
+    def listed(self) -> list[JobStatus]:
         """Every job: what it does, how its last run went, and when it runs next."""
         runs, now = self._opened.state().jobs, self._opened.now()
         return [standing(job, runs.get(job.name), now) for job in self._table()]
@@ -447,7 +447,7 @@ class Jobs:
         caught_up: Callable[[Sweep], None] = lambda done: None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Ran]:
-        def observe(slot: Slot) -> str:
+        def observe(slot: JobSlot) -> str:
             done = self._observe(
                 self._opened.sessions(), absent=True, sparing=True, stopped=stopped
             )

@@ -14,7 +14,7 @@ import msgspec
 
 from wakebook.base.home import Home
 from wakebook.capture import secrets
-from wakebook.upkeep.scrub import DERIVED, KEEPS, Piece, inside, is_binary, pieces
+from wakebook.upkeep.scrub import DERIVED, KEEPS, Spot, inside, is_binary, pieces
 
 if TYPE_CHECKING:
     from wakebook.history.repository import Repository
@@ -65,7 +65,7 @@ def leaks(home: Home, repository: Repository | None, progress: Progress) -> Leak
     )
 
 
-def _is_apart(piece: Piece) -> bool:
+def _is_apart(piece: Spot) -> bool:
     """Git's own settings, what is made again anyway, and what is meant to hold secrets."""
     own = bool(piece.name)  # a file, and no version of one in git
     return (own and not piece.path) or is_binary(piece.data) or (
@@ -73,7 +73,7 @@ def _is_apart(piece: Piece) -> bool:
     )  # fmt: skip
 
 
-def _in(piece: Piece) -> Iterator[tuple[str, str]]:
+def _in(piece: Spot) -> Iterator[tuple[str, str]]:
     """The kind and the text of each secret."""
     data = piece.data[piece.known :]
     for one in secrets.find(data):

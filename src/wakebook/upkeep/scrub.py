@@ -367,7 +367,7 @@ def scan(home: Home, repository: Repository | None, rules: Scrub) -> Scan:
     return Scan(files=count, objects=objects, bytes=size, found=tuple(found))
 
 
-class Piece(NamedTuple):
+class Spot(NamedTuple):
     """A file, or an object of git."""
 
     place: str  # as a person is told
@@ -377,24 +377,24 @@ class Piece(NamedTuple):
     known: int = 0  # bytes at its beginning that the piece before it is
 
 
-def pieces(home: Home, repository: Repository | None) -> Iterator[Piece]:
+def pieces(home: Home, repository: Repository | None) -> Iterator[Spot]:
     """Every byte of the home: its files, git's own, and git's objects, unpacked."""
     for path in files(home.root):
         name = home.relative(path)
         if name != JOURNAL:
-            yield Piece(name, path.read_bytes(), name, name)
+            yield Spot(name, path.read_bytes(), name, name)
     if repository is None:
         return
     for path in sorted(repository.common.rglob("*")):
         if path.is_file() and not path.is_relative_to(repository.common / "objects"):
             place = f"git: {path.relative_to(repository.common)}"
-            yield Piece(place, path.read_bytes(), name=path.name)
+            yield Spot(place, path.read_bytes(), name=path.name)
     paths, last = _paths(repository), b""
     for object_, kind, data in unpacked(repository):
         path_ = paths.get(object_, "") if kind == "blob" else ""
         grows = bool(GROWS.fullmatch(path_) and data.endswith(b"\n"))
         known = len(last) if grows and data.startswith(last) else 0
-        yield Piece(f"git: {kind} {object_[:12]} {path_}".rstrip(), data, path_, known=known)
+        yield Spot(f"git: {kind} {object_[:12]} {path_}".rstrip(), data, path_, known=known)
         last = data if grows else last
 
 

@@ -22,7 +22,7 @@ from wakebook.log.entry import TYPES
 from wakebook.log.log import Ledger
 from wakebook.models import prices
 from wakebook.models.budget import Limit
-from wakebook.models.calls import FAILED, Call
+from wakebook.models.calls import FAILED, Called
 from wakebook.models.chat import Models
 from wakebook.models.later import waits
 from wakebook.notes import condensed
@@ -214,7 +214,7 @@ def _events(
 
 
 # --- costs -------------------------------------------------------------------------------
-GROUPS: dict[str, Callable[[Call], str]] = {
+GROUPS: dict[str, Callable[[Called], str]] = {
     "operation": lambda call: call.operation,
     "model": lambda call: call.model,
     "day": lambda call: call.at[:10],
@@ -245,7 +245,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
 def costs(home: Home, models: Models, by: str, since: datetime | None, now: datetime) -> Costs:
     every = models.calls.all()
     chosen = [one for one in every if since is None or (clock.parse(one.at) or since) >= since]
-    groups: dict[str, list[Call]] = {}
+    groups: dict[str, list[Called]] = {}
     for call in chosen:
         groups.setdefault(GROUPS[by](call), []).append(call)
     sums = [_sum(name, found) for name, found in groups.items()]
@@ -260,7 +260,7 @@ def costs(home: Home, models: Models, by: str, since: datetime | None, now: date
     )
 
 
-def _sum(name: str, found: Sequence[Call]) -> Sum:
+def _sum(name: str, found: Sequence[Called]) -> Sum:
     return Sum(
         name=name,
         calls=len(found),

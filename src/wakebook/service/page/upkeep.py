@@ -13,7 +13,7 @@ from wakebook.service.page.behind import kept
 from wakebook.service.page.data import asked
 from wakebook.service.page.html import Child, Html, h
 from wakebook.service.page.request import Done, Request, Sheet, to
-from wakebook.upkeep.jobs import Standing
+from wakebook.upkeep.jobs import JobStatus
 
 DAYS = 30  # of costs
 LISTED = 30
@@ -144,7 +144,7 @@ def _jobs(request: Request, memory: Memory, now: datetime) -> Html:
     return parts.section("Jobs", parts.card(region), id="jobs")
 
 
-def _listed(memory: Memory) -> Sequence[Standing]:
+def _listed(memory: Memory) -> Sequence[JobStatus]:
     """The jobs, looked at once a minute, and whenever one has run."""
     home = memory.home
     files = (home.state, home.config)
@@ -152,7 +152,7 @@ def _listed(memory: Memory) -> Sequence[Standing]:
     return kept(("jobs", str(home.root), stamp), 60.0, memory.jobs.listed)
 
 
-def _last(one: Standing, now: datetime) -> Child:
+def _last(one: JobStatus, now: datetime) -> Child:
     if one.last is None:
         return h.span("never", class_="facts")
     ran = one.last
@@ -165,7 +165,7 @@ def _last(one: Standing, now: datetime) -> Child:
     return (sign, " ", parts.moment(ran.ended, now), h.p(parts.short(said, 160), class_="facts"))
 
 
-def _next(one: Standing, now: datetime) -> str:
+def _next(one: JobStatus, now: datetime) -> str:
     if one.due:
         return "due"
     return parts.moment(one.next, now) if one.next else "never"
