@@ -175,9 +175,7 @@ def walks(folder: Path, chains: bool) -> list[Figure]:
         words = command.split()
         said = run(["-c", _LOADED.format(words=words)], env).stderr
         count = int(said.rsplit("modules ", 1)[1])
-        # one more than the aim: what is printed is made visible first (base/text)
-        limit = most + (words[0] == "search")
-        found.append(Figure(f"modules for `{words[0]}`", count, most, limit=limit))
+        found.append(Figure(f"modules for `{words[0]}`", count, most))
     return found
 
 

@@ -13,8 +13,7 @@ import pytest
 from tests.journeys.command import process, run
 from tests.story import WORKDAY, Claude, chat
 from wakebook import Memory
-from wakebook.base.decode import decode
-from wakebook.base.plain import loads
+from wakebook.base.decode import decode, loads
 from wakebook.capture.hosts import HOSTS
 
 DEEP = "[" * 100_000

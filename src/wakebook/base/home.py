@@ -212,7 +212,7 @@ class Home:
 
     def traces(self, event: str, last: int = 20) -> list[dict[str, Any]]:
         """The newest traces of one event, oldest first."""
-        from wakebook.base.plain import loads
+        from wakebook.base.decode import loads
 
         lines: list[bytes] = []
         for path in (self.trace_file.with_suffix(".old.jsonl"), self.trace_file):

@@ -8,8 +8,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from wakebook.base.decode import loads
 from wakebook.base.errors import GitError
-from wakebook.base.plain import loads
 from wakebook.base.text import visible
 from wakebook.cli.shared import (
     ONE,

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from wakebook.base import clock
+from wakebook.base.decode import loads
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
-from wakebook.base.plain import loads
 from wakebook.hosts import HOSTS
 from wakebook.hosts.events import Errand, Payload, about, act_of, answer, do, told_of
 from wakebook.hosts.lock import hold, wait

@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from wakebook.base.decode import loads
 from wakebook.base.errors import WakebookError
-from wakebook.base.plain import loads
 from wakebook.hosts.plan import Where, Wires, behind, check, sessions_in, shipped
 from wakebook.memory import Memory
 from wakebook.upkeep.doctor import Check

@@ -22,9 +22,8 @@ import msgspec
 import tomlkit
 
 from wakebook.base import clock
-from wakebook.base.decode import convert
+from wakebook.base.decode import convert, loads
 from wakebook.base.errors import WakebookError
-from wakebook.base.plain import loads
 from wakebook.hosts import toml
 from wakebook.hosts.plan import (
     Change,

@@ -23,9 +23,9 @@ from time import time_ns
 from typing import IO, Any
 
 from wakebook.base import clock
+from wakebook.base.decode import loads
 from wakebook.base.errors import ModelUnavailable, WakebookError
 from wakebook.base.home import Home
-from wakebook.base.plain import loads
 from wakebook.hosts.backlog import Hooks
 from wakebook.hosts.hook import ENDS
 from wakebook.memory import Memory

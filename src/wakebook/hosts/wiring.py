@@ -19,10 +19,9 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from wakebook.base.decode import decode
+from wakebook.base.decode import decode, loads
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import PREFIX, Home
-from wakebook.base.plain import loads
 from wakebook.hosts import HOSTS, host, toml
 from wakebook.hosts.events import about
 from wakebook.hosts.plan import Where, Wires, check, read

@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import quote
 
 from wakebook.base import clock
+from wakebook.base.decode import loads
 from wakebook.base.errors import TranscriptError
-from wakebook.base.plain import loads
 from wakebook.capture.state import MEMORIES
 from wakebook.imports.export import Bad, Export, Memo, Part, Post, Thread, required
 

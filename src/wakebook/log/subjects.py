@@ -16,10 +16,9 @@ from typing import Any
 
 import msgspec
 
-from wakebook.base.decode import decode
+from wakebook.base.decode import decode, loads
 from wakebook.base.errors import InvalidEntry, NotFound, WakebookError
 from wakebook.base.home import Home
-from wakebook.base.plain import loads
 from wakebook.log import log
 from wakebook.log.entry import SLUG, Entry, slugify
 

@@ -11,9 +11,9 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from wakebook.base.decode import loads
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.base.home import Home
-from wakebook.base.plain import loads
 from wakebook.log import log, subjects
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry, as_dict, from_dict

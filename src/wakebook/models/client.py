@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wakebook.base import clock, text
+from wakebook.base.decode import loads
 from wakebook.base.echo import READING, READS, fence
 from wakebook.base.errors import BadModelOutput, LeftAlone, ModelUnavailable
-from wakebook.base.plain import loads
 from wakebook.models.transport import Patience, offline
 from wakebook.models.wire import ChatAsk, Reply
 

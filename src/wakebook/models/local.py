@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from wakebook.base import config, text
+from wakebook.base.decode import loads
 from wakebook.base.errors import BadModelOutput, ConfigError, ModelUnavailable
-from wakebook.base.plain import loads
 
 BATCH = 32
 LONGEST = 512  # tokens, where the model's files do not say

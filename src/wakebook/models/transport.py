@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wakebook.base import clock
+from wakebook.base.decode import loads
 from wakebook.base.errors import BadModelOutput, ConfigError, ModelUnavailable
-from wakebook.base.plain import loads
 from wakebook.base.text import printable, whole
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
+from wakebook.base.decode import loads
 from wakebook.base.errors import NotFound, WakebookError
-from wakebook.base.plain import loads
 from wakebook.service import tools
 from wakebook.version import __version__
 

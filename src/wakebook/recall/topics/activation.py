@@ -29,9 +29,9 @@ import msgspec
 
 from wakebook.base import clock
 from wakebook.base.config import Topics as Settings
+from wakebook.base.decode import loads
 from wakebook.base.errors import ModelError
 from wakebook.base.home import Home
-from wakebook.base.plain import loads
 from wakebook.base.text import whole
 from wakebook.models.builtin import Builtin
 from wakebook.recall.topics.topic import Read, Topic, Trigger
