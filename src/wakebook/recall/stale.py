@@ -15,14 +15,14 @@ import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.base.text import whole
 from wakebook.capture.transcript import one_line
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import KINDS, OF_CHANGE, Said, different, read, recounted, usual
+from wakebook.learn.select.said import OF_CHANGE, Said, different, read, usual
 from wakebook.recall import days
 from wakebook.store.hits import Passage, Replaced
 
@@ -111,8 +111,9 @@ class _Booked(NamedTuple):
 class Stale:
     def __init__(self, pairs: Sequence[Replaced]) -> None:
         self._booked = _by_lost(tuple(pairs))  # the same for one message after the other
-        self._later: dict[str, list[Utterance]] = {}
-        self._bare: dict[str, list[Utterance]] = {}  # by conversation: "no wait, 45"
+        self._said: list[tuple[Utterance, _Sentence]] = []
+        self._later: dict[str, list[int]] = {}  # where in it, by term
+        self._bare: dict[str, list[int]] = {}  # by conversation: "no wait, 45"
 
     def learn(self, said: Iterable[Utterance]) -> None:
         """Take in what the user has said, sentence by sentence."""
@@ -120,12 +121,12 @@ class Stale:
             for text in sentences(one.text):
                 if "?" in text[-2:]:
                     continue
-                spoken, new = one._replace(text=text), _read(text)
-                moved = {LIVE} if _MOVED.search(new.low) else set()
-                for term in new.terms - usual() | moved:
-                    self._later.setdefault(term, []).append(spoken)
+                number, new = len(self._said), _read(text)
+                self._said.append((one._replace(text=text), new))
+                for term in new.terms - usual() | ({LIVE} if new.moved else set()):
+                    self._later.setdefault(term, []).append(number)
                 if one.talk and ("corrects" in new.cues or _NO.match(new.low)):
-                    self._bare.setdefault(one.talk, []).append(spoken)
+                    self._bare.setdefault(one.talk, []).append(number)
 
     def correction(self, sentence: Utterance) -> Correction | None:
         """What holds instead of something that was said; None if it may hold."""
@@ -146,17 +147,18 @@ class Stale:
         lost = _dated(old) - _dated(_read(found.text)) - _dated(_read(rest))
         return Correction(_shown(found.text, found.at), wholly, rest, lost)
 
-    def _corrected(self, old: Said, sentence: Utterance) -> Utterance | None:
+    def _corrected(self, old: _Sentence, sentence: Utterance) -> Utterance | None:
         """The last that the user said which outdates a sentence, or a clause of it."""
-        later = (one for term in old.terms for one in self._later.get(term, ()))
-        near = [one for one in self._bare.get(sentence.talk, ()) if _soon(one, sentence)]
+        bare = self._bare.get(sentence.talk, ())
+        near = {number for number in bare if _soon(self._said[number][0], sentence)}
         found: Utterance | None = None
-        for one in {*later, *near}:
-            how = "near" if one in near else "agent" if sentence.agent else ""
-            if not _after(one, sentence) or _beside(one.text, sentence.text):
+        for number in near.union(*(self._later.get(term, ()) for term in old.terms)):
+            one, new = self._said[number]
+            if not _after(one, sentence) or (found and _when(one) < _when(found)):
                 continue
-            if outdates(_read(one.text), old, how):
-                found = max(found or one, one, key=lambda it: (it.at, it.turn))
+            how = "near" if number in near else "agent" if sentence.agent else ""
+            if outdates(new, old, how) and not _beside(one.text, sentence.text):
+                found = one
         return found
 
     def doubted(self, sentence: Utterance, values: bool = True, least: int = 1) -> bool:
@@ -164,14 +166,14 @@ class Stale:
         enough not to tell words that were not thought worth keeping. `values`: another value will
         do, no word need speak of a change. `least`: words that both have."""
         old = _read(sentence.text)
-        later = {one for term in old.terms for one in self._later.get(term, ())}
-        for one in later:
-            new = _read(one.text)
-            if "also" in new.cues or not _after(one, sentence) or _beside(one.text, sentence.text):
-                continue
+        for number in {number for term in old.terms for number in self._later.get(term, ())}:
+            one, new = self._said[number]
             shared = (new.terms & old.terms) - usual()
-            other = different(new.values, old.values) - {"degree"}
-            if len(shared) >= least and (_cued(new) or (values and other and len(shared) >= FRAME)):
+            if len(shared) < least or "also" in new.cues or not _after(one, sentence):
+                continue
+            valued = values and len(shared) >= FRAME
+            other = valued and different(new.values, old.values) - {"degree"}
+            if (new.changes or other) and not _beside(one.text, sentence.text):
                 return True
         return False
 
@@ -202,10 +204,66 @@ class Stale:
         return " ".join(kept)
 
 
-def _read(text: str) -> Said:
+class _Sentence(Said):
+    """One that is compared with many others: what they ask of it is worked out once."""
+
+    @cached_property
+    def moved(self) -> bool:
+        return _MOVED.search(self.low) is not None
+
+    @cached_property
+    def idle(self) -> bool:
+        """A plan, an addition, a guess: nothing that could change what was said."""
+        return self.planned or bool({"also", "hypothetical"} & self.cues)
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether a word of it speaks of a change."""
+        return bool(self.cues & OF_CHANGE or _CHANGED.search(self.low))
+
+    @cached_property
+    def decides(self) -> bool:
+        """Whether it says what was chosen."""
+        return lower(cues.DECIDED).search(self.low) is not None
+
+    @cached_property
+    def slots(self) -> frozenset[str]:
+        return frozenset(cue for cue in self.cues if cue.startswith("slot"))
+
+    @cached_property
+    def counts(self) -> dict[tuple[str, str], frozenset[str]]:
+        """Its values by their kind and a word that they stand beside."""
+        return {
+            (kind, word): values
+            for kind, found in self.beside.items()
+            for word, values in found.items()
+        }
+
+    @cached_property
+    def shapes(self) -> set[str]:
+        """How its numbers look: "6:30" and "7:15" alike."""
+        return {_DIGIT.sub("0", one) for one in self.values["number"]}
+
+    @cached_property
+    def dates(self) -> set[str]:
+        """Days of a month: "12 february" and "february 12" alike."""
+        return {one or other for one, other in _DATE.findall(self.low)}
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        return dict(_VERSION.findall(self.low))
+
+    @cached_property
+    def left(self) -> frozenset[str]:
+        """What it is about; a unit goes with its number."""
+        return self.frame - usual() - _days(self.text) - _FILLERS
+
+
+@lru_cache(maxsize=8192)
+def _read(text: str) -> _Sentence:
     """A sentence with what hyphens and colons join taken apart ("sign-off", "postgres:15"),
     without an "also" that only goes on, and an office the same for men and women ("Obfrau")."""
-    return read(_OFFICE.sub("mann", _JOINED.sub(" ", _ALSO.sub("", text))))
+    return _Sentence(_OFFICE.sub("mann", _JOINED.sub(" ", _ALSO.sub("", text))))
 
 
 def takes_back(new: str, old: str) -> bool:
@@ -223,7 +281,7 @@ def _beside(new: str, old: str) -> bool:
     one, two = dict(_NUMBERED.findall(new.lower())), dict(_NUMBERED.findall(old.lower()))
     differ = [name for name in one.keys() & two.keys() if one[name] != two[name]]
     first = _begins(new) & _begins(old) & set(differ)
-    return bool(first or len(differ) > 1) and not _cued(_read(new))
+    return bool(first or len(differ) > 1) and not _read(new).changes
 
 
 def _begins(text: str) -> set[str]:
@@ -277,14 +335,9 @@ def _exact(text: str) -> frozenset[str]:
     return frozenset(words.stem(one.lower()) for one in _words(text) if _VALUE.search(one))
 
 
-def _covers(new: Said, old: Said) -> bool:
+def _covers(new: _Sentence, old: _Sentence) -> bool:
     """Whether nothing is left of an old sentence beside what a new one says of the same thing."""
-    return bool(new.about) and len(_left(old, new)) <= REST and len(_lost(new, old)) <= 1
-
-
-def _left(one: Said, other: Said) -> frozenset[str]:
-    """What only one of two sentences is about; a unit goes with its number."""
-    return one.frame - other.terms - usual() - _days(one.text) - _FILLERS
+    return bool(new.about) and len(old.left - new.terms) <= REST and len(_lost(new, old)) <= 1
 
 
 def _lost(new: Said, old: Said) -> frozenset[str]:
@@ -294,42 +347,41 @@ def _lost(new: Said, old: Said) -> frozenset[str]:
 def settles(new: str, old: str) -> bool:
     """Whether a sentence that is booked as replaced is replaced with all that it says: one with
     two values, of which the new words give one, is not."""
-    ours, theirs = read(new), read(old)
-    return len(_lost(ours, theirs)) <= 1 or not _left(theirs, ours)
+    ours, theirs = _Sentence(new), _Sentence(old)
+    return len(_lost(ours, theirs)) <= 1 or not theirs.left - ours.terms
 
 
-def outdates(new: Said, old: Said, how: str = "") -> bool:
+def outdates(new: _Sentence, old: _Sentence, how: str = "") -> bool:
     """Whether a later sentence gives another value for what an earlier one is about. `how`: "near"
     if it takes something back, soon after in the same conversation; "agent" if the earlier one was
     the agent's, in which only a value can be out of date."""
-    if new.planned or {"also", "hypothetical"} & new.cues or new.terms <= old.terms:
+    if new.idle or new.terms <= old.terms:
         return False
-    cued = _cued(new) or _decided(new, old)
-    if cued and _versions(new, old):
-        return True
-    if _MOVED.search(new.low) and "slot 0" in old.cues:
+    cued = new.changes or (new.decides and old.decides)
+    if (cued and _versions(new, old)) or (new.moved and "slot 0" in old.cues):
         return True
     shared = (new.frame & old.terms) - usual()
     if cued:  # then what is named the same counts, too
         shared |= words.terms(" ".join(new.values["name"] & old.values["name"]))
     if any(it <= old.bare and (alone or how == "near" or shared - it) for it, alone in new.back):
         return True
+    slot, again = new.slots & old.slots, _recounted(new, old)
+    if how != "near" and (new.back or not shared or not (cued or again or slot or old.dates)):
+        return False
     other = different(new.values, old.values) - {"degree"}
-    other |= {"day"} if _dates(new) - _dates(old) and _dates(old) - _dates(new) else set()
-    again = any(recounted(new, old, kind) for kind in KINDS)
+    other |= {"day"} if new.dates - old.dates and old.dates - new.dates else set()
     if how == "near" and _NO.match(new.low) and new.values["number"] & old.values["number"]:
         return True  # "no, 8554 is the other one"
-    if how == "near" and not new.back and (again or "day" in other or _shapes(new) & _shapes(old)):
+    if how == "near" and not new.back and (again or "day" in other or new.shapes & old.shapes):
         return True
     if new.back or not shared:
         return False
-    slot = any(cue.startswith("slot") for cue in new.cues & old.cues)
     if slot and other:
         return True
-    left = [len(_left(one, two)) for one, two in ((new, old), (old, new))]
+    left = [len(new.left - old.terms), len(old.left - new.terms)]
     if not cued:
         moved = len(shared) > FRAME and "day" in other and "name" not in other
-        return (moved and bool(_dates(old))) or (again and _same_frame(new, old, shared, left))
+        return (moved and bool(old.dates)) or (again and _same_frame(new, old, shared, left))
     least = max(FRAME, ALIKE * min(len(new.frame), len(old.frame)))
     loose = how != "agent" and all(left)
     if again or "day" in other or (other and not left[0]):
@@ -337,35 +389,22 @@ def outdates(new: Said, old: Said, how: str = "") -> bool:
     return len(shared) >= least and bool(other or loose)
 
 
-def _same_frame(new: Said, old: Said, shared: frozenset[str], left: Sequence[int]) -> bool:
+def _recounted(new: _Sentence, old: _Sentence) -> bool:
+    """Whether a word has other values beside it in each: "page 140" and "page 310"."""
+    return any(not new.counts[it] & old.counts[it] for it in new.counts.keys() & old.counts.keys())
+
+
+def _same_frame(
+    new: _Sentence, old: _Sentence, shared: frozenset[str], left: Sequence[int]
+) -> bool:
     """Whether two sentences differ in hardly more than a value. `left`: what each has alone."""
-    same = bool(_shapes(new) & _shapes(old)) and not left[1]
+    same = bool(new.shapes & old.shapes) and not left[1]
     return same or (len(shared) >= FRAME and not min(left))
 
 
-def _cued(new: Said) -> bool:
-    """Whether a word of it speaks of a change."""
-    return bool(new.cues & OF_CHANGE or _CHANGED.search(new.low))
-
-
-def _decided(new: Said, old: Said) -> bool:
-    """Whether both say what was chosen."""
-    return all(lower(cues.DECIDED).search(one.low) for one in (new, old))
-
-
-def _shapes(said: Said) -> set[str]:
-    """How its numbers look: "6:30" and "7:15" alike."""
-    return {re.sub(r"\d", "0", one) for one in said.values["number"]}
-
-
-def _dates(said: Said) -> set[str]:
-    """Days of a month: "12 february" and "february 12" alike."""
-    return {one or other for one, other in _DATE.findall(said.low)}
-
-
-def _versions(new: Said, old: Said) -> bool:
+def _versions(new: _Sentence, old: _Sentence) -> bool:
     """Whether both name something with its number, and the numbers differ: "Postgres 16"."""
-    ours, theirs = (dict(_VERSION.findall(one.low)) for one in (new, old))
+    ours, theirs = new.versions, old.versions
     named = new.values["name"] | old.values["name"]
     return any(ours[it] != theirs[it] for it in ours.keys() & theirs.keys() & named)
 
@@ -384,6 +423,10 @@ def _after(one: Utterance, other: Utterance) -> bool:
     if one.talk and one.talk == other.talk:
         return one.turn > other.turn
     return one.at > other.at
+
+
+def _when(one: Utterance) -> tuple[int, int, str]:
+    return one.at, one.turn, one.text
 
 
 def _soon(one: Utterance, other: Utterance) -> bool:

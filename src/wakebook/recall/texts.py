@@ -261,12 +261,12 @@ def in_confidence(text: str) -> bool:
 
 def says(told: frozenset[str], terms: frozenset[str]) -> bool:
     """Whether what was told says this, too: most of its words, or half of both, and each number."""
-    shared = len(told & terms)
     if len(terms) < FEW:
         return bool(terms) and terms == told
-    if any(any(map(str.isdigit, term)) for term in terms - told):
+    least = min(SAME * len(terms), max(2, HALF * max(len(terms), len(told))))
+    if len(told & terms) < least:
         return False
-    return shared >= min(SAME * len(terms), max(2, HALF * max(len(terms), len(told))))
+    return not any(any(map(str.isdigit, term)) for term in terms - told)
 
 
 def _with_lists(lines: Sequence[str], kept: Sequence[tuple[int, str]]) -> Iterator[str]:
