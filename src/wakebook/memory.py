@@ -213,6 +213,7 @@ class Memory:
         *,
         reader: Extractor | None = None,
         sparing: bool = False,
+        wakes: bool = True,
         progress: Progress = quiet,
         **options: Any,
     ) -> Sweep:
@@ -230,10 +231,10 @@ class Memory:
             progress(session.ref, read, len(found))
 
         done = catch_up(work, found, told=told, finished=finished, **options)
-        self._afterwards(bool(done.entries))
+        self._afterwards(bool(done.entries), wakes)
         return done
 
-    def _afterwards(self, learned: bool) -> None:
+    def _afterwards(self, learned: bool, wakes: bool = True) -> None:
         """The steps after catching up, so that no one has to wait for them later."""
         if self.opened.dry:
             return
@@ -243,7 +244,8 @@ class Memory:
         quietly("notes", self.notes.update)
         quietly("git", git.leftovers)
         quietly("git", lambda: git.batch(clock.now()))
-        quietly("wake", self.wake)
+        if wakes:
+            quietly("wake", self.wake)
         quietly("index", self.opened.index.sync)
         self.sync_soon()
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests import homes
-from tests.crash import run_and_die
+from tests.crash import Bare, run_and_die
 from tests.learn.test_catch_up import transcripts
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
 from wakebook import Memory
@@ -47,7 +47,7 @@ def test_killed_at_every_step_and_recovered_the_log_is_identical(
         step += 1
         memory = fresh(tmp_path / "home")
         died = run_and_die(memory.catch_up, step)
-        Memory(memory.home.root).catch_up()
+        Bare(memory.home.root).catch_up()
         assert outcome(memory) == expected, f"after dying at step {step}"
         shutil.rmtree(memory.home.root)
         if not died:

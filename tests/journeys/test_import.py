@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.crash import run_and_die
+from tests.crash import Bare, run_and_die
 from tests.imports.test_entries import write
 from tests.imports.test_imports import MEMORIES, chat, message, node, saved, talk, zipped
 from tests.journeys.command import run, run_json
@@ -230,13 +230,6 @@ def test_a_plain_catch_up_finishes_what_an_import_began(memory: Memory, tmp_path
 
 
 # --- what follows ------------------------------------------------------------------------
-
-
-class Bare(Memory):
-    """Without notes and index, which others test: here every step counts."""
-
-    def _afterwards(self, learned: bool) -> None:
-        pass
 
 
 @pytest.mark.parametrize("source", ["chatgpt", "markdown"])

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.crash import run_and_die
+from tests.crash import Bare, run_and_die
 from tests.journeys.test_crash import fresh, outcome
 from tests.learn.telling import RECENT, Tale, answer, fact, handoff, telling
 from tests.server import Chat, Status
@@ -404,13 +404,13 @@ def test_killed_at_any_step_it_loses_nothing_and_the_round_is_noted_last(
     while True:
         step += 1
         memory = fresh(tmp_path / "home")
-        died = run_and_die(lambda: Memory(tmp_path / "home").flush(SESSION, **FULL), step)
+        died = run_and_die(lambda: Bare(tmp_path / "home").flush(SESSION, **FULL), step)
         found = Memory(memory.home.root).opened.state().sessions.get(REF)
         if found and found.flushed is not None:
             noted += 1
             assert found.messages == total, f"noted before it was saved, at step {step}"
             assert memory.home.log.read_bytes() == expected[0]
-        again = Memory(memory.home.root).flush(SESSION, **FULL)
+        again = Bare(memory.home.root).flush(SESSION, **FULL)
         assert again.ok and again.due == (found is None or found.flushed is None)
         assert outcome(memory) == expected, f"after dying at step {step}"
         shutil.rmtree(memory.home.root)

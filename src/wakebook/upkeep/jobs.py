@@ -448,9 +448,9 @@ class Jobs:
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Ran]:
         def observe(slot: JobSlot) -> str:
-            done = self._observe(
-                self._opened.sessions(), absent=True, sparing=True, stopped=stopped
-            )
+            found = self._opened.sessions()
+            # what a new session is told is made when all jobs are done
+            done = self._observe(found, absent=True, sparing=True, wakes=False, stopped=stopped)
             caught_up(done)
             return _swept(done)
 
