@@ -337,3 +337,12 @@ def _calls(text: str) -> int:
 def test_fences_that_never_end_take_no_more_time_than_other_lines(line: str) -> None:
     end = f"{FIRST}\n{LAST}\n"
     assert _calls(line * 400 + end) < 3 * _calls(line * 200 + end)
+
+
+@pytest.mark.parametrize("size", [3, markdown.SHORT])
+def test_frontmatter_that_was_read_is_the_readers_own(size: int) -> None:
+    text = f"---\nname: {'x' * size}\ntags: [a, b]\n---\nwords\n"
+    first, _ = markdown.split(text)
+    first["tags"].append("c")
+    first["more"] = 1
+    assert markdown.split(text) == ({"name": "x" * size, "tags": ["a", "b"]}, "words\n")

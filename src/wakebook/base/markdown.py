@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from wakebook.base.text import line_end
 BEGIN = "<!-- BEGIN GENERATED BRIEFING -->"
 END = "<!-- END GENERATED BRIEFING -->"
 DEEPEST = 50  # levels of frontmatter
+SHORT = 4_000  # characters of frontmatter that is kept
 BRIEFING = "briefing"  # the block with these markers; all others carry their name
 
 _OPENS = re.compile(r"\ufeff?---\r?\n")
@@ -65,7 +67,7 @@ def read_front(text: str) -> Front:
     try:
         if (deep := _too_deep(source)) is not None:
             return Front(problem="the frontmatter is nested too deeply", line=deep + 2)
-        values = yaml.load(source, Loader=loader())  # noqa: S506 - a safe one
+        values = deepcopy(_kept(source)) if len(source) < SHORT else _loaded(source)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 1
         return Front(problem=f"the frontmatter is not YAML ({error.problem})", line=line)
@@ -76,6 +78,15 @@ def read_front(text: str) -> Front:
         return Front(values, end.start(), end.end())
     plain = values is None or isinstance(values, str)  # words between two lines across the page
     return Front() if plain else Front(problem="the frontmatter has no keys", line=2)
+
+
+def _loaded(source: str) -> Any:
+    import yaml
+
+    return yaml.load(source, Loader=loader())  # noqa: S506 - a safe one
+
+
+_kept = functools.lru_cache(maxsize=1024)(_loaded)  # the same notes are read again and again
 
 
 def _too_deep(source: str) -> int | None:

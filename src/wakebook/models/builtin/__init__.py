@@ -28,7 +28,7 @@ class Builtin:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or Path(__file__).parent
-        self._pieces: dict[str, tuple[int, ...]] = {}
+        self._pieces = _pieces(self._folder)
 
     @cached_property
     def _table(self) -> tuple[Any, Any]:
@@ -96,6 +96,12 @@ class Builtin:
 
 
 # --- read once, for all embedders of a process: a service has several --------------------
+@cache
+def _pieces(folder: Path) -> dict[str, tuple[int, ...]]:
+    """The pieces of words that were cut before."""
+    return {}
+
+
 @cache
 def _lines(folder: Path) -> str:
     """The vocabulary, each token between two line ends."""
