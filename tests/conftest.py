@@ -6,6 +6,7 @@ that tests start are told to (WAKEBOOK_OFFLINE).
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -49,6 +50,12 @@ def pytest_configure() -> None:
     sys.dont_write_bytecode = False
     if SHM.is_dir() and os.access(SHM, os.W_OK) and shutil.disk_usage(SHM).free > ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHM))
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now stays: the collector of garbage need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

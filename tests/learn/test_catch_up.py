@@ -117,7 +117,8 @@ turns = st.lists(
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=settings().max_examples // 4,  # each makes homes
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(turns=turns, cuts=st.sets(st.integers(0, 8)), closing=st.booleans())
 def test_portions_make_no_difference(

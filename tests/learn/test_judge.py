@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 from bench.labelled import sessions
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.learn.injections import (
@@ -384,7 +384,6 @@ def test_long_nonsense_comes_to_an_end(piece: str) -> None:
     assert parted(piece * (20_000 // len(piece)), True)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=200), st.text(max_size=400), st.booleans())
 def test_any_text_is_judged(content: str, text: str, by_user: bool) -> None:
     message = Message("user" if by_user else "agent", text, "m1", turn=1)

@@ -357,7 +357,8 @@ answers = st.lists(lines, max_size=6).map("\n".join)
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=settings().max_examples // 4,  # each makes homes
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(said=st.lists(st.tuples(answers, st.sampled_from(["end", "length"])), max_size=6))
 def test_whatever_it_answers_the_log_is_whole_and_nothing_is_forgotten(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.learn.selecting import SELECTOR, contents, known, logged, read, talk
@@ -67,7 +67,6 @@ ANY = st.one_of(st.sampled_from(SAID), st.sampled_from(REPLIES), st.text(max_siz
 
 
 @given(st.lists(ANY, min_size=1, max_size=10), st.lists(st.integers(0, 10), max_size=4))
-@settings(max_examples=150, deadline=None)
 def test_where_a_window_is_cut_changes_nothing(said: list[str], cuts: list[int]) -> None:
     messages = talk(*said)
     whole = run(messages, (), CURRENT)
@@ -89,7 +88,6 @@ def words(text: str) -> str:
 
 
 @given(st.lists(st.one_of(ANY, st.text(max_size=400)), min_size=1, max_size=6))
-@settings(max_examples=150, deadline=None)
 def test_every_entry_was_said(said: list[str]) -> None:
     whole = " ".join(words(text.removeprefix(">")) for text in said)
     for draft in read(talk(*said), CURRENT):
@@ -195,7 +193,6 @@ def test_a_window_of_3000_messages_closes_in_time() -> None:
 
 
 @given(st.text(max_size=2000))
-@settings(max_examples=100, deadline=None)
 def test_sentences_are_bounded_and_verbatim(text: str) -> None:
     whole = words(text)
     for sentence in sentences(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wakebook.models.builtin as builtin
@@ -45,7 +45,6 @@ def test_rows_have_unit_length_and_nothing_is_zeros() -> None:
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=()), max_size=40), max_size=5))
-@settings(max_examples=60, deadline=None)
 def test_any_text_has_a_row(texts: list[str]) -> None:
     rows = Builtin().embed(texts)
     assert len(rows) == len(texts)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wakebook.models.tokenizer as tokenizer
@@ -146,7 +146,6 @@ def test_every_token_is_one() -> None:
 
 
 @given(ANY | MADE)
-@settings(max_examples=200, deadline=None)
 def test_words_make_the_text_again(text: str) -> None:
     found = split(text)
     assert "".join(found) == text
@@ -154,7 +153,6 @@ def test_words_make_the_text_again(text: str) -> None:
 
 
 @given(ANY | MADE, st.integers(-2, 40))
-@settings(max_examples=400, deadline=None)
 def test_a_cut_is_a_beginning_that_fits(text: str, limit: int) -> None:
     kept = cut(text, limit)
     assert text.startswith(kept)
@@ -163,7 +161,6 @@ def test_a_cut_is_a_beginning_that_fits(text: str, limit: int) -> None:
 
 
 @given(MADE)
-@settings(max_examples=100, deadline=None)
 def test_what_is_cut_uses_its_tokens(text: str) -> None:
     limit = count(text) // 2
     assert count(cut(text, limit)) >= limit - tokenizer.LOST - 3

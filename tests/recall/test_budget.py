@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wakebook.recall import slot as budget
@@ -65,7 +65,6 @@ ROOM = st.integers(-50, 2000)
 
 
 @given(NEEDS, SIZES, LEAST, ROOM)
-@settings(max_examples=200)
 def test_no_more_than_there_is_nor_than_is_needed(
     needs: dict[str, int], caps: dict[str, int], least: dict[str, int], room: int
 ) -> None:
@@ -79,7 +78,6 @@ def test_no_more_than_there_is_nor_than_is_needed(
 
 
 @given(NEEDS, SIZES, LEAST, ROOM, st.integers(0, 2000))
-@settings(max_examples=200)
 def test_a_slot_that_grows_leaves_those_before_it_as_they_were(
     needs: dict[str, int], caps: dict[str, int], least: dict[str, int], room: int, journal: int
 ) -> None:
@@ -92,7 +90,6 @@ def test_a_slot_that_grows_leaves_those_before_it_as_they_were(
 
 
 @given(NEEDS, ROOM)
-@settings(max_examples=100)
 def test_more_room_is_never_worse(needs: dict[str, int], room: int) -> None:
     less = budget.shares(needs, CAPS, NOTES, room)
     more = budget.shares(needs, CAPS, NOTES, room + 50)
@@ -118,7 +115,6 @@ def test_equal_shares(room: int, needs: list[int], expected: list[int]) -> None:
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 500)), st.integers(0, 1500))
-@settings(max_examples=150)
 def test_nobody_gets_more_while_another_wants_as_much(needs: dict[str, int], room: int) -> None:
     found = budget.fair(needs, room)
     assert found.keys() == needs.keys()

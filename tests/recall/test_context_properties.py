@@ -214,7 +214,7 @@ def prose(text: str) -> list[str]:
 
 
 @given(homes(), st.lists(ASKED, min_size=3, max_size=4))
-@settings(BASIC, max_examples=25)
+@settings(BASIC, max_examples=settings().max_examples // 3)
 def test_every_context(made: Made, asked: list[dict[str, Any]]) -> None:
     with built(made) as memory:
         for one in asked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wakebook.models.tokenizer import count
@@ -134,7 +134,6 @@ def test_abbreviations_and_numbers_lose_nothing() -> None:
     ),
     st.integers(20, 90),
 )
-@settings(max_examples=150)
 def test_it_fits_and_every_word_comes_from_the_text(words: list[str], limit: int) -> None:
     text = " ".join(words)
     told = excerpt(text, "english", asked("the hull of the otter"), limit)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.recall.shapes import SHAPES, Shape, Step, anthropic, openai, some
@@ -201,7 +201,6 @@ TEXTS = st.lists(
 
 
 @given(TEXTS, st.integers(0, 400))
-@settings(max_examples=150)
 def test_it_fits_and_is_a_tail_of_what_was_said(texts: list[str], room: int) -> None:
     said = spoke(*texts)
     packed = pack(said, room)
@@ -216,7 +215,6 @@ def test_it_fits_and_is_a_tail_of_what_was_said(texts: list[str], room: int) -> 
 
 
 @given(TEXTS, st.integers(0, 400))
-@settings(max_examples=50)
 def test_more_room_never_tells_less(texts: list[str], room: int) -> None:
     said = spoke(*texts)
     assert pack(said, room + 40).dropped <= pack(said, room).dropped

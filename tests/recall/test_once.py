@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wakebook.recall.texts import Once, bare
@@ -157,7 +157,6 @@ TEXTS = st.lists(LINES, max_size=12).map("\n".join)
 
 
 @given(TEXTS, TEXTS, st.sampled_from(["", "journal"]))
-@settings(max_examples=200)
 def test_together_they_say_nothing_twice_and_leave_nothing_out(
     first: str, second: str, name: str
 ) -> None:
@@ -176,7 +175,6 @@ def test_together_they_say_nothing_twice_and_leave_nothing_out(
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=200)
 def test_any_line_is_compared_with_itself(line: str) -> None:
     line = line.replace("\n", " ")
     assert once(line).has(line) == any(c.isalnum() or c == "_" for c in bare(line))

@@ -10,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.store.making import (
@@ -392,7 +392,6 @@ def test_what_everybody_refers_to_does_not_push_the_rest_out() -> None:
     st.dictionaries(st.integers(0, 24), st.integers(0, 50)),
     st.integers(-20, 600),
 )
-@settings(max_examples=150)
 def test_it_always_fits_and_nothing_is_there_twice(
     given: list[tuple[float, str]], references: dict[int, int], room: int
 ) -> None:

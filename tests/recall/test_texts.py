@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wakebook import Memory
@@ -84,7 +84,6 @@ def _words(text: str) -> list[str]:
 
 
 @given(NOTES)
-@settings(max_examples=200)
 def test_what_is_filled_stays_and_no_words_are_lost(text: str) -> None:
     once = filled(text)
     assert filled(once) == once
@@ -171,7 +170,6 @@ def test_what_is_a_heading(line: str, level: int) -> None:
 
 
 @given(NOTES)
-@settings(max_examples=200)
 def test_sections_have_every_line_of_a_text(text: str) -> None:
     again = "\n".join(sections(text)).split("\n")
     assert [line for line in again if line.strip()] == [

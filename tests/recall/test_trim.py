@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from wakebook.models.tokenizer import count
@@ -145,7 +145,6 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES, max_size=30).map("\n".join), st.integers(40, 300))
-@settings(max_examples=150)
 def test_it_fits_and_is_of_the_text(whole: str, limit: int) -> None:
     text, note = trim(whole, limit, WHERE)
     assert count(text) <= limit
@@ -157,7 +156,6 @@ def test_it_fits_and_is_of_the_text(whole: str, limit: int) -> None:
 
 
 @given(st.lists(LINES, max_size=30).map("\n".join), st.integers(40, 300))
-@settings(max_examples=80)
 def test_what_is_cut_once_is_cut(whole: str, limit: int) -> None:
     text, _ = trim(whole, limit, WHERE)
     assert trim(text, limit, WHERE) == (text.strip("\n"), "")

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.log.test_chains import item, name
@@ -104,7 +104,6 @@ def logs(draw: st.DrawFn) -> list[Entry]:
     return found
 
 
-@settings(deadline=None, max_examples=80)
 @given(logs(), st.lists(st.integers(0, 20), max_size=4))
 @example([item(0, [2]), item(1, [0]), item(2, [1]), item(3, [0])], [3])  # a circle, then broken
 @example([item(0, [3]), item(1), item(2, [1]), item(3)], [1, 2, 3])
@@ -126,7 +125,6 @@ def test_it_answers_as_chains_do_at_once_and_bit_by_bit(
             assert answers(catalogue) == now | {"depths": depths}
 
 
-@settings(deadline=None, max_examples=60)
 @given(logs(), st.integers(0, 14), st.randoms(use_true_random=False))
 @example([item(0), item(1, [0]), item(0), item(2)], 2, random.Random(1))  # an id twice
 def test_what_was_rewritten_from_some_place_on_is_read_from_there(

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.store.making import entry, fresh, transcript
@@ -182,7 +182,6 @@ _LINE = st.sampled_from(
 
 
 @given(st.lists(_LINE, max_size=25))
-@settings(max_examples=100, deadline=None)
 def test_every_word_outside_of_blocks_is_in_some_chunk(lines: list[str]) -> None:
     text = "\n".join(lines)
     found = cut(text)

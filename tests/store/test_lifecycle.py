@@ -241,9 +241,7 @@ _LOGS = st.lists(
 
 
 @given(_LOGS, st.booleans(), st.booleans())
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_log_at_once_or_line_by_line(
     tmp_path_factory: pytest.TempPathFactory,
     log: list[tuple[str, list[int]]],

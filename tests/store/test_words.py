@@ -127,9 +127,7 @@ def test_odd_text_is_no_error(home: Memory, question: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=80))
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_text_is_an_error(tmp_path: Path, text: str) -> None:
     memory = fresh(tmp_path / "home")
     if not memory.home.log.exists():
@@ -140,7 +138,6 @@ def test_no_text_is_an_error(tmp_path: Path, text: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
-@settings(max_examples=200, deadline=None)
 def test_what_is_indexed_can_be_asked_for(text: str) -> None:
     """Whatever the text, asking for it literally meets its own terms."""
     tokens = words.tokens(text)
