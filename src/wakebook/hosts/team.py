@@ -19,7 +19,7 @@ class _Elsewhere:
 
 
 class TeamHooks:
-    """See service/app.Hooks."""
+    """See `HostEvents` in service/app.py."""
 
     act = staticmethod(act_of)
     payload = staticmethod(payload_of)
