@@ -188,12 +188,10 @@ class Memory:
         until: datetime | None = None,
         progress: Progress = quiet,
     ) -> Sweep:
-        """Bring sessions up to date: all, those at some paths, or the one with this id.
-
-        `since`, `until`: those whose files were last written to in this time. `sparing`: a
-        model reads an open window only when it pauses ([watch] pause_minutes), or [watch]
-        writes messages of it are new.
-        """
+        """Bring sessions up to date: all, those at some paths, or the one with this id. `since`,
+        `until`: those whose files were last written to in this time. `sparing`: a model reads an
+        open window only when it pauses ([watch] pause_minutes), or [watch] writes messages of it
+        are new."""
         from wakebook.capture.discover import named, written
 
         self.home.require()
@@ -460,8 +458,7 @@ class Memory:
         from wakebook.learn.account import audit
 
         one, changed = self.opened, self.history.git().rewritten()
-        found = one.sessions(paths)
-        return audit(one.home, one.chains(), one.state(), found, one.config, changed)
+        return audit(one.home, one.chains(), one.state(), one.sessions(paths), one.config, changed)
 
     def _examination(self) -> Examination:
         from wakebook.upkeep.doctor import Examination
