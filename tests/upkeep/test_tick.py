@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from tests.crash import run_and_die
+from tests.story import Claude
 from wakebook import Memory
-from wakebook.base import clock
+from wakebook.base import cache, clock
 from wakebook.base.config import Schedule
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
@@ -282,3 +283,23 @@ def test_a_state_from_before_there_were_jobs_is_read(home: Home) -> None:
     home.state.write_bytes(msgspec.json.encode(old))
     assert states.load(home).jobs == {}
     assert len(Diary().tick(home)) == len(ORDER)
+
+
+class Counting(Memory):
+    woken = 0
+
+    def wake(self, cwd: str = "", *, project: str = "", everywhere: bool = False) -> str:
+        Counting.woken += 1
+        return super().wake(cwd, project=project, everywhere=everywhere)
+
+
+def test_what_a_session_is_told_is_made_once_when_all_jobs_are_done(
+    memory: Memory, claude: Claude
+) -> None:
+    done = Counting(memory.home.root).tick()
+    assert "observe" in [ran.job for ran in done] and len(done) > 1
+    assert Counting.woken == 1
+    kept = list((memory.home.cache / "start").glob("*.md"))
+    assert [path.read_text().split("\n", 1)[0] for path in kept] == [
+        cache.key(str(memory.home.root))
+    ]
