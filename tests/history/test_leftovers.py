@@ -198,8 +198,9 @@ def test_in_a_repository_of_yours_a_lock_is_named_and_stays(tmp_path: Path) -> N
     assert any(f"rm {lock}" in problem for problem in memory.status().problems)
 
 
-def test_half_written_objects_are_removed(memory: Memory) -> None:
-    left = memory.home.root / ".git" / "objects" / "e6" / "tmp_obj_Xyz123"
+@pytest.mark.parametrize("name", ["e6/tmp_obj_Xyz123", "pack/tmp_pack_7", "pack/pack-e6.pack"])
+def test_half_written_objects_are_removed(memory: Memory, name: str) -> None:
+    left = memory.home.root / ".git" / "objects" / name
     left.parent.mkdir(exist_ok=True)
     left.write_bytes(b"half")
     os.utime(left, (0, 0))

@@ -110,7 +110,10 @@ def _age(path: Path) -> float:
 
 
 def _half_written(repository: Repository) -> list[Path]:
-    return [path for pattern in OBJECTS for path in repository.common.glob(pattern)]
+    """Objects, and packs without the list by which git finds what is in them."""
+    found = [path for pattern in OBJECTS for path in repository.common.glob(pattern)]
+    packs = repository.common.glob("objects/pack/pack-*")
+    return found + [path for path in packs if not path.with_suffix(".idx").exists()]
 
 
 def _unstage_private(repository: Repository) -> bool:

@@ -9,21 +9,17 @@ changed; killed after it, running it once more does the rest.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
-import subprocess
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from wakebook.base.errors import GitError
-from wakebook.history.repository import POINTERS, Repository, run
+from wakebook.history.objects import LONG, Growth, Longest, Objects
+from wakebook.history.repository import Repository, run
 
-LONG = 24 * 3600.0  # seconds that git may take
 PSEUDO = ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE", "COMMIT_EDITMSG", "MERGE_MSG", "gc.log")
 STASH = "refs/stash"
 FOLDER = b"40000"
@@ -41,8 +37,9 @@ class Change(Protocol):
     def data(self, path: str, data: bytes) -> bytes:
         """A file's bytes from now on."""
 
-    def grown(self, path: str) -> bool:
-        """Whether lines are only ever added to this file, and each can be changed by itself."""
+    @property
+    def growing(self) -> tuple[str, ...]:
+        """Files to which lines are only ever added, each of which can be changed by itself."""
 
     def text(self, data: bytes) -> bytes:
         """A message from now on."""
@@ -57,114 +54,15 @@ class Counted(NamedTuple):
     reflog: int
 
 
-class Objects:
-    """git's objects, read through one process and written without one."""
-
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self.folder = repository.common / "objects"
-        self.digest = repository.attempt("rev-parse", "--show-object-format").text.strip() or "sha1"
-        self._reader: subprocess.Popen[bytes] | None = None
-        self._writer: subprocess.Popen[bytes] | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes of an id."""
-        return hashlib.new(self.digest).digest_size
-
-    def read(self, name: str) -> tuple[str, bytes]:
-        """The type and the bytes of an object."""
-        process = self._reader = self._reader or self._started("cat-file", "--batch")
-        put, get = _pipes(process)
-        put.write(name.encode() + b"\n")
-        put.flush()
-        head = get.readline().split()
-        if len(head) != 3:
-            raise GitError(
-                f"git cannot read {name} in {self._repository.top}: its history is damaged. "
-                "`git fsck` there says more. Nothing was changed."
-            )
-        data = get.read(int(head[2]))
-        get.read(1)
-        return head[1].decode(), data
-
-    def name(self, kind: str, data: bytes) -> str:
-        found = hashlib.new(self.digest, f"{kind} {len(data)}\0".encode())
-        found.update(data)
-        return found.hexdigest()
-
-    def write(self, kind: str, data: bytes) -> str:
-        name = self.name(kind, data)
-        if kind == "blob":  # into a pack, where versions of one file are kept as differences
-            process = self._writer = self._writer or self._started("fast-import", "--quiet")
-            assert process.stdin is not None
-            process.stdin.write(b"blob\ndata %d\n" % len(data))
-            process.stdin.write(data)
-            process.stdin.write(b"\n")
-            return name
-        path = self.folder / name[:2] / name[2:]
-        if not path.exists():
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-            temporary = path.with_name(f"tmp_obj_{os.getpid()}")
-            temporary.write_bytes(zlib.compress(f"{kind} {len(data)}\0".encode() + data, 1))
-            temporary.chmod(0o444)
-            temporary.replace(path)
-        return name
-
-    def close(self) -> None:
-        """Everything is written when this is done. Raises GitError."""
-        for process in (self._reader, self._writer):
-            if process is not None:
-                _, said = process.communicate()
-                if process.returncode:
-                    raise GitError(
-                        f"git in {self._repository.top}: {said.decode('utf-8', 'replace').strip()}"
-                    )
-        self._reader = self._writer = None
-
-    def abandon(self) -> None:
-        for process in (self._reader, self._writer):
-            if process is not None and process.poll() is None:
-                process.kill()
-                process.communicate()
-        self._reader = self._writer = None
-
-    def _started(self, *command: str) -> subprocess.Popen[bytes]:
-        environment = {key: value for key, value in os.environ.items() if key not in POINTERS}
-        return subprocess.Popen(
-            ["git", "-c", "core.bigFileThreshold=2g", *command],
-            cwd=self._repository.root,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE if command[0] == "cat-file" else subprocess.DEVNULL,
-            stderr=subprocess.PIPE if command[0] != "cat-file" else subprocess.DEVNULL,
-        )
-
-    def every(self) -> Iterator[tuple[str, str, bytes]]:
-        """All objects, whether anything leads to them or not: name, type, bytes. The largest come
-        in the order of their size, so that versions of a growing file follow each other."""
-        command = ["cat-file", "--batch-all-objects", "--batch-check"]
-        lines = run(self._repository.root, command, timeout=LONG).text.splitlines()
-        for _, name in sorted((int(line.split()[2]), line.split()[0]) for line in lines):
-            yield name, *self.read(name)
-
-
-def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    return process.stdin, process.stdout
-
-
 class Rewriting:
     """One pass over the history. Nothing is moved before `apply`."""
 
-    def __init__(self, repository: Repository, change: Change) -> None:
-        self.repository, self._change = repository, change
+    def __init__(self, repository: Repository, change: Change, growth: Growth) -> None:
+        self.repository, self._change, self._growth = repository, change, growth
         self._objects = Objects(repository)
         self.commits: dict[str, str] = {}  # every commit, and what it becomes
         self._trees: dict[tuple[str, str], str | None] = {}
         self._blobs: dict[tuple[str, str], str] = {}
-        self._last: dict[str, tuple[bytes, bytes]] = {}  # of files that grow: before and after
         self._dry = False
         self.moved: dict[str, tuple[str, str]] = {}  # names of git: from, to
 
@@ -248,6 +146,9 @@ class Rewriting:
             return
         listed = run(self.repository.root, command, given=roots.encode(), timeout=LONG, check=False)
         names = listed.text.split()
+        for path in self._change.growing:
+            for longest in self._growth.found(self.repository, self._objects, path):
+                self._grown(path, longest)
         for number, name in enumerate(names, 1):
             self.commits[name] = self._commit(name)
             if number % 50 == 0 or number == len(names):
@@ -365,21 +266,34 @@ class Rewriting:
         moved = self._change.path(f"{inside}/x") or f"{inside}/x"
         return os.fsencode(PurePosixPath(moved).parent.name)
 
-    def _blob(self, name: str, path: str) -> str:
-        if (name, path) in self._blobs:
-            return self._blobs[name, path]
-        _, data = self._objects.read(name)
-        grows = self._change.grown(path)
-        before, made = self._last.get(path, (b"", b"")) if grows else (b"", b"")
-        if before and data.startswith(before):
-            after = made + self._change.data(path, data[len(before) :])
+    def _grown(self, path: str, longest: Longest) -> None:
+        """All versions of a file that begin one of them: what each has more is read once."""
+        _, data = self._objects.read(longest.name)
+        after, at, same = bytearray(), 0, True
+        ends: dict[str, int] = {}  # of those that change: how long they are then
+        for size, name in longest.shorter:
+            piece = data[at:size]
+            new = self._change.data(path, piece)
+            after += new
+            at, same = size, same and new == piece
+            if same:
+                self._blobs[name, path] = name
+            else:
+                ends[name] = len(after)
+        sizes = sorted({*ends.values()})
+        if self._dry:
+            made = [self._objects.name("blob", b"%d" % size) for size in sizes]
         else:
+            made = self._objects.write_beginnings(bytes(after), sizes)
+        called = dict(zip(sizes, made, strict=True))
+        self._blobs |= {(name, path): called[size] for name, size in ends.items()}
+
+    def _blob(self, name: str, path: str) -> str:
+        if (name, path) not in self._blobs:
+            _, data = self._objects.read(name)
             after = self._change.data(path, data)
-        if grows and data.endswith(b"\n"):
-            self._last[path] = (data, after)
-        found = self._write("blob", data, after, name)
-        self._blobs[name, path] = found
-        return found
+            self._blobs[name, path] = self._write("blob", data, after, name)
+        return self._blobs[name, path]
 
     # --- what stands beside the history ----------------------------------------------------
 
@@ -472,12 +386,3 @@ def _unsigned(data: bytes) -> bytes:
         )
         kept += [] if signed else [line]
     return b"\n".join(kept) + gap + message
-
-
-def unpacked(repository: Repository) -> Iterator[tuple[str, str, bytes]]:
-    """Every object that git has, whether anything leads to it or not: name, type and bytes."""
-    objects = Objects(repository)
-    try:
-        yield from objects.every()
-    finally:
-        objects.abandon()

@@ -32,6 +32,7 @@ from wakebook.base.ref import parse
 from wakebook.capture import archive
 from wakebook.capture import state as states
 from wakebook.history import leftovers
+from wakebook.history.objects import Growth
 from wakebook.history.rewrite import Counted, Rewriting
 from wakebook.log import erased, forgotten, keyed, log, waiting
 from wakebook.log.chains import find_entry
@@ -115,6 +116,7 @@ class Eraser:
     def __init__(self, opened: Opened, timeline: Timeline, followed: Callable[[], None]) -> None:
         """`followed`: writes notes and index anew, from the log as it is then."""
         self._opened, self._timeline, self._followed = opened, timeline, followed
+        self._growth = Growth()
 
     @property
     def _home(self) -> Home:
@@ -352,7 +354,7 @@ class Eraser:
         repository = self._git().repository
         if repository is None or not repository.head():
             return Counted(0, 0, (), 0)
-        return Rewriting(repository, rules).count(progress)
+        return Rewriting(repository, rules, self._growth).count(progress)
 
     def _git(self) -> History:
         return self._timeline.git()
@@ -399,8 +401,9 @@ class Eraser:
         forgotten.add(home, ())  # seals older ones
         _bury(home, rules)
         tidied(home)
-        rewriting = Rewriting(repository, rules) if repository and repository.head() else None
-        if rewriting:
+        rewriting = None
+        if repository and repository.head():
+            rewriting = Rewriting(repository, rules, self._growth)
             rewriting.apply(progress)
         home.replace(home.rewrites, clock.iso(clock.now()))
         touched = list(scrub(home, rules))

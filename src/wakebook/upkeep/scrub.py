@@ -22,14 +22,14 @@ from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.base.needles import Needles
 from wakebook.capture import archive
+from wakebook.history.objects import LONG, unpacked
 from wakebook.history.repository import Repository, run
-from wakebook.history.rewrite import LONG, unpacked
 from wakebook.log import forgotten
 
 JOURNAL = "erasing.json"  # an erasure that is not finished yet
 LINES = re.compile(r"(log|waiting|feedback|trace(\.old)?|\.cache/turns(\.old)?)\.jsonl|log\.torn")
 ENTRIES = re.compile(r"(log|waiting)\.jsonl|log\.torn")
-GROWS = re.compile(r"(log|feedback)\.jsonl")
+GROWS = ("log.jsonl", "feedback.jsonl")
 SOURCES = re.compile(r"(sessions|imports)/.*")
 CONVERSATIONS = re.compile(r"(archive/)?raw/conversations/.*\.md")
 # where secrets belong; redacting leaves them alone
@@ -102,8 +102,9 @@ class Scrub:
         """Whether a session's own id holds it: then it is another session from now on."""
         return not self.order.scoped and self.needles.found(session.encode())
 
-    def grown(self, path: str) -> bool:
-        return bool(GROWS.fullmatch(path))
+    @property
+    def growing(self) -> tuple[str, ...]:
+        return GROWS
 
     def text(self, data: bytes) -> bytes:
         """A message. The first line of a conversation's commit is its first words."""
@@ -392,7 +393,7 @@ def pieces(home: Home, repository: Repository | None) -> Iterator[Spot]:
     paths, last = _paths(repository), b""
     for object_, kind, data in unpacked(repository):
         path_ = paths.get(object_, "") if kind == "blob" else ""
-        grows = bool(GROWS.fullmatch(path_) and data.endswith(b"\n"))
+        grows = path_ in GROWS and data.endswith(b"\n")
         known = len(last) if grows and data.startswith(last) else 0
         yield Spot(f"git: {kind} {object_[:12]} {path_}".rstrip(), data, path_, known=known)
         last = data if grows else last
