@@ -56,6 +56,20 @@ def test_a_home_itself_is_refused_with_the_reason(knowing: Memory, below: str) -
     assert files(knowing) == before
 
 
+@pytest.mark.parametrize("below", ["", "raw", "folder", "file"])
+def test_a_link_to_a_home_is_no_way_around_it(knowing: Memory, tmp_path: Path, below: str) -> None:
+    before = files(knowing)
+    file = knowing.home.root / next(iter(before))
+    target = {"file": file, "folder": file.parent}.get(below, knowing.home.root / below)
+    links = tmp_path / "links"
+    links.mkdir()
+    (links / "chat.md").symlink_to(target)
+    for named in (links, links / "chat.md"):
+        with pytest.raises(TranscriptError, match=r"a Wakebook home|no session in a known format"):
+            knowing.catch_up([named], closing=True)
+    assert files(knowing) == before
+
+
 def test_the_chats_of_your_own_agent_in_the_home_are_a_source(memory: Memory) -> None:
     chats = memory.home.root / "sessions"
     chats.mkdir()

@@ -52,16 +52,18 @@ def _named_at(path: Path, home: Path | None) -> list[Session]:
 
 def outside(found: Iterable[Session], home: Path | None = None) -> list[Session]:
     """The sessions that are no part of a home; `home`: the one whose own sources are meant."""
-    owners: dict[Path, tuple[Path, str] | None] = {}
+    owners: dict[Path, tuple[tuple[Path, str], ...]] = {}
 
     def is_part(path: Path) -> bool:
-        if path.parent not in owners:
-            owners[path.parent] = _home_above(path)
-        above = owners[path.parent]
-        if above is None:
-            return False
-        root, top = above
-        return top in PARTS or (top in SOURCES and home is not None and not _same(root, home))
+        if path.is_symlink():
+            path = path.resolve()
+        if path.parent not in owners:  # a folder may be a link into a home, or lie in one itself
+            seen = dict.fromkeys((path, path.resolve()))
+            owners[path.parent] = tuple(above for one in seen if (above := _home_above(one)))
+        return any(
+            top in PARTS or (top in SOURCES and home is not None and not _same(root, home))
+            for root, top in owners[path.parent]
+        )
 
     return [session for session in found if not is_part(session.path)]
 
