@@ -77,6 +77,18 @@ def test_an_encoding_that_lacks_a_character_is_no_failure() -> None:
             assert "Café in Łódź — 日本" in [one["content"] for one in json.loads(done.out)]
 
 
+def test_what_is_typed_is_utf_8_whatever_the_locale_says() -> None:
+    memory = Memory()
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for command in ("remember größer", "history commit", "erase größer --dry-run"):
+        done = process(*command.split(), **plain)
+        assert (done.code, done.err) == (0, b""), command
+    assert process("remember", b"x\xffy").code == 0
+    assert [one.content for one in memory.log.chains().entries][-2:] == ["größer", "x\ufffdy"]
+    repository = memory.history.git().repository
+    assert repository and "größer" in repository.git("log", "--format=%s")
+
+
 def test_plain_text_and_scripts_stay_as_they_are() -> None:
     for text in ("a\tb\nc\r\nd", "می‌خواهم", "👩‍🔬", "naïve — “x”"):
         assert visible(text) == text

@@ -102,7 +102,8 @@ def _opened(function: Function) -> Function:
             return
         from wakebook.service.client import Served
 
-        code = function(Served(context.obj), Out(as_json), **arguments)
+        given = {name: _read(value) for name, value in arguments.items()}
+        code = function(Served(context.obj), Out(as_json), **given)
         if code:
             sys.exit(int(code))
 
@@ -113,6 +114,18 @@ def _opened(function: Function) -> Function:
         *own,
     ]
     return run
+
+
+def _read(value: Any) -> Any:
+    """What was typed, as UTF-8, whatever the locale says. Paths stay as the system has them."""
+    if isinstance(value, tuple):
+        return tuple(map(_read, value))
+    odd = (
+        isinstance(value, str)
+        and not value.isascii()
+        and any("\ud800" <= c < "\ue000" for c in value)
+    )
+    return os.fsencode(value).decode("utf-8", "replace") if odd else value
 
 
 def _alone(context: click.Context, names: Iterable[str]) -> None:

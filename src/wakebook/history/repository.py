@@ -89,7 +89,7 @@ def run(
             source.write(given)
             source.seek(0)
             done = subprocess.run(
-                ["git", *options, *arguments],
+                [b"git", *map(_word, (*options, *arguments))],
                 cwd=root,
                 env=environment,
                 stdin=source,
@@ -104,6 +104,14 @@ def run(
         said = (answer.error or answer.text).strip()
         raise GitError(f"git {arguments[0]} in {root} failed: {said}")
     return answer
+
+
+def _word(text: str) -> bytes:
+    """An argument; also where the locale's encoding lacks what a message says."""
+    try:
+        return os.fsencode(text)
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape")
 
 
 def listed(names: Iterable[str | bytes]) -> bytes:
