@@ -10,7 +10,7 @@ import pytest
 from tests import homes
 from tests.journeys.command import run, run_json
 from tests.learn.injections import HONEST_FIRST, HONEST_SECOND, HONEST_THIRD, fact, talk
-from tests.learn.telling import Tale, answer, handoff, line, telling
+from tests.learn.telling import Tale, answer, by_rules, handoff, line, telling
 from tests.learn.test_written import wrote
 from wakebook import Memory
 from wakebook.learn.judge.whose import origin
@@ -51,6 +51,20 @@ def test_what_only_a_pasted_mail_says_waits_and_says_where_it_is_from(tale: Tale
     run("review", *at, "accept", row["id"])
     assert KEY in told(Memory(memory.home.root), "key of the quay")
     assert memory.log.entry(row["id"]).extra == {"origin": "pasted text"}
+
+
+def test_a_rebuild_says_what_it_did_not_take(tale: Tale) -> None:
+    tale.talk(MAIL, "Done.", "ok")
+    by_rules(tale)
+    tale.settings(git=True)
+    tale.says(answer(line("fact", KEY, 1), handoff()))
+    done = run("rebuild", "--home", str(tale.root), "--extractor", "model", "--branch", "again")
+    said = " ".join(done.split())
+    assert "1 entry not taken: only a pasted text" in said and f"{KEY} (pasted text)" in said
+    shown = run_json("rebuild", "show", "again", "--home", str(tale.root))
+    assert shown["rebuild"]["done"]["held"] == [f"{KEY} (pasted text)"]
+    tale.memory.rebuilds.merge("again")
+    assert KEY not in told(tale.memory, "key of the quay")
 
 
 def test_what_was_refused_is_not_asked_again(tale: Tale) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wakebook.rebuild.compare import Rebuild
     from wakebook.rebuild.rebuilds import Built
 
+SHOWN = 5  # of what was not taken
 READERS = click.Choice(["rules", "model"])
 questions = click.option(
     "--questions",
@@ -180,6 +181,13 @@ def _rest(out: Out, found: Rebuild) -> None:
     cost = f"{many(done.calls, 'call')}, {dollars(done.cost)}{unknown}"
     out.say(f"  cost: {cost if done.calls else 'nothing, no model was asked'}")
     out.each("  [yellow]kept as it was read before[/yellow]: ", done.kept)
+    out.say(
+        f"  [yellow]{many(len(done.held), 'entry')} not taken[/yellow]: only a pasted text, a page "
+        "or a tool says it. `wakebook remember` keeps one that you want.",
+        when=done.held,
+    )
+    out.each("    ", done.held[:SHOWN])
+    out.say(f"    [dim]… and {len(done.held) - SHOWN:,} more[/dim]", when=len(done.held) > SHOWN)
     for label, one in (("entries", answers.drawn), ("questions", answers.labelled)):
         if one:
             out.say(

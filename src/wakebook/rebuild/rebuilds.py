@@ -301,6 +301,7 @@ class Builder:
         done = Redone(
             plan=plan,
             kept=journal.kept(),
+            held=journal.held(),
             entries=len(entries),
             calls=sum(step.calls for step in journal.steps),
             cost=round(sum(step.cost for step in journal.steps), 8),

@@ -36,7 +36,7 @@ from wakebook.learn.extract import ENOUGH, Draft, Extractor, Scene, likeness, su
 from wakebook.learn.select.ledger import Ledger
 from wakebook.log import subjects
 from wakebook.log.chains import Chains, extend, resolve
-from wakebook.log.entry import Entry, as_dict
+from wakebook.log.entry import ORIGIN, Entry, as_dict
 from wakebook.models.calls import Called, Calls
 from wakebook.rebuild import carry
 from wakebook.rebuild.site import Journal, Listed, Step
@@ -162,7 +162,11 @@ class Replay(ABC):
         drafts = written.with_handoff(self._scratch, drafts, source, {}, old, names)
         entries = admitted(self._scratch, drafts, source, self.chains, self.registry, self._now)
         kept, held = parted(entries, asks=False)
-        kept += [one for one in held if any(likeness(one, other) >= ENOUGH for other in old)]
+        known = [one for one in held if any(likeness(one, other) >= ENOUGH for other in old)]
+        self._step.held += [
+            f"{one.content} ({one.extra[ORIGIN]})" for one in held if one not in known
+        ]
+        kept += known
         self._found.setdefault(source.path, []).extend(kept)
         self._take(kept, subject_types(drafts))
 

@@ -57,6 +57,7 @@ class Redone(msgspec.Struct, frozen=True, kw_only=True):
     calls: int = 0
     cost: float = 0.0
     unpriced: int = 0  # calls whose price is not known
+    held: tuple[str, ...] = ()  # what it did not take, for it is not the user's own: its words
 
     @property
     def replayed(self) -> frozenset[str]:
@@ -139,6 +140,7 @@ class Step(msgspec.Struct, kw_only=True, omit_defaults=True):
     kept: list[str] = []  # transcripts that stay as they were read before
     types: dict[str, str] = {}  # of new subjects
     failed: dict[str, str] = {}  # transcript -> why, this time
+    held: list[str] = []  # what was found and is not the user's own: its words and its origin
     calls: int = 0
     cost: float = 0.0
     unpriced: int = 0
@@ -184,6 +186,9 @@ class Journal:
 
     def kept(self) -> tuple[str, ...]:
         return tuple(path for step in self.steps for path in step.kept)
+
+    def held(self) -> tuple[str, ...]:
+        return tuple(text for step in self.steps for text in step.held)
 
     def failures(self) -> Counter[str]:
         """Transcript -> how many times it has failed."""
