@@ -48,7 +48,7 @@ def test_they_are_listed_by_kind_place_and_hint_alone(old: Memory) -> None:
     for secret in (TOKEN, QUOTED, WEAK, OLD):
         assert secret not in said
     assert "ghp_… (40 characters)" in said and "log.jsonl" in said and "archive/old.md" in said
-    assert "cannot be redacted everywhere" in said
+    assert "cannot be redacted everywhere" in said and "redacts the others." in said
     told = run_json("doctor", *at, "--secrets", code=1)
     past = next(one for one in told["found"] if one["hint"].startswith("glpa"))
     assert all(place.startswith("git: ") for place in past["places"])
@@ -80,6 +80,14 @@ def test_a_home_without_any_is_well(memory: Memory) -> None:
     assert "No secrets" in run("doctor", *at, "--secrets")
     assert run_json("doctor", *at, "--secrets", "--fix", "--yes")["found"] == []
     run("doctor", *at, "--fix", code=2)
+
+
+def test_the_hint_names_as_many_as_there_are(memory: Memory) -> None:
+    at = ("--home", str(memory.home.root))
+    (memory.home.root / "archive" / "old.md").write_text(f"The token: {TOKEN}\n")
+    assert "--secrets --fix` redacts it." in run("doctor", *at, "--secrets", code=1)
+    (memory.home.root / "archive" / "old.md").write_text(f"The tokens: {TOKEN}, {OLD}\n")
+    assert "--secrets --fix` redacts them." in run("doctor", *at, "--secrets", code=1)
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,8 @@ def leaks(memory: Memory, out: Out, fix: bool, yes: bool) -> bool:
     told: dict[str, Any] = {"found": found.found, "files": found.files, "objects": found.objects}
     told |= {"bytes": found.bytes, "receipt": None}
     if not fix or not rest:
-        out.say("`wakebook doctor --secrets --fix` redacts the others.", when=rest)
+        which = "the others" if common else "it" if rest == 1 else "them"
+        out.say(f"`wakebook doctor --secrets --fix` redacts {which}.", when=rest)
         out.json(told)
         return bool(found.found)
     asked: dict[str, Any] = {"strings": found.strings, "placeholder": REDACTED}
