@@ -66,12 +66,14 @@ def test_on_a_full_disk_remember_keeps_it_once_or_says_that_it_is_not_kept(disk:
         else:
             kept.append(number)
     assert 0 < len(kept) < 40
+    assert any("The disk is full" in one for one in Memory(memory.home.root).status().problems)
     found = [entry.content for entry in log.read(memory.home).entries]
     assert found[1:] == [f"The parrot number {n} is called Quillfeather." for n in kept]
     ballast.unlink()
     Memory(memory.home.root).remember("The last thing.")
     after = Memory(memory.home.root)
     after.history.commit()
+    assert not any("The disk is full" in one for one in after.status().problems)
     assert not list((memory.home.root / ".git").rglob("tmp_obj*"))
     assert log.read(memory.home).bad == () and not (memory.home.root / "log.torn").exists()
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.crash import run_and_die
 from tests.history.test_git import git, subjects
+from tests.journeys.command import run
 from tests.lend import entry, known
 from tests.notes.condensing import day_of
 from tests.rebuild.test_rebuild import MORE, entries, remembering, session, site, whole
@@ -133,6 +134,11 @@ def test_the_sentence_behind_it_is_told_no_more(memory: Memory, tmp_path: Path) 
     [path] = memory.home.conversations.rglob("*.md")
     assert path.read_bytes() == before and "quokka" not in path.name  # which is not changed
     assert "raw" not in git(root, "status", "--short")
+    for record in ("withheld.jsonl", "forgotten.jsonl"):  # which know how the file was called
+        assert (root / record).exists()
+        with pytest.raises(NotFound):
+            memory.get(record)
+        assert "There is no note" in run("why", f"{record}:1", "--home", str(root), code=9)
     assert not memory.status().problems
     assert [one.status for one in memory.audit([chat])] == ["ok"]
 

@@ -29,6 +29,9 @@ TRACKED = (
     "withheld.jsonl subjects.json projects.json waiting.jsonl "
     "feedback.jsonl .gitignore .gitattributes raw knowledge topics archive attachments prompts"
 ).split()
+# Of these, what can be shown: not the records of what is told no more, or not yet.
+RECORDS = ("forgotten.jsonl", "erased.jsonl", "withheld.jsonl", "waiting.jsonl")
+CONTENT = tuple(name for name in TRACKED if name not in RECORDS)
 # Where `replace` writes, and so may leave a temporary file when it is killed.
 WRITTEN = ("", *".cache/ .cache/start/ .cache/wake/ sessions/".split())
 WRITTEN += ("raw/**/", "knowledge/**/", "topics/**/", "archive/**/")

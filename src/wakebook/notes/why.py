@@ -16,7 +16,7 @@ import msgspec
 
 from wakebook.base import markdown
 from wakebook.base.errors import GitError, NotFound, WakebookError
-from wakebook.base.home import TRACKED
+from wakebook.base.home import CONTENT
 from wakebook.history.past import blame
 from wakebook.log.entry import Entry
 from wakebook.notes import page as pages
@@ -109,7 +109,7 @@ def _ours(notes: Notes, path: Path) -> bool:
     root = notes.home.root.resolve()
     if path == notes.memory:
         return True
-    return path.is_relative_to(root) and path.relative_to(root).parts[0] in TRACKED
+    return path.is_relative_to(root) and path.relative_to(root).parts[0] in CONTENT
 
 
 def _block_at(text: str, number: int) -> markdown.Block | None:

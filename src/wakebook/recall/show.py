@@ -12,7 +12,7 @@ import msgspec
 
 from wakebook.base import ref
 from wakebook.base.errors import NotFound, TranscriptError
-from wakebook.base.home import TRACKED, Home
+from wakebook.base.home import CONTENT, Home
 from wakebook.capture import archive
 from wakebook.capture.state import State
 from wakebook.log import query
@@ -22,7 +22,7 @@ from wakebook.log.entry import Entry
 if TYPE_CHECKING:
     from wakebook.opened import Opened
 
-SHOWN = tuple((name,) for name in TRACKED)
+SHOWN = tuple((name,) for name in CONTENT)
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Status: how the memory is doing, with every failure of the last days in plain sight; and what
 the models have cost."""
 
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -33,6 +34,7 @@ from wakebook.store.index import IndexStatus
 from wakebook.upkeep.jobs import table
 
 RECENT_DAYS = 7
+FULL = 1 << 20  # bytes that are left on the disk
 TORN = "log.torn holds half-written lines that a crash left; the log itself is whole"
 NOTABLE = {
     "failure": "",
@@ -148,6 +150,8 @@ def _problems(home: Home, ledger: Ledger, chains: Chains) -> Iterator[str]:
     yield from (said for said, _ in broken_chains(chains))
     if (home.root / "log.torn").exists():
         yield TORN
+    if (free := shutil.disk_usage(home.root).free) < FULL:
+        yield f"The disk is full ({free / 1e6:,.0f} MB free): what cannot be written is refused."
     if (home.root / "erasing.json").exists():
         yield "An erasure was interrupted: `wakebook erase` finishes it."
 
