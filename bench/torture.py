@@ -1,6 +1,6 @@
 """Torture: kill, fill and break at every step; nothing is lost, nothing twice, all of it heals.
 
-    python bench/torture.py [--minutes 10] [--seed N] [--only NAME,...] [--every]
+    python bench/torture.py [--minutes 10] [--seed N] [--only NAME,...] [--every [N]]
 
 Each piece of work (catch-up, index, tick, review, remember, forget, erase, rebuild, import, sync
 with another machine) runs in a child process in a copy of a home. At a random system call of
@@ -35,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests import homes
 from tests.story import NEXT_DAY, WORKDAY, Claude, chat
+from tests.upkeep.erasing import holding
 
 from bench import faulty, fuzz
 from wakebook import Memory
@@ -61,8 +62,8 @@ class Work(NamedTuple):
 class Bed:
     """The folder of everything, the conversations in it, and the tally."""
 
-    def __init__(self, folder: Path, chance: random.Random) -> None:
-        self.folder, self.chance = folder, chance
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder, self.seed, self.chance = folder, seed, random.Random(seed)
         self.tally: Counter[str] = Counter()
         self.failures: list[str] = []
         self.layer = faulty.Layer()
@@ -176,10 +177,8 @@ def _erase(bed: Bed, root: Path) -> None:
 
 def _erased(bed: Bed, root: Path, whole: Path) -> None:
     assert entries(root) == entries(whole), "other entries than undisturbed"
-    done = subprocess.run(
-        ["grep", "-rl", "Quillfeather", str(root)], capture_output=True, text=True
-    )
-    assert not done.stdout, f"still in {done.stdout}"
+    left = holding(root, "Quillfeather")
+    assert not left, f"still in {left}"
 
 
 def _rebuild(bed: Bed, root: Path) -> None:
@@ -285,13 +284,14 @@ class Bench:
         here = root / self.work.place
         return self.bed.layer.run(lambda: self.work.do(self.bed, root), here, at, mode)
 
-    def trial(self, mode: str, first: int = 0) -> None:
-        """Faults in one home until the work gets through, and then a look at it."""
+    def trial(self, mode: str, only: int = 0) -> None:
+        """Faults in one home until the work gets through, and then a look at it. `only`: one fault,
+        at this call."""
         bed, chance = self.bed, self.bed.chance
         root = bed.copy(self.pattern)
         places: list[int] = []
-        for _ in range(KILLS if mode == "kill" else 1):
-            at = first if first and not places else chance.randint(1, self.steps)
+        for _ in range(KILLS if mode == "kill" and not only else 1):
+            at = only or chance.randint(1, self.steps)
             done = self._run(root, at, faulty.MODES[mode])
             places.append(at)
             bed.tally[f"{self.name}: {mode}"] += done.died if mode == "kill" else 1
@@ -380,14 +380,17 @@ def writers(bed: Bed) -> None:
         bed.failures.append(f"writers: {len(found)} of 180 entries, codes {codes}")
 
 
-def schedule(bed: Bed, benches: list[Bench], every: bool) -> Iterator[None]:
-    """Each call in turn where that is asked for, and otherwise faults at random."""
+def schedule(bed: Bed, benches: list[Bench], every: int) -> Iterator[None]:
+    """Each call in turn (or each Nth: N seeds one after the other reach all of them) where that is
+    asked for; else faults at random."""
     modes = list(faulty.MODES) if bed.layer.has_library else ["kill"]
     if every:
         for bench in benches:
-            for step in range(1, bench.steps + 1):
+            first = 1 + bed.seed % every
+            for step in range(first, bench.steps + 1, every):
                 bench.trial("kill", step)
                 yield
+            print(f"{bench.name}: {first} to {bench.steps} by {every}, to the end", flush=True)
         return
     while True:
         for bench in benches:
@@ -400,7 +403,10 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
     parser.add_argument("--only", default="", help=f"some of {', '.join(WORK)}, fuzz")
-    parser.add_argument("--every", action="store_true", help="a kill at every step, in turn")
+    parser.add_argument(
+        "--every", type=int, nargs="?", const=1, default=0, metavar="N",
+        help="one kill at each call in turn, or at each Nth",
+    )  # fmt: skip
     parser.add_argument("--lines", type=int, default=100_000, help="mutated, of each format")
     chosen = parser.parse_args()
     why = faulty.prepare()
@@ -419,7 +425,7 @@ def main() -> None:
             "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "maintenance.auto",
             "GIT_CONFIG_VALUE_0": "false",
         }  # fmt: skip
-        bed = Bed(Path(folder), random.Random(seed))
+        bed = Bed(Path(folder), seed)
         names = [name for name in WORK if not only or name in only]
         benches = [Bench(bed, name) for name in names]
         print(*(f"{one.name}: {one.steps} calls" for one in benches), sep="\n", flush=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tests.history.test_git import git
@@ -74,11 +76,14 @@ def summary(memory: Memory) -> dict[str, object]:
 
 
 def everywhere(root: Path) -> Iterator[tuple[str, bytes]]:
-    """Every file of a folder and every object of its git, by name. Nothing of Wakebook's own."""
+    """Every file of a folder, whatever is packed in git's, and all objects of git, whether anything
+    leads to it or not; by name. Nothing of Wakebook's own looks for them."""
     for path in sorted(root.rglob("*")):
         if path.is_file():
-            name = path.relative_to(root).as_posix()
-            yield name, name.encode() + b"\n" + path.read_bytes()
+            name, data = path.relative_to(root).as_posix(), path.read_bytes()
+            yield name, name.encode() + b"\n" + data
+            if name.startswith(".git/"):  # half-written files, too, which git does not know
+                yield f"unpacked: {name}", b"\n".join(_inflated(data))
     listed = ["git", "cat-file", "--batch-all-objects", "--batch", "--unordered"]
     data = subprocess.run(listed, cwd=root, capture_output=True, check=True).stdout
     while data:
@@ -86,6 +91,20 @@ def everywhere(root: Path) -> Iterator[tuple[str, bytes]]:
         object_, kind, size = head.decode().split()
         yield f"git {kind} {object_}", data[: int(size)]
         data = data[int(size) + 1 :]
+
+
+def _inflated(data: bytes) -> Iterator[bytes]:
+    """What zlib finds in it, wherever a stream may begin."""
+    at = data.find(b"x")
+    while at >= 0:
+        stream, found = zlib.decompressobj(), []
+        with suppress(zlib.error):
+            for start in range(at, len(data), 256):  # as far as it goes: the end may be missing
+                found.append(stream.decompress(data[start : start + 256]))
+                if stream.eof:
+                    break
+        yield b"".join(found)
+        at = data.find(b"x", at + 1)
 
 
 def holding(root: Path, *texts: str) -> list[str]:
