@@ -14,6 +14,12 @@ import psycopg
 
 from wakebook.team.schema import migrate
 
+SETTINGS = (
+    "fsync = off",
+    "full_page_writes = off",
+    "max_connections = 200",
+    "max_parallel_maintenance_workers = 0",  # HNSW ended the server with them
+)
 _numbers = count(1)
 
 
@@ -33,7 +39,7 @@ def postgres(folder: Path | None = None) -> Iterator[str]:
     try:
         url = server.get_uri()
         with psycopg.connect(url, autocommit=True) as connection:
-            for setting in ("fsync = off", "full_page_writes = off", "max_connections = 200"):
+            for setting in SETTINGS:
                 connection.execute(f"ALTER SYSTEM SET {setting}".encode())
             connection.execute("SELECT pg_reload_conf()")
         yield url
