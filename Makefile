@@ -1,5 +1,6 @@
 # make demo   set up, then three weeks of work, remembered (offline); ARGS=--page: in your browser
 # make demo-model   the same conversations read by a scripted model, with what it costs (offline)
+# make demo-team   ten memories in one PostgreSQL, three workers, one of them killed (offline)
 # make test   set up, then every test
 # make test-long   the same with many new examples of every property
 # make test-hosts   the tests with the real OpenClaw, Claude Code, Codex and pi (installs them)
@@ -18,13 +19,16 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 UV     := $(shell command -v uv)
 BIN    := .venv/bin
 
-.PHONY: demo demo-model test test-long test-hosts test-team test-local check measure bench torture soak lock clean
+.PHONY: demo demo-model demo-team test test-long test-hosts test-team test-local check measure bench torture soak lock clean
 
 demo: .venv/.runtime
 	@$(BIN)/python -m wakebook demo $(ARGS)
 
 demo-model: .venv/.dev
 	@$(BIN)/python -m tests.demo
+
+demo-team: .venv/.dev
+	@$(BIN)/python -m tests.team.demo
 
 test: .venv/.dev
 	$(BIN)/python -m pytest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -28,27 +29,25 @@ class Team:
         self._env["WAKEBOOK_TEAM_HEART_SECONDS"] = "0.3"
         self.running: list[subprocess.Popen[str]] = []
 
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "wakebook", "team", *words, "--json"]
+        return subprocess.run(command, env=self._env, capture_output=True, text=True, timeout=120)
+
     def command(self, *words: str, code: int = 0) -> Any:
-        done = subprocess.run(
-            [sys.executable, "-m", "wakebook", "team", *words, "--json"],
-            env=self._env,
-            capture_output=True,
-            text=True,
-        )
+        done = self.run(*words)
         assert done.returncode == code, done.stdout + done.stderr
         return json.loads(done.stdout)
 
     def process(self, *words: str) -> tuple[subprocess.Popen[str], dict[str, Any]]:
         """Start one, and wait until it is ready."""
-        log = self._env.get("TEAM_LOG")
-        told = Path(log).open("a") if log else subprocess.DEVNULL  # noqa: SIM115
-        one = subprocess.Popen(
-            [sys.executable, "-m", "wakebook", "team", *words, "--json"],
-            env=self._env,
-            stdout=subprocess.PIPE,
-            stderr=told,
-            text=True,
-        )
+        with Path(self._env.get("TEAM_LOG", os.devnull)).open("a") as told:
+            one = subprocess.Popen(
+                [sys.executable, "-m", "wakebook", "team", *words, "--json"],
+                env=self._env,
+                stdout=subprocess.PIPE,
+                stderr=told,
+                text=True,
+            )
         self.running.append(one)
         assert one.stdout is not None
         line = one.stdout.readline()

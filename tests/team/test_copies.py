@@ -106,6 +106,26 @@ def test_history_and_undo_work_on_another_machine(machine: Machine) -> None:
     assert logs[0] == logs[1] and len(logs[0].splitlines()) >= 4
 
 
+def test_notes_of_a_copy_that_is_behind_leave_the_history_alone(
+    machine: Machine, db: Database
+) -> None:
+    one, other = machine(), machine()
+    other.read(texts)
+
+    def looks(memory: Any) -> None:
+        one.write(remember("Meanwhile."))
+        one.write(lambda m: str(m.history.commit("meanwhile") or "").encode())
+        memory.home.trace("failure", where="a look", error="noted by the way")
+
+    other.read(looks)
+    other.write(remember("After."))
+    other.write(lambda m: str(m.history.commit("after") or "").encode())
+    history = ["git", "log", "--format=%s"]
+    one.read(texts)
+    logs = [subprocess.check_output(history, cwd=copy.root) for copy in (one, other)]
+    assert logs[0] == logs[1] and b"Meanwhile" in logs[0] and b"after" in logs[0]
+
+
 def test_a_lost_version_check_is_done_again(machine: Machine) -> None:
     one, other = machine(), machine()
     tries = []

@@ -13,7 +13,8 @@ from tests.team.postgres import database
 from tests.team.serving import Team
 from wakebook import Memory
 from wakebook.base.errors import NotFound, Unavailable, WakebookError
-from wakebook.service.remote import Line, join, joined, speak
+from wakebook.log.query import Query
+from wakebook.service.remote import OWN, ROOMS, Line, join, joined, speak
 from wakebook.team import tenants
 from wakebook.team.database import Database
 
@@ -52,8 +53,26 @@ def test_a_memory_on_a_server_has_the_verbs_of_one_at_home(reached: tuple[str, s
     memory.forget([kept.id])
     with pytest.raises(NotFound):
         memory.get(kept.id)
-    with pytest.raises(WakebookError, match="needs the files of a home"):
-        memory.notes.update()
+
+
+def test_every_name_of_a_memory_works_or_says_why_not(reached: tuple[str, str]) -> None:
+    memory = Memory(reached[0], token=reached[1])
+    kept = memory.remember("The lighthouse is called Skerry.", subject="skerry")
+    assert kept.id in [one.id for one in memory.log.entries(Query(text="lighthouse"))]
+    assert memory.notes.update() and memory.index.sync() and memory.jobs.listed()
+    assert memory.told.trial(message="the lighthouse?") and memory.history.when("Skerry")
+    assert memory.status().counts and memory.doctor(quick=True) and memory.audit() == []
+    assert memory.eraser.asked(what=kept.id, yes=True) and memory.costs() and memory.tick()
+    gone = [name for name in dir(Memory) if not name.startswith("_") and name not in OWN]
+    for name in gone:
+        if name in ROOMS:
+            for verb in ROOMS[name]:
+                assert callable(getattr(getattr(memory, name), verb))
+            with pytest.raises(WakebookError, match=rf"no '{name}\.nothing' here"):
+                getattr(memory, name).nothing()
+        else:
+            with pytest.raises(WakebookError, match=f"no '{name}' here: that needs the files"):
+                getattr(memory, name)
 
 
 def test_a_conversation_is_written_down_on_the_server(reached: tuple[str, str]) -> None:

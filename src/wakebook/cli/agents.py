@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
@@ -258,8 +257,9 @@ def _pruned(out: Out, report: PruneReport) -> None:
 @click.option("--http", is_flag=True, help="Say where the service offers the same over HTTP.")
 def mcp(memory: Memory, out: Out, http: bool) -> bool:
     """An MCP server on standard input and output."""
-    elsewhere = os.environ.get("WAKEBOOK_SERVER") or (memory.home.root / "server.json").exists()
-    if elsewhere and not http:
+    from wakebook.service.call import elsewhere
+
+    if elsewhere(str(memory.home.root)) and not http:
         from wakebook.service.remote import joined, speak
 
         if line := joined(memory.home.root):

@@ -28,9 +28,25 @@ def page(memory: Memory, out: Out, view: str, no_browser: bool, folder: str | No
     if folder is not None:
         _export(memory, out, Path(folder).expanduser().absolute())
         return
+    from wakebook.service.call import elsewhere
+
+    if elsewhere(str(memory.home.root)):
+        _sign_in(memory, out)
+        return
     where = link(memory, view)
     out.json({"url": where})
     show(out, where, not (no_browser or out.as_json))
+
+
+def _sign_in(memory: Memory, out: Out) -> None:
+    """The page of the server that this home is joined to."""
+    from wakebook.service.remote import FILE, joined
+
+    line = joined(memory.home.root)
+    where = f"{line.url}/page/sign-in" if line else ""
+    out.json({"url": where})
+    out.say(f"Your memory is on a server. Sign in there with the token in {FILE}:")
+    out.say(f"  {esc(where)}")
 
 
 def _export(memory: Memory, out: Out, folder: Path) -> None:

@@ -69,15 +69,16 @@ def _told(out: Out, done: Exchange) -> None:
 @click.argument("remote")
 @click.option("--name", default="", help="What this machine is called (default: its host name).")
 @click.option("--sealed", is_flag=True, help="Encrypt everything: the remote can read nothing.")
-def add(memory: Memory, out: Out, remote: str, name: str, sealed: bool) -> None:
+@click.option("--token", default="", help="Of a tenant, if REMOTE is a server for teams.")
+def add(memory: Memory, out: Out, remote: str, name: str, sealed: bool, token: str) -> None:
     """Sync with REMOTE from now on, by itself, and for the first time now."""
-    done = memory.sync.add(remote, name=name, sealed=sealed)
+    done = memory.sync.add(remote, name=name, sealed=sealed, token=token)
     _told(out, done)
     if not out.as_json:
         out.say(
             "  [dim]From now on at the start of sessions and after changes. On another machine:"
         )
-        key = " --key …" if sealed else ""
+        key = " --key …" if sealed else " --token …" if token else ""
         out.say(f"  [dim]wakebook sync clone {esc(remote)}{key}")
         out.say("  [dim]`wakebook sync key` prints the key for it. Keep a copy.", when=sealed)
 
@@ -114,9 +115,10 @@ def status(memory: Memory, out: Out) -> bool:
 @click.argument("remote")
 @click.option("--key", default="", help="The key of a sealed remote.")
 @click.option("--name", default="", help="What this machine is called.")
-def clone(memory: Memory, out: Out, remote: str, key: str, name: str) -> None:
+@click.option("--token", default="", help="Of a tenant, if REMOTE is a server for teams.")
+def clone(memory: Memory, out: Out, remote: str, key: str, name: str, token: str) -> None:
     """The memory of your other machines, on this new one."""
-    memory.sync.clone(remote, key=key, name=name)
+    memory.sync.clone(remote, key=key, name=name, token=token)
     found = memory.sync.standing(ask=False)
     if out.json(found):
         return

@@ -93,7 +93,7 @@ def work(memory: Memory, out: Out, jobs: int | None) -> None:
 
     logs.begin()
     settings = required(jobs=jobs)
-    db = Database(settings.url, size=settings.jobs + 4)
+    db = Database(settings.url, size=settings.jobs + 4, patience=settings.wait_seconds)
     schema.require(db)
     check_clock(db)
     copies = Copies(db, settings.place("work"), opened)
@@ -303,15 +303,18 @@ def remove(memory: Memory, out: Out, name: str, yes: bool) -> None:
 @click.argument("url")
 @click.option("--token", required=True, help="One that `wakebook team token` has made.")
 def join(memory: Memory, out: Out, url: str, token: str) -> None:
-    """Have this machine's MCP clients (`wakebook mcp`) ask a server instead of a home."""
+    """Have this machine's hosts (hooks and MCP) and commands ask a server instead of a home."""
     from wakebook.base.home import locate
     from wakebook.service.remote import FILE, join
 
     context = click.get_current_context()
     root = locate(context.obj)
     join(root, url, token)
+    if not memory.home.config.exists():  # which keeps the settings, and what has yet to be sent
+        memory.init()
     out.json({"joined": url, "file": str(root / FILE)})
     out.ok(f"{esc(root)} is joined to {esc(url)}. Remove {FILE} there to end that.")
+    out.say("  [dim]wakebook init --host claude-code   wires a host to it (codex and pi as well)")
 
 
 @command(team)

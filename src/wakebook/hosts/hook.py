@@ -12,7 +12,7 @@ import select
 import sys
 from time import monotonic, time_ns
 
-from wakebook.service.call import call
+from wakebook.service.call import call, elsewhere
 
 LARGEST = 8 << 20  # bytes of an event
 SECONDS = 2.0
@@ -45,7 +45,8 @@ def main(root: str, words: list[str]) -> None:
         if len(data) > LARGEST:
             problem = f"more than {LARGEST >> 20} MiB were sent; it is left out"
         else:
-            answer = _served(root, host, event, data, until, asked)
+            ask = _own if elsewhere(root) else _served
+            answer = ask(root, host, event, data, until, asked)
     except TimeoutError as error:
         problem = f"{error} within {seconds:g} s"
         if event not in WAITED_FOR and data:  # the host does not wait: then do it here
@@ -129,7 +130,7 @@ def _own(
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _child(root, host, event, data, writing, asked)
+        _child(root, host, event, data, writing, asked, until)
     os.close(writing)
     if lock >= 0:
         os.close(lock)  # which the child holds now
@@ -149,7 +150,9 @@ def _awaited(reading: int, until: float) -> tuple[str, bytes] | None:
     raise TimeoutError("no answer")  # the work goes on
 
 
-def _child(root: str, host: str, event: str, data: bytes, writing: int, asked: int) -> None:
+def _child(
+    root: str, host: str, event: str, data: bytes, writing: int, asked: int, until: float
+) -> None:
     """In a process session of its own, apart from the host's, until the work is done."""
     code = 0
     try:
@@ -163,6 +166,16 @@ def _child(root: str, host: str, event: str, data: bytes, writing: int, asked: i
             site.main()
         from contextlib import suppress
 
+        if elsewhere(root):
+            from wakebook.hosts.joined import act
+
+            def tell(body: bytes | None) -> None:
+                with suppress(BrokenPipeError):
+                    _write(writing, b"" if body is None else b"\n" + body)
+                os.close(writing)
+
+            act(root, host, event, data, until, tell)
+            return
         from wakebook.hosts.backlog import begun
 
         memory, name, body, behind = begun(root, host, event, data, asked)

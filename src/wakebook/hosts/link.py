@@ -30,7 +30,7 @@ from wakebook.hosts.backlog import Hooks
 from wakebook.hosts.hook import ENDS
 from wakebook.memory import Memory
 from wakebook.service import tools
-from wakebook.service.call import call
+from wakebook.service.call import call, elsewhere
 from wakebook.service.start import start
 
 LARGEST = 16 << 20  # characters of a line
@@ -136,6 +136,8 @@ class Link:
         """The service's answer. What needs a model is done here, if the host lends its own."""
         if not isinstance(payload, dict):
             raise WakebookError(f"The payload of {event} is no object.")
+        if elsewhere(self._root):
+            return self._joined(event, payload)
         path, waits = f"/v1/hooks/{self._host}/{event}", HOOK_SECONDS
         told = self._hooks.act(self._host, event) in ("context", "steer")
         if told:  # the host waits, and has no time for one that hangs
@@ -147,6 +149,24 @@ class Link:
         if self._lend is None and event not in ENDS:  # a service could not ask the host's model
             start(self._memory().home, self._memory().config.service, self._host)
         return self._hooks.answer(self._memory(), self._host, event, payload, asked)
+
+    def _joined(self, event: str, payload: dict[str, Any]) -> Any:
+        """The answer of a server for teams; what follows it goes on behind."""
+        from wakebook.hosts.joined import act
+
+        answers: queue.Queue[bytes | None] = queue.Queue()
+        until = clock.monotonic() + self._memory().config.hooks.seconds
+        body = json.dumps(payload).encode("utf-8", "replace")
+
+        def work() -> None:
+            try:
+                act(self._root, self._host, event, body, until, answers.put)
+            except Exception as error:  # noqa: BLE001 - a hook never breaks its host
+                answers.put(None)
+                self._failed(f"hook {event}", error)
+
+        threading.Thread(target=work, name="joined").start()
+        return loads(answers.get() or b"{}")
 
     def _arrived(self, message: dict[str, Any]) -> None:
         """A host that waits only so long says so. It has got what was sent before that."""
@@ -160,6 +180,15 @@ class Link:
         name = str(message.get("name"))
         session = str(message.get("key") or message.get("session") or "")
         asked = {"arguments": message.get("arguments") or {}, "session": session}
+        if elsewhere(self._root):
+            from wakebook.service.remote import joined
+
+            line = joined(self._root)
+            assert line is not None
+            status, body, _ = line.post(f"/v1/tools/{name}", json.dumps(asked).encode())
+            if status >= 300:
+                raise line.wrong(status, body)
+            return loads(body)
         if name in tools.NAMES:
             found = self._served(f"/v1/tools/{name}", asked, TOOL_SECONDS)
             if found is not None:

@@ -272,16 +272,8 @@ class App:
                 return reply._replace(headers=((b"allow", allowed),))
             body = await body_of(receive) if route.method == "POST" else b""
             return await route.answer(Asking(parts, headers, body))
-        except TurnedAway as error:
-            reply = failure(error.status, error.kind, str(error))
-            more = ((b"www-authenticate", b"Bearer"),) if error.status == 401 else ()
-            return reply._replace(headers=((b"connection", b"close"), *more))  # it is not read on
         except WakebookError as error:
-            status = next((STATUS[one] for one in type(error).__mro__ if one in STATUS), 400)
-            reply = failure(status, type(error).__name__, str(error))
-            if seconds := getattr(error, "retry_seconds", 0):
-                return reply._replace(headers=((b"retry-after", str(seconds).encode()),))
-            return reply
+            return refusal(error)
         except msgspec.MsgspecError as error:
             return failure(400, "BadRequest", f"The body is not understood: {error}.")
 
@@ -298,6 +290,19 @@ def _spoken(message: Any, status: int) -> Response:
         return Response(b"", 202)
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
     return Response(text.encode("utf-8", "replace"), status)
+
+
+def refusal(error: WakebookError) -> Response:
+    """The answer to what was not done."""
+    if isinstance(error, TurnedAway):
+        reply = failure(error.status, error.kind, str(error))
+        more = ((b"www-authenticate", b"Bearer"),) if error.status == 401 else ()
+        return reply._replace(headers=((b"connection", b"close"), *more))  # it is not read on
+    status = next((STATUS[one] for one in type(error).__mro__ if one in STATUS), 400)
+    reply = failure(status, type(error).__name__, str(error))
+    if seconds := getattr(error, "retry_seconds", 0):
+        return reply._replace(headers=((b"retry-after", str(seconds).encode()),))
+    return reply
 
 
 def failure(status: int, kind: str, message: str) -> Response:

@@ -86,3 +86,8 @@ def address(root: str) -> str:
     # json would cost as much as the rest of it; the service writes `"socket": "..."`
     _, found, rest = text.partition(b'"socket": "')
     return rest.partition(b'"')[0].decode("utf-8", "replace") if found else ""
+
+
+def elsewhere(root: str) -> bool:
+    """Whether this home is joined to a server for teams."""
+    return "WAKEBOOK_SERVER" in os.environ or os.path.exists(f"{root}/server.json")  # noqa: PTH110

@@ -7,13 +7,14 @@ time, the same is done here. Verbs that take long are done here anyway.
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import Any
 
 from wakebook.base import errors
 from wakebook.base.errors import WakebookError
 from wakebook.log.query import EVERYTHING, Query
 from wakebook.memory import Memory
-from wakebook.service.call import address, call
+from wakebook.service.call import address, call, elsewhere
 
 SECONDS = 20.0
 BUSY = 423  # another process is writing; the service does not wait long for it
@@ -23,6 +24,8 @@ def _through(name: str) -> Any:
     """A verb of the façade, asked of the service first."""
 
     def verb(self: Served, *given: Any, **options: Any) -> Any:
+        if elsewhere(str(self.home.root)):
+            return getattr(self._server, name)(*given, **options)
         found = self._asked(name, given, options) if address(str(self.home.root)) else None
         own = getattr(super(Served, self), name)
         return own(*given, **options) if found is None else found
@@ -35,6 +38,12 @@ class Served(Memory):
     get = _through("get")
     context = _through("context")
     remember = _through("remember")
+
+    @cached_property
+    def _server(self) -> Memory:
+        from wakebook.service.remote import Remote, joined
+
+        return Remote("", line=joined(self.home.root))
 
     def _asked(self, name: str, given: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """The answer of the service; None if it does not answer, or cannot do this."""

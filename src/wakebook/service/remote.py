@@ -31,6 +31,7 @@ from wakebook.service.client import refused
 from wakebook.verbs import SESSIONS, VERBS, Verb, encode
 
 FILE = "server.json"
+UNSENT = "unsent"  # sessions that a joined home has yet to send
 SECONDS = 60.0
 TRIES = 4
 LATER = (423, 502, 503, 504)  # come back in a moment
@@ -51,6 +52,10 @@ class Line:
         self._token, self._seconds = token, seconds
         self._kind = HTTPSConnection if found.scheme == "https" else HTTPConnection
         self._where, self._below = (found.hostname, found.port), found.path.rstrip("/")
+
+    def within(self, seconds: float) -> Line:
+        """The same, for answers that come so soon."""
+        return Line(self.url, self._token, seconds)
 
     def post(self, path: str, body: bytes, media: str = "application/json") -> Answer:
         """The answer, whatever it is. Asked again while the server is away for a moment; what it
@@ -105,6 +110,50 @@ def _verb(name: str) -> Any:
     return asked
 
 
+ROOMS = {  # what a memory on a server has of a home's rooms: the verbs by their names there
+    "log": {"entries": "log"},
+    "notes": {"update": "notes", "brief": "brief", "why": "why"},
+    "history": {"when": "when", "commit": "commit"},
+    "told": {"look": "told", "turns": "turns", "trial": "trial", "rate": "rate"},
+    "topics": {"fire": "fire"},
+    "window": {"prune": "prune", "slide": "slide"},
+    "index": {"sync": "index"},
+    "jobs": {"listed": "jobs"},
+    "eraser": {"asked": "erase"},
+}
+
+
+class Room:
+    """A room of a memory on a server."""
+
+    def __init__(self, memory: Remote, name: str) -> None:
+        self._memory, self._name = memory, name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in ROOMS[self._name]:
+            raise not_here(f"{self._name}.{name}")
+        verb = VERBS[ROOMS[self._name][name]]
+
+        def asked(*given: Any, **options: Any) -> Any:
+            if given and isinstance(given[0], Query):
+                known = set(verb.asks.__struct_fields__) & set(Query.__slots__)
+                options = {one: getattr(given[0], one) for one in known} | {"limit": 0} | options
+                given = ()
+            return self._memory.asked(verb, given, options)
+
+        return asked
+
+
+def not_here(name: str) -> WakebookError:
+    return WakebookError(
+        f"A memory on a server has no {name!r} here: that needs the files of a home. Ask its "
+        "administrator (`wakebook team export` writes a plain home), or keep a home of your own "
+        "that syncs with it (`wakebook sync add`)."
+    )
+
+
 class Remote(Memory):
     """Made by `Memory("https://…", token=…)`."""
 
@@ -154,13 +203,13 @@ class Remote(Memory):
     def close(self) -> None:
         """Nothing is open."""
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        raise WakebookError(
-            f"A memory on a server has no {name!r} here: that needs the files of a home. Run it on "
-            "the server (`wakebook team export` writes a plain home)."
-        )
+    def __getattribute__(self, name: str) -> Any:
+        """Nothing of a home's Memory is taken over unseen."""
+        if name.startswith("_") or name in OWN or not hasattr(Memory, name):
+            return object.__getattribute__(self, name)
+        if name in ROOMS:
+            return Room(self, name)
+        raise not_here(name)
 
     # --- asking ----------------------------------------------------------------------------------
 
@@ -203,6 +252,9 @@ class Remote(Memory):
                     break
                 offset, anew = offset + len(piece), ""
         return name
+
+
+OWN = frozenset(vars(Remote))
 
 
 class RemoteConversation(Conversation):

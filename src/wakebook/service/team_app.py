@@ -12,22 +12,24 @@ from __future__ import annotations
 import asyncio
 import errno
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from contextvars import ContextVar, copy_context
+from functools import cached_property
 from time import time_ns
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
-from wakebook.base import clock, errors
+from wakebook.base import clock
 from wakebook.base.errors import Unavailable, WakebookError
 from wakebook.capture.hosts import HOSTS
 from wakebook.memory import Memory
-from wakebook.service import mcp, tools
-from wakebook.service.app import App, Asking, HostEvents, Payload, Response, Route, failure
+from wakebook.service import mcp, team_git, tools
+from wakebook.service.app import App, Asking, HostEvents, Payload, Response, Route, failure, refusal
 from wakebook.service.guard import BEARER, TurnedAway, check_body, headers_of
 from wakebook.service.metrics import Metrics
+from wakebook.sync.carry import TEAM
 from wakebook.team import queue, rows, tenants
 from wakebook.team.copies import Copies
 from wakebook.team.database import Database
@@ -43,10 +45,10 @@ HOW = "Send `Authorization: Bearer TOKEN`. An administrator makes one: `wakebook
 UPLOAD = re.compile(r"/v1/uploads/([a-z-]+)/((?:[\w@+=.,-]+/){0,8}[\w@+=.,-]+\.(?:jsonl|md))")
 LIGHT = frozenset("wake context told turns trial get log topics prune".split())
 LONG = 4  # threads for verbs that take long, at most
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 
 T = TypeVar("T")
-asking: ContextVar[Bearer] = ContextVar("asking")  # who sent the request that this task answers
+asking: ContextVar[Any] = ContextVar("asking")  # the Bearer whose request this task answers
 depth: ContextVar[Depth] = ContextVar("depth", default=Depth.WHOLE)  # that it needs
 once: ContextVar[str] = ContextVar("once", default="")  # the name of a request that is done once
 
@@ -59,11 +61,11 @@ class TokenGuard:
         self._known: dict[bytes, tuple[float, Bearer]] = {}
 
     def check(self, scope: Mapping[str, Any], headers: Mapping[str, str]) -> None:
-        """Raises TurnedAway, or Unavailable."""
+        """Whoever asks is known by now (see TeamApp.who). Raises TurnedAway."""
         if "origin" in headers:
             raise TurnedAway(403, "ForeignOrigin", "Web pages may not ask.")
-        if scope["path"] not in OPEN:
-            asking.set(self.bearer(headers))
+        if scope["path"] not in OPEN and asking.get(None) is None:
+            raise TurnedAway(401, "NoToken", HOW)
         named = headers.get("idempotency-key", "")
         once.set(f"asked {scope['path']} {named[:200]}" if named else "")
         if not scope["path"].startswith("/v1/uploads/"):
@@ -131,7 +133,7 @@ class TeamPool:
 
         def doing(memory: Memory) -> bytes:
             found[:] = [work(memory)]
-            return found[0] if isinstance(found[0], bytes) else b""
+            return found[0] if once.get() and isinstance(found[0], bytes) else b""
 
         kept = self.writing(who.tenant).write(doing, name=once.get(), long=long)
         return found[0] if found else kept  # type: ignore[return-value]
@@ -237,16 +239,41 @@ class TeamApp(App):
         who = asking.get(None)
         tell("error", where, tenant=who.tenant if who else None, said=error)
 
+    @cached_property
+    def page(self) -> Any:
+        """Imported when it is first asked for."""
+        from wakebook.service.team_page import TeamSite
+
+        async def bearer(token: str) -> Bearer:
+            return await self._own.do(lambda: self._door.bearer({"authorization": BEARER + token}))
+
+        async def change() -> int:
+            who = asking.get()
+            return await self._own.do(lambda: int(rows.quota(self._db, who.tenant)["change"]))
+
+        return TeamSite(self._own, bearer, asking, change, self.metrics, self.trace)
+
     async def link(self, asked: Asking) -> Response:
-        raise errors.NotFound("A server for teams has no page. `wakebook page` opens a home's own.")
+        """Where a browser signs in."""
+        return Response(encode({"path": "/page/sign-in"}))
 
     async def _reply(
         self, scope: Any, receive: Any, route: Route | None, parts: dict[str, str]
     ) -> Response:
-        if scope["path"] not in OPEN:
-            with suppress(WakebookError):  # which the guard meets again, and tells
-                await self._own.do(lambda: self._door.bearer(headers_of(scope)))
+        try:
+            await self.who(scope)
+        except WakebookError as error:
+            return refusal(error)
         return await super()._reply(scope, receive, route, parts)
+
+    async def who(self, scope: Any) -> Bearer | None:
+        """Who has sent a request. The database may have to be asked, which takes a thread."""
+        asking.set(None)
+        if scope["path"] in OPEN:
+            return None
+        found = await self._own.do(lambda: self._door.bearer(headers_of(scope)))
+        asking.set(found)
+        return found
 
     # --- uploads ---------------------------------------------------------------------------------
 
@@ -254,35 +281,41 @@ class TeamApp(App):
         path = scope.get("path", "")
         if scope["type"] == "http" and path.startswith("/v1/uploads/"):
             begun = clock.monotonic()
-            reply = await self._uploads(scope, receive)
+            reply = await self._refusing(self._uploaded(scope, receive))
             self.metrics.asked("/v1/uploads", reply.status, clock.monotonic() - begun)
-            headers = [(b"content-length", str(len(reply.body)).encode()), *reply.headers]
-            headers.append((b"content-type", reply.media.encode()))
-            await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-            await send({"type": "http.response.body", "body": reply.body})
-        elif path == "/page" or path.startswith("/page/"):
-            await super().__call__({**scope, "path": "/no-page"}, receive, send)
+            await _send(send, reply)
+        elif scope["type"] == "http" and path.startswith(f"{TEAM}/"):
+            await _send(send, await self._refusing(self._git(scope, receive), plain=True))
         else:
             await super().__call__(scope, receive, send)
 
-    async def _uploads(self, scope: Any, receive: Any) -> Response:
+    async def _refusing(self, answer: Awaitable[Response], plain: bool = False) -> Response:
+        """The answer, or why there is none; `plain`: as text, which git shows."""
         try:
-            return await self._uploaded(scope, receive)
-        except TurnedAway as error:
-            return failure(error.status, error.kind, str(error))
+            return await answer
         except WakebookError as error:
-            status = 429 if isinstance(error, errors.OverQuota) else 503
-            later = str(getattr(error, "retry_seconds", 5)).encode()
-            reply = failure(status, type(error).__name__, str(error))
-            return reply._replace(headers=((b"retry-after", later), (b"connection", b"close")))
+            reply = refusal(error)
+            headers = (*reply.headers, (b"connection", b"close"))
+            if not plain:
+                return reply._replace(headers=headers)
+            return Response(f"{error}\n".encode(), reply.status, team_git.PLAIN, headers)
+
+    async def _git(self, scope: Any, receive: Any) -> Response:
+        headers, who = headers_of(scope), await self.who(scope)
+        assert who is not None
+        once.set("")
+        room = await self._own.do(lambda: rows.quota(self._db, who.tenant))
+        most = room["most_bytes"]
+        left = max(0, most - room["bytes"]) if most is not None else team_git.LARGEST
+        return await team_git.answer(scope, receive, headers, self._own.run, who.scopes, left)
 
     async def _uploaded(self, scope: Any, receive: Any) -> Response:
         """GET: how much of a conversation is here. POST: more of it, from an offset on; it is
         written down piece by piece, and read by a job when it has ended."""
-        headers = headers_of(scope)
-        await self._own.do(lambda: self._door.bearer(headers))
+        headers, who = headers_of(scope), await self.who(scope)
+        assert who is not None
         self._door.check(scope, headers)
-        who, found = asking.get(), UPLOAD.fullmatch(scope["path"])
+        found = UPLOAD.fullmatch(scope["path"])
         if found is None or found[1] not in HOSTS or ".." in found[2]:
             raise TurnedAway(404, "NoSuchPath", "Upload to /v1/uploads/HOST/NAME.jsonl.")
         if "write" not in who.scopes:
@@ -313,6 +346,13 @@ class TeamApp(App):
         job = Chore(verb="catch-up", ask={"sparing": True})
         await self._own.do(lambda: queue.put(db, who.tenant, job, once=True))
         return Response(encode({"path": path, "size": offset}))
+
+
+async def _send(send: Any, reply: Response) -> None:
+    headers = [(b"content-length", str(len(reply.body)).encode()), *reply.headers]
+    headers.append((b"content-type", reply.media.encode()))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body})
 
 
 def _adding(

@@ -26,7 +26,7 @@ BACKLOG = 512
 
 def serve(settings: Settings, hooks: HostEvents, ready: Callable[[int], None]) -> None:
     """Until a signal comes. `ready` hears of the port."""
-    db = Database(settings.url, size=settings.threads + 4)
+    db = Database(settings.url, size=settings.threads + 4, patience=settings.wait_seconds)
     schema.require(db)
     check_clock(db)
     reading = Copies(db, settings.place("read"), opened)

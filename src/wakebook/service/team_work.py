@@ -42,7 +42,10 @@ def opened(tenant: int, root: Path, config: Config) -> Memory:
 
 def rebuild(memory: Memory, ask: dict[str, Any]) -> bytes:
     """Read every conversation of a tenant anew, and take the result if it is complete."""
-    name = memory.rebuilds.build(**ask).name
+    try:
+        name = memory.rebuilds.build(**ask).name
+    except NotFound:
+        return b"nothing to read"
     return msgspec.json.encode(memory.rebuilds.merge(name), enc_hook=str)
 
 
@@ -102,6 +105,7 @@ class Worker:
                 "ELSE least(%s, now() + %s * interval '1 minute') END",
                 (copy.change, at, at, rows.SOON),
             )
+            connection.execute("DELETE FROM done WHERE at < now() - interval '7 days'")
 
     # --- the process -----------------------------------------------------------------------------
 
@@ -162,6 +166,7 @@ class Worker:
             done = self.do(tenant, name, job)
         except Exception as error:
             tell("warning", "job failed", **about, error=f"{type(error).__name__}: {error}")
+            self._copies.probe()  # git and SQLite say it in other words: then the job waits
             raise
         tell("info", "job", **about, seconds=round(clock.monotonic() - begun, 3))
         return done
@@ -200,13 +205,14 @@ def next_due(memory: Memory) -> datetime:
     return min([*found, now + LATEST])
 
 
-def check_clock(db: Database) -> float:
-    """Seconds that this machine's clock is ahead of the database's."""
+def check_clock(db: Database, now: datetime | None = None) -> float:
+    """Seconds that this machine's clock (or `now`) is ahead of the database's. Raises
+    WakebookError if it is too far off."""
     with db.anyone() as connection:
         found = connection.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone()
     assert found is not None
-    ahead = clock.now().timestamp() - float(found[0])
-    if abs(ahead) > SKEW and not os.environ.get("WAKEBOOK_NOW"):
+    ahead = (now or clock.now()).timestamp() - float(found[0])
+    if abs(ahead) > SKEW and (now or not os.environ.get("WAKEBOOK_NOW")):
         raise WakebookError(
             f"This machine's clock is {ahead:+.0f} s off the database's. Set it: times in memories "
             "are this machine's."

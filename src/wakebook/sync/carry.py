@@ -40,6 +40,9 @@ OFFLINE = (
 DENIED = ("could not read Username", "Permission denied", "Authentication failed", "403", "401")
 REFUSED = ("[rejected]", "fetch first", "non-fast-forward", "stale info", "cannot lock ref")
 
+TEAM = "/v1/git"  # where a server for teams has a tenant's memory for git
+_tokens: dict[str, str] = {}  # by remote
+
 
 class Offline(GitError):
     """The remote cannot be reached just now, which is normal."""
@@ -157,7 +160,7 @@ def fetch(repository: Repository, remote: str, seconds: float = SECONDS) -> str:
             repository.root,
             command,
             settings=["fetch.unpackLimit=1"],  # writing the log once more takes longest
-            extra=QUIET,
+            extra=_quiet(remote),
             timeout=seconds,
             check=False,
         )
@@ -185,10 +188,35 @@ def _beside(remote: str, program: str) -> list[str]:
     return [f"--{program}=git {settings} {program}"]
 
 
-def address(remote: str) -> str:
-    """A remote as it can be asked from anywhere: a folder by its whole path."""
+def let_in(remote: str, token: str) -> None:
+    """This remote wants a token."""
+    if token:
+        _tokens[remote] = token
+
+
+def _quiet(remote: str) -> dict[str, str]:
+    """git asks nobody. A token is in no list of processes."""
+    if remote not in _tokens:
+        return QUIET
+    header = f"Authorization: Bearer {_tokens[remote]}"
+    return QUIET | {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"http.{remote}.extraHeader",
+        "GIT_CONFIG_VALUE_0": header,
+    }
+
+
+def address(remote: str, token: str = "") -> str:
+    """A remote as it can be asked from anywhere: a folder by its whole path, a server for teams,
+    which wants a token, by the place that it has for git."""
     if not remote.strip() or remote.startswith("-"):
         raise GitError(f"{remote!r} is no remote. Give an address or a folder, as for git.")
+    if token:
+        if not remote.startswith(("https://", "http://")):
+            raise GitError(f"{remote!r} is no server for teams, which a token is for: https://….")
+        remote = remote.rstrip("/").removesuffix(TEAM) + TEAM
+        let_in(remote, token)
+        return remote
     folder = Path(remote).expanduser()
     return str(folder.resolve()) if folder.is_dir() else remote
 
@@ -197,7 +225,7 @@ def asked(repository: Repository, remote: str, seconds: float = SECONDS) -> dict
     """The refs of a remote."""
     command = ["ls-remote", "--quiet", "--refs", "--", remote]
     try:
-        done = run(repository.root, command, extra=QUIET, timeout=seconds, check=False)
+        done = run(repository.root, command, extra=_quiet(remote), timeout=seconds, check=False)
     except GitError as error:  # it took too long
         raise Offline(f"{remote} does not answer. The next sync tries again.") from error
     if done.code:
@@ -242,7 +270,7 @@ def push(
         repository.root,
         ["push", *quiet, *lease, *beside, "--", remote, *wanted],
         settings=WHOLE if beside else (),
-        extra=QUIET,
+        extra=_quiet(remote),
         timeout=seconds,
         check=False,
     )

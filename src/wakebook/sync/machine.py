@@ -28,6 +28,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     name: str
     remote: str = ""  # that it syncs with
+    token: str = ""  # which the remote wants, if it is a server for teams
     sealed: bool = False  # the remote must not be able to read it
     paused: bool = False  # a sync was taken back: the next one is made by hand
 
@@ -53,15 +54,18 @@ def this(home: Home) -> Machine:
     """This machine; it gets its id when it is first asked for."""
     path = home.root / FILE
     try:
-        return decode(path.read_bytes(), Machine)
+        found = decode(path.read_bytes(), Machine)
+        carry.let_in(found.remote, found.token)
+        return found
     except (FileNotFoundError, msgspec.MsgspecError, UnicodeDecodeError):
-        made = Machine(id=os.urandom(6).hex(), name=name())
-        home.replace(path, msgspec.json.encode(made) + b"\n")
-        return made
+        return write(home, Machine(id=os.urandom(6).hex(), name=name()))
 
 
 def change(home: Home, **values: str | bool) -> Machine:
-    made = msgspec.structs.replace(this(home), **values)
+    return write(home, msgspec.structs.replace(this(home), **values))
+
+
+def write(home: Home, made: Machine) -> Machine:
     home.replace(home.root / FILE, msgspec.json.encode(made) + b"\n")
     return made
 

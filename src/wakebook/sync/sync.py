@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
@@ -63,25 +63,31 @@ class Syncing:
         """The remote that was added; nothing if there is none."""
         return machine.this(self._opened.home).remote
 
-    def add(self, remote: str, *, name: str = "", sealed: bool = False) -> Exchange:
-        """Sync with this remote from now on, and for the first time now."""
+    def add(
+        self, remote: str, *, name: str = "", sealed: bool = False, token: str = ""
+    ) -> Exchange:
+        """Sync with this remote from now on, and for the first time now. `token`: of a tenant, if
+        the remote is a server for teams."""
         home, repository = self._opened.home, self._repository()
-        remote = carry.address(remote)
+        if token and sealed:
+            raise GitError("A server for teams reads what it keeps: it cannot be sealed.")
+        remote = carry.address(remote, token)
         carry.asked(repository, remote)  # a wrong one is said at once
         before = machine.this(home)
         if sealed:
             self.key()
-        machine.change(home, remote=remote, sealed=sealed, name=name or before.name, paused=False)
+        chosen = name or before.name
+        machine.change(home, remote=remote, token=token, sealed=sealed, name=chosen, paused=False)
         try:
             return self()
         except WakebookError:
-            machine.change(home, remote=before.remote, sealed=before.sealed, name=before.name)
+            machine.write(home, before)
             raise
 
     def remove(self) -> str:
         """Sync no more. What is there stays, here and on the remote."""
         before = self.remote
-        machine.change(self._opened.home, remote="")
+        machine.change(self._opened.home, remote="", token="")
         return before
 
     def __call__(
@@ -110,14 +116,15 @@ class Syncing:
             seconds=seconds,
         )
 
-    def clone(self, remote: str, *, key: str = "", name: str = "") -> Exchange:
+    def clone(self, remote: str, *, key: str = "", name: str = "", token: str = "") -> Exchange:
         """A home on a new machine, from what others have pushed."""
         from wakebook.sync.clone import clone
 
-        home, remote = self._opened.home, carry.address(remote)
+        home, remote = self._opened.home, carry.address(remote, token)
         clone(home, remote, key)
         self._init()
-        machine.change(home, remote=remote, sealed=bool(key), name=name or machine.name())
+        chosen = name or machine.name()
+        machine.change(home, remote=remote, token=token, sealed=bool(key), name=chosen)
         self._after(None)
         return self()
 
@@ -215,6 +222,27 @@ class Syncing:
             agree=not waiting and {one.files for one in seen} <= {files},
             went=load(self._opened.home),
             waiting=waiting,
+        )
+
+    # --- as the remote of other machines ---------------------------------------------------------
+
+    def offered(self, service: str, protocol: str, ours: bool) -> bytes:
+        """See host.py."""
+        from wakebook.sync import host
+
+        return host.offered(self._opened, self._history.git(), service, protocol, ours)
+
+    def given(self, asked: IO[bytes], protocol: str) -> bytes:
+        from wakebook.sync import host
+
+        return host.given(self._history.git(), asked, protocol)
+
+    def taken(self, pushed: IO[bytes], protocol: str, may_erase: Callable[[], None]) -> bytes:
+        from wakebook.sync import host
+
+        git = self._history.git()
+        return host.taken(
+            self._opened, git, pushed, protocol, after=self._after, may_erase=may_erase
         )
 
     def _repository(self) -> Repository:

@@ -95,7 +95,7 @@ def _rounds(
     even_so: bool,
     seconds: float,
 ) -> Exchange:
-    repository = _repository(history)
+    repository = repository_of(history)
     if leftovers.locks(repository):  # of a sync that was killed
         with opened.writing():
             leftovers.heal(repository)
@@ -110,11 +110,11 @@ def _rounds(
         machine.check(repository, remote)
         with opened.writing():
             if not dry:
-                _commit_waiting(history)
+                commit_waiting(history)
             before = repository.head()
             for theirs in heads:
                 total = _plus(
-                    total, _merged(opened, history, repository, remote, theirs, dry, even_so)
+                    total, merged(opened, history, repository, remote, theirs, dry, even_so)
                 )
         if dry:
             return msgspec.structs.replace(total, sent=_unsent(opened.home, repository, heads))
@@ -122,11 +122,11 @@ def _rounds(
         if head != before:
             total = msgspec.structs.replace(total, before=total.before or before)
             # what another machine has merged comes with its notes: two clocks would never agree
-            merged = head not in heads
-            after(total.changed if merged else None)
-            if merged:
+            own = head not in heads
+            after(total.changed if own else None)
+            if own:
                 with opened.writing():
-                    _commit_waiting(history)
+                    commit_waiting(history)
         try:
             return _sent(opened.home, repository, remote, heads, total, seconds)
         except carry.Moved:
@@ -151,21 +151,21 @@ def _pushed_over(
     """Put what others have added since on top of our new history, and push that over theirs."""
     home, known = opened.home, went.load(opened.home).commit
     with opened.writing():
-        _commit_waiting(history)
+        commit_waiting(history)
     there = carry.asked(repository, remote, seconds).get(f"refs/heads/{repository.branch()}", "")
     done = Exchange(remote=remote)
     if there and there != known:
         with erasures.apart(home, repository, remote, seconds) as source, opened.writing():
             base = known if source.resolve(known) else ""
-            change = _Merge(source=source, base=base, alone=True)
-            done = _merged(opened, history, repository, remote, there, False, True, change)
+            change = Anew(source=source, base=base, alone=True)
+            done = merged(opened, history, repository, remote, there, False, True, change)
         after(done.changed)
         with opened.writing():
-            _commit_waiting(history)
+            commit_waiting(history)
     return _sent(home, repository, remote, [], done, seconds, over=there)
 
 
-class _Merge(NamedTuple):
+class Anew(NamedTuple):
     """A merge with a history that was written anew, here or elsewhere."""
 
     source: Repository  # where both histories can be read
@@ -173,7 +173,7 @@ class _Merge(NamedTuple):
     alone: bool  # the result follows ours; otherwise theirs
 
 
-def _repository(history: History) -> Repository:
+def repository_of(history: History) -> Repository:
     repository = history.required()
     if not repository.own:
         raise GitError(
@@ -193,11 +193,11 @@ def fetched(home: Home, repository: Repository, remote: str, seconds: float) -> 
 
         return sealed.fetch(repository, home, remote, me.id, seconds)
     theirs = carry.fetch(repository, remote, seconds)
-    _check(repository, remote, theirs)
+    check(repository, remote, theirs)
     return [theirs] if theirs else []
 
 
-def _check(repository: Repository, remote: str, theirs: str) -> None:
+def check(repository: Repository, remote: str, theirs: str) -> None:
     """Refuse what is no memory."""
     if theirs and not {"config.toml", "log.jsonl"} & carry.tree(repository, theirs).keys():
         raise GitError(
@@ -206,7 +206,7 @@ def _check(repository: Repository, remote: str, theirs: str) -> None:
         )
 
 
-def _commit_waiting(history: History) -> None:
+def commit_waiting(history: History) -> None:
     """What a person has broken stays out, and is left alone by the merge."""
     try:
         history.now(clock.now(), ask=False)
@@ -215,7 +215,7 @@ def _commit_waiting(history: History) -> None:
             raise
 
 
-def _merged(
+def merged(
     opened: Opened,
     history: History,
     repository: Repository,
@@ -223,7 +223,7 @@ def _merged(
     theirs: str,
     dry: bool,
     even_so: bool,
-    change: _Merge | None = None,
+    change: Anew | None = None,
 ) -> Exchange:
     """Take in what the remote has. Under the lock."""
     ours, source = repository.head(), change.source if change else repository
@@ -231,7 +231,7 @@ def _merged(
         return Exchange(remote=remote)
     if change is None and ours and erasures.unknown(repository, ours, theirs):
         base = went.load(opened.home).commit
-        change = _Merge(repository, base if repository.resolve(base) else "", alone=False)
+        change = Anew(repository, base if repository.resolve(base) else "", alone=False)
         even_so = True
     if machine.this(opened.home).sealed and _same(repository, ours, theirs):
         return Exchange(remote=remote)
@@ -416,9 +416,9 @@ def take_back(opened: Opened, history: History, remote: str) -> Exchange:
     """Undo what the last sync has brought: every file that it changed is as before, unless it has
     changed since. The history goes on from where it was, so that the next sync brings it again and
     takes nothing from other machines."""
-    home, repository, known = opened.home, _repository(history), went.load(opened.home)
+    home, repository, known = opened.home, repository_of(history), went.load(opened.home)
     with opened.writing():
-        _commit_waiting(history)
+        commit_waiting(history)
         head = repository.head()
         if not known.before or not carry.is_behind(repository, known.before, head):
             raise NotFound("No sync has brought anything that could be taken back.")

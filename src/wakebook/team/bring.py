@@ -8,8 +8,9 @@ together with the index: so a reader never sees files of one state and an index 
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -123,7 +124,7 @@ def _brought(
     target, known = root / path, manifest.files.get(path)
     same = known and known.epoch == epoch and target.is_file() and stat_of(target) == known.stat
     start = known.size if known and same else 0
-    found = connection.execute(
+    found: Any = connection.cursor().stream(  # a large file is never in memory
         "SELECT data FROM wakebook.segment WHERE path = %s AND epoch = %s AND place >= %s "
         "ORDER BY place",
         (path, epoch, start),
@@ -132,7 +133,7 @@ def _brought(
     scratch = target if start else target.with_name(f"{PREFIX}{target.name[:100]}.tmp")
     if not start:
         scratch.unlink(missing_ok=True)
-    with scratch.open("ab") as stream:
+    with closing(found), scratch.open("ab") as stream:  # or its connection waits for the rest
         for (data,) in found:
             stream.write(data)
     if not start:

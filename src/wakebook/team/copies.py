@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 IDLE = 3600.0  # seconds after which a copy that is behind is removed ...
 KEPT = 86_400.0  # ... and any other
+PROBE = 1 << 18  # bytes that a disk takes if it is not full
 OPEN = 500  # copies whose index stays in memory, at most
 
 
@@ -90,6 +91,14 @@ class Copies:
         behind = standing[0] != manifest.change
         idle = max(0.0, clock.age(at))
         return (behind and (idle > IDLE or at < float(standing[1]))) or idle > KEPT
+
+    def probe(self) -> None:
+        """Raises OSError if this machine's disk takes no more."""
+        path = self.folder / ".probe"
+        try:
+            path.write_bytes(bytes(PROBE))
+        finally:
+            path.unlink(missing_ok=True)
 
     def close(self) -> None:
         for copy in self._copies.values():

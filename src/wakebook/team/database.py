@@ -26,6 +26,7 @@ PATIENCE = 10.0  # seconds that a transaction waits for a database that is gone
 TABLES, INDEX = "wakebook,public", "wakebook_index"  # where statements look for tables
 _LOOK = b"wakebook_look"
 _STILL = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
+FULL = ("53100", "53200")  # what PostgreSQL says if its disk, or its memory, is full
 
 Row = tuple[Any, ...]
 
@@ -179,6 +180,11 @@ def not_made(url: str) -> WakebookError:
 
 
 def _unavailable(url: str, error: Exception) -> Unavailable:
+    if (getattr(error, "sqlstate", None) or "").startswith(FULL):
+        return Unavailable(
+            f"PostgreSQL ({without_password(url)}) has no room left: {_said(error)}. Nothing was "
+            "changed; try again when its administrator has made room."
+        )
     return Unavailable(
         f"PostgreSQL ({without_password(url)}) does not answer: {_said(error)}. Nothing is lost; "
         "try again when it is back."

@@ -41,7 +41,9 @@ SPOOL = ("sessions/", "uploads/")
 LOOSE = ("trace.jsonl", "trace.old.jsonl", "fired.json", ".cache/briefing.json")
 COSTS = re.compile(r"costs/\d{4}-\d\d\.jsonl")  # loose as well: what was paid for is never lost
 REWRITES = ".cache/rewrites"  # which log it is: it has to be the same in every working copy
-LEFT = (".cache", ".git", "token", "machine.json", "machine.toml", "sync.key", ".lock", "scratch")
+LEFT = tuple(  # of one machine alone
+    ".cache .git token machine.json machine.toml sync.key server.json unsent .lock scratch".split()
+)
 
 
 class Overtaken(WakebookError):
@@ -423,7 +425,7 @@ def _paid(lines: bytes) -> float:
 
 def quota(db: Database, tenant: int) -> dict[str, Any]:
     """What a tenant holds and may hold."""
-    names = "version bytes entries dollars month most_bytes most_entries most_dollars"
+    names = "version change bytes entries dollars month most_bytes most_entries most_dollars"
     with db.tenant(tenant) as connection:
         found = connection.execute(f"SELECT {names.replace(' ', ', ')} FROM home".encode())  # noqa: S608
         row = found.fetchone()

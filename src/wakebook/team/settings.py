@@ -29,6 +29,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     threads: int = 8  # requests that a server answers at once
     jobs: int = 2  # that a worker does at once
     heart_seconds: float = 5.0  # between a worker's heartbeats
+    wait_seconds: float = 10.0  # for a database that is gone
 
     def place(self, what: str) -> Path:
         return Path(self.folder).expanduser() / what

@@ -1,6 +1,7 @@
 """Status: how the memory is doing, with every failure of the last days in plain sight; and what
 the models have cost."""
 
+import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -135,8 +136,10 @@ def status(
             *(f"{one} It is left out." for one in TopicFiles(home).read().bad),
             *_schedule(history),
             *_sync(home),
+            *_unsent(home),
         ),
         notes=(
+            *_server(home),
             *filter(None, [waits(home)]),
             *_events(home, state, WORTH_KNOWING, since, {}),
             *known.hints,
@@ -187,6 +190,23 @@ def _sync(home: Home) -> Iterator[str]:
         from wakebook.sync import behind
 
         yield from filter(None, [behind.problem(home)])
+
+
+def _server(home: Home) -> Iterator[str]:
+    """The server for teams that this home is joined to (see service/remote)."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        url = json.loads((home.root / "server.json").read_bytes())["url"]
+        yield f"joined to {url}: hooks, MCP, search and remember ask it, not this home"
+
+
+def _unsent(home: Home) -> Iterator[str]:
+    """Sessions of a joined home that have not got there; one may be on its way right now."""
+    ages = [clock.age(path.stat().st_mtime) for path in (home.root / "unsent").glob("*.json")]
+    if ages and max(ages) > 60:
+        yield (
+            f"{len(ages)} events of sessions wait to be sent to the server, the oldest for "
+            f"{max(ages) / 60:.0f} minutes. They go with the next event that reaches it."
+        )
 
 
 def _schedule(history: History) -> Iterator[str]:

@@ -51,7 +51,7 @@ class Door:
 
     def check(self, scope: Mapping[str, Any], headers: Mapping[str, str]) -> None:
         """The rules for every request to the page. Raises TurnedAway."""
-        self._guard.check_place(headers)
+        self.check_place(headers)
         site = headers.get("sec-fetch-site")
         if site is not None and site not in FRIENDS:
             raise TurnedAway(403, "ForeignSite", "Pages of other sites may not ask.")
@@ -61,6 +61,9 @@ class Door:
             raise TurnedAway(403, "NoOrigin", "A form has to say which page it comes from.")
         if headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
             raise TurnedAway(400, "NotAForm", "Send a form.")
+
+    def check_place(self, headers: Mapping[str, str]) -> None:
+        self._guard.check_place(headers)
 
     def session(self, headers: Mapping[str, str]) -> str:
         """The cookie of a browser that was let in; nothing if it was not."""

@@ -155,13 +155,21 @@ class PageSite:
         view, parts = found
         asked = request._replace(parts=parts)
 
-        def work(memory: Memory) -> tuple[bytes, int]:
+        def work(found: Memory) -> tuple[bytes, int]:
+            memory = self.memory(found)
             sheet = view.sheet(asked, memory)
-            return layout.page(asked, view, sheet, frame_of(memory, done)), sheet.status
+            return layout.page(asked, view, sheet, self.frame(memory, done)), sheet.status
 
         body, status = await self._pool.run(work)
         seen = (set_cookie(SAID, "", 0),) if done else ()
         return Answer(body, status, headers=seen)
+
+    def memory(self, memory: Memory) -> Memory:
+        """The one that views look into."""
+        return memory
+
+    def frame(self, memory: Memory, done: Done | None) -> layout.Frame:
+        return frame_of(memory, done)
 
     # --- actions -------------------------------------------------------------------------------
 
@@ -183,7 +191,9 @@ class PageSite:
                 request, 404, "There is no such action", f"Nothing is at {request.path}."
             )
         work = action.do
-        done = await self._pool.run(lambda memory: work(asked, memory), long=action.long)
+        done = await self._pool.run(
+            lambda memory: work(asked, memory), long=action.long, needs=action.needs
+        )
         self.live.tell("entries", "notes", "review", "upkeep")
         return _go(done.to or back, set_cookie(SAID, _packed(done), 60))
 

@@ -52,6 +52,7 @@ class Action(_Row):
     def __init__(self, name: str, place: str, long: bool = False) -> None:
         """`long`: it may read whole conversations, or ask a model."""
         self.name, self.place, self.long = name, place, long
+        self.needs = "erase" if name == "forget" else "write"  # as with verbs
 
     def do(self, request: Request, memory: Memory) -> Done:
         found: Done = self.function(request, memory)
