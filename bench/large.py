@@ -5,7 +5,8 @@
 The transcripts, the log, state.json, the notes, the index and git's history are what a home has
 after two years of much work; the sentences are those of tests/year.py. The newest sessions also
 lie where Claude Code keeps them (DIR/sessions), so that they can be accounted for; the others are
-gone, as that host deletes them after a month. One conversation has 10 MB.
+gone, as that host deletes them after a month. One conversation has 10 MB. No job is due: what is
+measured is what is asked for.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ openclaw = []
 codex = []
 pi = []
 [schedule]
-sync = ""
 """
+JOBS = "observe commit briefing daily weekly monthly topics prune tags sync".split()
 KINDS: tuple[Type, ...] = ("fact", "fact", "decision", "fact", "task", "fact", "question", "fact")
 TEMPLATES: dict[Type, tuple[str, ...]] = {
     "fact": year.STANDING + year.EVENTS + year.PREFERENCES,
@@ -60,14 +61,17 @@ def made(folder: Path, entries: int = 100_000, conversations: int = 5_000) -> Pa
     """The home in this folder; made if it is not there."""
     root, done = folder / "home", folder / "made"
     os.environ |= {"WAKEBOOK_NOW": NOW, "WAKEBOOK_OFFLINE": "1"}
+    config = CONFIG.format(folder / "sessions") + "".join(f'{job} = ""\n' for job in JOBS)
     if done.exists() and done.read_text() == f"{entries} {conversations}":
+        (root / "config.toml").write_text(config)
         with closing(Memory(root)) as there:
             there.index.sync()  # of another version, or never finished
+            there.notes.update()
         return root
     sources = folder / "sessions" / "-home-mira-tidepool"
     sources.mkdir(parents=True)
     root.mkdir()
-    (root / "config.toml").write_text(CONFIG.format(sources.parent))
+    (root / "config.toml").write_text(config)
     memory = Memory(root)
     memory.init()
     maker = Maker(memory.home, sources, entries, conversations)
