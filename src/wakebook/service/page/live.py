@@ -1,8 +1,9 @@
 """Live: open pages hear which kinds of things have changed, whoever has changed them.
 
-The home's files are watched only as long as a page listens. An event says no more than kinds: the
-page asks for what it shows. A page that has missed events (it was hidden, or the service was away)
-asks once when it is back.
+The home's files are watched as long as a page listens, and a little longer: who goes from one view
+to the next lets go of one stream and asks for another, and to begin to watch a large home is work.
+An event says no more than kinds: the page asks for what it shows. A page that has missed events (it
+was hidden, or the service was away) asks once when it is back.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from wakebook.service.page import needs
 
 BEAT_SECONDS = 15.0  # so that a dead connection is noticed
 LISTENERS = 24
+LINGER_SECONDS = 20.0  # that files are watched though no page listens
 KINDS = {  # the first part of a path in the home -> the kind of thing that it is
     "log.jsonl": "entries",
     "forgotten.jsonl": "entries",
@@ -57,6 +59,7 @@ class Live:
         """The service stops: every connection is closed."""
         self._ending.set()
         self.tell("")
+        self._rest()
 
     def tell(self, *kinds: str) -> None:
         """Something has changed."""
@@ -81,9 +84,13 @@ class Live:
                     yield ": still here\n\n"
         finally:
             self._listeners.discard(queue)
-            if not self._listeners and self._watching:
-                self._watching.cancel()
-                self._watching = None
+            asyncio.get_running_loop().call_later(LINGER_SECONDS, self._rest)
+
+    def _rest(self) -> None:
+        """Watch no more, unless a page listens."""
+        if self._watching and (self._ending.is_set() or not self._listeners):
+            self._watching.cancel()
+            self._watching = None
 
     @property
     def full(self) -> bool:
