@@ -14,8 +14,10 @@ or "silent", `where` "same" or "later"); `keep`, sentences that must stay curren
 
 For fitting, a pair asks: does the later sentence replace the earlier one? Pairs come from the
 labelled conversations, read in the order of their dates as one memory reads them; from
-changes.jsonl; and from pairs.jsonl (two sentences a line). Each sentence that would be kept is
-put beside what is known by then, with what `learn/select/changes.py` sees of the two.
+changes.jsonl; from pairs.jsonl (two sentences a line); and from lives.jsonl (sentences of a life,
+in several sessions, with the number of the one that each replaces). All of them are read by the
+selector itself, with the labels deciding what replaces what; every pair that it compares is a case,
+with what `learn/select/changes.py` sees of the two.
 """
 
 from __future__ import annotations
@@ -26,10 +28,12 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 sys.path.insert(1, str(Path(__file__).parents[1]))
@@ -39,84 +43,79 @@ from bench.judged import is_kept
 
 from bench import labelled
 from wakebook.base.config import Config
-from wakebook.learn.extract import Draft
-from wakebook.learn.phrases import cues, pattern
-from wakebook.learn.select import worth
-from wakebook.learn.select.changes import Place, compared
-from wakebook.learn.select.extractor import fits, kind_of, unmeant
-from wakebook.learn.select.ledger import Ledger
-from wakebook.learn.select.speech import Sentence, fiction, sentences
+from wakebook.capture.transcript import Message
+from wakebook.learn.extract import Heard, Scene
+from wakebook.learn.heard import REACH
+from wakebook.learn.select.changes import Change, Place, compared, elliptic
+from wakebook.learn.select.extractor import Selector, stated, untold
+from wakebook.learn.select.ledger import Known, Ledger
+from wakebook.learn.select.speech import Sentence, sentences
 from wakebook.log.entry import Entry
 
-Told = tuple[str, str]  # a session, and a sentence of it
-Judge = Callable[[Told], int | None]  # whether an older sentence is replaced; None: either way
+EPOCH = datetime.fromtimestamp(0, UTC)
+
+Gold = Callable[[Known, str, str], int | None]  # whether an entry, of a session, is changed
 
 
 class Case(NamedTuple):
     group: str  # fitted on or measured on as a whole
     said: int  # which new sentence
     features: dict[str, float]
-    right: int | None
+    right: int | None  # None: either way
     weight: float
     texts: tuple[str, str]
 
 
-class Home:
-    """What is known while conversations are read, as their labels say it should be."""
+class Reader:
+    """Reads conversations one after the other as catching up does, but decides what replaces what
+    as the labels say, and notes what could be seen of every pair."""
 
-    def __init__(self, weight: float) -> None:
+    def __init__(self, weight: float, reach: int = REACH) -> None:
         self.cases: list[Case] = []
-        self._weight = weight
-        self._ledger = Ledger([])
-        self._told: dict[str, Told] = {}
-        self._here: dict[str, set[str]] = {}
+        self._weight, self._reach = weight, reach
+        self._entries: dict[str, Entry] = {}
+        self._heard: list[list[Heard]] = []
         self._count = 0
 
-    def say(
-        self,
-        group: str,
-        session: str,
-        one: Sentence,
-        project: str,
-        kept: bool,
-        judge: Judge,
-        changes: bool,
+    def read(
+        self, group: str, name: str, turns: Iterable[Sequence[str]], project: str, gold: Gold
     ) -> None:
-        text, kind = one.text, kind_of(one)
-        kept = kept or kind.wanted
-        here = self._here.setdefault(session, set())
-        self._ledger.project = project
-        if kind.type in ("fact", "decision") and (kept or pattern(cues.CORRECTS).search(text)):
-            self._count += 1
-            for known, seen in compared(text, self._ledger, Place(frozenset(here), project)):
-                told = self._told[known.id]
-                texts = (known.content, text)
-                right = judge(told)
-                self.cases.append(Case(group, self._count, seen, right, self._weight, texts))
-        if pattern(cues.REFERS).match(text) and one.before and not one.before.endswith("?"):
-            text = f"{one.before} {text}"
-        if kept and fits(text):
-            gone = tuple(old for old, told in self._told.items() if changes and judge(told))
-            source = f"{session}-{self._count}-{text}"
-            draft = Draft(
-                type=kind.type,
-                content=text,
-                source=source,
-                evidence=(),
-                replaces=gone,
-                status=kind.status,
-            )
-            if not self._ledger.holds(draft):
-                self._ledger.add(draft)
-                self._told[draft.id] = (session, one.text)
-                here.add(draft.id)
+        said = [
+            Message(role="user" if who == "user" else "agent", text=text, id=f"{name}/{n}", turn=n)
+            for n, (who, text) in enumerate(turns, 1)
+        ]
+        gone = {old for one in self._entries.values() for old in one.replaces}
+        earlier = [it for part in self._heard[-self._reach :] for it in part]
+        scene = Scene(
+            current=[one for one in self._entries.values() if one.id not in gone],
+            project=project,
+            heard=lambda: [one for one in earlier if one.project == project],
+        )
+        decide = partial(self._decide, group, name, gold)
+        for draft in Selector(decide=decide).extract(said, scene):
+            session = draft.heard.session if draft.heard else name
+            entry = draft.entry(session, EPOCH).with_(project=project, transcript=session)
+            self._entries.setdefault(entry.id, entry)
+        ours = [one for one in self._entries.values() if one.transcript == name]
+        told = (f"{one.content}\n{one.detail}" for one in ours)
+        about = {"session": name, "transcript": name, "project": project}
+        self._heard.append(
+            [msgspec.structs.replace(one, **about) for one in untold(stated(said), told)]
+        )
 
-
-def _own(text: str) -> Iterator[tuple[Sentence, bool]]:
-    said = sentences(text)
-    for one, value in zip(said, worth.worthy(said), strict=True):
-        if not (one.asked or one.text.endswith(":") or unmeant(one.text)):
-            yield one, value >= 0
+    def _decide(
+        self, group: str, name: str, gold: Gold, text: str, ledger: Ledger, place: Place
+    ) -> Change | None:
+        self._count += 1
+        found = None
+        for known, seen in compared(text, ledger, place):
+            kept = self._entries.get(known.id)
+            session = kept.session if kept else known.heard.session if known.heard else ""
+            right = gold(known, session or name, text)
+            texts = (known.content, text)
+            self.cases.append(Case(group, self._count, seen, right, self._weight, texts))
+            found = found or (known if right else None)
+        return Change(found, elliptic(text, found)) if found else None
 
 
 # --- the labelled conversations --------------------------------------------------------------
@@ -124,95 +123,86 @@ def _own(text: str) -> Iterator[tuple[Sentence, bool]]:
 
 def of_labels(given: Sequence[labelled.Session], weight: float) -> list[Case]:
     by_id = {one.id: one for one in given}
-    olds = {item.replaces for one in given for item in one.items if item.replaces}
-    home = Home(weight)
+    reader = Reader(weight)
     for session in sorted(given, key=lambda one: one.date):
         group = f"pair {session.pair}" if session.pair else session.id
-        invented = False
-        for turn, (role, text) in enumerate(session.turns):
-            invented = invented or (role == "user" and fiction(text))
-            if role != "user" or invented:
-                continue
-            for one, kept in _own(text):
-                has = [it for it in session.items if labelled.has(one.text, it.must)]
-                new = [it for it in has if it.replaces and turn in it.turns]
-                old = (session.id, turn) in olds and any(it.turn == turn for it in has)
-                judge = partial(_judged, by_id, session, has, new)
-                home.say(group, session.id, one, "", kept or old or bool(new), judge, bool(new))
-    return home.cases
+        reader.read(group, session.id, session.turns, "", partial(_labelled, by_id, session))
+    return reader.cases
 
 
-def _judged(
+def _labelled(
     by_id: Mapping[str, labelled.Session],
     session: labelled.Session,
-    has: Sequence[labelled.Item],
-    new: Sequence[labelled.Item],
-    told: Told,
+    known: Known,
+    name: str,
+    text: str,
 ) -> int | None:
-    earlier = by_id[told[0]]
-    had = [it for it in earlier.items if labelled.has(told[1], it.must)]
-    if any((earlier.id, it.turn) == one.replaces for it in had for one in new):
+    earlier = by_id[name]
+    has = [it for it in session.items if labelled.has(text, it.must)]
+    had = [it for it in earlier.items if labelled.has(known.content, it.must)]
+    if any((earlier.id, it.turn) == one.replaces for it in had for one in has):
         return 1
     related = bool(session.pair) and earlier.pair == session.pair and earlier is not session
     return None if related or {it.slot for it in has} & {it.slot for it in had} - {""} else 0
 
 
-# --- conversations and pairs in which values change -------------------------------------------
+# --- conversations, lives and pairs in which values change -------------------------------------
 
 
-def of_changes(weight: float, *, together: bool) -> list[Case]:
-    """`together`: as one memory, of which every other project is unknown; else each for itself."""
-    homes: dict[str, Home] = {}
-    rows = [
-        (one["time"], number, place, talk)
-        for number, talk in enumerate(labelled.lines("changes"))
-        for place, one in enumerate(talk["sessions"])
-    ]
-    for _, number, place, talk in sorted(rows, key=lambda row: row[:3]):
-        home = homes.setdefault("" if together else str(number), Home(weight))
-        session = talk["sessions"][place]
-        project = session["cwd"] if number % 2 else ""
-        for message in session["messages"]:
-            for one, kept in _own(message["text"]) if message["role"] == "user" else ():
-                news = [it for it in talk["changes"] if _is(it["new"], place, one.text)]
-                olds = [it for it in talk["changes"] if _is(it["old"], place, one.text)]
-                stays = any(_plain(text) in _plain(one.text) for text in talk["keep"])
-                kept = kept or bool(news or olds) or stays
-                judge = partial(_changed, number, news)
-                home.say(
-                    f"change {number}", f"{number}-{place}", one, project, kept, judge, bool(news)
-                )
-    return [case for home in homes.values() for case in home.cases]
+def of_changes(weight: float) -> list[Case]:
+    found: list[Case] = []
+    for number, talk in enumerate(labelled.lines("changes")):
+        reader = Reader(weight)
+        gold = partial(_changed, Talk(number, talk, [], frozenset()))
+        for place, session in enumerate(talk["sessions"]):
+            turns = [(one["role"], one["text"]) for one in session["messages"]]
+            reader.read(f"change {number}", f"{number}-{place}", turns, session["cwd"], gold)
+        found += reader.cases
+    return found
 
 
-def _is(wanted: dict[str, Any], place: int, text: str) -> bool:
-    return wanted["session"] == place and _plain(wanted["sentence"]) in _plain(text)
+def _changed(talk: Talk, known: Known, name: str, text: str) -> int:
+    said, new = _plain(known.content), _plain(text)
+    return int(
+        any(
+            _plain(one["old"]["sentence"]) in said
+            and any(_plain(it["sentence"]) in new for it in talk.after(one))
+            for one in talk.raw["changes"]
+        )
+    )
 
 
-def _changed(number: int, news: Sequence[dict[str, Any]], told: Told) -> int:
-    first, _, place = told[0].partition("-")
-    ours = first == str(number)
-    return int(ours and any(_is(one["old"], int(place), told[1]) for one in news))
+def of_lives(weight: float) -> list[Case]:
+    """Some sentences of a life each, said in several sessions."""
+    found: list[Case] = []
+    for number, life in enumerate(labelled.lines("lives")):
+        reader, rows = Reader(weight), life["said"]
+        pairs = [(rows[it["replaces"]]["text"], it["text"]) for it in rows if "replaces" in it]
+        for place in sorted({row["session"] for row in rows}):
+            turns = [("user", row["text"]) for row in rows if row["session"] == place]
+            reader.read(f"life {number}", f"{number}-{place}", turns, "", partial(_paired, pairs))
+        found += reader.cases
+    return found
+
+
+def of_pairs(weight: float) -> list[Case]:
+    found: list[Case] = []
+    for number, pair in enumerate(labelled.lines("pairs")):
+        reader = Reader(weight)
+        gold = partial(_paired, [(pair["old"], pair["new"])] if pair["replaces"] else [])
+        for name in ("old", "new"):
+            reader.read(f"two {number}", name, [("user", pair[name])], "", gold)
+        found += reader.cases
+    return found
+
+
+def _paired(pairs: Sequence[tuple[str, str]], known: Known, name: str, text: str) -> int:
+    said, new = _plain(known.content), _plain(text)
+    return int(any(_plain(old) in said and _plain(it) in new for old, it in pairs))
 
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).lower().rstrip(".!")
-
-
-def of_pairs(weight: float) -> list[Case]:
-    found = []
-    for number, pair in enumerate(labelled.lines("pairs")):
-        home = Home(weight)
-        home.say(f"two {number}", "before", Sentence(pair["old"]), "", True, lambda _: 0, False)
-        home.say(
-            f"two {number}", "now", Sentence(pair["new"]), "", True, partial(_paired, pair), True
-        )
-        found += home.cases
-    return found
-
-
-def _paired(pair: dict[str, Any], told: Told) -> int:
-    return int(pair["replaces"] and told[0] == "before")
 
 
 def messages() -> Iterator[tuple[tuple[Sentence, ...], set[str]]]:
@@ -261,23 +251,23 @@ class Talk(NamedTuple):
 
     def olds(self, change: Mapping[str, Any]) -> list[Entry]:
         """The entries with the old sentence alone: a correction may stand behind it."""
-        later = [_plain(one["sentence"]) for one in self._after(change)]
+        later = [_plain(one["sentence"]) for one in self.after(change)]
         found = self.of(change["old"])
         return [one for one in found if not any(text in _plain(one.content) for text in later)]
 
     def followed(self, change: Mapping[str, Any]) -> bool:
         news, olds = self.of(change["new"]), self.olds(change)
-        goes_on = len(self._after(change)) > 1
+        goes_on = len(self.after(change)) > 1
         stands = any(one.id not in self.gone for one in news) or (bool(news) and goes_on)
         return stands and bool(olds) and all(one.id in self.gone for one in olds)
 
     def right(self, old: Entry, new: Entry) -> bool:
         return any(
-            old in self.of(change["old"]) and any(new in self.of(it) for it in self._after(change))
+            old in self.of(change["old"]) and any(new in self.of(it) for it in self.after(change))
             for change in self.raw["changes"]
         )
 
-    def _after(self, change: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    def after(self, change: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """The new value of a change, and those that came after it."""
         found = [change["new"]]
         while later := [one["new"] for one in self.raw["changes"] if one["old"] == found[-1]]:

@@ -2,6 +2,7 @@
 
     python bench/extraction.py dev|locked [--data FOLDER] [--lme] [--limit N] [--errors] [--json]
                                [--model PROVIDER/MODEL [--base-url URL] | --home PATH]
+    python bench/extraction.py real --real LABELS --data FOLDER [--errors]
 
 All conversations of a set are read into a temporary home, as `wakebook catch-up` does it, and every
 entry of its log is judged by the labels (bench/labels/README.md). `--data` names the folder with
@@ -42,7 +43,7 @@ from bench.judged import (
 )
 from bench.labelled import NUMBERS, SMALL, Item, Session, content, has, stem, words
 
-from bench import labelled
+from bench import labelled, real
 from wakebook import Memory
 from wakebook.base.config import Config
 from wakebook.learn.judge.grounds import tongue
@@ -459,7 +460,8 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = options.add_argument
-    add("set", choices=("dev", "locked"))
+    add("set", choices=("dev", "locked", "real"))
+    add("--real", type=Path, metavar="LABELS", help="of real transcripts (bench/real.py), for real")
     add("--data", type=Path, metavar="FOLDER", help="where longmemeval/ and locomo/ are")
     add("--lme", action="store_true", help="also the free labels of LongMemEval (without a model)")
     add("--limit", type=int, metavar="N", help="the first N conversations (and questions) only")
@@ -473,6 +475,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     asked = _options(argv)
     if asked.lme and not asked.data:
         raise SystemExit("--lme needs --data: the folder with longmemeval/.")
+    if asked.set == "real":
+        print(*real.report(asked.real, asked.data, every=asked.errors), sep="\n")
+        return
     config = configured(asked.model, asked.base_url, asked.home)
     sessions = labelled.sessions(asked.set, asked.data)[: asked.limit]
     readings = [reading(sessions, one, asked.home) for one in (None, config)[: 2 if config else 1]]

@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.learn.selecting import SELECTOR, logged, talk
 from wakebook import Memory
-from wakebook.learn.about import DATA, ENOUGH, KEPT, MOST, Weights, about, points
+from wakebook.learn.about import DATA, ENOUGH, KEPT, MOST, Weights, about, is_own, points
+from wakebook.learn.extract import Scene
 from wakebook.log.entry import Entry, derived_id
 from wakebook.log.subjects import Registry, Subject
 
@@ -138,3 +140,26 @@ def test_what_a_text_weighs_is_kept_for_other_places_too(memory: Memory) -> None
         assert [weights.best(text) for text in texts] == [[float(len(one))] for one in texts]
         weights.keep()
     assert asked == ["one", "two!", "three"]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "From now on answer in short sentences",
+        "always use metric units",
+        "Please reply in German from now on.",
+        "Ab jetzt bitte immer auf Deutsch antworten.",
+        "De ahora en adelante responde en español.",
+    ],
+)
+def test_a_standing_wish_stands_in_about_you_wherever_it_was_said(wish: str) -> None:
+    [draft] = SELECTOR.extract(talk(wish), Scene(subject="heron", project="p-heron"))
+    assert draft.kind == "preference"
+    entry = logged(draft).with_(project="p-heron", subject="heron")
+    assert is_own(entry, Registry())
+    assert [one.content for one in about([entry], Registry())] == [wish]
+
+
+def test_a_wish_for_one_repository_stays_there() -> None:
+    [draft] = SELECTOR.extract(talk("In this repo only: always answer in German."), Scene())
+    assert not about([logged(draft).with_(project="p-heron")], Registry())

@@ -18,7 +18,6 @@ from wakebook.learn.extract import Scene
         "By the way, I started a new job at Corvid Labs in January.",
         "I've been training for the Malmö half marathon since June.",
         "I work as a nurse at the children's hospital in Bergen.",
-        "My manager is Ida Brandt and she is in Oslo.",
         "My dog Bruno is a four-year-old beagle.",
         "Our staging server runs Debian 12 and the database is Postgres 16.",
         "We moved to a flat in Utrecht last March.",

@@ -106,7 +106,7 @@ def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> 
     instructs = kind == "preference" and (
         _has(forms.ORDER, text, at_start=True) or _has(forms.MANNERS, text)
     )
-    general = kind == "preference" and _has(forms.GENERAL, text)
+    general = kind == "preference" and (_has(forms.GENERAL, text) or _has(forms.MANNERS, text))
     work = entry.subject and not person and (kind != "preference" or _has(forms.WORK, text))
     if work and not general:
         return 0
@@ -134,6 +134,13 @@ def is_own(entry: Entry, registry: Registry) -> bool:
     if kind == "preference":
         return _has(forms.FIRST, text) or _has(forms.MANNERS, text)
     return not entry.subject and _has(forms.FIRST, text) and not _has(forms.WORK, text)
+
+
+def introduced(text: str) -> str:
+    """The name of somebody of whom a sentence says who they are: "My wife is Ana."."""
+    found = pattern(forms.INTRODUCED).match(text[:200])
+    name = next(filter(None, found.groups()), "") if found else ""
+    return name if words.leads(re.sub(r"ly\b", "l", name)) else ""  # Emily is no adverb here
 
 
 def _has(text: str, said: str, at_start: bool = False) -> bool:

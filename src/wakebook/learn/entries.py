@@ -7,6 +7,7 @@ rejected and left out.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 
 import msgspec
 
@@ -88,6 +89,13 @@ def related(chains: Chains, path: str = "") -> list[Entry]:
     return older + list(reversed(newest.values()))
 
 
+def replaced_in(chains: Chains, path: str) -> frozenset[str]:
+    """What the replaced entries of a transcript say that is read now."""
+    newest = islice(reversed(chains.by_id.values()), REACH)
+    ours = (one for one in newest if one.transcript == path and one.id in chains.replaced_by)
+    return frozenset(one.content for one in ours)
+
+
 def complete(turns: Sequence[Turn]) -> int:
     """How many turns cannot grow any more: an agent's last turn still may."""
     count = len(turns)
@@ -119,12 +127,15 @@ def admitted(
 def _entry(
     home: Home, draft: Draft, source: Source, registry: Registry, now: datetime
 ) -> Entry | None:
-    numbers = [number for number in draft.evidence if 1 <= number <= len(source.turns)]
-    said_at = source.turns[numbers[-1] - 1].at if numbers else source.last_at
-    entry = draft.entry(source.session, min(said_at, now)).with_(
+    heard = draft.heard  # in another window
+    numbers = [number for number in draft.evidence if heard or 1 <= number <= len(source.turns)]
+    said_at = source.turns[numbers[-1] - 1].at if numbers and not heard else source.last_at
+    if heard and heard.at:
+        said_at = heard.at
+    entry = draft.entry(heard.session if heard else source.session, min(said_at, now)).with_(
         subject=registry.for_entry(draft.subject) if draft.subject else "",
         evidence=tuple(numbers),
-        transcript=source.path,
+        transcript=heard.transcript if heard else source.path,
         project=source.project,
     )
     try:

@@ -9,7 +9,7 @@ steps gives what reading it at once gives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
@@ -17,10 +17,27 @@ import msgspec
 
 from wakebook.base import words
 from wakebook.capture.transcript import Message, one_line
-from wakebook.log.entry import ORIGIN, Entry, EntryKind, Status, Type, derived_id
+from wakebook.log.entry import HEARD, ORIGIN, Entry, EntryKind, Status, Type, derived_id
 
 RULES = "rules"
 PARTLY = ", after rules"  # `by` of a handoff: rules have read a part of its window
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """A sentence of the user's that was not kept. It is, when a later one changes it."""
+
+    content: str
+    said: str  # the sentence itself; the content may begin with the one before
+    source: str  # the id of its message
+    turn: int
+    session: str = ""  # this one and the next four: of another window's
+    transcript: str = ""
+    project: str = ""
+    at: datetime | None = None
+
+    @property
+    def id(self) -> str:
+        return derived_id(self.source, "fact", self.content)
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +55,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     replaces: tuple[str, ...] = ()
     by: str = RULES
     origin: str = ""  # where it comes from, if neither the user nor the agent says it themselves
+    heard: Heard | None = None  # where it was said, if that was in another window
 
     @property
     def id(self) -> str:
@@ -49,8 +67,10 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     def entry(self, session: str, timestamp: datetime) -> Entry:
         """The draft as an entry of the log, as far as it says itself."""
         said = msgspec.structs.asdict(self)
-        del said["source"], said["subject_type"], said["origin"]
+        del said["source"], said["subject_type"], said["origin"], said["heard"]
         said["extra"] = {ORIGIN: self.origin} if self.origin else {}
+        if self.heard:
+            said["extra"] |= {HEARD: True}
         said["replaces"] = tuple(old for old in self.replaces if old != self.id)
         return Entry(id=self.id, timestamp=timestamp, session=session, **said)
 
@@ -61,9 +81,12 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     earlier: Sequence[Message] = ()  # the window so far, before the new messages
     current: Sequence[Entry] = ()  # the log's current (unreplaced) entries, oldest first
     subjects: Mapping[str, str] = {}  # every name and alias, lower-case -> slug
+    people: frozenset[str] = frozenset()  # the slugs that are people's
     subject: str = ""  # the session's own project, if it has one
     project: str = ""  # that the conversation is about: a key of projects.json
     ends: bool = False  # the window ends with these messages: a handoff is due
+    gone: frozenset[str] = frozenset()  # what entries of this window said that were replaced
+    heard: Callable[[], Sequence[Heard]] = tuple  # what was said in other windows and not kept
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -35,10 +36,12 @@ from wakebook.learn.entries import (
     complete,
     parted,
     related,
+    replaced_in,
     settle,
     subject_of_project,
 )
 from wakebook.learn.extract import RULES, Draft, Extraction, Extractor, Scene
+from wakebook.learn.heard import heard
 from wakebook.learn.select.extractor import Selector, handoff_of
 from wakebook.log import forgotten, subjects
 from wakebook.log.chains import Chains
@@ -182,9 +185,12 @@ def _before(work: Work, ref: str) -> _Before | None:
         earlier=said[:first],
         current=chains.current() if verbatim else related(chains, window.path),
         subjects=registry.names(),
+        people=registry.people(),
         subject=registry.for_entry(subject_of_project(projects.load(work.home), window.project)),
         project=window.project,
         ends=bool(window.ended),
+        gone=replaced_in(chains, window.path),
+        heard=partial(heard, work.home, source, chains),
     )
     return _Before(window, source, body, scene, first, said[first:last], verbatim)
 

@@ -103,6 +103,7 @@ def _read(work: Work, source: Source, subject: str, chains: Chains) -> list[Draf
     scene = Scene(
         current=related(_without(chains, source.path)),
         subjects=registry.names(),
+        people=registry.people(),
         subject=registry.for_entry(subject),
         project=source.project,
         ends=True,

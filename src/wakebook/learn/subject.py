@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from wakebook.learn.about import introduced
 from wakebook.learn.extract import Scene
 from wakebook.learn.phrases import cues, lower
 from wakebook.log.entry import slugify
@@ -23,15 +24,20 @@ def subject(type_: str, content: str, scene: Scene) -> str:
     """The slug of what an entry is about, or nothing.
 
     The session's project is the subject of what is said there, but not of what is about the user:
-    a dentist appointment is not about the project.
+    a dentist appointment is not about the project. A person is the subject of facts alone: a
+    decision that was made with someone is not about them.
     """
-    known = named(content, scene.subjects)
-    if known:
+    things = {name: slug for name, slug in scene.subjects.items() if slug not in scene.people}
+    if known := named(content, things):
         return known
+    low = content.lower()
+    if type_ == "fact" and not (scene.subject and _WORK.search(low)):
+        person = slugify(introduced(content)) or named(content, scene.subjects)
+        if person:
+            return person
     new = _NEW.search(content[:400])
     if new:
         return slugify(new.group("one") or new.group("two"))
-    low = content.lower()
     ours = type_ == "handoff" or _WORK.search(low)
     personal = (type_ == "fact" and _OWN.search(low)) or lower(cues.PERSONAL).search(low)
     return "" if personal and not ours else scene.subject

@@ -54,7 +54,8 @@ def unwritten(drafts: Sequence[Draft], source: Source, chains: Chains) -> list[D
 
 
 def _says(draft: Draft, turn: int, entry: Entry) -> bool:
-    if draft.type == "handoff" or not any(turn - BEFORE <= at <= turn + 1 for at in draft.evidence):
+    here = draft.type != "handoff" and not draft.heard
+    if not here or not any(turn - BEFORE <= at <= turn + 1 for at in draft.evidence):
         return False
     return same(f"{draft.content} {draft.detail}", f"{entry.content} {entry.detail}")
 

@@ -30,6 +30,7 @@ EntryKind = Literal["lesson", "procedure", "preference", "event", "relationship"
 TYPES: tuple[str, ...] = get_args(Type)
 STATUSES: tuple[str, ...] = get_args(Status)
 KINDS: tuple[str, ...] = get_args(EntryKind)
+HEARD = "heard"  # kept only when a later sentence of another conversation changed it
 RETRACTED = "retracted"  # extra field: all that it says is that what it replaces holds no longer
 ORIGIN = "origin"  # extra field: where it comes from, if it is not the user's own words
 CONTENT, DETAIL = 8_000, 32_000  # characters: the largest entry

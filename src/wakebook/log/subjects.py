@@ -63,6 +63,9 @@ class Registry(msgspec.Struct, frozen=True):
                 found.setdefault(name.lower(), item.slug)
         return found
 
+    def people(self) -> frozenset[str]:
+        return frozenset(item.slug for item in self.known() if item.type == "person")
+
     def known(self) -> list[Subject]:
         return [item for item in self.subjects.values() if not item.deleted]
 

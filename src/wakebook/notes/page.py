@@ -34,6 +34,7 @@ from wakebook.base.config import Config, expand
 from wakebook.base.home import Home
 from wakebook.capture.transcript import one_line
 from wakebook.learn.about import forms
+from wakebook.learn.about import introduced as introduced_by
 from wakebook.learn.phrases import pattern
 from wakebook.log.entry import RETRACTED, Entry, slugify
 from wakebook.log.subjects import Registry, Subject
@@ -212,9 +213,11 @@ def introduced(entry: Entry) -> str:
     whose = any(word in lower for word in WHOSE)  # which is looked for much faster
     found = pattern(forms.INTRODUCES).search(entry.content) if whose else None
     name = next(filter(None, found.groups()), "") if found else first["name"] if first else ""
+    told = introduced_by(entry.content) if whose else ""
+    name = told or name
     name = name.replace("’", "'")
     bare = _TITLES.sub("", name, count=1)
-    if found:  # Emily and Sally are names, and not adverbs, after "my friend"
+    if found or told:  # Emily and Sally are names, and not adverbs, after "my friend"
         bare = re.sub(r"ly\b", "l", bare)
     return name if name and words.leads(bare) and not name.endswith("'s") else ""
 

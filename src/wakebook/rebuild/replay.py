@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
@@ -30,13 +31,15 @@ from wakebook.learn.entries import (
     parted,
     project_of,
     related,
+    replaced_in,
     subject_of_project,
 )
 from wakebook.learn.extract import ENOUGH, Draft, Extractor, Scene, likeness, subject_types
+from wakebook.learn.heard import heard
 from wakebook.learn.select.ledger import Ledger
 from wakebook.log import subjects
 from wakebook.log.chains import Chains, extend, resolve
-from wakebook.log.entry import ORIGIN, Entry, as_dict
+from wakebook.log.entry import HEARD, ORIGIN, Entry, as_dict
 from wakebook.models.calls import Called, Calls
 from wakebook.rebuild import carry
 from wakebook.rebuild.site import Journal, Listed, Step
@@ -151,9 +154,12 @@ class Replay(ABC):
         return Scene(
             current=related(self.chains, source.path),
             subjects=self.registry.names(),
+            people=self.registry.people(),
             subject=self.registry.for_entry(subject) if subject else "",
             project=source.project,
             ends=ends,
+            gone=replaced_in(self.chains, source.path),
+            heard=partial(heard, self._home, source, self.chains),
         )
 
     def _admit(self, source: Source, drafts: Sequence[Draft]) -> None:
@@ -243,6 +249,8 @@ def schedule(main: Chains, items: Sequence[Listed]) -> list[Entry | MoreTurns]:
             ended.add(path)
 
     for entry in main.entries:
+        if entry.extra.get(HEARD):
+            continue  # it comes again with what changes it
         item = by_path.get(entry.transcript)
         read_unknown(item.started if item else entry.timestamp)
         if item and item.path in ended:
@@ -272,7 +280,7 @@ def _last_entries(main: Chains) -> set[str]:
     found: dict[str, Entry] = {}
     for entry in main.entries:
         known = found.get(entry.transcript)
-        if known is None or known.type != "handoff":
+        if not entry.extra.get(HEARD) and (known is None or known.type != "handoff"):
             found[entry.transcript] = entry
     return {entry.id for entry in found.values()}
 

@@ -18,12 +18,19 @@ from wakebook.learn.select.said import (
     different,
     read,
     recounted,
+    units,
     usual,
 )
-from wakebook.learn.select.worth import chance, vector, weights
+from wakebook.learn.select.speech import split
+from wakebook.learn.select.worth import chance, vector, vectors, weights
 
 NEAREST = 12  # entries that a sentence is compared with
-RECENT = 4  # statements back that "scratch that" may mean
+RECENT = 16  # statements back that a change may mean without a word in common
+FACTS = 200  # back, of which a person has one at a time: a home, a job
+FAVOURITE = 0.35  # likely enough where only one can be the favourite
+SAME_WORD = 0.8  # this near, two words are one
+KIN = 0.55  # this near, two words mean much the same
+_FLOAT = re.compile(r"\d+(?:\.\d+)?")
 
 
 class Change(NamedTuple):
@@ -37,32 +44,34 @@ class Place(NamedTuple):
     here: AbstractSet[str] = frozenset()  # ids of what this window has said
     project: str = ""
     agent: str = ""  # what the agent has just said, which a bare "no, 45" corrects
+    message: str = ""  # that the sentence stands in: it may name the thing
+    worth: float = 0.0  # of the sentence itself; 0 is enough to be kept
 
 
 def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     """What a sentence replaces, if that is clear."""
-    found = ranked(text, ledger, place)
-    if found:
-        likely, target = found[0]
-        least = weights().changes_threshold
-        if likely >= (1 + least) / 2 if target.fixed else likely >= least:
-            return Change(target, _elliptic(text, target))
+    known, least = weights().changes, weights().changes_threshold
+    found = [(chance(known, seen), one.order, one) for one, seen in compared(text, ledger, place)]
+    likely, _, target = max(found) if found else (0.0, 0, None)
+    if target and _favourite(read(text), read(target.content)):
+        least = FAVOURITE
+    if target and likely >= ((1 + least) / 2 if target.fixed else least):
+        return Change(target, elliptic(text, target))
     repeated = _repeated(text, ledger, place.agent[-800:]) if bare(text) else None
     return Change(repeated, elliptic=True) if repeated else None
 
 
-def ranked(text: str, ledger: Ledger, place: Place) -> list[tuple[float, Known]]:
-    """What a sentence may replace, the likeliest first."""
-    known = weights().changes
-    found = [(chance(known, seen), one.order, one) for one, seen in compared(text, ledger, place)]
-    return [(likely, one) for likely, _, one in sorted(found, reverse=True)]
+def _favourite(new: Said, old: Said) -> bool:
+    """Whether both say what someone's favourite is, of the same kind of thing."""
+    things = new.about & old.frame - usual() - words.terms("favourite favorite")
+    return "favourite" in new.cues & old.cues and bool(things)
 
 
 def compared(text: str, ledger: Ledger, place: Place) -> list[tuple[Known, dict[str, float]]]:
     """The entries that a sentence may be about, and what speaks for a change of each."""
-    near = candidates(text, ledger, place)
     new = read(text)
-    seen = [(one, features(text, one, ledger, place)) for one in near if _may(new, one, place)]
+    near = [one for one in _candidates(new, ledger, place) if _may(new, one, place)]
+    seen = [(one, features(new, one, ledger, place)) for one in near]
     best = max((found["alike"] + found["near"] / 2 for _, found in seen), default=0.0)
     for _, found in seen:
         found["nearest"] = float(found["alike"] + found["near"] / 2 == best)
@@ -83,51 +92,84 @@ def _repeated(text: str, ledger: Ledger, agent: str) -> Known | None:
     for known in ledger.near(terms):
         shared, theirs = len(terms & known.terms), read(known.content).values
         corrected = any(theirs[kind] & said[kind] for kind in different(ours, theirs))
-        if known.type in ("fact", "decision") and shared > 1 and corrected:
+        enough = shared > 1 and shared * 2 >= len(known.terms - theirs["number"])
+        if known.type in ("fact", "decision") and enough and corrected:
             found.append((shared, known.order, known))
     return max(found)[2] if found else None
 
 
-def candidates(text: str, ledger: Ledger, place: Place) -> list[Known]:
-    """The facts and decisions that a sentence may be about: the nearest, and the latest here."""
-    new = read(text)
-    found = {known.id: known for known in ledger.nearest(new.terms - usual(), NEAREST)}
-    if "corrects" in new.cues:
-        latest = ledger.latest(("fact", "decision"), RECENT)
-        found |= {one.id: one for one in latest if one.id in place.here}
-    return list(found.values())
+def _candidates(new: Said, ledger: Ledger, place: Place) -> list[Known]:
+    """The facts and decisions nearest to a sentence; for one that says that it changes something,
+    also those nearest to its message, and the latest here."""
+    terms = new.terms - usual()
+    near = ledger.nearest(terms, NEAREST)
+    slots = frozenset(it for it in new.cues if it.startswith("slot"))
+    if slots:
+        near += [one for one in ledger.latest(FACTS, place.here) if read(one.content).cues & slots]
+    if new.cues & OF_CHANGE or new.back or new.lost:
+        if place.message != new.text:
+            near += ledger.nearest(terms | read(place.message).terms - usual(), NEAREST)
+        latest = ledger.latest(RECENT, place.here)
+        near += [one for one in latest if one.project == place.project or one.id in place.here]
+    return list({one.id: one for one in near}.values())
 
 
 def _may(new: Said, known: Known, place: Place) -> bool:
-    """Whether a sentence can change an entry at all.
-
-    Plans, repetitions and what is said of another thing or person cannot; else an old value is
-    taken back, the same thing is told again, or there is another value of the same kind.
-    """
-    old, here = read(known.content), known.id in place.here
-    if (here or new.terms <= old.terms) and not new.cues & OF_CHANGE - {"changes"}:
-        return False
-    other = bool(different(new.values, old.values))
+    """Whether it can change an entry at all: plans, repetitions and other things cannot."""
+    old = read(known.content)
+    kinds = different(new.values, old.values) - {"degree"}
+    cued = bool(new.cues & OF_CHANGE)
     slot = any(cue.startswith("slot") or cue == "favourite" for cue in new.cues & old.cues)
     if place.project and known.project and place.project != known.project and not slot:
-        return False  # another project's
-    if new.planned or old.planned or "former" in new.cues | old.cues:
+        return False
+    if new.planned or {"former", "hypothetical"} & new.cues or "former" in old.cues:
+        return False
+    if old.planned and not new.cues & {"corrects", "ends"}:
+        return False
+    if (known.fixed and "corrects" not in new.cues) or (new.terms <= old.terms and not cued):
+        return False
+    if "stays" in new.cues and not kinds and not new.back:
+        return False
+    taken = any(one <= old.bare for one, _ in new.back)
+    lost = _lost(new, old)
+    if not taken and any(map(str.isdigit, frozenset().union(*(one for one, _ in new.back)))):
+        return False  # a number of something else is taken back
+    if not (taken or lost) and (_told(old, new) or ("ends" not in new.cues and _told(new, old))):
+        return False  # one has all the values of the other
+    shared = any(new.values[kind] & old.values[kind] for kind in KINDS[:3])
+    if shared and not (kinds or taken or lost or slot or new.cues & OF_CHANGE - {"changes"}):
+        return False  # it adds something
+    told = cued or new.back or slot or lost
+    if not told and not (
+        kinds and (new.terms & old.terms - usual() or new.concepts & old.concepts)
+    ):
+        return False
+    if not (cued or new.back or slot) and "past" in new.cues and "past" not in old.cues:
         return False
     if not new.about:  # "no, 45"
-        return here and (any(one <= old.bare for one, _ in new.back) if new.back else other)
-    if any(one <= old.bare for one, _ in new.back):
-        return True
-    if known.fixed and "corrects" not in new.cues:
-        return False
-    back = frozenset().union(*(one for one, _ in new.back))  # of something else
-    if _apart(new, old) or any(map(str.isdigit, back)) or not new.terms & old.terms - usual():
-        return False
-    if slot or (new.head and new.head == old.head):
-        return True
-    if not new.cues & OF_CHANGE:
-        other_thing = new.frame - old.terms - usual() and old.frame - new.terms - usual()
-        return not other_thing and any(recounted(new, old, kind) for kind in KINDS)
-    return other or "ends" in new.cues
+        numbers = new.values["number"], old.values["number"]
+        dated = any(new.values[kind] & old.values[kind] for kind in ("day", "name"))
+        alike = dated or kinds - {"number"} or _close(*numbers) or _same_shape(*numbers)
+        return known.id in place.here and (taken if new.back else bool(kinds and alike))
+    return (bool(told) or not _modified(new, old)) and not _apart(new, old)
+
+
+def _lost(new: Said, old: Said) -> frozenset[str]:
+    """What the new sentence says is out, of what the old one says without saying so itself."""
+    gone = new.lost & old.terms - usual()
+    return frozenset() if gone and lower(cues.LOST).search(old.low) else gone
+
+
+def _modified(new: Said, old: Said) -> bool:
+    """Whether both have a word with another one before it: "rye loaf" and "spelt loaf"."""
+    both = new.before.keys() & old.before.keys()
+    return any(new.before[it] not in old.terms and old.before[it] not in new.terms for it in both)
+
+
+def _told(one: Said, other: Said) -> bool:
+    """Whether a sentence has values, and the other has all of them."""
+    ours = [one.values[kind] for kind in KINDS]
+    return any(ours) and all(it <= other.values[kind] for it, kind in zip(ours, KINDS, strict=True))
 
 
 def _apart(new: Said, old: Said) -> bool:
@@ -135,82 +177,170 @@ def _apart(new: Said, old: Said) -> bool:
     years = [frozenset(lower(cues.PERIOD).findall(one.low)) for one in (new, old)]
     if all(years) and years[0] != years[1]:
         return True
+    named = words.leads(new.text) and not new.back  # "Marek took plot 17", "Lena's manager is Ben"
+    mine = old.low.startswith("i ") or (
+        old.person == "i" and new.low.partition(" ")[0].endswith("'s")
+    )
+    returns = [lower(cues.RETURNS).search(one.low) is not None for one in (new, old)]
+    if returns[0] != returns[1] or (named and mine):
+        return True
     ours, theirs = new.kin, old.kin
     if ours and theirs:
         return ours[0] != theirs[0] or (all((ours[1], theirs[1])) and ours[1] != theirs[1])
+    cued = bool(new.cues & OF_CHANGE)
     if ours or theirs:
-        return (old if ours else new).person in ("i", "we")
-    return bool(new.head & old.head and new.head - old.terms and old.head - new.terms)
+        same = bool(ours and words.terms(" ".join(ours)) & old.terms)
+        return (old if ours else new).person in ("i", "we") or bool(ours and not (cued or same))
+    another = lower(cues.ANOTHER).match(new.low, new.lead)
+    if another and not cued and not words.terms(another.group()) <= old.terms:
+        return True
+    numbered = lower(cues.NUMBERED).match(new.low, new.lead)
+    if numbered and not cued and numbered["number"] not in old.low and numbered["thing"] in old.low:
+        return True
+    if new.head & old.head and new.head - old.terms:
+        return bool(old.head - new.terms) or not cued
+    return False
 
 
-def features(text: str, known: Known, ledger: Ledger, place: Place) -> dict[str, float]:
+def features(new: Said, known: Known, ledger: Ledger, place: Place) -> dict[str, float]:
     """What speaks for and against a sentence giving an entry's thing another value."""
-    new, old = read(text), read(known.content)
-    common = (new.about & old.frame) - usual()
+    old = _part(new, known.content)
+    common = (new.about & old.frame) - usual() - units()
     other = different(new.values, old.values)
-    counted = {kind: recounted(new, old, kind) for kind in KINDS}
-    exact = [len(one) > 1 and any(map(str.isdigit, one)) for one, _ in new.back]  # "26 November"
-    backed = zip(new.back, exact, strict=True)
-    named = any(it <= old.bare and (yes or sure or common - it) for (it, yes), sure in backed)
-    near = float(vector(text) @ vector(known.content))
+    backed = [(it, alone) for it, alone in new.back if it <= old.bare]
+    named = any(
+        alone or common - it or (len(it) > 1 and any(map(str.isdigit, it)))  # "26 November"
+        for it, alone in backed
+    )
+    near = float(vector(new.text) @ vector(old.text))
     alike, cover = _overlap(new.terms, old.terms, ledger)
     frame, _ = _overlap(new.about, old.frame, ledger)
+    hits, rare, sibling = _hits(new.words, old.words, ledger)
+    concepts = new.concepts & old.concepts
+    lost = _lost(new, old)
+    context = words.terms(f"{place.message} {place.agent[-400:]}") - new.terms
+    around, _ = _overlap(context, old.terms, ledger)
+    covered = min(1.0, (hits + len(concepts)) / max(1, len(old.words)))
     here = known.id in place.here
+    behind = ledger.count - known.order if here else RECENT
     ours, theirs = new.head - old.terms, old.head - new.terms
-    cued = bool(new.cues & OF_CHANGE)
+    cued, corrects = bool(new.cues & OF_CHANGE), "corrects" in new.cues
     slot = any(cue.startswith("slot") for cue in new.cues & old.cues)
     slot = slot or (bool(common) and "favourite" in new.cues & old.cues)
     value = bool(other or named)
+    gains = any(new.values[kind] - old.values[kind] for kind in ("number", "day", "name"))
     same = {kind for kind in KINDS if new.values[kind] & old.values[kind]}
-    left = [len(one.frame - two.terms - usual()) for one, two in ((new, old), (old, new))]
-    both = new.before.keys() & old.before.keys()  # "staging server" and "build server"
-    apart = any(new.before[it] not in old.terms and old.before[it] not in new.terms for it in both)
-    more = (new.before.keys() & old.terms) - old.before.keys()
+    has = [{kind for kind in KINDS[:3] if one.values[kind]} for one in (new, old)]
+    unit = new.units & old.units
     heads = [bool(one.head) and one.head <= two.terms for one, two in ((new, old), (old, new))]
     projects = bool(place.project and known.project)
+    numbers = new.values["number"], old.values["number"]
+    more = (new.before.keys() & old.terms) - old.before.keys()
+    less = (old.before.keys() & new.terms) - new.before.keys()
+    counted = {kind: recounted(new, old, kind) for kind in KINDS}
+    left = [len(one.frame - two.terms - usual()) for one, two in ((new, old), (old, new))]
+    inner = _nearest_clause(new, old)
     # fmt: off
     flags = {
-        "named": named, "back, not named": new.back and not named, "here": here,
-        "bare here": here and "corrects" in new.cues and not new.about,
-        "other": other, "other 2": len(other - {"degree"}) > 1, "alike only": not (value or slot),
+        "named": named, "back, not named": new.back and not named, "back": backed,
+        "here": here, "here, cued": here and cued, "last": behind <= 1, "lately": behind <= 4,
+        "corrects last": behind <= 2 and corrects, "bare here": here and corrects and not new.about,
+        "cued": cued, "other": other, "other 2": len(other - {"degree", "day"}) > 1,
+        "no other": not other,
+        "kinds apart": has[0] and has[1] and not has[0] & has[1],
+        "number missing": "number" in has[0] - has[1] and not named, "kinds same": has[0] & has[1],
+        "gains": gains, "only gains": gains and not other, "alike only": not (value or slot),
+        "nothing": not (value or slot or cued or new.back),
         "slot": slot, "slot, other": slot and other & {"name", "number"},
         "head same": new.head and new.head == old.head, "head in": any(heads),
         "heads apart": ours and theirs, "head apart": bool(ours) != bool(theirs),
-        "owner same": new.owners & old.owners, "owner apart": new.owners != old.owners,
-        "owners differ": new.owners - old.owners and old.owners - new.owners,
         "same number": same & {"number", "day"}, "same name": "name" in same,
         "handed on": "name" in same and new.values["name"] - old.values["name"],
         "repeats": same and not value, "nothing new": new.terms <= old.terms,
-        "shape": _same_shape(new.values["number"], old.values["number"]),
-        "person same": new.person == old.person,
-        "person apart": new.person != old.person and "i" in (new.person, old.person),
-        "apart": apart, "modified": any(new.before[it] not in old.terms for it in more),
-        "past only": "past" in new.cues and not cued, "counted 2": max(counted.values()) > 1,
+        "unit": unit and "number" in other, "unit, hit": unit and hits and "number" in other,
+        "unit other": new.units and old.units and not unit,
+        "shape": _same_shape(*numbers), "close": _close(*numbers),
+        "close, unit": unit and _close(*numbers), "past only": "past" in new.cues and not cued,
         "project same": projects and place.project == known.project,
         "project other": projects and place.project != known.project,
-        "shared 0": not common, "shared 2": len(common) > 1, "shared 3": len(common) > 2,
-        "long": max(len(new.terms), len(old.terms)) > 12,
+        "shared 0": not common, "only units": not common and new.about & old.frame & units(),
+        "shared 1": len(common) == 1, "shared 2": len(common) > 1, "shared 3": len(common) > 2,
+        "lost": lost, "lost, gains": lost and gains, "not lost": new.lost and not lost,
+        "concept": concepts, "concept 2": len(concepts) > 1,
+        "concept, other": concepts and value, "concept, cued": concepts and cued,
+        "concept, hit": concepts and hits, "no concept, hit": not concepts and not hits,
+        "concepts apart": new.concepts and old.concepts and not concepts,
+        "around": context & old.terms - usual(),
+        "person same": new.person == old.person,
+        "old states": old.states, "new states": new.states,
+        "owner same": new.owners & old.owners, "owner apart": new.owners != old.owners,
+        "owner new": new.owners - old.owners and not old.owners,
+        "owners differ": new.owners - old.owners and old.owners - new.owners,
+        "apart": _modified(new, old),
+        "modified": any(new.before[it] not in old.terms for it in more),
+        "narrower": any(old.before[it] not in new.terms for it in less),
+        "counted": any(counted.values()), "counted 2": max(counted.values()) > 1,
+        "kin new": new.kin and not old.kin, "kin old": old.kin and not new.kin,
+        "hit 1": hits, "hit 2": hits > 1, "hit 3": hits > 2, "no words": not new.words,
+        "hit, other": hits and value, "hit 2, other": hits > 1 and value,
+        "old planned": old.planned, "long": max(len(new.terms), len(old.terms)) > 12,
+        "heard": known.heard, "weak": place.worth < 0, "both weak": known.heard and place.worth < 0,
+        "weak, cued": place.worth < 0 and cued, "weak, plain": place.worth < 0 and not cued,
+        "weaker": place.worth < -0.3,
+        "heard, named": known.heard and named, "heard, plain": known.heard and not (cued or named),
+        "new short": len(new.terms) < 5, "old short": len(old.terms) < 5,
     }
     # fmt: on
-    seen = {name for name, yes in flags.items() if yes}
+    seen = {name for name, yes in flags.items() if yes} | {f"other {kind}" for kind in other}
     for side, one in (("new", new), ("old", old)):
         seen |= {f"{side} {name}" for name in one.cues if not name.startswith("slot")}
-    seen |= {f"other {kind}" for kind in other} | {f"counted {it}" for it in KINDS if counted[it]}
-    found = dict.fromkeys(seen, 1.0) | {
-        "near": near,
-        "alike": alike,
-        "cover": cover,
-        "frame": frame,
-        "near, other": near * value,
-        "alike, other": alike * value,
-        "near, counted": near * any(counted.values()),
-        "rest": min(*left, 3) / 3,
-        "rest new": min(left[0], 6) / 6,
-        "rest old": min(left[1], 6) / 6,
-    }
-    if cued:
-        found |= {f"cued: {name}": value for name, value in found.items()} | {"cued": 1.0}
-    return found
+    measured = {"near": near, "alike": alike, "rare": rare, "sibling": sibling, "covered": covered}
+    found = dict.fromkeys(seen, 1.0) | measured
+    found |= {"cover": cover, "frame": frame, "around, much": around, "inner": inner}
+    found |= {"rest": min(*left, 3) / 3, "rest new": min(left[0], 6) / 6}
+    found |= {"rest old": min(left[1], 6) / 6, "inner, other": inner * value}
+    return found | ({f"{name}, other": it for name, it in measured.items()} if value else {})
+
+
+def _nearest_clause(new: Said, old: Said) -> float:
+    """How near the nearest two clauses are: a change is often told by the way."""
+    ours, theirs = ([it for it in one.clauses if len(words.terms(it)) > 1] for one in (new, old))
+    near = vectors((*ours, new.text)) @ vectors((*theirs, old.text)).T
+    return float(near.max())
+
+
+def _part(new: Said, content: str) -> Said:
+    """The sentence of an entry that shares most with a new one."""
+    parts = [read(part) for part in split(content)]
+    if len(parts) < 2:
+        return read(content)
+    shared = [len(one.terms & new.terms - usual()) for one in parts]
+    return max(zip(shared, range(len(parts)), parts, strict=True))[2]
+
+
+def _hits(one: tuple[str, ...], other: tuple[str, ...], ledger: Ledger) -> tuple[int, float, float]:
+    """How many words the other has, or kin of them; how rare the rarest of these is.
+
+    And how near two of the words come that are not the same: "vegetarian" and "vegan".
+    """
+    if not one or not other:
+        return 0, 0.0, 0.0
+    both = vectors(one) @ vectors(other).T
+    best = both.max(axis=1)
+    apart = both[both < SAME_WORD]
+    sibling = float(apart.max()) if apart.size else 0.0
+    stems = {words.stem(it)[:6] for it in other}
+    kin = [words.stem(it) for it, near in zip(one, best, strict=True) if near > KIN]
+    kin += [it for it in map(words.stem, one) if it[:6] in stems]
+    rarest = max(map(ledger.rarity, kin), default=0.0)
+    return len(set(kin)), rarest / ledger.rarity(""), sibling
+
+
+def _close(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether both have a number of their own of the same size: 24 and 28."""
+    plain = [[re.sub(r"[,:]", "", it) for it in side] for side in (ours - theirs, theirs - ours)]
+    mine, others = ([float(it) for it in side if _FLOAT.fullmatch(it)] for side in plain)
+    return any(a and b and 0.4 <= a / b <= 2.5 for a in mine for b in others)
 
 
 def _same_shape(ours: frozenset[str], theirs: frozenset[str]) -> bool:
@@ -230,7 +360,7 @@ def _overlap(one: frozenset[str], other: frozenset[str], ledger: Ledger) -> tupl
     return shared / max(both), shared / min(both)
 
 
-def _elliptic(text: str, known: Known) -> bool:
+def elliptic(text: str, known: Known) -> bool:
     """Whether a correction says too little alone: "no, 42", "it's Pawel now"."""
     new, old = read(text), read(known.content)
     if lower(cues.MEANT).match(new.low) and len(new.about) < 2:

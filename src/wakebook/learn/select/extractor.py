@@ -5,7 +5,7 @@ includes the drafts of the messages before. Nothing looks ahead, so it does not 
 window was cut.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -14,13 +14,14 @@ import msgspec
 from wakebook.base import words
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
-from wakebook.learn.extract import RULES, Draft, Extraction, Scene, after
+from wakebook.learn.about import introduced
+from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after
 from wakebook.learn.judge.verdict import suspicious
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.changes import Change, Place, answered, bare, finished, replaced
 from wakebook.learn.select.handoff import last_words
 from wakebook.learn.select.ledger import Ledger
-from wakebook.learn.select.said import read
+from wakebook.learn.select.said import OF_CHANGE, read
 from wakebook.learn.select.speech import Sentence, fiction, sentences
 from wakebook.learn.select.worth import worthy
 from wakebook.learn.subject import subject
@@ -28,10 +29,12 @@ from wakebook.log.entry import Entry, EntryKind, Status, Type, derived_id
 
 LONGEST = 300  # characters of an entry
 WORDS = 40
+PLAIN = 25  # words of a statement that is remembered though it is not kept
 UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known
 LAST = 200  # messages at the end of a window that a handoff looks at
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _CHANGING = ("fact", "decision")
+Decide = Callable[[str, Ledger, Place], Change | None]
 UNTOLD = "Where this session stopped was not written down: see its transcript"
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the selector does not look at the time of an entry
 
@@ -59,6 +62,8 @@ def kind_of(sentence: Sentence) -> Kind:
     task = lower(cues.TASK).search(core)
     if task and not lower(cues.NO_TASK).search(core) and not lower(cues.DONE).search(core):
         return Kind("task", None, "open", wanted=task.start() == 0)
+    if introduced(sentence.text):
+        return Kind("fact", "relationship", wanted=True)
     if lower(cues.LESSON).match(core):
         return Kind("fact", "lesson", wanted=True)
     if lower(cues.STANDING).match(core):
@@ -76,9 +81,10 @@ def kind_of(sentence: Sentence) -> Kind:
 class Selector:
     name = RULES
 
-    def __init__(self, home: Home | None = None) -> None:
-        """`home`: where a refusal is traced. Without one, drafts are not judged."""
-        self._home = home
+    def __init__(self, home: Home | None = None, decide: Decide = replaced) -> None:
+        """`home`: where a refusal is traced; without one, drafts are not judged. `decide`: says
+        what a sentence replaces."""
+        self._home, self._decide = home, decide
 
     def read(self, fresh: Sequence[Message], scene: Scene) -> Extraction:
         drafts = self.extract(fresh, scene)
@@ -93,9 +99,11 @@ class Selector:
 
     def extract(self, messages: Sequence[Message], scene: Scene) -> list[Draft]:
         """Drafts from the new messages: facts, decisions, tasks and open questions."""
-        reader = _Reader(scene)
+        reader = _Reader(scene, self._decide)
         for message in _live(scene.earlier):
             reader.pass_by(message)
+        if scene.earlier:
+            reader.listen()
         for message in _live(messages):
             if message.role == "user":
                 reader.read(message)
@@ -115,10 +123,12 @@ class _Pending(NamedTuple):
     detail: str = ""
     replaces: tuple[str, ...] = ()
     about: str = ""  # the subject, where the words do not say it
+    old: Heard | None = None  # what it replaces, if that was not kept
 
 
 class _Reader:
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, decide: Decide) -> None:
+        self._decide = decide
         self.drafts: list[Draft] = []
         self._scene = scene
         self._ledger = Ledger(scene.current, scene.project)
@@ -130,6 +140,7 @@ class _Reader:
             for turn in entry.evidence:
                 self._by_turn.setdefault(turn, []).append(entry)
         self._pending: _Pending | None = None
+        self._others: Callable[[], Iterable[Heard]] | None = scene.heard
 
     def pass_by(self, message: Message) -> None:
         if message.role == "agent":
@@ -139,6 +150,12 @@ class _Reader:
         self._fiction = self._fiction or fiction(message.text)
         found = (one for one in self._by_turn.get(message.turn, ()) if _of_any(one, [message.id]))
         self._here |= {entry.id for entry in found}
+
+    def listen(self) -> None:
+        """Take in what this window has said before without its being kept."""
+        told = [*self._scene.gone, *(f"{one.content}\n{one.detail}" for one in self._scene.current)]
+        for heard in untold(stated(self._scene.earlier), told):
+            self._hear(heard)
 
     def read(self, message: Message) -> None:
         said = sentences(message.text)
@@ -167,28 +184,48 @@ class _Reader:
             self._keep(message, done)
             return
         kind = kind_of(sentence)
-        if worth < -UNSURE and not kind.wanted and not corrects:
-            return
-        changed = self._changed(sentence, kind)
+        changed = self._changed(message, sentence, kind, worth)
         if changed:
             self._pending = changed
         elif bare(text) and not read(text).values["name"]:
             return  # it corrects something that was never said
-        elif worth >= 0 or kind.wanted:
+        else:
             if refers and kind.type != "decision":  # it cannot be understood alone
                 before = sentence.before
                 text = f"{before} {text}" if before and not before.endswith("?") else ""
-            if text and fits(text) and _says_enough(text, kind):
+            if not text or not fits(text):
+                return
+            if (worth >= 0 or kind.wanted) and _says_enough(text, kind):
                 self._pending = _Pending(kind, text)
+            elif changeable(text, kind) and not (refers and self._kept(sentence.before)):
+                self._hear(_heard(message, sentence, text))
 
-    def _changed(self, sentence: Sentence, kind: Kind) -> _Pending | None:
+    def _kept(self, text: str) -> bool:
+        return any(text in one.content for one in self.drafts[-3:])
+
+    def _hear(self, heard: Heard) -> None:
+        self._ledger.hear(heard)
+        self._here.add(heard.id)
+
+    def _changed(
+        self, message: Message, sentence: Sentence, kind: Kind, worth: float
+    ) -> _Pending | None:
         """A sentence that replaces something, or answers an open question."""
         text = sentence.text
-        if kind.type not in _CHANGING or (kind.kind == "lesson" and ", not " not in text):
+        if kind.type not in _CHANGING or (
+            kind.kind == "lesson" and "corrects" not in read(text).cues
+        ):
             return None
+        if not may_change(text, kind, worth):
+            return None
+        if self._others is not None:  # what was said in other windows, before it is needed first
+            for heard in self._others():
+                self._ledger.hear(heard)
+            self._others = None
         agent = self._agent.text if self._agent else ""
-        place = Place(self._here, self._scene.project, agent)
-        change = replaced(text, self._ledger, place)
+        worth = max(worth, 0.0) if kind.wanted else worth
+        place = Place(self._here, self._scene.project, agent, message.text, worth)
+        change = self._decide(text, self._ledger, place)
         if change and not self._elsewhere(kind, text, change):
             return _corrected(kind, text, change)
         settled = answered(text, kind.type == "decision", self._ledger, place)
@@ -198,6 +235,8 @@ class _Reader:
 
     def _elsewhere(self, kind: Kind, text: str, change: Change) -> bool:
         """Whether it is about another project than what it would replace."""
+        if introduced(text) or introduced(change.target.content):
+            return False  # somebody else has taken the place
         ours, theirs = subject(kind.type, text, self._scene), change.target.subject
         return bool(ours and theirs) and ours != theirs
 
@@ -221,6 +260,9 @@ class _Reader:
 
     def _keep(self, message: Message, kept: _Pending, turns: tuple[int, ...] = ()) -> None:
         kind = kept.kind
+        if kept.old:
+            self._keep_old(kept.old)
+        person = kind.kind == "relationship" and introduced(kept.content)
         draft = Draft(
             type=kind.type,
             content=kept.content,
@@ -228,6 +270,7 @@ class _Reader:
             evidence=tuple(sorted({*turns, message.turn} - {0})),
             detail=kept.detail,
             subject=subject(kind.type, kept.content, self._scene) or kept.about,
+            subject_type="person" if person else "",
             status=kind.status,
             kind=kind.kind,
             replaces=kept.replaces,
@@ -236,6 +279,18 @@ class _Reader:
             self._ledger.add(draft)
             self._here.add(draft.id)
             self.drafts.append(draft)
+
+    def _keep_old(self, heard: Heard) -> None:
+        """What was said and is changed now: both are worth keeping."""
+        old = Draft(
+            type="fact",
+            content=heard.content,
+            source=heard.source,
+            evidence=(heard.turn,) if heard.turn else (),
+            heard=heard if heard.transcript else None,
+        )
+        self._ledger.add(old)
+        self.drafts.append(old)
 
     def _agreed(self, message: Message, said: Sequence[Sentence]) -> None:
         """ "Yes, do that": the agent's proposal, which the user makes a decision."""
@@ -269,10 +324,65 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     old = change.target
     whole = f"{old.content} {text}"
     if change.elliptic and fits(whole):
-        return _Pending(kind, whole, "", (old.id,), old.subject)
+        return _Pending(kind, whole, "", (old.id,), old.subject, old.heard)
     if not fits(text):
         return None
-    return _Pending(kind, text, f"Was: {old.content}", (old.id,), old.subject)
+    return _Pending(kind, text, f"Was: {old.content}", (old.id,), old.subject, old.heard)
+
+
+def may_change(text: str, kind: Kind, worth: float) -> bool:
+    """Whether a sentence is worth comparing with what is known."""
+    if worth >= -UNSURE or kind.wanted:
+        return True
+    said = read(text)
+    return bool(said.cues & OF_CHANGE) or said.states
+
+
+def changeable(text: str, kind: Kind) -> bool:
+    """Whether a sentence that is not kept says something that may change."""
+    said = read(text)
+    if kind.type not in _CHANGING or said.planned or not said.about or len(text.split()) > PLAIN:
+        return False
+    if any(lower(cue).search(said.low) for cue in (cues.SIGNS["begins request"], cues.ASKED)):
+        return False
+    if lower(cues.ORDERED).search(said.low):
+        return False
+    return any(said.values.values()) or bool(said.concepts) or words.leads(text)
+
+
+def stated(messages: Iterable[Message]) -> Iterable[Heard]:
+    """What the user states in these messages that may change later."""
+    for message in _live(messages):
+        if message.role == "user":
+            if fiction(message.text):
+                return
+            for sentence in sentences(message.text):
+                text = alone(sentence)
+                if text and changeable(text, kind_of(sentence)):
+                    yield _heard(message, sentence, text)
+
+
+def untold(stated: Iterable[Heard], told: Iterable[str]) -> Iterable[Heard]:
+    """What entries do not tell."""
+    known = "\n".join(told)
+    for one in stated:
+        before = one.content.removesuffix(one.said).strip()
+        if one.said not in known and not (before and before in known):
+            yield one
+
+
+def _heard(message: Message, sentence: Sentence, text: str) -> Heard:
+    return Heard(content=text, said=sentence.text, source=message.id, turn=message.turn)
+
+
+def alone(sentence: Sentence) -> str:
+    """A statement so that it can be understood alone, with the one before if it needs that."""
+    text, before = sentence.text, sentence.before
+    if sentence.asked or text.endswith(":") or unmeant(text):
+        return ""
+    if lower(cues.REFERS).match(text.lower()):
+        text = f"{before} {text}" if before and not before.endswith("?") else ""
+    return text if fits(text) else ""
 
 
 def _of_any(entry: Entry, sources: Iterable[str]) -> bool:
@@ -313,7 +423,9 @@ def handoff_of(
     ours: Sequence[Draft | Entry] = learned or ()
     if learned is None:
         by_id = {message.id for message in window}
-        alone = Selector().extract(window, Scene(subjects=scene.subjects, subject=scene.subject))
+        alone = Selector().extract(
+            window, Scene(subjects=scene.subjects, people=scene.people, subject=scene.subject)
+        )
         theirs = [one for one in scene.current if one.by != RULES and _of_any(one, by_id)]
         gone = {old for one in alone for old in one.replaces}
         both: tuple[Draft | Entry, ...] = (*alone, *theirs)

@@ -5,13 +5,14 @@ once. So a later message sees the same ledger however the window was cut into de
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from math import log
 from typing import NamedTuple
 
 from wakebook.base import words
-from wakebook.learn.extract import Draft
+from wakebook.learn.extract import Draft, Heard
 from wakebook.log.entry import Entry, Status, Type
 
 _POINT = re.compile(r"\d+|\b(?:not?|never|without|cannot)\b|n't\b")
@@ -30,6 +31,7 @@ class Known(NamedTuple):
     order: int  # older is less
     fixed: bool = False  # a person wrote or pinned it
     project: str = ""  # that it was said in, if that is known
+    heard: Heard | None = None  # it was not kept
 
 
 class Ledger:
@@ -39,7 +41,7 @@ class Ledger:
         self.project = project
         self._known: dict[str, Known] | None = None
         self._by_term: dict[str, dict[str, None]] = {}
-        self._count = 0
+        self.count = 0  # of all that was ever put in
         self._questions: dict[str, Known] = {}
 
     def holds(self, draft: Draft) -> bool:
@@ -47,7 +49,7 @@ class Ledger:
         terms = words.terms(draft.content)
         few = sorted(terms, key=self.rarity)[-1 - int(len(terms) * (1 - SAME)) :]
         for known in self.near(frozenset(few)):  # what is nearly the same has one of these
-            if known.type != draft.type or known.status != draft.status:
+            if known.heard or known.type != draft.type or known.status != draft.status:
                 continue
             if known.content == draft.content:
                 return True
@@ -61,9 +63,21 @@ class Ledger:
             self._remove(old)
         self._put(draft)
 
-    def latest(self, types: Sequence[Type], count: int) -> list[Known]:
-        """The newest of these types, newest first."""
-        found = (known for known in reversed(self._all().values()) if known.type in types)
+    def hear(self, heard: Heard) -> None:
+        """Something that is not kept, but may be changed later."""
+        terms = words.terms(heard.content)
+        if heard.id not in self._all() and terms:
+            project = heard.project if heard.transcript else self.project
+            about: tuple[Type, str, str, None] = ("fact", heard.content, "", None)
+            self._index(Known(heard.id, *about, terms, self.count, False, project, heard))
+
+    def latest(self, count: int, here: AbstractSet[str]) -> list[Known]:
+        """The newest facts and decisions, and what was said here without being kept."""
+        found = (
+            known
+            for known in reversed(self._all().values())
+            if known.type in ("fact", "decision") and (not known.heard or known.id in here)
+        )
         return list(islice(found, count))
 
     def questions(self) -> list[Known]:
@@ -97,7 +111,7 @@ class Ledger:
 
     def rarity(self, term: str) -> float:
         """How much it says that two entries share a term."""
-        return log((self._count + _USUAL) / (1 + len(self._by_term.get(term, ()))))
+        return log((self.count + _USUAL) / (1 + len(self._by_term.get(term, ()))))
 
     def _all(self) -> dict[str, Known]:
         if self._known is None:
@@ -115,12 +129,15 @@ class Ledger:
             fixed = item.pinned or item.session == "manual"
             project = item.project
         about = (item.id, item.type, item.content, item.subject, item.status)
-        known = Known(*about, terms, self._count, fixed, project)
+        known = Known(*about, terms, self.count, fixed, project)
         if item.type == "question":
             self._questions[known.id] = known
-        self._count += 1
+        self._index(known)
+
+    def _index(self, known: Known) -> None:
+        self.count += 1
         self._all()[known.id] = known
-        for term in terms:
+        for term in known.terms:
             self._by_term.setdefault(term, {})[known.id] = None
 
     def _remove(self, identity: str) -> None:

@@ -8,11 +8,16 @@ from wakebook.learn.phrases import cues, lower
 
 KINDS = ("number", "day", "name", "degree")
 _NAMES = re.compile(r"(?<=[\w,;:] )[A-ZÀ-Þ][\w'’-]+|\b[A-Z]{2,}\w*\b|\b\w+[A-Z]\w*\b")
+_CODES = re.compile(r"\b(?:[a-z]+-)+\w*\d\w*\b|\b[a-z]+\d+\b|\b[a-z]+\.js\b")  # "heron-2", "t3"
 _ORDINAL = re.compile(r"(\d)(?:st|nd|rd|th)\b")
 _WORD = re.compile(r"[^\W_]+(?:[.,:'/-][^\W_]+)*")
+_CLAUSE = re.compile(
+    r"[,;:()–—]|\.\s| - | (?:so|because|and|but|since|und|aber|weil|y|pero|porque|et|mais|car) "
+)
+_SHORT = 14  # words of a plain statement
 _BESIDE = 3  # words on either side of a value that say what it is the value of
 _I = words.listed("i i'm i've i'd i'll i’m i’ve")
-_LITTLE = words.terms("sorry sry meant typo wrong correction scratch wait oops ugh")
+_LITTLE = words.terms("make sorry sry meant typo wrong correction scratch wait oops ugh")
 OF_CHANGE = frozenset(("corrects", "moves", "changes", "ends"))
 Values = dict[str, frozenset[str]]
 
@@ -36,6 +41,14 @@ class Said:
         return found is not None and found.start() < 40
 
     @cached_property
+    def states(self) -> bool:
+        """Whether it is a short plain statement of a number, day or name: "Pro is 9 a month."."""
+        if self.text.count(" ") >= _SHORT or not any(self.values[kind] for kind in KINDS[:3]):
+            return False
+        plain = lower(cues.STATES).search(self.low) is not None and not self.planned
+        return plain and not any(lower(cue).search(self.low) for cue in _unlike())
+
+    @cached_property
     def _bare(self) -> str:
         return _bare(self.low)
 
@@ -50,6 +63,7 @@ class Said:
         low = self._bare
         capital = [] if lower(cues.GERMAN).search(self.low) else _NAMES.findall(self.text)
         names = {name.lower() for name in capital if name.lower() not in _I}
+        names |= set(_CODES.findall(self.low))
         days = frozenset(lower(cues.DAY).findall(low))
         return {
             "number": frozenset(lower(cues.NUMBER).findall(low)),
@@ -80,13 +94,46 @@ class Said:
         return self.frame - _LITTLE
 
     @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The words of what it is about, as they are written."""
+        wanted = self.about - usual() - units()
+        return tuple(
+            dict.fromkeys(it for it in _WORD.findall(self.low) if words.terms(it) & wanted)
+        )
+
+    @cached_property
+    def units(self) -> frozenset[str]:
+        """What is counted or numbered: "5 km", "page 140"."""
+        found = lower(cues.UNIT).findall(self._bare)
+        return words.terms(" ".join(it for both in found for it in both)) - usual()
+
+    @cached_property
+    def concepts(self) -> frozenset[str]:
+        """What kinds of things it is about, by its words: a price, a home, a meeting."""
+        known = _concepts()
+        said = map(words.stem, _WORD.findall(self.low))
+        return frozenset(it for word in said for it in known.get(word, ()))
+
+    @cached_property
+    def clauses(self) -> tuple[str, ...]:
+        return tuple(it for it in _CLAUSE.split(self.low) if it.strip())
+
+    @cached_property
+    def lost(self) -> frozenset[str]:
+        """The terms of clauses that say that something is out: "Oskar broke his arm, ..."."""
+        if len(self.clauses) < 2:
+            return frozenset()
+        return words.terms(" ".join(it for it in self.clauses if lower(cues.LOST).search(it)))
+
+    @cached_property
     def head(self) -> frozenset[str]:
         """What stands before its verb, if that is a thing."""
-        found = lower(cues.HEAD).match(self.low, self._lead)
+        found = lower(cues.HEAD).match(self.low, self.lead)
         return words.terms(found[1]) - usual() if found else frozenset()
 
     @cached_property
-    def _lead(self) -> int:
+    def lead(self) -> int:
+        """Where it begins after "also", "by the way" and the like."""
         lead = lower(cues.LEAD).match(self.low)
         return lead.end() if lead else 0
 
@@ -94,19 +141,19 @@ class Said:
     def owners(self) -> frozenset[str]:
         """Whose it is: a relative's, Tom's."""
         kin = lower(cues.SIGNS["kin"]).findall(self.low)
-        named = re.findall(r"\b(\w{2,})'s (?=\w)", self.low)
+        named = re.findall(r"\b(\w{2,})(?:'s|s') (?=\w)", self.low)
         return frozenset([*kin, *named]) - {"it", "that", "let"}
 
     @cached_property
     def person(self) -> str:
         """Who does it, by its first word: "i", "we", "it", "they" or "other"."""
-        first = lower(cues.PERSON).match(self.low, self._lead)
+        first = lower(cues.PERSON).match(self.low, self.lead)
         return (first.lastgroup if first else None) or "other"
 
     @cached_property
     def kin(self) -> tuple[str, str] | None:
         """The relative or friend that it begins with, and the name if that follows."""
-        found = lower(cues.WHOSE).match(self.low, self._lead)
+        found = lower(cues.WHOSE).match(self.low, self.lead)
         if not found:
             return None
         name = re.match(r" ([A-ZÀ-Þ]\w+)", self.text[found.end() :])
@@ -157,6 +204,16 @@ def _cues() -> dict[str, re.Pattern[str]]:
     return {name.lower(): lower(cue) for name, cue in named.items()}
 
 
+@cache
+def _concepts() -> dict[str, list[str]]:
+    """Concepts by their words."""
+    found: dict[str, list[str]] = {}
+    for name, listed in cues.CONCEPTS.items():
+        for word in {words.stem(it) for it in listed.split()}:
+            found.setdefault(word, []).append(name)
+    return found
+
+
 def _beside(bare: str, found: Values) -> dict[str, dict[str, frozenset[str]]]:
     kinds = {value: kind for kind in KINDS for value in found[kind]}
     said = _WORD.findall(bare)
@@ -172,8 +229,20 @@ def _beside(bare: str, found: Values) -> dict[str, dict[str, frozenset[str]]]:
 
 
 @cache
+def _unlike() -> list[str]:
+    signs = [cues.SIGNS[name] for name in ("begins request", "opinion", "polite")]
+    return [*signs, cues.CODING, cues.HYPOTHETICAL, cues.ORDERED, cues.TRANSIENT]
+
+
+@cache
 def usual() -> frozenset[str]:
     return words.terms(" ".join(cues.USUAL | cues.OTHER))
+
+
+@cache
+def units() -> frozenset[str]:
+    """What values are counted in: to share only that says little."""
+    return words.terms(" ".join(cues.UNITS))
 
 
 def _pairs(low: str, own: frozenset[str]) -> dict[str, str]:

@@ -107,6 +107,13 @@ def vector(text: str) -> Any:
     return embedder().embed([text])[0]
 
 
+@lru_cache(maxsize=4096)
+def vectors(texts: tuple[str, ...]) -> Any:
+    import numpy as np
+
+    return np.array([vector(text) for text in texts])
+
+
 class Weights(msgspec.Struct, frozen=True):
     """weights.json."""
 
