@@ -13,6 +13,8 @@ from wakebook.log.query import Query
 if TYPE_CHECKING:
     from wakebook.history.past import Commit, Moment
     from wakebook.memory import Memory
+    from wakebook.upkeep.again import Forgot
+    from wakebook.upkeep.undo import Rewrite
 
 LINES = 3  # of a commit that are shown
 BAR = 40
@@ -190,20 +192,27 @@ def explore(memory: Memory, out: Out, name: tuple[str, ...], drop: bool, listing
 
 
 @command(history)
+@click.argument("commit", default="")
 @click.option("--list", "listing", is_flag=True, help="Only show what could be taken back.")
-def undo(memory: Memory, out: Out, listing: bool) -> None:
-    """Take back the last rewrite: a condensed note, a rollup, notes that were put away."""
+def undo(memory: Memory, out: Out, commit: str, listing: bool) -> None:
+    """Take back the last rewrite: a condensed note, a rollup, notes that were put away. With the
+    COMMIT of a forgetting: remember its words again, as written by hand."""
     if listing:
-        found = memory.rewrites()
-        out.json(found)
+        found, gone = memory.rewrites(), memory.forgettings()
+        out.json({"rewrites": found, "forgettings": gone})
         for one in found:
-            at = f"[dim]{one.commit[:7]}  {_local(memory, one.at)}[/dim]"
-            state = " [dim](taken back)[/dim]" if one.undone else ""
-            out.say(f"{at}  {esc(one.name)}  [dim]{esc(one.summary)}[/dim]{state}")
-        out.say("There was no rewrite yet.", when=not found)
+            _could(memory, out, one, one.name, one.summary)
+        for forgot in gone:
+            words = "; ".join(entry.content for entry in forgot.entries)
+            _could(memory, out, forgot, f"forget {many(len(forgot.entries), 'entry')}", words)
+        out.say("There was no rewrite yet.", when=not (found or gone))
         return
-    done = memory.undo()
+    done = memory.undo(commit)
     out.json(done)
+    if done.entries:
+        out.ok("Remembered again, as written by hand:")
+        out.entries(memory, done.entries)
+        return
     out.ok(
         f"Took back [bold]{esc(done.rewrite.name)}[/bold] of {_local(memory, done.rewrite.at)} "
         f"({done.rewrite.commit[:7]}, undone by {done.commit})"
@@ -212,6 +221,12 @@ def undo(memory: Memory, out: Out, listing: bool) -> None:
     out.each("  is back   ", done.restored)
     out.each("  removed   ", [file for file in done.removed if file not in moved])
     out.say("  [dim]What was erased since then stays erased.[/dim]", when=done.erased)
+
+
+def _could(memory: Memory, out: Out, one: Rewrite | Forgot, name: str, summary: str) -> None:
+    at = f"[dim]{one.commit[:7]}  {_local(memory, one.at)}[/dim]"
+    state = " [dim](taken back)[/dim]" if one.undone else ""
+    out.say(f"{at}  {esc(name)}  [dim]{esc(summary)}[/dim]{state}")
 
 
 @command(history)

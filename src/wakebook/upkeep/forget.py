@@ -34,6 +34,7 @@ from wakebook.notes import condensed
 from wakebook.opened import Opened
 from wakebook.upkeep.withhold import linked, marked, relinked, settled
 
+FORGET = "forget"  # begins what the commit of a forgetting says
 TOLD = 5  # entries that say it, too
 LIKELY = 30  # turns of other conversations that are looked at
 
@@ -123,7 +124,7 @@ def forget(
     if kept != lines:
         log.rewrite(home, kept)
     names = settled(home, moved)
-    summary = f"forget {len(wanted)} {'entry' if len(wanted) == 1 else 'entries'}"
+    summary = f"{FORGET} {len(wanted)} {'entry' if len(wanted) == 1 else 'entries'}"
     history.log(summary, *(home.root / one.FILE for one in (forgotten, withheld)), *touched)
     history.renamed(names)
     return sum(not one.was for one in marks)
