@@ -427,6 +427,28 @@ def test_a_merge_that_was_killed_keeps_both_as_well(memory: Memory, projects: Pa
 # --- merging, dropping ---------------------------------------------------------------------
 
 
+def test_a_merge_is_taken_back_with_what_came_since_left_in_place(
+    memory: Memory, projects: Path
+) -> None:
+    memory = remembering(memory, projects)
+    lines = memory.home.log.read_bytes().splitlines(keepends=True)
+    log.rewrite(memory.home, [line for line in lines if b"Petra" not in line])
+    memory = Memory(memory.home.root)
+    memory.notes.update(full=True)
+    memory.history.commit()
+    before = entries(memory.home)
+    memory.rebuilds.build(branch="again")
+    memory.rebuilds.merge("again")
+    assert any("Petra" in one.content for one in entries(memory.home))
+    assert memory.rewrites()[0].name == "rebuild again"
+    done = memory.undo()
+    assert done.rewrite.name == "rebuild again" and entries(memory.home) == before
+    later = Memory(memory.home.root)
+    assert "Petra" not in later.home.root.joinpath("knowledge/memory/MEMORY.md").read_text()
+    refs = {hit.ref for hit in later.search("Petra billing", limit=5).hits}
+    assert refs.isdisjoint(one.id for one in entries(later.home) if "Petra" in one.content)
+
+
 def test_a_merge_is_committed_tagged_and_cleared_away(memory: Memory, projects: Path) -> None:
     memory = remembering(memory, projects)
     misread(memory, "Petra owns", "The billing service belongs to a colleague, Petra")

@@ -17,7 +17,7 @@ from wakebook.base.config import Config
 from wakebook.base.errors import GitError, InvalidEntry, NotFound
 from wakebook.base.home import Home
 from wakebook.capture import state as states
-from wakebook.history.history import History
+from wakebook.history.history import REWRITE, History
 from wakebook.learn.entries import settle
 from wakebook.log import forgotten, log, subjects
 from wakebook.log.chains import Chains, extend, resolve
@@ -83,7 +83,7 @@ def merge(home: Home, config: Config, history: History, site: Site, now: datetim
         _recount(home, entries)
         before_touching = history.before_touching
         updated = notes.update(home, config, now, full=True, before=before_touching)
-        body = _body(done, gained)
+        body = f"{_body(done, gained)}\n{REWRITE}: rebuild {site.name}"  # `undo` looks for it
         commit = site.repository.commit("extract", site.name, history.waiting(), body)
         related = site.relate()
         site.tag(site.merged_tag)
