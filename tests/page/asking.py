@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from wakebook import Memory
+from wakebook.capture import archive
+from wakebook.capture.transcript import Message
 from wakebook.service.page.html import join
 from wakebook.service.page.request import Done, Request
 from wakebook.service.page.views import ACTIONS, find
@@ -59,3 +63,14 @@ def undo(memory: Memory, done: Done) -> Done:
     """What the button beside the message does."""
     assert done.undo, f"no way back from {done.said!r}"
     return do(memory, done.undo, **done.fields)
+
+
+def talk(memory: Memory, said: Sequence[str]) -> str:
+    """A conversation in the archive. Its path."""
+    at = datetime(2026, 11, 8, 10, tzinfo=UTC)
+    turns = [Message("user", text, f"m{number}", at) for number, text in enumerate(said)]
+    path = archive.path_for(memory.home, "long", 1, at, "harbour")
+    body, _ = archive.render(turns, archive.Tail())
+    front = {"format": 1, "session_id": "long", "topic": "The harbour", "closed": True}
+    archive.write(memory.home, path, archive.compose(front, "The harbour", body))
+    return path

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from tests.page.install import axe, chromium
 from tests.service.serving import Service
+from wakebook import Memory
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -32,12 +33,33 @@ WIDE = """(() => {
   const wide = [...document.querySelectorAll("body *")].filter(over);
   return wide.map((one) => one.outerHTML.slice(0, 100)).slice(0, 5);
 })()"""
-VIEWS = ("/", "/search?q=launch", "/conversations", "/notes", "/review", "/time", "/upkeep")
+VIEWS = (
+    "/", "/search?q=launch", "/conversations", "/notes", "/told", "/told/try?message=launch",
+    "/review", "/time", "/time/undo", "/upkeep", "/erase",
+)  # fmt: skip
+ALL = "TEST_PAGE"
 
 
 def missing() -> str:
     """Why there is no browser; empty: there is one."""
     return "" if chromium() else NO_BROWSER
+
+
+def every_view(service: Service) -> list[str]:
+    """Every address of the page, with what varies in it."""
+    memory = Memory(service.home)
+    entry = next(one for one in memory.log.chains().current()[::-1] if one.transcript)
+    path = entry.transcript.removeprefix("raw/conversations/")
+    [note, *_] = (service.home / "knowledge").rglob("*/notes.md")
+    file = note.relative_to(service.home).as_posix()
+    turn = memory.told.turns()[-1].id
+    return [
+        *VIEWS, f"/entry/{entry.id}", f"/entry/{entry.id}/forget", f"/erase?entry={entry.id}",
+        f"/said?entry={entry.id}&q=launch", f"/subject/{entry.subject or 'tidepool'}",
+        f"/conversations/{path}", f"/conversations/{path}?turn=1", f"/notes/{file}",
+        f"/notes/{file}?edit=1", f"/time/notes?since=30d&file={file}", f"/told/{turn}",
+        "/told?session=told-1", "/search?type=decision&when=year",
+    ]  # fmt: skip
 
 
 @contextmanager

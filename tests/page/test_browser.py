@@ -3,89 +3,26 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import homes
-from tests.page.browsing import (
-    NO_AXE,
-    VIEWS,
-    Visit,
-    browser,
-    by_command,
-    missing,
-    visiting,
-)
+from tests.page.browsing import ALL, NO_AXE, Visit, by_command, every_view, missing, visiting
 from tests.page.install import axe
-from tests.service.serving import Service, own_env, serving, start
-from tests.story import NEXT_DAY, WORKDAY, Claude, chat
+from tests.service.serving import Service, serving, start
 from wakebook import Memory
-from wakebook.log import waiting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-ALL = "TEST_PAGE"
 pytestmark = [
     pytest.mark.skipif(not os.environ.get(ALL), reason="a part of `make test-page`"),
     pytest.mark.skipif(bool(missing()), reason=missing()),
 ]
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1240, "height": 860}
-HOSTILE = (
-    "<script>document.title='owned'</script>",
-    "<img src=x onerror=\"document.title='owned'\">",
-    '"><svg onload="document.title=\'owned\'">',
-    "javascript:document.title='owned'",
-    "[a link](javascript:document.title='owned') and ![a picture](http://192.0.2.1/x.png)",
-    "\x1b[31mred\x1b[0m \u202egnp.exe \u200b zero \u0000 width",
-    "مرحبا بالعالم و 🦦🚤 and עברית",
-    "{{7*7}} ${7*7} <%= 7*7 %> &lt;b&gt;",
-)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser("--host-resolver-rules=MAP evil.example 127.0.0.1") as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service whose home has read two conversations, and has something to decide."""
-    folder = tmp_path_factory.mktemp("lived-in")
-    env = own_env(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in env.items():
-            patch.setenv(name, value)
-        memory = homes.made(folder / "home")
-        projects = folder / "user" / ".claude" / "projects" / "-home-mira-tidepool"
-        projects.mkdir(parents=True)
-        chat(Claude(projects), WORKDAY)
-        chat(Claude(projects, "5e551011-0000-4000-8000-000000000002").pause(hours=20), NEXT_DAY)
-        memory.catch_up(closing=True)
-        memory.remember("The weekend trip costs 229 euros a guest.", subject="tidepool")
-        memory.remember("The weekend trip costs 239 euros a guest.", subject="tidepool")
-        memory.notes.brief(ask=False)
-        memory.history.commit()
-        memory.close()
-    with serving(folder / "home", env) as found:
-        yield found
-
-
-def every_view(service: Service) -> list[str]:
-    """Every address of the page, with what varies in it."""
-    memory = Memory(service.home)
-    entry = memory.log.chains().current()[-1].id
-    transcript = next(service.home.glob("raw/conversations/*/*/*/*.md"))
-    path = transcript.relative_to(service.home / "raw" / "conversations").as_posix()
-    more = (f"/entry/{entry}", f"/conversations/{path}", "/time/undo", f"/entry/{entry}/forget")
-    note = next((service.home / "knowledge").rglob("*/notes.md"))
-    return [*VIEWS, *more, f"/notes/{note.relative_to(service.home).as_posix()}"]
 
 
 # --- every view, as people have their browsers -------------------------------------------------
@@ -159,6 +96,50 @@ def test_the_keyboard_is_enough(chromium: Browser, lived_in: Service) -> None:
         page.locator(".picked").wait_for(state="detached")
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        "/",
+        "/search?q=launch",
+        "/conversations",
+        "/notes",
+        "/told",
+        "/time?day=2026-11-09",
+        "/subject/tidepool",
+    ],
+)
+def test_every_list_is_walked_by_keys(chromium: Browser, lived_in: Service, view: str) -> None:
+    with visiting(chromium, lived_in) as visit:
+        visit.enter()
+        page = visit.go(view)
+        page.keyboard.press("j")
+        first = page.locator(".picked").get_attribute("data-href")
+        page.keyboard.press("j")
+        page.keyboard.press("k")
+        assert page.locator(".picked").get_attribute("data-href") == first
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**{first}**")
+        assert page.locator("h1").count() == 1
+
+
+def test_a_look_beside_the_list_opens_and_closes_by_keys(
+    chromium: Browser, lived_in: Service
+) -> None:
+    with visiting(chromium, lived_in) as visit:
+        visit.enter()
+        page = visit.go("/search?q=launch")
+        page.keyboard.press("j")
+        page.keyboard.press("o")
+        page.locator("dialog.peek[open]").wait_for()
+        page.keyboard.press("Escape")
+        page.locator("dialog.peek[open]").wait_for(state="detached")
+        page.keyboard.press("/")
+        page.keyboard.press("ArrowDown")
+        page.locator(".picked").wait_for()
+        page.keyboard.press("Escape")
+        assert page.evaluate("document.activeElement.tagName") == "BODY"
+
+
 def test_what_has_the_focus_can_be_seen(chromium: Browser, lived_in: Service) -> None:
     with visiting(chromium, lived_in) as visit:
         page = visit.enter()
@@ -180,14 +161,107 @@ def test_motion_is_left_out_for_those_who_ask(chromium: Browser, lived_in: Servi
         assert name == "none"
 
 
-# --- live --------------------------------------------------------------------------------------
+# --- acting, without a script ------------------------------------------------------------------
 @pytest.fixture
-def visit(chromium: Browser, memory: Memory) -> Iterator[Visit]:
-    """A person at a home of the test's own."""
-    with serving(Path(memory.home.root)) as service, visiting(chromium, service) as found:
-        yield found
+def scriptless(chromium: Browser, memory: Memory) -> Iterator[Visit]:
+    memory.remember("The launch is on 14 November.", subject="tidepool")
+    with (
+        serving(Path(memory.home.root)) as service,
+        visiting(chromium, service, java_script_enabled=False) as visit,
+    ):
+        visit.enter()
+        yield visit
 
 
+def press(visit: Visit, name: str) -> str:
+    """Press a button; what the next page says at its top."""
+    visit.page.get_by_role("button", name=name, exact=True).first.click()
+    return visit.page.locator(".said").first.inner_text()
+
+
+def test_every_action_of_an_entry_works_without_javascript(scriptless: Visit) -> None:
+    visit, page = scriptless, scriptless.page
+    page.locator("summary", has_text="Keep something by hand").click()
+    page.fill("textarea[name=text]", "Jonas takes the keys to the boathouse.")
+    page.select_option("select[name=type]", "task")
+    assert "Kept" in press(visit, "Keep")
+    assert "Done." in press(visit, "Done") and "As it was" in press(visit, "Undo")
+    assert "Pinned" in press(visit, "Pin") and "As it was" in press(visit, "Undo")
+    page.locator("summary", has_text="Correct").click()
+    page.fill("textarea[name=text]", "Jonas takes both keys to the boathouse.")
+    assert "Corrected" in press(visit, "Keep")
+    page.get_by_role("link", name="Forget …").click()
+    assert "Nothing has happened yet" in visit.words()
+    assert "Forgotten" in press(visit, "Forget it")
+    visit.go("/time")
+    assert "Remembered again" in press(visit, "Undo")
+    assert "both keys" in visit.words()
+
+
+def test_erasing_is_confirmed_by_a_word_and_leaves_nothing(scriptless: Visit) -> None:
+    visit, page = scriptless, scriptless.page
+    page.locator(".thing a", has_text="14 November").first.click()
+    address = page.url
+    page.get_by_role("link", name="Erase …").click()
+    for _ in range(60):
+        if page.locator("input[name=word]").count():
+            break
+        page.wait_for_timeout(500)
+        page.get_by_role("link", name="Look again").click()
+    assert "There is no undo" in visit.words() and "log.jsonl" in visit.words()
+    page.fill("input[name=word]", "erase")
+    assert "nothing is left" in press(visit, "Erase for good")
+    assert page.get_by_role("button", name="Undo").count() == 0
+    visit.forgive("404")
+    page.goto(address)
+    assert "no entry" in visit.words()
+    visit.go("/search?q=launch")
+    assert "14 November" not in visit.words()
+
+
+def test_notes_and_review_work_without_javascript(scriptless: Visit) -> None:
+    visit, page = scriptless, scriptless.page
+    visit.go("/notes/knowledge/projects/tidepool/notes.md")
+    page.get_by_role("link", name="Edit").click()
+    text = page.locator("textarea").input_value()
+    page.fill("textarea", text.replace("14 November", "21 November"))
+    assert "waits for your word" in press(visit, "Save")
+    page.get_by_role("link", name="Decide").click()
+    assert "Accepted: 1 entry" in press(visit, "Accept")
+    assert "waits again" in press(visit, "Undo")
+    assert "says again" in press(visit, "Reject")
+
+
+def test_a_finding_is_rated_and_that_is_taken_back(chromium: Browser, lived_in: Service) -> None:
+    with visiting(chromium, lived_in, java_script_enabled=False) as visit:
+        visit.enter()
+        visit.go("/told?session=told-1")
+        assert "Noted as useful" in press(visit, "Useful")
+        assert visit.page.locator(".pill", has_text="useful").count() == 1
+        assert "Rated as before" in press(visit, "Undo")
+        assert visit.page.locator(".pill", has_text="useful").count() == 0
+
+
+def test_an_export_is_searched_without_a_service(
+    chromium: Browser, lived_in: Service, tmp_path: Path
+) -> None:
+    by_command(lived_in.home, "page", "--export", str(tmp_path / "out"))
+    with chromium.new_page() as page:
+        wrong: list[str] = []
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto((tmp_path / "out" / "index.html").as_uri())
+        page.get_by_role("link", name="Search").click()
+        page.fill("#q", "insurance")
+        page.locator("#found .thing").first.wait_for()
+        page.locator("#found a").first.click()
+        assert page.url.startswith("file:") and page.locator(":target").count() == 1
+        for name in ("Told", "Review", "Time", "Upkeep", "Conversations", "Notes", "Entries"):
+            page.get_by_role("link", name=name, exact=True).click()
+            assert page.locator("h1").inner_text() and page.locator("form").count() == 0
+        assert wrong == []
+
+
+# --- live --------------------------------------------------------------------------------------
 def test_two_tabs_hear_what_another_process_writes(visit: Visit) -> None:
     first, second = visit.enter(), visit.another()
     second.goto(f"{visit.root}/")
@@ -246,102 +320,3 @@ def test_another_name_for_this_machine_is_refused(chromium: Browser, memory: Mem
         link = service.ask("/v1/page", {}).json["path"]
         answer = page.goto(f"http://evil.example:{service.port}{link}")
         assert answer and answer.status in (400, 403, 421)
-
-
-# --- bad input ---------------------------------------------------------------------------------
-def test_hostile_memories_are_shown_and_not_run(chromium: Browser, memory: Memory) -> None:
-    for text in HOSTILE:
-        memory.remember(text.replace("\u0000", ""), subject="owned")
-    note = memory.home.root / "knowledge" / "reference" / "evil.md"
-    note.parent.mkdir(parents=True, exist_ok=True)
-    note.write_text("# Evil\n\n" + "\n\n".join(HOSTILE[:5]) + "\n")
-    with serving(Path(memory.home.root)) as service, visiting(chromium, service) as visit:
-        page = visit.enter()
-        names = [one.id for one in memory.log.chains().current()]
-        views = [*VIEWS, "/search?q=document.title", "/notes/knowledge/reference/evil.md"]
-        views.append("/search?q=" + "%3Cscript%3Edocument.title%3D'owned'%3C/script%3E")
-        for view in [*views, *(f"/entry/{name}" for name in names)]:
-            visit.go(view)
-            page.wait_for_timeout(50)
-            assert page.title() != "owned", view
-            assert page.locator("main script, main img, main iframe").count() == 0, view
-            assert page.locator("a[href^='javascript']").count() == 0, view
-            assert not {"\x1b", "\u202e", "\u200b"} & set(visit.words()), view
-
-
-def test_an_empty_home_is_a_clear_page(visit: Visit) -> None:
-    visit.enter()
-    for view in VIEWS:
-        visit.go(view)
-        assert visit.words().strip(), view
-
-
-def test_a_corrupt_index_is_made_anew(chromium: Browser, memory: Memory) -> None:
-    memory.remember("The launch is on 21 November.")
-    memory.close()
-    for path in memory.home.root.glob("index.db*"):
-        path.write_bytes(b"no database at all" * 1000)
-    with serving(Path(memory.home.root)) as service, visiting(chromium, service) as visit:
-        visit.enter()
-        for view in VIEWS:
-            visit.go(view)
-        visit.go("/search?q=launch")
-        assert "21 November" in visit.words()
-
-
-def test_a_locked_home_is_read_and_says_why_nothing_is_written(
-    chromium: Browser, memory: Memory
-) -> None:
-    memory.remember("The launch is on 21 November.")
-    with serving(Path(memory.home.root)) as service, visiting(chromium, service) as visit:
-        page = visit.enter()
-        visit.forgive("423")
-        with memory.home.locked():
-            for view in VIEWS:
-                visit.go(view)
-            name = memory.log.chains().current()[0].id
-            visit.go(f"/entry/{name}")
-            page.get_by_role("button", name="Pin").click()
-            assert "Another" in visit.words() or "lock" in visit.words().lower()
-        assert len(memory.log.chains().by_id) == 1
-
-
-def test_two_windows_decide_once(chromium: Browser, memory: Memory) -> None:
-    held = memory.remember("The alarm is serviced in May.")
-    with memory.opened.writing():
-        waiting.add(memory.home, [held.with_(id="waits-a-bit1")], {})
-    memory.log.take_back([held.id])
-    with serving(Path(memory.home.root)) as service, visiting(chromium, service) as visit:
-        first = visit.enter()
-        second = visit.another()
-        for page in (first, second):
-            page.goto(f"{visit.root}/review")
-        second.evaluate("document.querySelector('#review').removeAttribute('data-live')")
-        first.keyboard.press("a")
-        first.locator(".said").wait_for()
-        assert len(memory.log.chains().by_id) == 1
-        second.get_by_role("button", name="Reject").click()
-        second.get_by_text("decided already").wait_for()
-        first.keyboard.press("u")
-        first.get_by_text("It waits again").wait_for()
-        assert not memory.log.chains().by_id
-
-
-def test_a_clock_in_the_past_is_no_error(
-    chromium: Browser, memory: Memory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory.remember("The launch is on 21 November.")
-    monkeypatch.setenv("WAKEBOOK_NOW", "1971-01-02T08:00:00Z")
-    with serving(Path(memory.home.root)) as service, visiting(chromium, service) as visit:
-        visit.enter()
-        for view in VIEWS:
-            visit.go(view)
-
-
-def test_a_home_that_goes_away_is_told(chromium: Browser, memory: Memory, tmp_path: Path) -> None:
-    with serving(Path(memory.home.root)) as service, visiting(chromium, service) as visit:
-        visit.enter()
-        visit.forgive("50", "40", "ERR_")
-        shutil.move(memory.home.root / "config.toml", tmp_path / "config.toml")
-        answer = visit.page.goto(f"{visit.root}/")
-        assert answer and answer.status in (404, 409) and visit.words().strip()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from tests.page.asking import links, markup, text
+from tests.page.asking import links, markup, talk, text
 from tests.story import NEXT_DAY, Claude, chat
 from wakebook import Memory
 from wakebook.base.errors import NotFound
 from wakebook.capture import archive, shelf
-from wakebook.capture.transcript import Message
 
 OTHER = "5e551011-0000-4000-8000-000000000002"
 
@@ -85,12 +83,8 @@ def test_a_heading_in_a_text_begins_no_turn(memory: Memory, projects: Path) -> N
 
 
 def test_a_conversation_of_10_megabytes_comes_in_parts(memory: Memory) -> None:
-    at, long = datetime(2026, 11, 8, 10, tzinfo=UTC), "The harbour has a long story. " * 20_000
-    said = [Message("user", f"{number}: {long}", f"m{number}", at) for number in range(18)]
-    path = archive.path_for(memory.home, "long", 1, at, "harbour")
-    body, _ = archive.render(said, archive.Tail())
-    front = {"format": 1, "session_id": "long", "topic": "The harbour", "closed": True}
-    archive.write(memory.home, path, archive.compose(front, "The harbour", body))
+    long = "The harbour has a long story. " * 20_000
+    path = talk(memory, [f"{number}: {long}" for number in range(18)])
     first = markup(memory, f"/conversations/{path}")
     assert len(first) < 200_000
     later = next(one for one in links(memory, f"/conversations/{path}") if "from=" in one)

@@ -4,24 +4,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.page.browsing import VIEWS, browser, by_command, missing, visiting
+from tests.page.browsing import VIEWS, by_command, missing, visiting
 from tests.service.serving import serving
 from wakebook import Memory
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 SCRIPT = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">"
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing())
-def test_the_page_in_a_real_browser(memory: Memory) -> None:
+def test_the_page_in_a_real_browser(chromium: Browser, memory: Memory) -> None:
     """Every view opens without a complaint, a hostile memory stays words, what another process
     writes appears by itself, and keys lead through it."""
     home = Path(memory.home.root)
     memory.remember("The launch is on 21 November.", subject="tidepool")
     memory.remember(SCRIPT)
-    with browser() as chromium, serving(home) as service, visiting(chromium, service) as visit:
+    with serving(home) as service, visiting(chromium, service) as visit:
         page = visit.enter()
         for view in VIEWS:
             visit.go(view)

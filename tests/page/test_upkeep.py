@@ -121,3 +121,16 @@ def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
     while known.running:
         known = behind.ask(home, "status")
     assert known.value is None and "wakebook" in known.error
+
+
+def test_a_rebuild_says_first_what_it_would_do_and_is_dropped_again(knowing: Memory) -> None:
+    behind.waited(knowing.home, "rebuild", "--dry-run")
+    shown = text(knowing, "/upkeep/rebuild")
+    assert "1 conversation read anew, by rules, for nothing" in shown and "Nothing has" in shown
+    done = do(knowing, "rebuild")
+    [name] = [one.name for one in knowing.rebuilds.listed()]
+    assert done.to.endswith(f"/upkeep/rebuild/{name}") and name in text(knowing, "/upkeep")
+    behind.waited(knowing.home, "rebuild", "show", name)
+    shown = text(knowing, f"/upkeep/rebuild/{name}")
+    assert "What would be different" in shown and "Merge it" in shown
+    assert "dropped" in undo(knowing, done).said and knowing.rebuilds.listed() == []

@@ -37,8 +37,10 @@ class Browser:
 
     def undo(self, shown: str) -> Answer:
         """Take back what a page says was done."""
-        [form] = re.findall(r'action="/page/do/back".*?</form>', shown, re.DOTALL)
-        return self.post("back", _hidden(form))
+        [(action, form)] = re.findall(
+            r'class="said" role="status".*?/page/do/(\w+)"(.*?)</form>', shown, re.DOTALL
+        )
+        return self.post(action, _hidden(form))
 
     def post(self, action: str, fields: Mapping[str, str], **headers: str) -> Answer:
         port = self.service.port

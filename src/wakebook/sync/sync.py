@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from datetime import datetime
 from typing import IO, TYPE_CHECKING
@@ -150,6 +150,12 @@ class Syncing:
         if left != known.notes:
             save(self._opened.home, msgspec.structs.replace(known, notes=left))
         return tuple(one for one in known.notes if one not in left)
+
+    def ask_again(self, notes: Iterable[str]) -> None:
+        """Say that these were not looked at after all."""
+        known = load(self._opened.home)
+        left = tuple(dict.fromkeys((*known.notes, *notes)))
+        save(self._opened.home, msgspec.structs.replace(known, notes=left))
 
     def heal(self) -> list[Wound]:
         """Put together what file-sync tools and plain merges have left. Committed before."""

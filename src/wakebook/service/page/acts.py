@@ -35,8 +35,8 @@ def seen(request: Request, memory: Memory) -> Entry:
     return found.entry
 
 
-def _again(memory: Memory, old: Entry, **changes: Any) -> Entry:
-    """An entry that takes another one's place."""
+def again(memory: Memory, old: Entry, **changes: Any) -> Entry:
+    """The same once more, in its own place or that of others."""
     given = {
         "text": old.content, "type_": old.type, "subject": old.subject, "detail": old.detail,
         "status": old.status or "", "pinned": old.pinned, "project": old.project,
@@ -47,14 +47,14 @@ def _again(memory: Memory, old: Entry, **changes: Any) -> Entry:
 
 def _instead(memory: Memory, old: Entry, said: str, **changes: Any) -> Done:
     """The same, said, with a way back."""
-    new = _again(memory, old, **changes)
+    new = again(memory, old, **changes)
 
     def back(memory: Memory) -> Done:
         if not memory.log.take_back([new.id]):
             raise Changed("Nothing was done: it has been changed once more since.")
         return Done("As it was before.", to(f"/entry/{old.id}"))
 
-    return undoable(said, back, to(f"/entry/{new.id}"))
+    return undoable(memory, said, back, to(f"/entry/{new.id}"))
 
 
 def correct(request: Request, memory: Memory) -> Done:
@@ -94,26 +94,21 @@ def remember(request: Request, memory: Memory) -> Done:
         memory.log.take_back([kept.id])
         return Done("Not kept.", to("/"))
 
-    return undoable("Kept.", back, to(f"/entry/{kept.id}"))
+    return undoable(memory, "Kept.", back, to(f"/entry/{kept.id}"))
 
 
 def forget(request: Request, memory: Memory) -> Done:
     name = seen(request, memory).id
     gone = memory.forget([name], chain=bool(request.field("chain")))
-
-    def back(memory: Memory) -> Done:
-        """The words come back as written by hand; their conversation stays withheld."""
-        last: list[str] = []
-        for old in gone.entries:
-            last = [_again(memory, old, replaces=last if old.replaces else []).id]
-        return Done("Remembered again, as written by hand.", to(f"/entry/{last[0]}"))
-
     said = f"Forgotten: {parts.many(len(gone.entries), 'entry', 'entries')}."
     if gone.withheld:
         said += f" {parts.many(gone.withheld, 'sentence')} in conversations told no more."
     if gone.notes:
         said += f" Still written by hand in: {', '.join(gone.notes[:3])}."
-    return undoable(said, back, to("/"))
+    for one_ in memory.forgettings()[:1]:
+        if name in {entry.id for entry in one_.entries}:
+            return Done(said, to("/"), undo="undo", fields={"commit": one_.commit})
+    return Done(f"{said} There is no git here to take it back.", to("/"))
 
 
 # --- notes -----------------------------------------------------------------------------------
@@ -154,10 +149,13 @@ def _saved(memory: Memory, before: Note, text: str, said: str) -> Done:
         memory.notes.edit(before.name, before.text, after.sum)
         return Done("As it was before.", where)
 
-    return undoable(said, back, where)
+    return undoable(memory, said, back, where)
 
 
 def undo(request: Request, memory: Memory) -> Done:
-    """Take the last rewrite of the memory back."""
-    back = memory.undo()
+    """Take the last rewrite of the memory back, or a forgetting."""
+    back = memory.undo(request.field("commit"))
+    if back.entries:
+        last = back.entries[-1].id
+        return Done("Remembered again, as written by hand.", to(f"/entry/{last}"))
     return Done(f"Taken back: {back.rewrite.name}. {back.rewrite.summary}")

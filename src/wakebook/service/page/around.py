@@ -20,7 +20,7 @@ def subject(request: Request, memory: Memory) -> Sheet:
     found = neighbours(memory, slug)
     if not found.entries:
         raise NotFound(f"No entry is about {slug!r}. `wakebook subjects` lists the subjects.")
-    names = memory.log.registry().names()
+    names = {one.slug: one.display for one in memory.log.registry().known()}
     newest = entries(memory, "subject = ? AND replaced_by = ''", slug, most=NEWEST)
     every = h.a(f"all {found.entries:,}", href=to("/search", {"subject": slug}))
     left = [

@@ -92,6 +92,12 @@ def kept(key: tuple[object, ...], seconds: float, make: Callable[[], T]) -> T:
 _questions: dict[tuple[str, ...], _Question] = {}
 
 
+def forget_all() -> None:
+    """Something was erased: an answer may hold its words."""
+    _kept.clear()
+    _questions.clear()
+
+
 def ask(home: Home, *words: str) -> Known:
     """The answer of a command, as JSON."""
     key = (str(home.root), *words)
@@ -100,6 +106,13 @@ def ask(home: Home, *words: str) -> Known:
             _questions.clear()
         _questions[key] = _Question(home.root, words)
     return _questions[key].known(_mark(home))
+
+
+def waited(home: Home, *words: str) -> Known:
+    """The same, however long it takes."""
+    while (known := ask(home, *words)).running:
+        clock.sleep(0.1)
+    return known
 
 
 def _mark(home: Home) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ nothing here grows with what there is.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 
@@ -38,12 +38,6 @@ LEARNED = (
 COUNTED = f"SELECT file, count(DISTINCT entry) FROM said WHERE file {AMONG} GROUP BY file"  # noqa: S608
 
 
-def address(path: str, turn: int = 0) -> str:
-    """Where a transcript is shown; `turn`: at one of its turns."""
-    query = {"at": turn} if turn else None
-    return to(f"/conversations/{path.removeprefix(TOP)}", query, at=f"t{turn}" if turn else "")
-
-
 def timeline(request: Request, memory: Memory) -> Sheet:
     wanted, before = _wanted(request, memory), request.get("before")
     found = shelf.shelved(memory.home, LISTED_AT_ONCE + 1, before, wanted)
@@ -64,7 +58,7 @@ def timeline(request: Request, memory: Memory) -> Sheet:
     body = h.div(
         _facets(request, memory),
         h.div(sections or parts.none(_nothing(request)), id="timeline", data_live="conversations"),
-        parts.pages(older, newest),
+        parts.pages(newest, older),
     )
     total = shelf.count(memory.home)
     lead = f"{parts.many(total, 'conversation')}, the newest first."
@@ -153,7 +147,7 @@ def _row(
     count = learned.get(one.path, 0)
     return parts.row(
         "¶",
-        h.a(one.title, href=address(one.path)),
+        h.a(one.title, href=parts.said_in(one.path)),
         (
             "" if busy or not one.started else f"{one.started.astimezone(now.tzinfo):%a %-d}",
             _span(one, now),
@@ -164,7 +158,7 @@ def _row(
             one.problem and f"cannot be read: {one.problem}",
         ),
         aside="" if one.closed or one.problem else h.span("going on", class_="pill open"),
-        href=address(one.path),
+        href=parts.said_in(one.path),
         id=f"c-{one.path.rpartition('/')[2].removesuffix('.md')}",
     )
 
@@ -212,6 +206,10 @@ def conversation(request: Request, memory: Memory) -> Sheet:
             id="chat", live="conversations entries",
         ),
         parts.parted(request, first, last, found.total, TURNS, "conversation"),
+        about.session and h.div(
+            h.a("Erase …", href=to("/erase", {"session": about.session}), class_="button danger"),
+            class_="acts",
+        ),
     )  # fmt: skip
     command = f"wakebook show {path}"
     return Sheet(about.title, body, lead, source=path, command=command)
@@ -227,6 +225,18 @@ def _fitting(turns: Sequence[Turn]) -> list[Turn]:
             break
         fitting.append(turn)
     return fitting
+
+
+def begins(memory: Memory, path: str) -> Iterator[int]:
+    """The turns that begin the parts of a conversation, if one reads on from the first."""
+    first = 1
+    while True:
+        yield first
+        found = shelf.part(memory.home, TOP + path, first, TURNS)
+        shown = _fitting(found.turns)
+        if not shown or shown[-1].number >= found.total:
+            return
+        first = shown[-1].number + 1
 
 
 def _learned(
@@ -301,7 +311,7 @@ def _margin(entry: Entry, by: str) -> Html:
 def _alone(request: Request, memory: Memory, path: str, number: int) -> Sheet:
     """One turn, all of it, a slice at a time."""
     found, now = shelf.part(memory.home, path, number, 1), memory.opened.now()
-    back = h.a("The whole conversation", href=address(path, number))
+    back = h.a("The whole conversation", href=parts.said_in(path, number))
     if not found.turns:
         return Sheet(found.about.title, parts.none("There is no such turn. ", back), status=404)
     [turn] = found.turns

@@ -76,6 +76,7 @@ def _acts(request: Request, found: Remembered) -> list[Child]:
         acts.append(request.button("unpin" if item.pinned else "pin",
                                    "Unpin" if item.pinned else "Pin", **seen))  # fmt: skip
     acts.append(h.a("Forget …", href=to(f"/entry/{item.id}/forget"), class_="button danger"))
+    acts.append(h.a("Erase …", href=to("/erase", {"entry": item.id}), class_="button danger"))
     return acts
 
 
@@ -84,13 +85,12 @@ def _correct(request: Request, found: Remembered) -> Html:
     kinds = (h.option(one, value=one, selected=one == item.type) for one in TYPES[:-1])
     form = request.form_(
         "correct",
-        h.input(type="hidden", name="id", value=item.id),
         h.label("What holds", h.textarea(item.content, name="text", required=True, maxlength=8000)),
         h.label("More about it", h.textarea(item.detail, name="detail", maxlength=32000)),
         h.label("Type", h.select(kinds, name="type")),
         h.p(h.button("Keep", class_="main"), " ", h.span("The old words stay in its story.",
                                                          class_="facts")),
-        class_="stack",
+        class_="stack", id=item.id,
     )  # fmt: skip
     return h.details(h.summary("Correct", class_="button"), form, class_="fold", id="correct")
 
@@ -146,8 +146,7 @@ def _facts(memory: Memory, found: Remembered, now: datetime) -> Html:
         ("file", item.transcript and h.code(item.transcript)),
         ("pinned", "yes" if item.pinned else ""),
     ]
-    lines = (h.tr(h.th(name, scope="row"), h.td(value)) for name, value in facts if value)
-    return section("Facts", card(h.table(h.tbody(lines))))
+    return section("Facts", card(parts.table(one_ for one_ in facts if one_[1])))
 
 
 def _near(memory: Memory, found: Remembered, now: datetime) -> list[Html]:
@@ -213,8 +212,9 @@ def _choice(request: Request, going: Forgetting, chain: bool, now: datetime) -> 
          for one_ in going.shorter],
         [h.li("Says it too, and stays: ", parts.short(one_.content, 120)) for one_ in going.also],
         [h.li("The sentence in ", h.code(path), " is told no more.") for path in going.transcripts],
-        h.li("The words stay in the transcript and in git’s history: only ",
-             h.code(f"wakebook erase {going.entries[-1].id}"), " removes them."),
+        h.li("The words stay in the transcript and in git’s history. As long as they do, the view ",
+             h.a("Time", href=to("/time")), " can take it back; to ",
+             h.a("erase", href=to("/erase", {"entry": request.parts["id"]})), " removes them."),
     ]  # fmt: skip
     fields = {"id": request.parts["id"], "chain": "yes" if chain else ""}
     act = request.button(

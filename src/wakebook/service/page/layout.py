@@ -82,8 +82,8 @@ def _side(request: Request, view: View | None, frame: Frame) -> Html:
             ),
             request.form_(
                 "theme",
-                h.input(type="hidden", name="theme", value=THEMES.get(request.theme, "")),
                 h.button(f"Theme: {NAMES.get(request.theme, '')}", class_="quiet"),
+                theme=THEMES.get(request.theme, ""),
             ),
             class_="foot",
         ),

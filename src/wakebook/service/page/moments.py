@@ -6,24 +6,26 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, time, timedelta
 
-from wakebook.base import clock
 from wakebook.base.errors import GitError, NotFound, WakebookError
 from wakebook.history.past import Change
 from wakebook.log.entry import Entry, decode
 from wakebook.memory import Memory
 from wakebook.notes.page import ARCHIVE, notes_below
 from wakebook.service.page import parts
+from wakebook.service.page.acts import again
 from wakebook.service.page.behind import kept
 from wakebook.service.page.data import asked
 from wakebook.service.page.html import Child, Html, h
 from wakebook.service.page.request import Done, Request, Sheet, to
-from wakebook.service.page.undoing import undoable
+from wakebook.service.page.undoing import listed, undoable
+from wakebook.upkeep.again import Forgot
 from wakebook.upkeep.undo import Rewrite
 
 AGO = timedelta(days=7)
 ENTRIES = 30
 CORRECTED = 20
 FILES = 30
+ACTIONS = 12  # of this page, that can be taken back
 PATCH = 120_000  # characters of a difference
 KEPT_SECONDS = 10.0
 CONSEQUENCES = (
@@ -61,7 +63,7 @@ def moments(request: Request, memory: Memory) -> Sheet:
             h.div(
                 _replaced(request, memory, end, now),
                 _notes(memory, day),
-                _rewrites(memory, now),
+                _rewrites(request, memory, now),
                 _archive(request, memory),
             ),
             class_="columns",
@@ -121,7 +123,7 @@ def _held(request: Request, memory: Memory, end: datetime, now: datetime, said: 
     return parts.section(
         "What held then",
         parts.card(parts.rows(listed) if found else parts.none("Nothing had been learned yet.")),
-        parts.pages(older, request.here(seq=None, until=None) if request.get("seq") else ""),
+        parts.pages(request.here(seq=None, until=None) if request.get("seq") else "", older),
         id="held",
     )
 
@@ -176,8 +178,7 @@ def _notes(memory: Memory, day: datetime) -> Html:
         )
         for one in files[:FILES]
     )  # fmt: skip
-    more = len(files) - FILES
-    rest = parts.none(f"and {more:,} more") if more > 0 else None
+    rest = parts.rest(len(files), FILES)
     table = h.table(h.tbody(rows)) if files else parts.none("None.")
     return parts.section(
         "Notes changed since", parts.card(table, rest), aside=f"{len(files):,}", id="notes"
@@ -190,26 +191,41 @@ def _files(memory: Memory, since: str) -> list[Change]:
     return kept(key, KEPT_SECONDS, lambda: memory.history.changed_since(since))
 
 
-def _rewrites(memory: Memory, now: datetime) -> Html:
-    try:
-        head = memory.home.root / ".git" / "logs" / "HEAD"
-        stamp = head.stat().st_mtime_ns if head.exists() else clock.now()
-        found = kept(("rewrites", str(memory.home.root), stamp), 60.0, memory.rewrites)[:10]
-    except GitError as error:
-        return parts.section("What can be taken back", parts.card(parts.none(str(error))))
-    last = _standing(found)
-    listed = (
-        parts.row(
-            "↺",
-            one.name,
-            (parts.moment(one.at, now), one.commit[:7], "taken back" if one.undone else ""),
-            aside=h.a("Undo …", href=to("/time/undo"), class_="button") if one is last else "",
-            plainly=True,
-        )
-        for one in found
+def _rewrites(request: Request, memory: Memory, now: datetime) -> Html:
+    """Actions of this page, rewrites, and what was forgotten; the newest first."""
+    found: list[tuple[datetime, str, tuple[Child, ...], Child]] = [
+        (one.at, one.said, ("in this page",), request.button("back", "Undo", key=key))
+        for key, one in listed(memory)[:ACTIONS]
+    ]
+    rewrites, forgotten = _known(memory)
+    for gone in forgotten:
+        words = "; ".join(parts.short(entry.content, 90) for entry in gone.entries[:3])
+        undo = request.button("undo", "Undo", commit=gone.commit)
+        state = "remembered again" if gone.undone else ""
+        found.append((gone.at, words, ("forgotten", state), "" if gone.undone else undo))
+    last = _standing(rewrites)
+    for one in rewrites[:10]:
+        act = h.a("Undo …", href=to("/time/undo"), class_="button") if one is last else ""
+        state = "taken back" if one.undone else ""
+        found.append((one.at, one.name, (one.commit[:7], state), act))
+    found.sort(key=lambda each: each[0], reverse=True)
+    rows = (
+        parts.row("↺", said, (parts.moment(at, now), *facts), aside=act, plainly=True)
+        for at, said, facts, act in found
     )
-    body = parts.rows(listed) if found else parts.none("There was no rewrite yet.")
-    return parts.section("What can be taken back", parts.card(body), id="rewrites")
+    body = parts.rows(rows) if found else parts.none("Nothing was rewritten or forgotten yet.")
+    return parts.section("What can be taken back", parts.card(body), id="rewrites", live="entries")
+
+
+def _known(memory: Memory) -> tuple[list[Rewrite], list[Forgot]]:
+    """What git says, which is asked when it or the log has something new."""
+    watched = (memory.home.root / ".git" / "logs" / "HEAD", memory.home.log)
+    stamp = tuple(one.stat().st_mtime_ns if one.exists() else 0 for one in watched)
+    key = ("rewrites", str(memory.home.root), stamp)
+    try:
+        return kept(key, 60.0, lambda: (memory.rewrites(), memory.forgettings()))
+    except GitError:  # `wakebook status` tells of it
+        return [], []
 
 
 def _standing(found: Sequence[Rewrite]) -> Rewrite | None:
@@ -266,11 +282,10 @@ def undoing(request: Request, memory: Memory) -> Sheet:
         h.tr(h.td(h.code(one.path)), h.td(f"+{one.added:,} −{one.removed:,}", class_="number"))
         for one in files[:FILES]
     )
-    more = len(files) - FILES
     body = h.div(
         parts.section(
             "What it had changed",
-            parts.card(h.table(h.tbody(rows)), more > 0 and parts.none(f"and {more} more")),
+            parts.card(h.table(h.tbody(rows)), parts.rest(len(files), FILES)),
         ),
         h.p(CONSEQUENCES, class_="lead"),
         h.div(
@@ -291,16 +306,13 @@ def hold_again(request: Request, memory: Memory) -> Done:
     if not was or not asked(memory, STANDS, new):
         return Done("That has changed since, in another window or by another program.")
     entry = decode(was[0][0])
-    made = memory.remember(
-        entry.content, type_=entry.type, subject=entry.subject, detail=entry.detail,
-        replaces=[new], status=entry.status or "", pinned=entry.pinned, project=entry.project,
-    )  # fmt: skip
+    made = again(memory, entry, replaces=[new])
 
     def back(memory: Memory) -> str:
         memory.log.take_back([made.id])
         return "The newer one holds again."
 
-    return undoable(f"Holds again: {parts.short(entry.content, 120)}", back)
+    return undoable(memory, f"Holds again: {parts.short(entry.content, 120)}", back)
 
 
 def unarchive(request: Request, memory: Memory) -> Done:

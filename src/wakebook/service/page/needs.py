@@ -27,14 +27,15 @@ class Needs(NamedTuple):
     waiting: list[Entry]
     edited: list[tuple[str, int]]  # notes, and how many of their blocks
     conflicts: list[tuple[Remembered, Remembered]]  # the older, the newer
+    clashes: tuple[str, ...]  # what two machines have changed
 
     @property
     def number(self) -> int:
-        return len(self.waiting) + len(self.edited) + len(self.conflicts)
+        return len(self.waiting) + len(self.edited) + len(self.conflicts) + len(self.clashes)
 
 
 def needs(memory: Memory) -> Needs:
-    found = Needs(memory.log.waiting(), edited(memory), conflicts(memory))
+    found = Needs(memory.log.waiting(), edited(memory), conflicts(memory), clashes(memory))
     _last[memory.home.root] = (clock.monotonic(), found.number)
     return found
 
@@ -78,6 +79,10 @@ def files(memory: Memory) -> list[NoteFile]:
     away = tuple(f"{ARCHIVE}/{name}/" for name in (MERGED, EDITS))
     notes = (NoteFile(name, *stat) for name, stat in found if name.endswith(".md"))
     return sorted(one for one in notes if not one.name.startswith(away))
+
+
+def clashes(memory: Memory) -> tuple[str, ...]:
+    return memory.sync.clashes() if memory.opened.syncs else ()
 
 
 def conflicts(memory: Memory) -> list[tuple[Remembered, Remembered]]:

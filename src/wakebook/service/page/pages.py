@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
-from wakebook.base import markdown
+from wakebook.base import clock, markdown
 from wakebook.base.decode import decode
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.memory import Memory
@@ -209,9 +209,11 @@ def note(request: Request, memory: Memory) -> Sheet:
         h.div(acts, class_="acts"),
     ]
     right = _why(memory, found, known, line) if line else _hint()
+    updated = clock.parse(found.whole.updated)
+    when = parts.moment(updated, memory.opened.now()) if updated else ""
     facts = (
         name,
-        found.whole.updated and f"updated {found.whole.updated}",
+        when and f"updated {when}",
         f"lines {found.first:,} to {last:,} of {found.whole.lines:,}"
         if found.whole.lines > PART
         else "",
@@ -280,12 +282,9 @@ def _beside(
     before = None
     if sign and line in known and box == " ":
         before = request.form_(
-            "tick",
-            h.input(type="hidden", name="file", value=found.name),
-            h.input(type="hidden", name="line", value=line),
-            h.input(type="hidden", name="sum", value=found.whole.sum),
-            h.button(sign, class_="box", title="Done", aria_label="Mark as done"),
-        )
+            "tick", h.button(sign, class_="box", title="Done", aria_label="Mark as done"),
+            file=found.name, line=str(line), sum=found.whole.sum,
+        )  # fmt: skip
     elif sign:
         before = h.span(f"{sign} ", class_="box", aria_label="done" if box == "x" else "to do")
     if line not in known or not known[line].ids:
@@ -327,13 +326,11 @@ def _edit(request: Request, found: Note) -> Sheet:
     back = to(f"/notes/{found.name}")
     form = request.form_(
         "save-note",
-        h.input(type="hidden", name="file", value=found.name),
-        h.input(type="hidden", name="sum", value=found.sum),
         h.textarea(found.text, name="text", class_="mono", rows=28, spellcheck="true",
                    aria_label=f"The text of {found.name}"),
         h.div(h.button("Save", class_="main"), h.a("Leave it", href=back, class_="button"),
               class_="acts"),
-        class_="stack",
+        class_="stack", file=found.name, sum=found.sum,
     )  # fmt: skip
     said = "What you write outside of the markers is yours. What you change between them waits in "
     said += "Review, like an edit in the file."

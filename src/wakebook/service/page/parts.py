@@ -147,7 +147,10 @@ def day(at: datetime, now: datetime) -> str:
 
 
 def short(text: str, most: int = WORDS) -> str:
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+    if len(text) <= most:
+        return text
+    kept, space, _ = text[:most].rpartition(" ")  # no word is cut, unless it is a very long one
+    return f"{(kept if space and len(kept) > most // 2 else text[: most - 1]).rstrip()}…"
 
 
 def marked(text: str) -> Html:
@@ -187,14 +190,32 @@ def bars(numbers: Sequence[int], label: str, gap_after: Sequence[int] = ()) -> H
     return h.svg(drawn, viewBox=f"0 0 {width} 46", role="img", aria_label=label)
 
 
-def pages(earlier: str, later: str) -> Html | None:
-    """Links to what comes before and after a part of a list."""
-    if not (earlier or later):
+def rest(number: int, shown: int, how: str = "") -> Html | None:
+    """How many more there are than are shown."""
+    return none(f"and {number - shown:,} more{how}") if number > shown else None
+
+
+def table(facts: Iterable[tuple[str, Child]]) -> Html:
+    """Names, and what there is to say of each."""
+    return h.table(h.tbody(h.tr(h.th(name, scope="row"), h.td(value)) for name, value in facts))
+
+
+def said_in(path: str, turn: int = 0) -> str:
+    """Where a transcript is shown; `turn`: at one of its turns."""
+    inside, query = path.removeprefix("raw/conversations/"), {"at": turn} if turn else None
+    return to(f"/conversations/{inside}", query, at=f"t{turn}" if turn else "")
+
+
+def pages(
+    before: str, after: str, words: tuple[str, str] = ("newer", "older"), of: str = "list"
+) -> Html | None:
+    """Links to what comes before and after a part."""
+    if not (before or after):
         return None
     return h.nav(
-        later and h.a("← newer", href=later, rel="prev"), h.span(),
-        earlier and h.a("older →", href=earlier, rel="next"),
-        class_="pages", aria_label="Parts of the list",
+        before and h.a(f"← {words[0]}", href=before, rel="prev"), h.span(),
+        after and h.a(f"{words[1]} →", href=after, rel="next"),
+        class_="pages", aria_label=f"Parts of the {of}",
     )  # fmt: skip
 
 
@@ -202,10 +223,4 @@ def parted(request: Request, first: int, last: int, total: int, size: int, of: s
     """Links to what comes before and after a part of something long."""
     earlier = request.here(**{"from": max(1, first - size), **NO_PLACE}) if first > 1 else ""
     later = request.here(**{"from": last + 1, **NO_PLACE}) if last < total else ""
-    if not (earlier or later):
-        return None
-    return h.nav(
-        earlier and h.a("← before", href=earlier, rel="prev"), h.span(),
-        later and h.a("after →", href=later, rel="next"),
-        class_="pages", aria_label=f"Parts of the {of}",
-    )  # fmt: skip
+    return pages(earlier, later, ("before", "after"), of)

@@ -16,7 +16,7 @@ from wakebook.log.entry import TYPES
 from wakebook.memory import Memory
 from wakebook.service.page import parts
 from wakebook.service.page.assets import address
-from wakebook.service.page.html import Child, Html, h
+from wakebook.service.page.html import Child, Html, Value, h, join
 from wakebook.service.page.request import to
 from wakebook.store import figures
 from wakebook.store.figures import Neighbours, StripTurn
@@ -38,6 +38,12 @@ def figure(title: str, picture: Child, table: Child, *, note: Child = "") -> Htm
         h.details(h.summary(f"{title}, as a table"), table) if table else None,
         class_="picture",
     )
+
+
+def _clickable(label: str, drawn: Child, **more: Value) -> Html:
+    """A picture of links for those who point. Others hear what it shows; the list beside it, or
+    below, has the same links."""
+    return join(h.p(label, class_="unseen"), h.svg(drawn, aria_hidden="true", **more))
 
 
 def table(heads: Sequence[str], found: Iterable[Sequence[Child]]) -> Html:
@@ -149,15 +155,17 @@ def strip(memory: Memory, path: str) -> Html | None:
         y = 46 - tall if by == "user" else 48
         bar = h.rect(x=round(x, 2), y=round(y, 1), width=round(max(step - 1, 0.8), 2), rx=1,
                      height=round(tall, 1), class_=f"turn-bar {by}")  # fmt: skip
-        drawn.append(h.a(bar, href=_turn_at(path, first.place), tabindex="-1"))
+        drawn.append(h.a(bar, href=parts.said_in(path, first.place), tabindex="-1"))
         found = [kind for one in group for _, kind in one.learned]
         if found:
             drawn.append(h.rect(x=round(x, 2), y=6, width=round(max(step - 1, 1.5), 2), rx=1,
                                 height=6, class_=f"type {found[0]}"))  # fmt: skip
         marks += [
-            h.li(parts.glyph(kind), " ", h.a(f"turn {one.place}", href=_turn_at(path, one.place)),
-                 ": ",
-                 h.a(f"{kind} {name}", href=to(f"/entry/{name}")))
+            h.li(
+                f"{parts.glyph(kind)} ",
+                h.a(f"turn {one.place}", href=parts.said_in(path, one.place)), ": ",
+                h.a(f"{kind} {name}", href=to(f"/entry/{name}")),
+            )
             for one in group for name, kind in one.learned
         ]  # fmt: skip
     number = sum(len(one.learned) for one in turns)
@@ -165,8 +173,8 @@ def strip(memory: Memory, path: str) -> Html | None:
         f"The conversation as a strip of {len(turns):,} turns: yours above the line, the agent's "
         f"below; {parts.many(number, 'entry', 'entries')} learned from it."
     )
-    picture = h.svg(drawn, viewBox=f"0 0 {WIDTH} 84", role="img", aria_label=label,
-                    preserveAspectRatio="none", class_="strip")  # fmt: skip
+    picture = _clickable(label, drawn, viewBox=f"0 0 {WIDTH} 84", preserveAspectRatio="none",
+                         class_="strip")  # fmt: skip
     note = (
         h.span("you above, the agent below"),
         h.span(f"{parts.many(number, 'entry', 'entries')} learned"),
@@ -176,18 +184,13 @@ def strip(memory: Memory, path: str) -> Html | None:
     return figure("What was learned where", picture, listed, note=note)
 
 
-def _turn_at(path: str, place: int) -> str:
-    inside = path.removeprefix("raw/conversations/")
-    return to(f"/conversations/{inside}", {"at": place}, at=f"t{place}")
-
-
 # --- a subject and what is near it ----------------------------------------------------------------
 def neighbourhood(found: Neighbours, names: Mapping[str, str]) -> Html:
     """A subject in the middle; nearest those that came up most often in the same conversations."""
     size, middle = 640, 320
     inner, outer = found.around[:FIRST_RING], found.around[FIRST_RING:]
     places: dict[str, tuple[float, float]] = {found.subject: (middle, 210)}
-    for ring, radius in ((inner, (185, 120)), (outer, (300, 192))):
+    for ring, radius in ((inner, (160, 125)), (outer, (300, 192))):
         for at, (slug, _) in enumerate(ring):
             turn = 2 * pi * at / len(ring) - pi / 2 + (0.1 if radius[0] > 200 else 0)
             places[slug] = (middle + radius[0] * cos(turn), 210 + radius[1] * sin(turn))
@@ -214,8 +217,8 @@ def neighbourhood(found: Neighbours, names: Mapping[str, str]) -> Html:
         f"{name} and {parts.many(len(found.around), 'subject')} that came up in the same "
         "conversations; the list beside has all of them"
     )
-    return h.svg(lines, dots, center, viewBox=f"0 0 {size} 420", role="img", aria_label=label,
-                 class_="graph")  # fmt: skip
+    drawn = (lines, dots, center)
+    return _clickable(label, drawn, viewBox=f"0 0 {size} 420", class_="graph")
 
 
 def _edge(
@@ -238,9 +241,13 @@ def _dot(
 ) -> Html:
     x, y = round(place[0], 1), round(place[1], 1)
     name = names.get(slug, slug)
-    below = y >= 210
-    text = h.text(parts.short(name, LABEL), x=x, y=y + (19 if below else -11),
-                  text_anchor="middle") if label else None  # fmt: skip
+    aside = round((x - 320) / 40)  # 0: above or below the middle, where a name stands centred
+    text = h.text(
+        parts.short(name, LABEL),
+        x=x + 12 * ((aside > 0) - (aside < 0)),
+        y=y + 4.5 if aside else y + (21 if y >= 210 else -13),
+        text_anchor="middle" if not aside else "start" if aside > 0 else "end",
+    ) if label else None  # fmt: skip
     return h.a(
         h.title(f"{name}: {parts.many(number, 'conversation')} together"),
         h.circle(cx=x, cy=y, r=round(3 + 5 * sqrt(number / most), 1), class_="node"),

@@ -42,17 +42,18 @@ class Request(NamedTuple):
         return to(self.path, kept)
 
     def button(
-        self, action: str, label: Child, *more: Child, class_: str = "", **fields: str
+        self, action: str, label: Child, class_: str = "", press: str = "", **fields: str
     ) -> Html:
-        """A form with one button that does something. `more`: fields that a person fills in."""
-        hidden = (h.input(type="hidden", name=key, value=value) for key, value in fields.items())
-        return self.form_(action, more, hidden, h.button(label, class_=class_ or None))
+        """A form with one button that does something. `press`: the key that presses it, too."""
+        button = h.button(label, class_=class_ or None, data_press=press or None)
+        return self.form_(action, button, **fields)
 
-    def form_(self, action: str, *children: Child, class_: str = "act") -> Html:
-        """A form of an action: it brings the page's token, and the address to come back to."""
+    def form_(self, action: str, *children: Child, class_: str = "act", **fields: str) -> Html:
+        """A form of an action: it brings the page's token, the address to come back to, and fields
+        that nobody sees."""
+        hidden = {"token": self.token, "back": self.here()} | fields
         return h.form(
-            h.input(type="hidden", name="token", value=self.token),
-            h.input(type="hidden", name="back", value=self.here()),
+            (h.input(type="hidden", name=key, value=value) for key, value in hidden.items()),
             children,
             method="post",
             action=f"{ROOT}/do/{action}",

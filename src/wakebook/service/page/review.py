@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from zlib import crc32
 
 from wakebook.base.errors import NotFound
-from wakebook.log.entry import Entry, decode
+from wakebook.log.entry import ORIGIN, Entry, decode
 from wakebook.memory import Memory
 from wakebook.notes import condensed
 from wakebook.notes.contradictions import dismissed
 from wakebook.notes.review import Change, Proposal
 from wakebook.service.page import parts
-from wakebook.service.page.conversations import address
+from wakebook.service.page.acts import again
 from wakebook.service.page.data import asked
 from wakebook.service.page.html import Child, Html, h
-from wakebook.service.page.needs import conflicts
+from wakebook.service.page.needs import clashes, conflicts
 from wakebook.service.page.request import Done, Request, Sheet, to
 from wakebook.service.page.undoing import undoable
 from wakebook.store import AMONG, Many
@@ -29,6 +30,10 @@ FOLLOWS = (
     "Accepted, it becomes entries that correct the log. Rejected, the note says again what the log "
     "says; your text stays in git."
 )
+FOREIGN = (
+    "Pasted text, a page, a mail, an imported file: what others wrote is told to no agent "
+    "until you accept it."
+)
 LATE = (
     "That was decided already, in another window or by another program. Nothing was changed; this "
     "is what waits now."
@@ -38,14 +43,19 @@ HOLD = f"SELECT line FROM entry WHERE replaced_by = '' AND id {AMONG}"  # noqa: 
 
 def review(request: Request, memory: Memory) -> Sheet:
     now, edits = memory.opened.now(), memory.notes.proposals()
-    new = [_entry(request, one, now) for one in memory.log.waiting()]
+    waiting = memory.log.waiting()
+    own = [_entry(request, one, now) for one in waiting if not one.extra.get(ORIGIN)]
+    others = [_entry(request, one, now) for one in waiting if one.extra.get(ORIGIN)]
     pairs = [_pair(request, old.entry, new.entry, now) for old, new in conflicts(memory)]
+    machines = [_machines(request, one) for one in clashes(memory)]
     sections = [
-        _section("New entries", "waiting", new),
+        _section("New entries", "waiting", own),
+        _section("Not your own words", "foreign", others, FOREIGN),
         _section("Contradictions", "conflicts", pairs),
         _section("Your edits in notes", "edits", [_edit(request, one) for one in edits]),
+        _section("Changed on two machines", "machines", machines),
     ]
-    number = len(new) + len(pairs) + len(edits)
+    number = len(waiting) + len(pairs) + len(edits) + len(machines)
     nothing = parts.card(h.p("Nothing waits for you.", class_="words"), roomy=True)
     body = h.div(
         sections if number else nothing,
@@ -56,23 +66,13 @@ def review(request: Request, memory: Memory) -> Sheet:
     return Sheet("Review", body, lead, source=source, command="wakebook review")
 
 
-def _section(title: str, id: str, rows: Sequence[Html]) -> Html | None:
+def _section(title: str, id: str, rows: Sequence[Html], lead: str = "") -> Html | None:
     if not rows:
         return None
-    more = len(rows) - SHOWN
-    rest = parts.none(f"and {more:,} more, when these are decided") if more > 0 else None
+    rest = parts.rest(len(rows), SHOWN, ", when these are decided")
+    said = parts.none(lead) if lead else None
     return parts.section(
-        title, parts.card(parts.rows(rows[:SHOWN]), rest), id=id, aside=f"{len(rows):,}"
-    )
-
-
-def _act(
-    request: Request, action: str, label: str, key: str = "", class_: str = "", **fields: str
-) -> Html:
-    """A button that the key presses, too."""
-    hidden = (h.input(type="hidden", name=name, value=value) for name, value in fields.items())
-    return request.form_(
-        action, hidden, h.button(label, class_=class_ or None, data_press=key or None)
+        title, parts.card(said, parts.rows(rows[:SHOWN]), rest), id=id, aside=f"{len(rows):,}"
     )
 
 
@@ -85,20 +85,32 @@ def _thing(sign: str, id: str, *body: Child, class_: str = "") -> Html:
 
 def _entry(request: Request, entry: Entry, now: datetime) -> Html:
     turn = entry.evidence[0] if entry.evidence else 0
-    said = entry.transcript and h.a("where it was said", href=address(entry.transcript, turn))
+    said = entry.transcript and h.a("where it was said", href=parts.said_in(entry.transcript, turn))
     replaces = entry.replaces and f"replaces {', '.join(entry.replaces)}"
-    facts = (parts.kind_of(entry), entry.subject, parts.moment(entry.timestamp, now))
+    whose = entry.extra.get(ORIGIN)
+    facts = (whose and h.span(f"from {whose}", class_="rose"), parts.kind_of(entry), entry.subject,
+             parts.moment(entry.timestamp, now))  # fmt: skip
     return _thing(
         parts.glyph(entry.type), f"w-{entry.id}",
         h.p(parts.short(entry.content), class_="words", dir="auto"),
         entry.detail and h.p(parts.short(entry.detail), class_="facts"),
         h.p(parts.dotted((*facts, said or "", replaces or "")), class_="facts"),
         h.div(
-            _act(request, "take", "Accept", "a", "main", id=entry.id),
-            _act(request, "refuse", "Reject", "r", id=entry.id),
+            request.button("take", "Accept", "main", "a", id=entry.id),
+            request.button("refuse", "Reject", press="r", id=entry.id),
             class_="acts",
         ),
-        class_="open",
+        class_="conflict" if whose else "open",
+    )  # fmt: skip
+
+
+def _machines(request: Request, note: str) -> Html:
+    return _thing(
+        "⇄", f"m-{crc32(note.encode()):x}",
+        h.p(note, class_="plainly"),
+        h.p("Put it right in the file, then say so.", class_="facts"),
+        h.div(request.button("looked", "Looked at", "main", "a", note=note), class_="acts"),
+        class_="conflict",
     )  # fmt: skip
 
 
@@ -118,9 +130,9 @@ def _pair(request: Request, old: Entry, new: Entry, now: datetime) -> Html:
         h.p("The one that you keep replaces the other. “Both hold” is never asked again.",
             class_="facts"),
         h.div(
-            _act(request, "settle", "The newer holds", "a", "main", keep="new", **ids),
-            _act(request, "settle", "The older holds", "r", keep="old", **ids),
-            _act(request, "dismiss", "Both hold", **ids),
+            request.button("settle", "The newer holds", "main", "a", keep="new", **ids),
+            request.button("settle", "The older holds", press="r", keep="old", **ids),
+            request.button("dismiss", "Both hold", **ids),
             class_="acts",
         ),
         class_="conflict",
@@ -139,8 +151,8 @@ def _edit(request: Request, proposal: Proposal) -> Html:
         h.ul(lines, class_="changes") if lines else None, own, same or None,
         h.p(FOLLOWS, class_="facts"),
         h.div(
-            _act(request, "accept-edit", "Accept", "a", "main", **fields),
-            _act(request, "reject-edit", "Reject", "r", **fields),
+            request.button("accept-edit", "Accept", "main", "a", **fields),
+            request.button("reject-edit", "Reject", press="r", **fields),
             class_="acts",
         ),
     )  # fmt: skip
@@ -167,12 +179,8 @@ def take(request: Request, memory: Memory) -> Done:
     except NotFound:
         return Done(LATE)
     ids = [one.id for one in done]
-
-    def back(memory: Memory) -> str:
-        memory.log.take_back(ids, waits=True)
-        return "It waits again."
-
-    return undoable(f"Accepted: {parts.short(done[0].content, 120)}", back)
+    said = f"Accepted: {parts.short(done[0].content, 120)}"
+    return _waits(memory, said, lambda memory: memory.log.take_back(ids, waits=True))
 
 
 def refuse(request: Request, memory: Memory) -> Done:
@@ -180,59 +188,59 @@ def refuse(request: Request, memory: Memory) -> Done:
         done = memory.log.refuse(request.field("id"))
     except NotFound:
         return Done(LATE)
+    said = f"Rejected: {parts.short(done[0].content, 120)}"
+    return _waits(memory, said, lambda memory: memory.log.ask_again(done))
 
+
+def _waits(memory: Memory, said: str, undo: Callable[[Memory], object]) -> Done:
     def back(memory: Memory) -> str:
-        memory.log.ask_again(done)
+        undo(memory)
         return "It waits again."
 
-    return undoable(f"Rejected: {parts.short(done[0].content, 120)}", back)
-
-
-def _number(request: Request, memory: Memory) -> str:
-    """The number of the edit that a person has seen; empty if it is decided, or another one."""
-    for number, one in enumerate(memory.notes.proposals(), 1):
-        if (one.path, _seen(one)) == (request.field("path"), request.field("seen")):
-            return str(number)
-    return ""
+    return undoable(memory, said, back)
 
 
 def accept_edit(request: Request, memory: Memory) -> Done:
-    number = _number(request, memory)
-    if not number:
-        return Done(LATE)
-    path = memory.home.root / request.field("path")
-    edited = path.read_bytes()
-    done = memory.notes.accept(number)
-    after, ids = path.read_bytes(), [one.id for one in done.entries]
-
-    def back(memory: Memory) -> str:
-        memory.notes.put_back(path, edited, after)
-        memory.log.take_back(ids)
-        return f"{request.field('path')} waits again, as you had edited it."
-
-    left = (
-        f" {parts.many(len(done.left), 'change')} could not be said as an entry."
-        if done.left
-        else ""
-    )
-    told = parts.many(len(done.entries), "entry", "entries")
-    return undoable(f"Accepted: {told} from {request.field('path')}.{left}", back)
+    return _edited(request, memory, accept=True)
 
 
 def reject_edit(request: Request, memory: Memory) -> Done:
-    number = _number(request, memory)
-    if not number:
+    return _edited(request, memory, accept=False)
+
+
+def _edited(request: Request, memory: Memory, *, accept: bool) -> Done:
+    name, seen = request.field("path"), request.field("seen")
+    numbered = enumerate(memory.notes.proposals(), 1)
+    number = next((at for at, one in numbered if (one.path, _seen(one)) == (name, seen)), 0)
+    if not number:  # it is decided, or another edit
         return Done(LATE)
-    path = memory.home.root / request.field("path")
-    edited = path.read_bytes()
-    memory.notes.reject(number)
+    path, ids = memory.home.root / name, list[str]()
+    edited, said = path.read_bytes(), f"{name} says again what the log says."
+    if accept:
+        done = memory.notes.accept(str(number))
+        ids = [one.id for one in done.entries]
+        said = f"Accepted: {parts.many(len(ids), 'entry', 'entries')} from {name}."
+        if done.left:
+            said += f" {parts.many(len(done.left), 'change')} could not be said as an entry."
+    else:
+        memory.notes.reject(str(number))
     after = path.read_bytes()
 
     def back(memory: Memory) -> str:
         memory.notes.put_back(path, edited, after)
-        return f"{request.field('path')} waits again, as you had edited it."
+        if ids:
+            memory.log.take_back(ids)
+        return f"{name} waits again, as you had edited it."
 
-    return undoable(f"{request.field('path')} says again what the log says.", back)
+    return undoable(memory, said, back)
+
+
+def looked(request: Request, memory: Memory) -> Done:
+    """What two machines have changed was looked at."""
+    done = memory.sync.settle(request.field("note"))
+    if not done:
+        return Done(LATE)
+    return _waits(memory, "Looked at.", lambda memory: memory.sync.ask_again(done))
 
 
 def _two(request: Request, memory: Memory) -> tuple[Entry, Entry] | None:
@@ -250,21 +258,13 @@ def settle(request: Request, memory: Memory) -> Done:
     if both is None:
         return Done(LATE)
     kept = both[1] if request.field("keep") == "new" else both[0]
-    new = memory.remember(
-        kept.content,
-        type_=kept.type,
-        subject=kept.subject,
-        detail=kept.detail,
-        replaces=[one.id for one in both],
-        pinned=kept.pinned,
-        project=kept.project,
-    )
+    new = again(memory, kept, replaces=[one.id for one in both])
 
     def back(memory: Memory) -> str:
         memory.log.take_back([new.id])
         return "Both hold again, and wait for a decision."
 
-    return undoable(f"Holds now: {parts.short(kept.content, 120)}", back)
+    return undoable(memory, f"Holds now: {parts.short(kept.content, 120)}", back)
 
 
 def dismiss(request: Request, memory: Memory) -> Done:
@@ -278,4 +278,4 @@ def dismiss(request: Request, memory: Memory) -> Done:
         memory.notes.dismiss_pair(*pair, dismissed=False)
         return "It is a contradiction again."
 
-    return undoable("Both hold. It is not asked again.", back)
+    return undoable(memory, "Both hold. It is not asked again.", back)

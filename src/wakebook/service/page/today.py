@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from wakebook.log.entry import TYPES
+from wakebook.log.entry import ORIGIN, TYPES
 from wakebook.memory import Memory
 from wakebook.service.page import parts
 from wakebook.service.page.data import Remembered, asked, by_day, entries, last_day
-from wakebook.service.page.html import Child, Html, h
+from wakebook.service.page.html import Child, Html, h, join
 from wakebook.service.page.needs import Needs, needs
 from wakebook.service.page.parts import card, many, none, row, rows, section
 from wakebook.service.page.request import Request, Sheet, to
@@ -35,7 +35,7 @@ def today(request: Request, memory: Memory) -> Sheet:
     )
 
 
-def _lead(memory: Memory, now: datetime, wants: Needs) -> str:
+def _lead(memory: Memory, now: datetime, wants: Needs) -> Html:
     folder = f"raw/conversations/{now:%Y/%m/%d}/"
     sql = "SELECT count(*) FROM file WHERE path >= ? AND path < ?"
     (talks,) = asked(memory, sql, folder, f"{folder}\U0010ffff")[0]
@@ -45,11 +45,8 @@ def _lead(memory: Memory, now: datetime, wants: Needs) -> str:
     said = f"{_number(talks)} conversation{'s' * (talks != 1)} today, "
     said += f"{_number(learned).lower()} thing{'s' * (learned != 1)} learned."
     said = f"{said[0].upper()}{said[1:]}"
-    return (
-        said
-        if not wants.number
-        else f"{said} {_number(wants.number).capitalize()} waiting for you."
-    )
+    waits = f"{_number(wants.number).capitalize()} waiting for you."
+    return join(said, (" ", h.a(waits, href=to("/review"))) if wants.number else "")
 
 
 def _number(number: int) -> str:
@@ -146,16 +143,20 @@ def _needs(wants: Needs, now: datetime) -> Html:
     for old, new in wants.conflicts[:3]:
         said = f"{parts.short(old.entry.content, 110)} ≠ {parts.short(new.entry.content, 110)}"
         since = f"both told since {parts.moment(new.entry.timestamp, now)}"
-        place = to("/review", at=f"c-{new.entry.id}")
+        place = to("/review", at=f"x-{old.entry.id}-{new.entry.id}")
         found.append(_wanted("≠", said, since, "Decide", place, "conflict"))
     for path, blocks in wants.edited[:3]:
         name = path.removeprefix("knowledge/")
         said = many(blocks, "part") + " of it is not what the log says"
         found.append(_wanted("✎", f"You edited “{name}”", said, "Look", to("/review"), "open"))
     for entry in wants.waiting[:3]:
-        facts = f"{entry.type}, waits for your approval"
+        whose = entry.extra.get(ORIGIN)
+        facts = f"{entry.type}, from {whose}" if whose else f"{entry.type}, waits for your approval"
         said = parts.short(entry.content, 140)
         found.append(_wanted("+", said, facts, "Decide", to("/review"), "open"))
+    for note in wants.clashes[:3]:
+        said, facts = parts.short(note, 140), "changed on two machines"
+        found.append(_wanted("⇄", said, facts, "Look", to("/review"), "conflict"))
     more = wants.number - len(found)
     rest = h.a(f"{more:,} more", href=to("/review")) if more > 0 else ""
     body = rows(found) if found else none("Nothing waits for you.")

@@ -18,6 +18,7 @@ from wakebook.service.page import parts
 from wakebook.service.page.html import Child, Html, h, join
 from wakebook.service.page.parts import card, many, none, row, rows, section
 from wakebook.service.page.request import Done, Request, Sheet, to
+from wakebook.service.page.undoing import undoable
 
 SESSIONS, TURNS = 12, 60  # in a list
 TEXT = 14_000  # characters of what was told
@@ -69,12 +70,16 @@ def rate(request: Request, memory: Memory) -> Done:
     """Say whether a finding helped; without a word, take that back."""
     name, ref = request.field("turn"), request.field("ref")
     done = memory.told.rate(name, ref, WORDS.get(request.field("useful")))
-    said = parts.short(done.text or done.item.label, 80)
-    fields = {"turn": name, "ref": ref, "useful": request.field("was")}
-    if done.useful is None:
-        return Done(f"No longer rated: “{said}”.")
-    word = f"Noted as {RATED[done.useful]} for messages like this: “{said}”."
-    return Done(word, undo="rate", fields=fields)
+    said, was = parts.short(done.text or done.item.label, 80), WORDS.get(request.field("was"))
+    word = f"No longer rated: “{said}”."
+    if done.useful is not None:
+        word = f"Noted as {RATED[done.useful]} for messages like this: “{said}”."
+
+    def back(memory: Memory) -> str:
+        memory.told.rate(name, ref, was)
+        return f"Rated as before: “{said}”."
+
+    return undoable(memory, word, back)
 
 
 def _sheet(body: Child, title: str, lead: Child = "", command: str = "") -> Sheet:

@@ -13,6 +13,7 @@ from wakebook.service.page.behind import kept
 from wakebook.service.page.data import asked
 from wakebook.service.page.html import Child, Html, h
 from wakebook.service.page.request import Done, Request, Sheet, to
+from wakebook.service.page.undoing import undoable
 from wakebook.upkeep.jobs import JobStatus
 
 DAYS = 30  # of costs
@@ -113,8 +114,7 @@ def _sessions(request: Request, status: Mapping[str, Any]) -> Html:
         parts.row("!", one["ref"], (one["status"], one["note"]), class_="conflict", plainly=True)
         for one in status.get("accounts", ())[:LISTED]
     ]
-    more = len(status.get("accounts", ())) - LISTED
-    rest = parts.none(f"and {more:,} more: wakebook status --sessions") if more > 0 else None
+    rest = parts.rest(len(status.get("accounts", ())), LISTED, ": wakebook status --sessions")
     return parts.section(
         "Sessions",
         parts.card(body, parts.rows(listed) if listed else None, rest),
@@ -206,15 +206,11 @@ def _index(request: Request, status: Mapping[str, Any]) -> Html:
         ("embedder", index.get("embedder") or "none"),
         ("size", f"{index.get('bytes', 0) / 1e6:,.1f} MB"),
         ("behind", f"{index.get('behind', 0):,} bytes of the log"),
-    ]
+    ][: None if index else 1]
     return parts.section(
-        "Index", parts.card(_table(facts), roomy=True),
+        "Index", parts.card(parts.table(facts), roomy=True),
         h.div(request.button("index", "Bring it up to date"), class_="acts"), id="index",
     )  # fmt: skip
-
-
-def _table(facts: Sequence[tuple[str, Child]]) -> Html:
-    return h.table(h.tbody(h.tr(h.th(name, scope="row"), h.td(value)) for name, value in facts))
 
 
 def _hosts(memory: Memory, status: Mapping[str, Any]) -> Html:
@@ -225,7 +221,7 @@ def _hosts(memory: Memory, status: Mapping[str, Any]) -> Html:
     models = status.get("models") or {}
     reads = status.get("extractor") or "…"
     rows.append(("read by", ", ".join(f"{role} {name}" for role, name in models.items()) or reads))
-    return parts.section("Hosts", parts.card(_table(rows), roomy=True), id="hosts")
+    return parts.section("Hosts", parts.card(parts.table(rows), roomy=True), id="hosts")
 
 
 def _machines(request: Request, memory: Memory, now: datetime) -> Html:
@@ -245,15 +241,14 @@ def _machines(request: Request, memory: Memory, now: datetime) -> Html:
     agree = "All agree." if found.agree else "They do not agree yet."
     sync = h.div(request.button("sync", "Sync now"), class_="acts") if found.remote else None
     return parts.section(
-        "Machines", parts.card(_table(rows), h.p(agree, class_="facts"), roomy=True), sync,
+        "Machines", parts.card(parts.table(rows), h.p(agree, class_="facts"), roomy=True), sync,
         id="machines",
     )  # fmt: skip
 
 
-def _rebuilds(memory: Memory, now: datetime) -> Html | None:
-    if not (memory.home.cache / "rebuild").is_dir():
-        return None
-    found = memory.rebuilds.listed()
+def _rebuilds(memory: Memory, now: datetime) -> Html:
+    there = (memory.home.cache / "rebuild").is_dir()
+    found = memory.rebuilds.listed() if there else []
     rows = (
         parts.row(
             "⟳", h.a(one.name, href=to(f"/upkeep/rebuild/{one.name}")),
@@ -263,7 +258,43 @@ def _rebuilds(memory: Memory, now: datetime) -> Html | None:
         )
         for one in found
     )  # fmt: skip
-    return parts.section("Rebuilds", parts.card(parts.rows(rows)), id="rebuilds") if found else None
+    body = parts.rows(rows) if found else parts.none("None waits to be merged.")
+    begin = h.div(h.a("Rebuild …", href=to("/upkeep/rebuild"), class_="button"), class_="acts")
+    return parts.section("Rebuilds", parts.card(body), begin, id="rebuilds")
+
+
+def reading(request: Request, memory: Memory) -> Sheet:
+    """What reading all conversations anew would do."""
+    known = behind.ask(memory.home, "rebuild", "--dry-run")
+    if known.value is None:
+        return _compared("Rebuild", known, "wakebook rebuild --dry-run")
+    read, entries = known.value["transcripts"], known.value["entries"]
+    follows = (
+        f"{parts.many(read, 'conversation')} read anew, by rules, for nothing: "
+        f"{parts.many(entries, 'entry', 'entries')}.",
+        "It is done on a branch of its own, and takes a while. Nothing that holds is touched.",
+        "In the end the two are compared, and you merge it or drop it.",
+    )
+    body = h.div(
+        parts.card(h.ul(map(h.li, follows), class_="follows"), roomy=True),
+        h.div(
+            request.button("rebuild", "Read all of it anew", class_="main"),
+            h.a("Leave it", href=to("/upkeep"), class_="button"), class_="acts",
+        ),
+        h.p("With a model, and what that would cost: ",
+            h.code("wakebook rebuild --extractor model --dry-run"), class_="facts"),
+        class_="stack",
+    )  # fmt: skip
+    lead = "Nothing has happened yet. This is what would follow."
+    return Sheet("Rebuild", body, lead, source="raw/conversations/", command="wakebook rebuild")
+
+
+def _compared(title: str, known: behind.Known, command: str) -> Sheet:
+    """What is not known yet, or could not be found out."""
+    said = known.error or "It is being looked at; this takes a moment. Load the page again then."
+    again = None if known.error else 2
+    body = h.div(parts.none(said), id="compared", data_live="upkeep", data_again=again)
+    return Sheet(title, body, source="the conversations and the log", command=command)
 
 
 def rebuild(request: Request, memory: Memory) -> Sheet:
@@ -272,14 +303,7 @@ def rebuild(request: Request, memory: Memory) -> Sheet:
     known = behind.ask(memory.home, "rebuild", "show", name)
     command = f"wakebook rebuild show {name}"
     if known.value is None:
-        said = known.error or "The two are being compared; this takes a moment."
-        body = h.div(
-            parts.none(said),
-            id="compared",
-            data_live="upkeep",
-            data_again=None if known.error else 2,
-        )
-        return Sheet(name, body, source="the branch of the rebuild", command=command)
+        return _compared(name, known, command)
     found = known.value["rebuild"]
     total = found["comparison"]["total"]
     figures = [(word, f"{total[word]:,}") for word in ("same", "added", "lost", "changed")]
@@ -295,7 +319,7 @@ def rebuild(request: Request, memory: Memory) -> Sheet:
         return parts.section(title, parts.card(parts.rows(listed))) if rows else None
 
     body = h.div(
-        parts.section("What would be different", parts.card(_table(figures), roomy=True)),
+        parts.section("What would be different", parts.card(parts.table(figures), roomy=True)),
         samples("Some that would be new", found["comparison"]["added"][:LISTED], "+"),
         samples("Some that would be lost", found["comparison"]["lost"][:LISTED], "−"),
         h.p(CONSEQUENCES, class_="lead"),
@@ -344,5 +368,16 @@ def merge(request: Request, memory: Memory) -> Done:
 
 
 def drop(request: Request, memory: Memory) -> Done:
-    memory.rebuilds.drop(request.field("name"))
-    return Done(f"{request.field('name')} is dropped.", to=to("/upkeep"))
+    done = memory.rebuilds.drop(request.field("name"))
+    back = f" In a terminal, this brings it back: {done.restore}" if done.restore else ""
+    return Done(f"{done.name} is dropped.{back}", to=to("/upkeep"))
+
+
+def build(request: Request, memory: Memory) -> Done:
+    name = memory.rebuilds.build().name
+
+    def back(memory: Memory) -> Done:
+        return Done(f"{memory.rebuilds.drop(name).name} is dropped.", to("/upkeep"))
+
+    return undoable(memory, "All conversations are read. Compare the two, and decide.", back,
+                    to(f"/upkeep/rebuild/{name}"))  # fmt: skip
