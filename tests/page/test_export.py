@@ -37,6 +37,7 @@ def test_everything_can_be_read_offline(knowing: Memory, tmp_path: Path) -> None
                 assert f'id="{at}"' in target.read_text(), f"{path}: {href}"
     assert {path.stat().st_mode & 0o777 for path in pages} == {0o600}
     [words] = re.findall(r'data-files="([^"]+)"', found)
+    assert '<script src="find.js">' in found and (folder / "find.js").is_file()
     rows = json.loads((folder / words).read_text().removeprefix("wakebook(").rstrip(";\n)"))
     assert {"●", "▤", "“"} <= {sign for sign, *_ in rows}
     for _, _, _, href in rows:

@@ -213,8 +213,8 @@ def _choice(request: Request, going: Forgetting, chain: bool, now: datetime) -> 
         [h.li("Says it too, and stays: ", parts.short(one_.content, 120)) for one_ in going.also],
         [h.li("The sentence in ", h.code(path), " is told no more.") for path in going.transcripts],
         h.li("The words stay in the transcript and in git’s history. As long as they do, the view ",
-             h.a("Time", href=to("/time")), " can take it back; to ",
-             h.a("erase", href=to("/erase", {"entry": request.parts["id"]})), " removes them."),
+             h.a("Time", href=to("/time")), " can take it back. Only ",
+             h.a("erasing", href=to("/erase", {"entry": request.parts["id"]})), " removes them."),
     ]  # fmt: skip
     fields = {"id": request.parts["id"], "chain": "yes" if chain else ""}
     act = request.button(

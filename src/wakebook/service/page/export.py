@@ -182,18 +182,15 @@ class _Export:
         less = "" if every else "Of the conversations, the oldest turns are not among it."
         body = h.div(
             h.div(h.span("⌕", class_="glass", aria_hidden="true"), box, class_="ask"),
+            raw("<noscript><p>Search needs JavaScript; nothing else here does.</p></noscript>"),
             h.p(less, id="told", class_="lead", role="status"),
             h.div(h.ul(id="found", class_="things"), class_="card"),
             id="search",
         )
         sheet = Sheet("Search", body, "Every word that you type has to occur.", source="the index")
         lists = h.span(hidden=True, id="words", data_files=" ".join(files))
-        script = join(
-            lists,
-            raw("<noscript><p>Search needs JavaScript; nothing else here does.</p></noscript>"),
-            h.script(src="find.js"),
-        )
-        self._sheet(SEARCH, sheet, script)
+        script = raw('<script src="find.js"></script>')
+        self._sheet(SEARCH, sheet, join(lists, script))
 
     def _words(self, number: int, rows: list[str]) -> str:
         name = f"words/{number + 1:03}.js"

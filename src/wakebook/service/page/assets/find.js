@@ -46,7 +46,7 @@
     list.replaceChildren(...hits.slice(0, MOST).map((one) => row(one, wanted)));
     const more = hits.length > MOST ? `, the first ${MOST} of them here` : "";
     told.textContent = (hits.length ? `${hits.length.toLocaleString("en")} found${more}. ` : "Nothing fits. ") + less;
-    history.replaceState(null, "", "#" + encodeURIComponent(box.value));
+    location.replace("#" + encodeURIComponent(box.value)); // so that one can come back to it
   }
   box.addEventListener("input", () => find());
   document.addEventListener("keydown", (event) => {
