@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from wakebook.store.index import Index
     from wakebook.store.sync import Progress
     from wakebook.sync.sync import Syncing
-    from wakebook.upkeep.again import Forgot
+    from wakebook.upkeep.again import Forgettings
     from wakebook.upkeep.doctor import Check, Examination
     from wakebook.upkeep.erase import Eraser
     from wakebook.upkeep.forget import Forgetting
@@ -161,6 +161,7 @@ class Memory:
     window: Windows = _room("recall.window.Windows", "opened", "_caught_up")
     sync: Syncing = _room("sync.sync.Syncing", "opened", "history", "notes", "_followed", "init")
     rebuilds: Rebuilds = _room("rebuild.rebuilds.Rebuilds", "opened", "history", "_followed")
+    forgettings: Forgettings = _room("upkeep.again.Forgettings", "opened", "history", "remember")
     eraser: Eraser = _room("upkeep.erase.Eraser", "opened", "history", "_shown_anew")
 
     @cached_property
@@ -361,15 +362,10 @@ class Memory:
         self.opened.index.changed()
         self.opened.quietly("index", self.opened.index.sync)
 
-    def undo(self, commit: str = "") -> Undone:
-        """Take the last rewrite back; or, of `forgettings`, the one with this commit."""
+    def undo(self) -> Undone:
+        """Take the last rewrite back."""
         from wakebook.notes.condensed import taken_back
         from wakebook.upkeep.undo import of_sync, take_back
-
-        if commit:
-            from wakebook.upkeep.again import taken_back as remembered_again
-
-            return remembered_again(self.forgettings(), commit, self.log.chains, self.remember)
 
         at = self.sync.brought() if self.opened.syncs else None
         if at and not any(one.at >= at for one in self.rewrites() if not one.undone):
@@ -386,12 +382,6 @@ class Memory:
         from wakebook.upkeep.undo import rewrites
 
         return rewrites(self.history.git())
-
-    def forgettings(self) -> list[Forgot]:
-        """The last ones that git's history still knows the words of; newest first."""
-        from wakebook.upkeep.again import forgettings
-
-        return forgettings(self.history.git(), self.index)
 
     # --- recalling -----------------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ def test_the_lines_of_a_note_keep_their_numbers() -> None:
 def test_what_others_wrote_is_what_it_was() -> None:
     folder = Path(assets.__file__).parent
     known = tomllib.loads((folder / "vendored.toml").read_text())
-    ours = {"page.css", "page.js", "plots.js", "icon.svg"}
+    ours = {"find.js", "page.css", "page.js", "plots.js", "icon.svg"}
     assert known.keys() == assets.ALL.keys() - ours
     for name, about in known.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == about["sha256"], name

@@ -18,16 +18,16 @@ def test_a_forgetting_is_taken_back_by_another_process(memory: Memory) -> None:
     memory.forget([new.id])
     assert said(memory) == ["The launch is on 14 November."]
     later = Memory(memory.home.root)
-    [gone] = later.forgettings()
+    [gone] = later.forgettings.listed()
     assert gone.entries == (new,) and not gone.undone
-    [again] = later.undo(gone.commit[:7]).entries
+    [again] = later.forgettings.take_back(gone.commit[:7])
     assert again.content == new.content and again.id != new.id
     assert again.replaces == (old.id,) and said(later) == ["The launch is on 21 November."]
-    assert later.forgettings()[0].undone
+    assert later.forgettings.listed()[0].undone
     with pytest.raises(NotFound, match="already"):
-        later.undo(gone.commit)
+        later.forgettings.take_back(gone.commit)
     with pytest.raises(NotFound, match="--list"):
-        later.undo("0000000")
+        later.forgettings.take_back("0000000")
 
 
 def test_a_whole_story_comes_back_in_its_order(memory: Memory) -> None:
@@ -35,8 +35,8 @@ def test_a_whole_story_comes_back_in_its_order(memory: Memory) -> None:
     new = memory.remember("The launch is on 21 November.", replaces=[old.id])
     kept = memory.remember("The boat is called Otter.")
     memory.forget([new.id], chain=True)
-    [gone] = memory.forgettings()
-    first, last = memory.undo(gone.commit).entries
+    [gone] = memory.forgettings.listed()
+    first, last = memory.forgettings.take_back(gone.commit)
     assert last.replaces == (first.id,) and first.content == old.content
     assert said(memory) == [kept.content, "The launch is on 21 November."]
 
@@ -45,7 +45,7 @@ def test_what_was_corrected_already_does_not_come_back(memory: Memory) -> None:
     old = memory.remember("The launch is on 14 November.")
     new = memory.remember("The launch is on 21 November.", replaces=[old.id])
     memory.forget([old.id])
-    assert memory.forgettings() == [] and said(memory) == [new.content]
+    assert memory.forgettings.listed() == [] and said(memory) == [new.content]
 
 
 def test_nothing_is_left_to_bring_back_after_an_erasure(memory: Memory) -> None:
@@ -53,4 +53,4 @@ def test_nothing_is_left_to_bring_back_after_an_erasure(memory: Memory) -> None:
     memory.remember("The boat is called Otter.")
     memory.forget([secret.id])
     assert memory.eraser.erase(secret.content).well
-    assert memory.forgettings() == []
+    assert memory.forgettings.listed() == []

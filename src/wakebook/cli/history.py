@@ -198,7 +198,7 @@ def undo(memory: Memory, out: Out, commit: str, listing: bool) -> None:
     """Take back the last rewrite: a condensed note, a rollup, notes that were put away. With the
     COMMIT of a forgetting: remember its words again, as written by hand."""
     if listing:
-        found, gone = memory.rewrites(), memory.forgettings()
+        found, gone = memory.rewrites(), memory.forgettings.listed()
         out.json({"rewrites": found, "forgettings": gone})
         for one in found:
             _could(memory, out, one, one.name, one.summary)
@@ -207,12 +207,14 @@ def undo(memory: Memory, out: Out, commit: str, listing: bool) -> None:
             _could(memory, out, forgot, f"forget {many(len(forgot.entries), 'entry')}", words)
         out.say("There was no rewrite yet.", when=not (found or gone))
         return
-    done = memory.undo(commit)
-    out.json(done)
-    if done.entries:
+    if commit:
+        again = memory.forgettings.take_back(commit)
+        out.json({"entries": entries_json(memory, again)})
         out.ok("Remembered again, as written by hand:")
-        out.entries(memory, done.entries)
+        out.entries(memory, again)
         return
+    done = memory.undo()
+    out.json(done)
     out.ok(
         f"Took back [bold]{esc(done.rewrite.name)}[/bold] of {_local(memory, done.rewrite.at)} "
         f"({done.rewrite.commit[:7]}, undone by {done.commit})"

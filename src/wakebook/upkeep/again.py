@@ -13,14 +13,13 @@ from datetime import datetime
 import msgspec
 
 from wakebook.base.errors import InvalidEntry, NotFound
-from wakebook.history.history import History
 from wakebook.history.past import commits, patch
 from wakebook.history.repository import Repository
-from wakebook.log.chains import Chains
+from wakebook.history.timeline import Timeline
 from wakebook.log.entry import Entry, decode
+from wakebook.opened import Opened
 from wakebook.store.index import Index
 from wakebook.upkeep.forget import FORGET
-from wakebook.upkeep.undo import Rewrite, Undone
 
 MOST = 10
 
@@ -34,23 +33,49 @@ class Forgot(msgspec.Struct, frozen=True, kw_only=True):
     undone: bool = False
 
 
-def forgettings(history: History, index: Index) -> list[Forgot]:
-    """The last ones, the newest first."""
-    repository = history.repository
-    if repository is None:
-        return []
-    wanted = ("--extended-regexp", f"--grep=^maintenance: {FORGET} ", f"--max-count={MOST}")
-    found = ((one, tuple(_gone(repository, one.id))) for one in commits(repository, *wanted))
-    return [
-        Forgot(
-            commit=one.id,
-            at=one.at,
-            entries=gone,
-            undone=all(_holds(index, each, one.at) for each in gone),
-        )
-        for one, gone in found
-        if gone
-    ]
+class Forgettings:
+    """The handle of what was forgotten."""
+
+    def __init__(self, opened: Opened, history: Timeline, remember: Callable[..., Entry]) -> None:
+        self._opened, self._history, self._remember = opened, history, remember
+
+    def listed(self) -> list[Forgot]:
+        """The last ones that git's history still knows the words of; the newest first."""
+        repository = self._history.git().repository
+        if repository is None:
+            return []
+        wanted = ("--extended-regexp", f"--grep=^maintenance: {FORGET} ", f"--max-count={MOST}")
+        found = ((one, tuple(_gone(repository, one.id))) for one in commits(repository, *wanted))
+        return [
+            Forgot(
+                commit=one.id,
+                at=one.at,
+                entries=gone,
+                undone=all(_holds(self._opened.index, each, one.at) for each in gone),
+            )
+            for one, gone in found
+            if gone
+        ]
+
+    def take_back(self, commit: str) -> list[Entry]:
+        """Remember what a forgetting took out; what it had corrected is corrected once more."""
+        gone = next((one for one in self.listed() if one.commit.startswith(commit)), None)
+        if gone is None:
+            raise NotFound(
+                f"No forgetting {commit!r} can be taken back: git's history has none of that name, "
+                "or its words were erased. `wakebook history undo --list` shows what there is."
+            )
+        if gone.undone:
+            raise NotFound("That was remembered again already. Nothing was done.")
+        holds, new = self._opened.chains().current(), dict[str, Entry]()
+        for old in gone.entries:
+            links = [new[one].id for one in old.replaces if one in new]
+            links += [one.id for one in holds if one.id in old.replaces]
+            new[old.id] = self._remember(
+                old.content, type_=old.type, subject=old.subject, detail=old.detail, replaces=links,
+                status=old.status or "", pinned=old.pinned, project=old.project,
+            )  # fmt: skip
+        return list(new.values())
 
 
 def _holds(index: Index, entry: Entry, since: datetime) -> bool:
@@ -82,27 +107,3 @@ def _entries(lines: list[str], sign: str) -> Iterator[Entry]:
                 yield decode(line[1:].encode())
             except InvalidEntry:
                 continue
-
-
-def taken_back(
-    found: list[Forgot], commit: str, chains: Callable[[], Chains], remember: Callable[..., Entry]
-) -> Undone:
-    """Remember what a forgetting took out; what it had corrected is corrected once more."""
-    gone = next((one for one in found if one.commit.startswith(commit)), None)
-    if gone is None:
-        raise NotFound(
-            f"No forgetting {commit!r} can be taken back: git's history has none of that name, or "
-            "its words were erased. `wakebook history undo --list` shows what there is."
-        )
-    if gone.undone:
-        raise NotFound("That was remembered again already. Nothing was done.")
-    there, new = chains(), dict[str, Entry]()
-    for old in gone.entries:
-        links = [new[one].id for one in old.replaces if one in new]
-        links += [one.id for one in there.current() if one.id in old.replaces]
-        new[old.id] = remember(
-            old.content, type_=old.type, subject=old.subject, detail=old.detail, replaces=links,
-            status=old.status or "", pinned=old.pinned, project=old.project,
-        )  # fmt: skip
-    rewrite = Rewrite(name=FORGET, commit=gone.commit, at=gone.at, summary="", undone=True)
-    return Undone(rewrite=rewrite, restored=(), removed=(), entries=tuple(new.values()))

@@ -32,7 +32,6 @@ from wakebook.history.past import (
 )
 from wakebook.history.repository import Repository
 from wakebook.log import erased, forgotten
-from wakebook.log.entry import Entry
 from wakebook.notes.notes import Notes
 from wakebook.opened import Opened
 from wakebook.recall.turn import wake
@@ -67,7 +66,6 @@ class Undone(msgspec.Struct, frozen=True, kw_only=True):
     moved: dict[str, str] = {}  # of both: where a file went back to, and where it was until now
     commit: str = ""
     erased: bool = False  # something was erased since, and stays so
-    entries: tuple[Entry, ...] = ()  # that were forgotten, and are remembered again
 
 
 def rewrites(history: History, most: int = 50) -> list[Rewrite]:

@@ -105,7 +105,7 @@ def forget(request: Request, memory: Memory) -> Done:
         said += f" {parts.many(gone.withheld, 'sentence')} in conversations told no more."
     if gone.notes:
         said += f" Still written by hand in: {', '.join(gone.notes[:3])}."
-    for one_ in memory.forgettings()[:1]:
+    for one_ in memory.forgettings.listed()[:1]:
         if name in {entry.id for entry in one_.entries}:
             return Done(said, to("/"), undo="undo", fields={"commit": one_.commit})
     return Done(f"{said} There is no git here to take it back.", to("/"))
@@ -154,8 +154,8 @@ def _saved(memory: Memory, before: Note, text: str, said: str) -> Done:
 
 def undo(request: Request, memory: Memory) -> Done:
     """Take the last rewrite of the memory back, or a forgetting."""
-    back = memory.undo(request.field("commit"))
-    if back.entries:
-        last = back.entries[-1].id
+    if commit := request.field("commit"):
+        last = memory.forgettings.take_back(commit)[-1].id
         return Done("Remembered again, as written by hand.", to(f"/entry/{last}"))
+    back = memory.undo()
     return Done(f"Taken back: {back.rewrite.name}. {back.rewrite.summary}")

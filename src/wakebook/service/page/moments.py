@@ -193,16 +193,17 @@ def _files(memory: Memory, since: str) -> list[Change]:
 
 def _rewrites(request: Request, memory: Memory, now: datetime) -> Html:
     """Actions of this page, rewrites, and what was forgotten; the newest first."""
-    found: list[tuple[datetime, str, tuple[Child, ...], Child]] = [
-        (one.at, one.said, ("in this page",), request.button("back", "Undo", key=key))
-        for key, one in listed(memory)[:ACTIONS]
-    ]
     rewrites, forgotten = _known(memory)
+    found: list[tuple[datetime, str, tuple[Child, ...], Child]] = []
     for gone in forgotten:
         words = "; ".join(parts.short(entry.content, 90) for entry in gone.entries[:3])
         undo = request.button("undo", "Undo", commit=gone.commit)
         state = "remembered again" if gone.undone else ""
         found.append((gone.at, words, ("forgotten", state), "" if gone.undone else undo))
+    found += [
+        (one.at, one.said, ("in this page",), request.button("back", "Undo", key=key))
+        for key, one in listed(memory)[:ACTIONS]
+    ]
     last = _standing(rewrites)
     for one in rewrites[:10]:
         act = h.a("Undo …", href=to("/time/undo"), class_="button") if one is last else ""
@@ -223,7 +224,7 @@ def _known(memory: Memory) -> tuple[list[Rewrite], list[Forgot]]:
     stamp = tuple(one.stat().st_mtime_ns if one.exists() else 0 for one in watched)
     key = ("rewrites", str(memory.home.root), stamp)
     try:
-        return kept(key, 60.0, lambda: (memory.rewrites(), memory.forgettings()))
+        return kept(key, 60.0, lambda: (memory.rewrites(), memory.forgettings.listed()))
     except GitError:  # `wakebook status` tells of it
         return [], []
 

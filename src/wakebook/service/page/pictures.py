@@ -16,7 +16,7 @@ from wakebook.log.entry import TYPES
 from wakebook.memory import Memory
 from wakebook.service.page import parts
 from wakebook.service.page.assets import address
-from wakebook.service.page.html import Child, Html, Value, h, join
+from wakebook.service.page.html import Child, Html, h, join
 from wakebook.service.page.request import to
 from wakebook.store import figures
 from wakebook.store.figures import Neighbours, StripTurn
@@ -40,10 +40,11 @@ def figure(title: str, picture: Child, table: Child, *, note: Child = "") -> Htm
     )
 
 
-def _clickable(label: str, drawn: Child, **more: Value) -> Html:
+def _clickable(label: str, drawn: Child, **more: str) -> Html:
     """A picture of links for those who point. Others hear what it shows; the list beside it, or
     below, has the same links."""
-    return join(h.p(label, class_="unseen"), h.svg(drawn, aria_hidden="true", **more))
+    picture = h.svg(drawn, attributes={"aria-hidden": "true", **more})
+    return join(h.p(label, class_="unseen"), picture)
 
 
 def table(heads: Sequence[str], found: Iterable[Sequence[Child]]) -> Html:
