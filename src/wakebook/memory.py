@@ -85,8 +85,7 @@ class _Verb(Generic[P, T]):
 
 
 class Memory:
-    """One home, opened; or one on a server for teams (see service/remote). Nothing is read before
-    it is needed."""
+    """One home, opened, or one on a server (service/remote). It reads nothing before it has to."""
 
     def __new__(cls, home: str | os.PathLike[str] | None = None, *_: Any, **__: Any) -> Self:
         if isinstance(home, str) and home.startswith(("http://", "https://")):
