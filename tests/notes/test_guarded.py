@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC
+from datetime import UTC, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from wakebook import Memory, WakebookError
 from wakebook.base import clock
 from wakebook.base.errors import GitError
 from wakebook.notes.condense import Cap, Refused, checked
-from wakebook.notes.page import Bullet, harmless
+from wakebook.notes.page import LONG, Bullet, harmless
 
 
 @pytest.fixture
@@ -197,21 +197,27 @@ def test_a_zone_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
         clock.zone("Mars/Base")
 
 
-def test_open_items_are_all_observed(memory: Memory) -> None:
+def test_open_items_are_observed_as_far_as_anybody_reads(memory: Memory) -> None:
     from wakebook.log import log
     from wakebook.log.entry import Entry, new_id
 
     at = clock.now().astimezone(UTC)
     tasks = [
         Entry(
-            id=new_id(), timestamp=at, type="task", status="open", content=f"Task {n}", session="s"
+            id=new_id(),
+            timestamp=at + timedelta(seconds=n - 450),
+            type="task",
+            status="open",
+            content=f"Task {n}.",
+            session="s",
         )
         for n in range(450)
     ]
     log.append(memory.home, tasks)
     memory.notes.update()
     text = note(memory, "memory/observations.md").read_text()
-    assert all(f"Task {n}" in text for n in range(450))
+    assert all(f"Task {n}." in text for n in range(450 - LONG, 450))
+    assert f"… and {450 - LONG} older" in text
 
 
 def test_nothing_to_condense_is_refused(memory: Memory) -> None:

@@ -312,7 +312,7 @@ def _kept(
             window = _drawn(window, _sketch(work, before, entries))
         after = progress.with_(
             window=None if ends else window,
-            entries=progress.entries + len(entries),
+            entries=progress.entries + sum(one.session == before.source.session for one in entries),
             failure=None,
             touched_at=work.now,
         )

@@ -72,7 +72,9 @@ class Scrub:
     def __init__(self, order: Order, secret: bytes = b"") -> None:
         """`secret`: the key of receipts; older ones get it in history as well."""
         self.order, self._secret = order, secret
-        self.needles = Needles(order.texts, order.placeholder, exact=order.exact, names=order.names)
+        joined = (f"{one.rstrip('.')} —" for one in order.texts if one.endswith("."))  # in notes
+        texts = order.texts if order.exact else (*order.texts, *joined)
+        self.needles = Needles(texts, order.placeholder, exact=order.exact, names=order.names)
         self._gone = frozenset(order.gone)
         wanted = [*(f'"id":"{one}"' for one in order.ids)]
         wanted += [f'"session":{_quoted(one)}' for one in order.sessions]
