@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def test_what_was_said_since_a_day_goes(memory: Memory, tmp_path: Path) -> None:
     memory.catch_up([later], closing=True)
     memory.remember("Something of today")
     memory.history.commit("all")
-    done = memory.eraser.erase(since=memory.opened.now().replace(day=4))
+    done = memory.eraser.erase(since=datetime(2026, 11, 4, tzinfo=UTC))
     assert done.scan.found == ()
     assert holding(root, "Lakeside", "Something of today") == []
     assert contents(Memory(root)) == before
