@@ -209,6 +209,25 @@ def test_half_written_objects_are_removed(memory: Memory, name: str) -> None:
     assert not left.exists()
 
 
+@pytest.mark.parametrize("head", [None, "", "0" * 20, "0" * 40 + "\n"])
+def test_a_work_tree_that_git_was_killed_while_adding_goes(
+    memory: Memory, tmp_path: Path, head: str | None
+) -> None:
+    root = memory.home.root
+    git(root, "worktree", "add", "-q", "--lock", "-b", "mine", str(tmp_path / "mine"))
+    half = root / ".git" / "worktrees" / "again"
+    half.mkdir()
+    (half / "locked").write_text("initializing\n")
+    (half / "gitdir").write_text(str(root)[:5])
+    if head is not None:
+        (half / "HEAD").write_text(head)
+    memory.remember("One.")
+    memory.history.commit()
+    assert not half.exists()
+    assert "mine" in git(root, "worktree", "list")
+    git(root, "fsck")
+
+
 # --- rebuilds ----------------------------------------------------------------------------
 @pytest.mark.parametrize("end", ["merge", "drop"])
 def test_a_work_tree_whose_removal_was_killed_can_go(

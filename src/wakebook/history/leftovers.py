@@ -1,7 +1,8 @@
 """Leftovers: what a git that was killed or ran out of disk leaves in a repository, and its removal.
 
-Locks, which block every later commit; half-written objects, which only take room; and private
-files in the index, which a `git add` without its list of names put there. A lock goes when no git
+Locks, which block every later commit; half-written objects, which only take room; half-made work
+trees, which `git fsck` complains of; and private files in the index, which a `git add` without its
+list of names put there. A lock goes when no git
 process is at work there any more. In a repository around the home a lock is its owner's: it is
 named and stays.
 """
@@ -9,6 +10,7 @@ named and stays.
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -35,6 +37,9 @@ def heal(repository: Repository) -> bool:
     half = _half_written(repository) if repository.own else []
     for path in [*found, *_removable(repository, half, settled=0.0)]:
         path.unlink(missing_ok=True)
+    trees = _half_made(repository) if repository.own else []
+    for path in _removable(repository, trees, settled=0.0):
+        shutil.rmtree(path, ignore_errors=True)
     return bool(_unstage_private(repository) or found)
 
 
@@ -114,6 +119,18 @@ def _half_written(repository: Repository) -> list[Path]:
     found = [path for pattern in OBJECTS for path in repository.common.glob(pattern)]
     packs = repository.common.glob("objects/pack/pack-*")
     return found + [path for path in packs if not path.with_suffix(".idx").exists()]
+
+
+def _half_made(repository: Repository) -> list[Path]:
+    """What git knows of work trees that it was killed while adding: locked, and without a HEAD.
+    Neither `git worktree remove` nor `prune` takes one whose address is cut off."""
+    found: list[Path] = []
+    for folder in repository.common.glob("worktrees/*"):
+        head = folder / "HEAD"
+        begun = head.read_text(encoding="utf-8", errors="replace") if head.exists() else ""
+        if (folder / "locked").exists() and not begun.strip("0\n"):
+            found.append(folder)
+    return found
 
 
 def _unstage_private(repository: Repository) -> bool:
