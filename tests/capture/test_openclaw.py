@@ -16,7 +16,7 @@ import pytest
 from wakebook.base import clock
 from wakebook.base.errors import TranscriptError
 from wakebook.capture.hosts import format_of
-from wakebook.capture.hosts.openclaw import OpenClaw
+from wakebook.capture.hosts.openclaw import OpenClaw, written
 from wakebook.capture.state import Session
 from wakebook.capture.transcript import About, Boundary, Event, Ignored, Record, Said
 
@@ -114,6 +114,28 @@ def test_a_store_is_read_while_the_gateway_runs(store: sqlite3.Connection, tmp_p
     assert format_of(session).unit == "seq"
     database_rows = store.execute("SELECT count(*) FROM transcript_events").fetchone()
     assert database_rows == (7,)
+
+
+def test_a_session_of_the_store_can_be_written_as_a_file(
+    store: sqlite3.Connection, tmp_path: Path
+) -> None:
+    fill(store, "g1", HEADER | {"id": "g1"}, message("u1", None, "user", "hello all"))
+    window(store, "g1", "agent:main:telegram:group:7", chat_type="group")
+    folder = tmp_path / "elsewhere" / "sessions"
+    folder.mkdir(parents=True)
+    found = {session.id: session for session in HOST.discover(tmp_path)}
+    for name, session in found.items():
+        (folder / f"{name}.jsonl").write_bytes(b"".join(written(session, LIMIT)))
+    there = {session.id: session for session in HOST.discover(tmp_path / "elsewhere")}
+    assert events(read(there["s1"])) == EXPECTED
+    for name in ("s1", "g1"):
+        known = [(one.kind, one.key, one.cwd) for one in (found[name], there[name])]
+        assert known[0] == known[1]
+    before = (folder / "s1.jsonl").read_bytes()
+    row = ("s1", 7, json.dumps(message("u4", "u3", "user", "later")), 0, None)
+    store.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?)", row)
+    store.commit()
+    assert b"".join(written(found["s1"], LIMIT)).startswith(before)  # so that it can be continued
 
 
 def test_positions_are_sequence_numbers(store: sqlite3.Connection, tmp_path: Path) -> None:

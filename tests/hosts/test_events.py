@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -196,14 +196,21 @@ class Store:
         return self.add(event | {"reason": reason})
 
 
-@pytest.fixture
-def store() -> Iterator[Store]:
+@contextmanager
+def gateway() -> Iterator[Store]:
+    """A gateway's store, in the home folder of whoever asks."""
     folder = Path.home() / ".openclaw" / "agents" / "main" / "agent"
     folder.mkdir(parents=True)
     with closing(sqlite3.connect(folder / "openclaw-agent.sqlite")) as database:
         database.execute("PRAGMA journal_mode=WAL")
         database.executescript(SCHEMA)
         yield Store(database)
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with gateway() as found:
+        yield found
 
 
 def handoffs(memory: Memory) -> int:

@@ -18,8 +18,9 @@ from tests.team.test_remote import team_env
 from wakebook import Memory
 from wakebook.log.query import Query
 from wakebook.service.page.views import VIEWS
-from wakebook.team import tenants
+from wakebook.team import queue, tenants
 from wakebook.team.database import Database
+from wakebook.team.queue import Chore
 
 
 class Place(NamedTuple):
@@ -93,11 +94,35 @@ def test_a_token_signs_in_and_every_view_shows_ones_own_memory(place: Place) -> 
             told = seen(place, path, token)
             assert told.status in (200, 404), (path, told)
             assert token == ada or "heron-nine" not in told.text, path
-    assert "administrator" in seen(place, "/upkeep", ada).text
+
+
+def test_upkeep_shows_what_a_tenant_has_on_the_server(place: Place) -> None:
+    ada, bo = place.token("ada").text, place.token("bo").text
+    number = next(one.id for one in tenants.listed(place.db) if one.name == "ada")
+    place.memory(ada).remember("The tide table hangs by the door.")
+    tenants.limit(place.db, "ada", bytes=80_000_000, entries=1000)
+    queue.put(place.db, number, Chore(verb="condense"))
+    queue.set_aside(place.db, number, 77, Chore(verb="catch-up"), 5, "The file has no end.")
+    told = seen(place, "/upkeep", ada)
+    assert told.status == 200 and "1 thing to look at" in told.text
+    for part in (
+        " of 1,000",
+        " of 80,000,000",
+        "condense",
+        "waits",
+        "The file has no end.",
+        "job 77",
+    ):
+        assert part in told.text, part
+    other = seen(place, "/upkeep", bo).text
+    assert "All is well" in other and "no end" not in other and "condense</th>" not in other
+    assert "administrator" in seen(place, "/upkeep/rebuild", ada).text
+    queue.forget(place.db, 77)
 
 
 def test_an_action_is_committed_and_needs_its_scope(place: Place) -> None:
     ada, reads = place.token("ada").text, place.token("ada", "read").text
+    writes = place.token("ada", "read", "write").text
     for token, status in ((ada, 303), (reads, 403)):
         page = seen(place, "/", token).text
         found = re.search(r'name="token" value="([0-9a-f]{64})"', page)
@@ -108,6 +133,14 @@ def test_an_action_is_committed_and_needs_its_scope(place: Place) -> None:
         assert done.status == status, done
         texts = [one.content for one in place.memory(ada).log.entries(Query())]
         assert (text in texts) == (status == 303)
+    found = re.search(r'name="token" value="([0-9a-f]{64})"', seen(place, "/", writes).text)
+    assert found is not None
+    [kept] = [one.id for one in place.memory(ada).log.entries(Query()) if "with 303" in one.content]
+    for act in ({"id": kept}, {"entry": kept, "word": "erase"}):
+        form = {"token": found[1], "back": "/page/"} | act
+        path = "/do/erase" if "word" in act else "/do/forget"
+        assert seen(place, path, writes, form).status == 403, act
+    assert seen(place, f"/entry/{kept}", ada).status == 200
 
 
 def test_other_sites_old_forms_and_dead_tokens_are_turned_away(place: Place) -> None:

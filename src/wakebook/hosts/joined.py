@@ -4,6 +4,9 @@ The server answers what a host waits for. What follows is an upload of the sessi
 as the server lacks it; a worker reads it there. Without a network nothing is lost: a session that
 has not been sent is noted in unsent/, and goes with the next event that reaches the server. A start
 that gets no answer is told what the last one was.
+
+OpenClaw keeps its sessions in a database, which is read here. A session that has been sent is open
+(.cache/open/) until OpenClaw has gone on with another one; then the server is told that it ended.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic, time_ns
 from typing import Any
+from urllib.parse import quote
 
+from wakebook.base import config as configs
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.hosts import told
@@ -27,6 +32,7 @@ SECONDS = 20.0  # for what no host waits for
 ANSWERED = ("wake", "context", "steer")
 FILES = (".jsonl", ".md")  # sessions that a server takes
 SENT = ("keep", "close", "reset", "flush", "sweep")
+CLAW, ENDED, OPEN = "openclaw", "session_end", "open"
 
 
 def act(
@@ -52,7 +58,7 @@ def act(
             told.keep_start(f"{root}/.cache", host, _text(payload, "cwd"), body)
         tell(body)
     home, path = Home(root), _text(payload, "transcript_path", "path")
-    if what in SENT and path.endswith(FILES):
+    if what in SENT and (path.endswith(FILES) or host == CLAW):
         home.folder(home.root / UNSENT)
         note = {"host": host, "event": event if what == "close" else "", "path": path}
         note["session"] = _text(payload, "session_id", "session")
@@ -80,18 +86,45 @@ def send(home: Home, line: Line) -> int:
     for file in sorted((home.root / UNSENT).glob("*.json")):
         with suppress(OSError, ValueError, KeyError):  # another process was faster
             note = json.loads(file.read_bytes())
-            path = Path(note["path"])
-            if path not in done and path.is_file():
+            path = Path(note["path"] or note["session"])
+            if note["host"] == CLAW and path not in done:
+                _send_stored(home, memory, note["session"])
+            elif path not in done and path.is_file():
                 memory.upload(note["host"], path)
             done.add(path)
-            if note["event"]:  # the session has ended
-                body = json.dumps({"session_id": note["session"]}).encode()
-                where = f"/v1/hooks/{note['host']}/{note['event']}"
-                status, said, _ = memory.line.post(where, body)
-                if status not in (200, 204):
-                    raise line.wrong(status, said)
+            if note["event"]:
+                _end(memory, note["host"], note["event"], note["session"])
             file.unlink()
     return len(done)
+
+
+def _end(memory: Remote, host: str, event: str, session: str) -> None:
+    """Say that a session has ended."""
+    body = json.dumps({"session_id": session, "ended": True}).encode()
+    status, said, _ = memory.line.post(f"/v1/hooks/{host}/{event}", body)
+    if status not in (200, 204):
+        raise memory.line.wrong(status, said)
+
+
+def _send_stored(home: Home, memory: Remote, named: str) -> None:
+    """Send a session of OpenClaw, and those that were sent before and have ended since."""
+    from wakebook.capture.hosts import host
+    from wakebook.capture.state import UNREAD, why_skipped
+
+    config, folder = configs.load(home.config), home.cache / OPEN
+    home.folder(folder)
+    places = (configs.expand(one) for one in config.hosts.openclaw)
+    for session in (one for place in places for one in host(CLAW).discover(place)):
+        mark = folder / quote(session.id, safe="")
+        if session.id.endswith(UNREAD):
+            memory.send(session)  # which says why
+        if why_skipped(session, config.capture) or not (session.id == named or mark.exists()):
+            continue
+        mark.touch()
+        memory.send(session)
+        if session.ended:
+            _end(memory, CLAW, ENDED, session.id)
+            mark.unlink()
 
 
 def _text(payload: dict[str, Any], *names: str) -> str:

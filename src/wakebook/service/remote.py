@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
@@ -30,6 +30,9 @@ from wakebook.memory import Memory
 from wakebook.service.client import refused
 from wakebook.verbs import SESSIONS, VERBS, Verb, encode
 
+if TYPE_CHECKING:
+    from wakebook.capture.state import Session
+
 FILE = "server.json"
 UNSENT = "unsent"  # sessions that a joined home has yet to send
 SECONDS = 60.0
@@ -37,6 +40,7 @@ TRIES = 4
 LATER = (423, 502, 503, 504)  # come back in a moment
 PATIENCE = 15.0  # seconds that a call waits for a server that says when to come back
 PIECE = 8 << 20  # bytes of an upload in one request
+LARGEST = 64 << 20  # bytes of one event of a session
 
 Answer = tuple[int, bytes, Mapping[str, str]]
 
@@ -190,7 +194,7 @@ class Remote(Memory):
 
     def catch_up(self, paths: Sequence[Path] = (), session: str = "", **options: Any) -> Any:
         """Upload the sessions at these paths, and have them read."""
-        sent = [self.upload(one.host, one.path) for one in _sessions(paths)]
+        sent = [self.send(one) for one in _sessions(paths)]
         known = {"closing", "retry_failed", "sparing"}
         fields = {key: value for key, value in options.items() if key in known}
         return self.asked(VERBS["catch-up"], (), fields | {"session": session, "paths": sent})
@@ -229,6 +233,21 @@ class Remote(Memory):
         type_: Any = verb.answer_type()
         keyed: Any = dict.__class_getitem__((str, type_))
         return decode(data, keyed)[key] if found else decode(data, type_)
+
+    def send(self, session: Session) -> str:
+        """Send what the server lacks of a session, whatever its host keeps it in: its name."""
+        if ".jsonl" in session.path.name or session.host != "openclaw":
+            return self.upload(session.host, session.path)
+        from tempfile import TemporaryDirectory
+
+        from wakebook.capture.hosts.openclaw import written
+
+        with TemporaryDirectory(prefix="wakebook-") as folder:
+            path = Path(folder, "sessions", f"{_safe(session.id)}.jsonl")
+            path.parent.mkdir()
+            with path.open("wb") as stream:
+                stream.writelines(written(session, LARGEST))
+            return self.upload(session.host, path)
 
     def upload(self, host: str, path: Path) -> str:
         """Send what the server lacks of a conversation: its name there."""

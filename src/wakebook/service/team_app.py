@@ -205,7 +205,8 @@ class TeamApp(App):
             raise Forbidden("write")
         session = payload.get("session_id") or payload.get("session") or ""
         if act:
-            closing = act == "close" and isinstance(session, str) and session
+            ended = act == "close" or payload.get("ended") is True
+            closing = ended and isinstance(session, str) and session
             job = (
                 Chore(verb="close", ask={"session": session}) if closing else Chore(verb="catch-up")
             )
@@ -251,7 +252,7 @@ class TeamApp(App):
             who = asking.get()
             return await self._own.do(lambda: int(rows.quota(self._db, who.tenant)["change"]))
 
-        return TeamSite(self._own, bearer, asking, change, self.metrics, self.trace)
+        return TeamSite(self._own, bearer, asking, change, self._db, self.metrics, self.trace)
 
     async def link(self, asked: Asking) -> Response:
         """Where a browser signs in."""

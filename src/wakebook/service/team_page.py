@@ -1,7 +1,8 @@
 """The page of a tenant: a home's page, for whoever signs in with a token.
 
 The token is the cookie: no script can read it, no other site can send it, every server knows it,
-and it ends when the token does. All else is as strict as at home. Upkeep is the administrator's.
+and it ends when the token does. All else is as strict as at home. Upkeep shows what a tenant has on
+the server; machines and rebuilds are the administrator's.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ from wakebook.service.page.door import COOKIE_SECONDS, Door, cookies, set_cookie
 from wakebook.service.page.html import h
 from wakebook.service.page.layout import Frame
 from wakebook.service.page.live import BEAT_SECONDS, KINDS, event
-from wakebook.service.page.request import ROOT, Done, Request, to
+from wakebook.service.page.request import ROOT, Done, Request, Sheet, to
 from wakebook.service.page.site import Answer, PageSite, _failed, _go
+from wakebook.service.page.views import View
+from wakebook.team.database import Database
 from wakebook.team.tenants import Bearer
 
 COOKIE = "wakebook_team"
 SIGN_IN = "/sign-in"
-OURS = "/upkeep"  # what the administrator looks after
-SAID = "Upkeep of a memory on a server is its administrator's: `wakebook team jobs` and `list`."
+UPKEEP = "/upkeep"
+OURS = ("/upkeep/", "/do/sync", "/do/rebuild", "/do/merge", "/do/drop")  # the administrator's
+SAID = "On a server this is its administrator's: `wakebook team rebuild`, `jobs` and `list`."
 LOOK_SECONDS = 2.0  # between two looks for changes
 LISTENERS = 500
 
@@ -105,10 +109,12 @@ class TeamSite(PageSite):
         bearer: Callable[[str], Awaitable[Bearer]],
         asking: ContextVar[Any],
         change: Callable[[], Awaitable[int]],
+        db: Database,
         metrics: Metrics,
         trace: Callable[[str, str], None],
     ) -> None:
         """`bearer`: whose token it is. `change`: how far the memory of whoever asks is."""
+        self._db = db
         self._pool, self._metrics, self._trace = pool, metrics, trace
         self._bearer, self._asking = bearer, asking
         self._door = TeamDoor(asking)
@@ -143,7 +149,7 @@ class TeamSite(PageSite):
             if method == "POST":
                 return _failed(request, 401, "Who is there?", "Sign in again.")
             return _go(to(SIGN_IN))
-        if request.path.startswith(OURS) or request.path.startswith("/do/sync"):
+        if request.path.startswith(OURS):
             return _failed(request, 404, "Not here", SAID)
         return await super()._answer(scope, receive, request)
 
@@ -170,6 +176,13 @@ class TeamSite(PageSite):
         about = h.p("With the token that `wakebook team token` has made for your memory.")
         body = layout.plain(request, "Your memory", h.p(wrong) if wrong else "", about, form_)
         return Answer(body, 401 if wrong else 200)
+
+    def sheet(self, view: View, request: Request, memory: Memory) -> Sheet:
+        if view.path != UPKEEP:
+            return super().sheet(view, request, memory)
+        from wakebook.service.team_upkeep import upkeep
+
+        return upkeep(request, memory, self._db, self._asking.get().tenant)
 
     def frame(self, memory: Memory, done: Done | None) -> Frame:
         return frame_of(memory, done)._replace(home=self._asking.get().name)

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -50,6 +50,15 @@ class Aside(msgspec.Struct, frozen=True, kw_only=True):
     arguments: dict[str, Any]
     attempts: int
     error: str
+
+
+class Waiting(NamedTuple):
+    """A job that waits, or is being done."""
+
+    verb: str
+    begun: bool
+    attempts: int  # that have failed
+    at: datetime | None  # of the next one
 
 
 class Waits(Exception):
@@ -178,9 +187,20 @@ def counts(db: Database, batch: str = "") -> dict[str, int]:
         return {"todo": 0, "doing": 0, "succeeded": 0, "failed": 0} | dict(found.fetchall())
 
 
-def aside(db: Database) -> list[Aside]:
-    """The jobs that were set aside, newest last."""
-    with db.admin() as connection:
+def waiting(db: Database, tenant: int) -> list[Waiting]:
+    """The jobs of a tenant that are not done yet, in their order."""
+    with db.tenant(tenant) as connection:
+        found = connection.execute(
+            "SELECT args->>'verb', status = 'doing', attempts, scheduled_at "
+            "FROM procrastinate_jobs WHERE lock = %s AND status IN ('todo', 'doing') ORDER BY id",
+            (f"tenant {tenant}",),
+        ).fetchall()
+    return [Waiting(*row) for row in found]
+
+
+def aside(db: Database, tenant: int = 0) -> list[Aside]:
+    """The jobs that were set aside, newest last: of all tenants, or of one."""
+    with db.tenant(tenant) if tenant else db.admin() as connection:
         found = connection.execute(
             "SELECT name, job, at, arguments, attempts, error FROM aside JOIN home USING (tenant) "
             "ORDER BY at"

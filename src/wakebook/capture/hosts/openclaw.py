@@ -2,7 +2,8 @@
 
 `agents/<id>/agent/openclaw-agent.sqlite` holds every session of an agent (`_Store`). Older
 versions wrote `agents/<id>/sessions/<session>.jsonl` and renamed the file to `.jsonl.reset.<time>`
-or `.jsonl.deleted.<time>`; each such file is a session part of its own.
+or `.jsonl.deleted.<time>`; each such file is a session part of its own. A session of the store can
+be written as such a file (`written`), for a server that does not see the store.
 """
 
 import hashlib
@@ -43,6 +44,21 @@ _INTERNAL = re.compile(
 _SLASH = re.compile(r"/[A-Za-z][\w:.-]*\Z")
 _NAME = re.compile(r"(?P<id>[^.]+)\.jsonl(?:\.(?P<part>(?:reset|deleted)\..+))?\Z")
 _TASK = re.compile(rb'"text":\s*"\[(cron:|Subagent )')
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """What the store knows of a session and its events do not say. It never changes."""
+
+    key: str = ""
+    kind: Kind = "main"
+
+
+class _Head(msgspec.Struct):
+    wakebook: _Known | None = None
+
+
+_head = msgspec.json.Decoder(_Head)
+_object = msgspec.json.Decoder(dict[str, Any])
 
 
 class OpenClaw(Pi):
@@ -292,6 +308,19 @@ def _kind(key: str, window: dict[str, Any], entry: dict[str, Any]) -> Kind:
     return "group" if shared & {"group", "channel"} else "main"
 
 
+def written(session: Session, limit: int) -> Iterator[bytes]:
+    """The lines of a session of the store, as an older file has them. Those of a session that has
+    grown begin with the same ones."""
+    known = {"wakebook": {"key": session.key, "kind": session.kind}}
+    with _open(session.path) as database:
+        rows = _rows(database, session.id, 0, limit, _packed(database))
+        for number, (_, data, zstd, _) in enumerate(rows):
+            found = data if data is not None else _unpacked(zstd, limit) if zstd else None
+            event = jsonl.load(_object, found) if found else None
+            if event is not None:
+                yield msgspec.json.encode(event if number else event | known) + b"\n"
+
+
 def _rotated(paths: list[Path]) -> Iterator[Session]:
     listed: dict[Path, dict[str, tuple[str, dict[str, Any]]]] = {}
     for path in paths:
@@ -302,12 +331,13 @@ def _rotated(paths: list[Path]) -> Iterator[Session]:
         if path.parent not in listed:
             listed[path.parent] = _listed(path.parent / "sessions.json")
         key, entry = listed[path.parent].get(name["id"], ("", {}))
+        known = next(jsonl.first(_head, head, 1), _Head()).wakebook
         yield Session(
             host=OpenClaw.name,
             id=name["id"],
             path=path,
-            kind=_kind_of(key, entry, head),
-            key=key,
+            kind=known.kind if known else _kind_of(key, entry, head),
+            key=known.key if known else key,
             part=name["part"] or "",
             ended=bool(name["part"]),
             size=path.stat().st_size,

@@ -25,8 +25,8 @@ from wakebook.service.page.data import frame_of
 from wakebook.service.page.door import COOKIE_SECONDS, Door, cookies, set_cookie
 from wakebook.service.page.html import h
 from wakebook.service.page.live import Live
-from wakebook.service.page.request import ROOT, Done, Request, to
-from wakebook.service.page.views import ACTIONS, find
+from wakebook.service.page.request import ROOT, Done, Request, Sheet, to
+from wakebook.service.page.views import ACTIONS, View, find
 from wakebook.service.pool import Pool
 
 Header = tuple[bytes, bytes]
@@ -157,7 +157,7 @@ class PageSite:
 
         def work(found: Memory) -> tuple[bytes, int]:
             memory = self.memory(found)
-            sheet = view.sheet(asked, memory)
+            sheet = self.sheet(view, asked, memory)
             return layout.page(asked, view, sheet, self.frame(memory, done)), sheet.status
 
         body, status = await self._pool.run(work)
@@ -167,6 +167,9 @@ class PageSite:
     def memory(self, memory: Memory) -> Memory:
         """The one that views look into."""
         return memory
+
+    def sheet(self, view: View, request: Request, memory: Memory) -> Sheet:
+        return view.sheet(request, memory)
 
     def frame(self, memory: Memory, done: Done | None) -> layout.Frame:
         return frame_of(memory, done)

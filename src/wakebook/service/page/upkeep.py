@@ -45,12 +45,12 @@ def upkeep(request: Request, memory: Memory) -> Sheet:
     body = h.div(
         h.div(
             h.div(
-                _problems(status),
-                _sessions(request, status),
-                _jobs(request, memory, now),
+                problems(status),
+                sessions(request, status),
+                jobs(request, memory, now),
             ),
             h.div(
-                _costs(memory, now),
+                costs(memory, now),
                 _index(request, status),
                 _hosts(memory, status),
                 _machines(request, memory, now),
@@ -80,7 +80,7 @@ def _verdict(status: Mapping[str, Any]) -> str:
     return f"{parts.many(wrong, 'thing')} to look at." if wrong else "All is well."
 
 
-def _problems(status: Mapping[str, Any]) -> Html | None:
+def problems(status: Mapping[str, Any]) -> Html | None:
     found = [*status.get("problems", ()), *status.get("notes", ())]
     if not found:
         return None
@@ -94,7 +94,7 @@ def _problems(status: Mapping[str, Any]) -> Html | None:
     return parts.section("Worth a look", parts.card(parts.rows(rows)), aside=f"{len(found)}")
 
 
-def _sessions(request: Request, status: Mapping[str, Any]) -> Html:
+def sessions(request: Request, status: Mapping[str, Any]) -> Html:
     counts = dict(status.get("sessions", {}))
     if not counts:
         body: Child = parts.none("No session was found yet." if status else "…")
@@ -124,7 +124,7 @@ def _sessions(request: Request, status: Mapping[str, Any]) -> Html:
     )  # fmt: skip
 
 
-def _jobs(request: Request, memory: Memory, now: datetime) -> Html:
+def jobs(request: Request, memory: Memory, now: datetime) -> Html:
     try:
         found = _listed(memory)
     except WakebookError as error:  # config.toml
@@ -171,7 +171,7 @@ def _next(one: JobStatus, now: datetime) -> str:
     return parts.moment(one.next, now) if one.next else "never"
 
 
-def _costs(memory: Memory, now: datetime) -> Html:
+def costs(memory: Memory, now: datetime) -> Html:
     since = now - timedelta(days=DAYS - 1)
     found = memory.costs("day", since)
     by_day = {one.name: one.cost for one in found.groups}

@@ -15,6 +15,7 @@ from typing import Any
 
 from wakebook.memory import Memory
 from wakebook.service.page.request import Done, Request, Sheet
+from wakebook.verbs import ERASES
 
 NAV = (("Today", "Search", "Conversations", "Notes"), ("Told", "Review", "Time"), ("Upkeep",))
 
@@ -52,7 +53,7 @@ class Action(_Row):
     def __init__(self, name: str, place: str, long: bool = False) -> None:
         """`long`: it may read whole conversations, or ask a model."""
         self.name, self.place, self.long = name, place, long
-        self.needs = "erase" if name == "forget" else "write"  # as with verbs
+        self.needs = "erase" if name in ERASES else "write"  # as with verbs
 
     def do(self, request: Request, memory: Memory) -> Done:
         found: Done = self.function(request, memory)
