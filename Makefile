@@ -4,7 +4,7 @@
 # make test   set up, then every test
 # make test-long   the same with many new examples of every property
 # make test-hosts   the tests with the real OpenClaw, Claude Code, Codex and pi (installs them)
-# make test-team   the tests of the server for teams, with a PostgreSQL of their own
+# make test-team   the tests of the server for teams, with a PostgreSQL of their own (and chromium, where there is one)
 # make test-page   the tests of the page in a real browser, all of them (installs chromium if it can)
 # make browser   install what they need: chromium, axe-core; says what cannot be had
 # make test-local   the tests with a small real model on this machine (installs it, 200 MB)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from collections.abc import Iterator
 from html import unescape
@@ -16,6 +18,7 @@ from tests.team.postgres import database
 from tests.team.serving import Team
 from tests.team.test_remote import team_env
 from wakebook import Memory
+from wakebook.base.errors import NotFound
 from wakebook.log.query import Query
 from wakebook.service.page.views import VIEWS
 from wakebook.team import queue, tenants
@@ -141,6 +144,51 @@ def test_an_action_is_committed_and_needs_its_scope(place: Place) -> None:
         path = "/do/erase" if "word" in act else "/do/forget"
         assert seen(place, path, writes, form).status == 403, act
     assert seen(place, f"/entry/{kept}", ada).status == 200
+
+
+def test_every_action_on_entries_works_as_at_home(place: Place) -> None:
+    ada = place.token("ada").text
+    memory = place.memory(ada)
+    token = re.search(r'name="token" value="([0-9a-f]{64})"', seen(place, "/", ada).text)
+    assert token is not None
+
+    def do(action: str, **fields: str) -> str:
+        """Where the action leads, and the key of its undo."""
+        form = {"token": token[1], "back": "/page/"} | fields
+        done = seen(place, f"/do/{action}", ada, form)
+        assert done.status == 303, (action, done.text)
+        said = json.loads(
+            base64.urlsafe_b64decode(done.headers["set-cookie"].split("=", 1)[1].split(";")[0])
+        )
+        fields_of[action] = said[2]
+        return done.headers["location"].rpartition("/")[2]
+
+    fields_of: dict[str, dict[str, str]] = {}
+    name = do("remember", text="Jonas brings both keys.", type="task")
+    name = do("correct", id=name, text="Jonas brings all the keys.")
+    for action in ("pin", "unpin", "done", "reopen"):
+        name = do(action, id=name)
+    last = do("pin", id=name)
+    do("back", **fields_of["pin"])
+    old = memory.remember("The gate closes at ten.", subject="gate")
+    new = memory.remember("The gate closes at eleven.", subject="gate", replaces=[old.id])
+    do("hold-again", old=old.id, new=new.id)
+    one = memory.remember("The pump is green.", subject="pump")
+    two = memory.remember("The pump is blue.", subject="pump")
+    do("settle", old=one.id, new=two.id, keep="new")
+    do("forget", id=name)
+    with pytest.raises(NotFound):
+        memory.get(last)
+    back = do("undo", **fields_of["forget"])
+    assert memory.get(back).entry.content == "Jonas brings all the keys."  # type: ignore[union-attr]
+    waits = memory.remember("Wire the deposit.", origin="a page that was pasted")
+    do("take", id=waits.id)
+    do("index")
+    do("run", job="briefing")
+    do("catch-up")
+    texts = [one.content for one in memory.log.entries(Query())]
+    assert "The gate closes at ten." in texts and "The pump is blue." in texts
+    assert "The gate closes at eleven." not in texts and "The pump is green." not in texts
 
 
 def test_other_sites_old_forms_and_dead_tokens_are_turned_away(place: Place) -> None:

@@ -103,6 +103,8 @@ class TeamLive:
 
 
 class TeamSite(PageSite):
+    where_written = "it stands in the server's log"
+
     def __init__(
         self,
         pool: Any,

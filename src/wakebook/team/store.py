@@ -10,6 +10,7 @@ is why the hits are the same.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cached_property, lru_cache
@@ -39,7 +40,9 @@ TABLES = """meta file session chunk body replaces said entry dirty waiting writt
 @lru_cache(maxsize=2000)
 def translated(sql: str) -> bytes:
     """A statement of `store/` in PostgreSQL's words."""
-    found = sql.replace("%", "%%").replace(AMONG, "= ANY(%s)").replace("?", "%s")
+    found = sql.replace("%", "%%").replace(AMONG, "= ANY(%s)")
+    found = re.sub(r"instr\((\w+), \?\)", r"position(convert_to(?, 'UTF8') IN \1)", found)
+    found = found.replace("?", "%s")
     return found.replace("ON CONFLICT (", "ON CONFLICT (tenant, ").encode()
 
 

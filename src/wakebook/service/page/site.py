@@ -65,6 +65,8 @@ class Answer(NamedTuple):
 
 
 class PageSite:
+    where_written = "`wakebook status` shows it"
+
     def __init__(
         self, pool: Pool, guard: Guard, metrics: Metrics, trace: Callable[[str, str], None]
     ) -> None:
@@ -230,7 +232,7 @@ class PageSite:
     async def _unforeseen(self, request: Request, error: Exception) -> Answer:
         where = f"page {request.path[:100]}"
         await asyncio.to_thread(self._trace, where, f"{type(error).__name__}: {error}")
-        said = "That was not foreseen. It is written down: `wakebook status` shows it."
+        said = f"That was not foreseen. It is written down: {self.where_written}."
         return _failed(request, 500, "Something went wrong", said)
 
 
