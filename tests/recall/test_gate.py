@@ -151,6 +151,10 @@ def test_tomorrow_comes_with_its_day() -> None:
     assert "tomorrow (6 November 2026)" in resolved("tomorrow at 11", thursday)
     assert "on monday (9 November 2026)" in resolved("on monday", thursday)
     assert "on monday (2 November 2026)" in resolved("we moved on monday", thursday)
+    assert "on Monday (9 November 2026)" in resolved("We decided to ship on Monday", thursday)
+    for named in ("Monday the 9th", "Monday, 9 November", "Monday 9. Nov", "Monday, November 9"):
+        assert resolved(f"we ship on {named}", thursday) == f"we ship on {named}"
+    assert "(9 November 2026) 10:30" in resolved("see you on Monday 10:30", thursday)
     assert resolved("in a minute", thursday) == "in a minute"
     assert dated("it broke last week", thursday) == "2026-11-05: it broke last week"
     after = resolved("the christening is the day after tomorrow", thursday)

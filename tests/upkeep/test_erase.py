@@ -93,3 +93,51 @@ def test_older_receipts_are_sealed_in_history_too(memory: Memory) -> None:
     memory.eraser.erase(CODE)
     assert holding(root, term) == []
     assert "aaaaaaaaaaaa" in path.read_text()
+
+
+def test_a_person_of_whom_nothing_else_is_known_goes_with_the_words(
+    memory: Memory, tmp_path: Path
+) -> None:
+    root = memory.home.root
+    memory.remember("Postgres runs on port 5433")
+    memory.catch_up([_met(tmp_path, "Isolde"), _met(tmp_path, "Orlaith")], closing=True)
+    memory.history.commit("met")
+    mine = root / "knowledge" / "people" / "orlaith.md"
+    mine.write_text(mine.read_text() + "\nShe likes liquorice.\n")
+    for name in ("Isolde", "Orlaith"):
+        assert (root / f"knowledge/people/{name.lower()}.md").is_file()
+        memory.eraser.erase(f"My sister {name} lives in Bodø and mends nets.")
+    assert holding(root, "Isolde") == []
+    assert "She likes liquorice." in mine.read_text()  # a line of the user's own
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_erasing_what_was_forgotten_leaves_no_name(
+    memory: Memory, tmp_path: Path, whole: bool
+) -> None:
+    root = memory.home.root
+    memory.remember("Postgres runs on port 5433")
+    memory.catch_up([_met(tmp_path, "Isolde")], closing=True)
+    memory.history.commit("met")
+    [entry] = [
+        one
+        for one in memory.log.chains().entries
+        if "Isolde" in one.content and one.type != "handoff"
+    ]
+    memory.forget([entry.id])
+    memory.history.commit("forgotten")
+    assert any("isolde" in one for one in holding(root, "isolde"))
+    if whole:
+        memory.eraser.erase(session="met-6")
+    else:
+        memory.eraser.erase("My sister Isolde lives in Bodø and mends nets.")
+    assert holding(root, "isolde") == [] and holding(root, "Isolde") == []
+    assert git(root, "fsck", "--full", "--strict") == ""
+
+
+def _met(folder: Path, name: str) -> Path:
+    path = folder / f"met-{len(name)}.jsonl"
+    said = f"My sister {name} lives in Bodø and mends nets."
+    at = "2026-11-05T18:00:00Z"
+    path.write_text(json.dumps({"role": "user", "content": said, "timestamp": at}) + "\n")
+    return path

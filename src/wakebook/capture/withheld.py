@@ -88,6 +88,12 @@ def renamed(home: Home, path: str) -> str:
     return _now(load(home)[1], path)
 
 
+def former(home: Home, path: str) -> list[str]:
+    """What a transcript was called before."""
+    moved = load(home)[1]
+    return [old for old in moved if old != path and _now(moved, old) == path]
+
+
 def _now(moved: dict[str, str], path: str) -> str:
     seen = {path}
     while path in moved and moved[path] not in seen:

@@ -52,6 +52,7 @@ class Counted(NamedTuple):
     all: int
     names: tuple[str, ...]  # branches and tags that move
     reflog: int
+    files: frozenset[str] = frozenset()  # of which some version changes
 
 
 class Rewriting:
@@ -79,7 +80,8 @@ class Rewriting:
         folder = self.repository.common
         logs = [*folder.glob("logs/**/*"), *folder.glob("worktrees/*/logs/**/*")]
         reflog = sum(path.read_bytes().count(b"\n") for path in logs if path.is_file())
-        return Counted(changed, len(self.commits), tuple(self.moved), reflog)
+        files = frozenset(path for (old, path), new in self._blobs.items() if old != new)
+        return Counted(changed, len(self.commits), tuple(self.moved), reflog, files)
 
     # --- doing -----------------------------------------------------------------------------
 

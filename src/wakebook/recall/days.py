@@ -14,10 +14,23 @@ _AHEAD = {
     "heute": 0, "gestern": -1, "vorgestern": -2, "übermorgen": 2, "hoy": 0, "ayer": -1,
     "pasado mañana": 2, "aujourd'hui": 0, "après-demain": 2, "demain": 1,
 }  # fmt: skip
+_MONTHS = {  # in four languages, by their first letters
+    begins: number
+    for number, names in enumerate(
+        "jan ene|feb fév|mar mär|apr abr avr|may mai|jun juin|jul juil|aug ago aoû|sep|oct okt"
+        "|nov|dec dez dic déc".split("|"),
+        1,
+    )
+    for begins in names.split()
+}
+_BEGINS = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_MONTH, _MONTH_NAME = rf"(?P<month>{_BEGINS})[a-zéû]*", rf"(?:{_BEGINS})[a-zéû]*"
 _DAY = re.compile(
     rf"\b(?:(?P<near>{'|'.join(_AHEAD)})"
     rf"|(?P<which>next|this|on|last) (?P<weekday>{'|'.join(_WEEKDAYS)})"
-    r"|in (?P<count>\d{1,2}|[a-z]{1,5}) (?P<unit>days?|weeks?))\b(?! \(\d)",
+    r"|in (?P<count>\d{1,2}|[a-z]{1,5}) (?P<unit>days?|weeks?))\b(?! \(\d)"
+    r"(?!,? (?:the )?\d{1,2}(?:st|nd|rd|th)\b)"  # "on Friday the 20th": the day is there
+    rf"(?!,? \d{{1,2}}\.? {_MONTH_NAME}|,? {_MONTH_NAME} \d)",
     re.IGNORECASE,
 )
 # what only means something with its day, and does not say which
@@ -34,17 +47,13 @@ _PASSES = re.compile(
     re.IGNORECASE,
 )
 _PAST = re.compile(r"\b(?:was|were|went|did|had|came|got|took|met|\w{3,}ed)\b", re.IGNORECASE)
+# "we decided to ship on Friday": the day is ahead all the same
+_INTENDS = re.compile(
+    r"\b(?:(?:decid|plann|agre|promis|want|ask|schedul|intend|hop|expect|need)ed\b.*\bto\b"
+    r"|will|shall|should|must|going to)\b|['’]ll\b",
+    re.IGNORECASE,
+)
 _WAS = re.compile(r"\b(?:was|were|had|(?:i|we|he|she|they) \w{3,}ed)\b", re.IGNORECASE)
-_MONTHS = {  # in four languages, by their first letters
-    begins: number
-    for number, names in enumerate(
-        "jan ene|feb fév|mar mär|apr abr avr|may mai|jun juin|jul juil|aug ago aoû|sep|oct okt"
-        "|nov|dec dez dic déc".split("|"),
-        1,
-    )
-    for begins in names.split()
-}
-_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})[a-zéû]*"
 _UNTIL = re.compile(  # "until the fair on 25 October", "bis zum 3. Mai", "until Friday"
     r"\b(?:until|till|bis|hasta|jusqu['’]\w+) (?:[\w'’-]+ ){0,5}?"
     rf"(?:(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er)? (?:of |de )?{_MONTH}"
@@ -111,7 +120,9 @@ def _day(match: re.Match[str], said: date) -> date | None:
         return said + timedelta(days=_AHEAD[near])
     if which:
         ahead = (_WEEKDAYS.index(match["weekday"].lower()) - said.weekday()) % 7
-        if which == "last" or (which == "on" and _PAST.search(match.string, 0, match.start())):
+        before = match.string, 0, match.start()
+        behind = which == "on" and _PAST.search(*before) and not _INTENDS.search(*before)
+        if which == "last" or behind:
             return said + timedelta(days=ahead - 7)
         # of "next Friday", most people mean the one of next week
         same_week = ahead and said.weekday() + ahead < 7

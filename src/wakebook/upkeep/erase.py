@@ -29,7 +29,7 @@ from wakebook.base.errors import GitError, NotFound, TranscriptError, WakebookEr
 from wakebook.base.home import Home
 from wakebook.base.needles import LEAST
 from wakebook.base.ref import parse
-from wakebook.capture import archive
+from wakebook.capture import archive, withheld
 from wakebook.capture import state as states
 from wakebook.history import leftovers
 from wakebook.history.objects import Growth
@@ -43,18 +43,20 @@ from wakebook.upkeep.scrub import (
     CONVERSATIONS,
     DERIVED,
     JOURNAL,
+    PEOPLE,
     Order,
     Scan,
     Scrub,
     files,
     inside,
+    link,
+    nobody,
     scan,
     scrub,
 )
 from wakebook.upkeep.withhold import renamed, sentences
 
 if TYPE_CHECKING:
-    from wakebook.history.history import History
     from wakebook.history.timeline import Timeline
     from wakebook.store.sync import Progress as Shows
     from wakebook.upkeep.leaks import Leaks
@@ -149,7 +151,7 @@ class Eraser:
         from wakebook.upkeep.leaks import leaks
 
         self._home.require()
-        return leaks(self._home, self._git().repository, progress)
+        return leaks(self._home, self._timeline.git().repository, progress)
 
     def asked(self, yes: bool, **given: Any) -> Erasing:
         """What would change; with `yes`, what has, and the receipt."""
@@ -220,6 +222,7 @@ class Eraser:
     def _sessions(self, order: Order, sessions: Sequence[str]) -> Order:
         """Whole conversations: their transcripts, their entries, and where they were read from."""
         gone = [path for one in sessions for path in archive.paths_of(self._home, one)]
+        gone += [old for path in gone for old in withheld.former(self._home, path)]
         root = self._home.root.resolve()
         for known in self._opened.state().sessions.values():
             source = Path(known.path)
@@ -262,7 +265,7 @@ class Eraser:
             if after != data:
                 changed.append(name)
             if after != data and CONVERSATIONS.fullmatch(name) and not order.scoped:
-                called |= _renamed(name, data, after)
+                called |= self._renamed(name, data, after)
         entries = self._entries(order, rules)
         counted = self._counted(rules, progress)
         names = order.names or self._names(order, entries, called)
@@ -274,6 +277,12 @@ class Eraser:
         if said:  # what they said may stand in other files
             rules = Scrub(order)
             counted = self._counted(rules, progress)
+        if people := self._people(order, rules, {*changed, *counted.files}):
+            changed = [one for one in changed if one not in people]
+            links = {link(name, called): "[erased]" for name, called in people.items()}
+            links |= dict.fromkeys(people, "erased")
+            order = order.with_(gone=(*order.gone, *people), names=order.names | links)
+            counted = self._counted(Scrub(order), progress)
         named = Scrub(order)
         moved = {
             name: new
@@ -295,6 +304,13 @@ class Eraser:
             remains=tuple(self._remains(order, changed)),
         )
 
+    def _renamed(self, name: str, data: bytes, after: bytes) -> dict[str, str]:
+        """What a transcript is called from now on, if its first words are no longer the same. The
+        names that it had before it forgot them go as well."""
+        new = renamed(name, *map(_first, (data, after))) or name
+        old = [*withheld.former(self._home, name), *([name] if new != name else [])]
+        return dict.fromkeys(old, new) | {Path(one).stem: Path(new).stem for one in old}
+
     def _entries(self, order: Order, rules: Scrub) -> list[Entry]:
         """Of the log and of what waits: those that go."""
         known = {one.id: one for one in log.read(self._home).entries}
@@ -310,6 +326,18 @@ class Eraser:
             or (order.since and one.timestamp >= order.since)
             or (not order.scoped and rules.says(encode(one)))
         ]
+
+    def _people(self, order: Order, rules: Scrub, names: Iterable[str]) -> dict[str, str]:
+        """Notes about people of whom nothing else is known, and whom each is about: their names
+        were said there as well."""
+        found: dict[str, str] = {}
+        for name in [] if order.exact else sorted(names):
+            path = self._home.root / name
+            if PEOPLE.fullmatch(name) and path.is_file():
+                after = rules.data(name, path.read_bytes())
+                if called := nobody(after.decode("utf-8", "replace"), order.placeholder):
+                    found[name] = called
+        return found
 
     def _alone(self, order: Order, said: Iterable[str], going: Collection[str]) -> list[str]:
         """Of what was said there, that which nothing else says that stays."""
@@ -351,13 +379,10 @@ class Eraser:
         return found | {one.id: new_id() for one in entries}
 
     def _counted(self, rules: Scrub, progress: Shows) -> Counted:
-        repository = self._git().repository
+        repository = self._timeline.git().repository
         if repository is None or not repository.head():
             return Counted(0, 0, (), 0)
         return Rewriting(repository, rules, self._growth).count(progress)
-
-    def _git(self) -> History:
-        return self._timeline.git()
 
     def _remains(self, order: Order, changed: Sequence[str]) -> Iterable[str]:
         """Where the words may stay, and Wakebook does not reach."""
@@ -373,7 +398,7 @@ class Eraser:
                     if path and not inside and Path(path).exists():
                         sources[path] = None
         yield from (f"the host's own file {path}" for path in sources)
-        repository = self._git().repository
+        repository = self._timeline.git().repository
         if repository is not None:
             for line in repository.attempt("remote", "-v").text.splitlines():
                 if line.endswith("(push)"):
@@ -388,7 +413,7 @@ class Eraser:
 
     def _done(self, order: Order, planned: Erasing, progress: Shows) -> Erased:
         """Under the writer lock, with the order written down."""
-        home, git = self._home, self._git()
+        home, git = self._home, self._timeline.git()
         repository = git.repository
         if repository is not None:
             if obstacle := repository.obstacle():
@@ -442,12 +467,6 @@ def unfinished(home: Home) -> Order | None:
             f"{home.root / JOURNAL} cannot be read ({error}): it is the order of an erasure that "
             "was interrupted. Remove the file, and erase again."
         ) from error
-
-
-def _renamed(name: str, data: bytes, after: bytes) -> dict[str, str]:
-    """What a transcript is called from now on, if its first words are no longer the same."""
-    new = renamed(name, *map(_first, (data, after)))
-    return {name: new, Path(name).stem: Path(new).stem} if new else {}
 
 
 def _first(data: bytes) -> str:

@@ -21,10 +21,11 @@ from wakebook.base import clock, markdown
 from wakebook.base.errors import WakebookError
 from wakebook.base.home import Home
 from wakebook.base.needles import Needles
-from wakebook.capture import archive
+from wakebook.capture import archive, withheld
 from wakebook.history.objects import LONG, unpacked
 from wakebook.history.repository import Repository, run
 from wakebook.log import forgotten
+from wakebook.notes.book import NOTHING
 
 JOURNAL = "erasing.json"  # an erasure that is not finished yet
 LINES = re.compile(r"(log|waiting|feedback|trace(\.old)?|\.cache/turns(\.old)?)\.jsonl|log\.torn")
@@ -32,6 +33,7 @@ ENTRIES = re.compile(r"(log|waiting)\.jsonl|log\.torn")
 GROWS = ("log.jsonl", "feedback.jsonl")
 SOURCES = re.compile(r"(sessions|imports)/.*")
 CONVERSATIONS = re.compile(r"(archive/)?raw/conversations/.*\.md")
+PEOPLE = re.compile(r"knowledge/people/[^/_][^/]*\.md")
 # where secrets belong; redacting leaves them alone
 KEEPS = re.compile(r"token|machine\.json|\.env|secrets/.*|.*\.(key|pem)", re.DOTALL)
 # made again from the rest
@@ -130,6 +132,8 @@ class Scrub:
         if said and self.order.scoped:
             return data  # another conversation, in its own words
         after = self.needles.swapped(data)
+        if inner == withheld.FILE and after != data:
+            return b"".join(one for one in after.splitlines(keepends=True) if _marks(one))
         if inner == forgotten.FILE and self._secret:
             return self._sealed(after)
         return _mended(data, after, self.needles) if inner.endswith(".md") else after
@@ -243,6 +247,14 @@ def _object(line: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _marks(line: bytes) -> bool:
+    """Whether a line of withheld.jsonl still says something: its transcript is there, and was not
+    called otherwise in words that are gone."""
+    raw = _object(line)
+    name = raw.get("transcript")
+    return not raw or (name != "erased" and raw.get("was") not in ("erased", name))
+
+
 def _end(data: bytes, place: int) -> int:
     """Where the line ends that holds a place, with its line end."""
     found = data.find(b"\n", place)
@@ -299,6 +311,23 @@ def _swapped(value: Any, needles: Needles) -> Any:
     if isinstance(value, dict):
         return {_swapped(key, needles): _swapped(one, needles) for key, one in value.items()}
     return [_swapped(one, needles) for one in value] if isinstance(value, list) else value
+
+
+def nobody(text: str, placeholder: str) -> str:
+    """Whom a note is about that says nothing of them any more; nothing if it does, or if it holds
+    a line of the user's own."""
+    front, body = markdown.split(text)
+    called = str(front.get("name", ""))
+    for line in body.splitlines():
+        own = line in ("", f"# {called}", NOTHING) or line.startswith(("<!-- wakebook:", "## "))
+        if not own and placeholder not in line:
+            return ""
+    return called
+
+
+def link(note: str, called: str) -> str:
+    """As other notes lead to this one."""
+    return f"[[{note.removeprefix('knowledge/').removesuffix('.md')}|{called}]]"
 
 
 # --- all files -----------------------------------------------------------------------------
