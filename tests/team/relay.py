@@ -15,10 +15,7 @@ class Relay:
     """Listens on loopback and passes everything on, until it is told otherwise."""
 
     def __init__(self, url: str) -> None:
-        known = conninfo_to_dict(url)
-        host, port = str(known.get("host") or "127.0.0.1"), int(known.get("port") or 5432)
-        self._unix = host.startswith("/")
-        self._to = f"{host}/.s.PGSQL.{port}" if self._unix else (host, port)
+        self.lead(url)
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
         self.url = make_conninfo(url, host="127.0.0.1", port=self.port, sslmode="disable")
@@ -27,6 +24,13 @@ class Relay:
         self._cut = ""  # "before" or "after" the next commit of a piece of work
         self.cuts = 0
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def lead(self, url: str) -> None:
+        """From now on, new connections go there."""
+        known = conninfo_to_dict(url)
+        host, port = str(known.get("host") or "127.0.0.1"), int(known.get("port") or 5432)
+        self._unix = host.startswith("/")
+        self._to = f"{host}/.s.PGSQL.{port}" if self._unix else (host, port)
 
     def down(self) -> None:
         """PostgreSQL is gone: whoever is connected is cut off, and nobody comes in."""
@@ -56,7 +60,12 @@ class Relay:
                     near.close()
                     continue
                 far = socket.socket(socket.AF_UNIX if self._unix else socket.AF_INET)
-                far.connect(self._to)
+                try:
+                    far.connect(self._to)
+                except OSError:  # nobody is there
+                    near.close()
+                    far.close()
+                    continue
                 self._open |= {near, far}
                 threading.Thread(target=self._there, args=(near, far), daemon=True).start()
                 threading.Thread(target=self._back, args=(far, near), daemon=True).start()

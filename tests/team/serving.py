@@ -58,7 +58,8 @@ class Team:
         return int(self.process("serve", "--port", "0")[1]["port"])
 
     def end(self) -> None:
-        for one in self.running:
+        while self.running:
+            one = self.running.pop()
             one.kill()
             one.communicate()
 

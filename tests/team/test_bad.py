@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,12 +24,14 @@ from tests.team.relay import Relay
 from tests.team.serving import Team, ask, until
 from tests.team.test_remote import team_env
 from tests.team.test_work import idle, remember, texts
+from tests.team.twins import twins
+from wakebook.base import clock
 from wakebook.base.errors import Locked, Unavailable, WakebookError
 from wakebook.service.team_work import check_clock, fill, opened
 from wakebook.team import queue, tenants
 from wakebook.team.copies import Copies
 from wakebook.team.database import Database
-from wakebook.team.schema import migrations
+from wakebook.team.schema import migrate, migrations
 
 SMALL = 300_000  # bytes of the largest file on a disk that is full
 
@@ -116,6 +124,140 @@ def test_a_connection_cut_in_a_commit_is_all_or_nothing(
     )
     other.close()
     far.close()
+
+
+def test_postgresql_fails_over(tmp_path: Path, teams: Callable[..., Team]) -> None:
+    """A real standby takes over while a server and a worker write."""
+    try:
+        running = twins()
+        both = running.__enter__()
+    except (ImportError, OSError, subprocess.SubprocessError) as error:
+        pytest.skip(f"no PostgreSQL with a standby can be had here: {error}")
+    relay = Relay(both.url(1))
+    try:
+        migrate(both.url(1))
+        db = Database(relay.url)
+        copies = Copies(db, tmp_path / "copies", opened)
+        tenant, token = fill(db, copies, "ada"), tenants.give(db, "ada").text
+        team = teams(relay.url)
+        port = team.server()
+        team.process("work")
+        over, stop, failures = threading.Event(), threading.Event(), list[int]()
+
+        def write(number: int) -> None:
+            key = {"Idempotency_Key": f"asked {number}"}
+            body = {"text": f"Asked {number}."}
+            while not stop.is_set():
+                status = ask(port, "/v1/remember", body, token, **key).status
+                if status == 200:
+                    return
+                failures.append(status)
+                clock.sleep(0.1)
+
+        def writing() -> int:
+            number = 0
+            while not over.is_set():
+                number += 1
+                write(number)
+            return number
+
+        with ThreadPoolExecutor(1) as pool:
+            client = pool.submit(writing)
+            try:
+                until(lambda: len(copies(tenant).read(texts)) > 3)
+                for number in range(5):
+                    queue.put(db, tenant, remember(f"Job {number}."))
+                both.fail_over()
+                relay.down()
+                relay.lead(both.url(2))
+                relay.up()
+                until(lambda: idle(db))
+                over.set()
+                count = client.result(60)
+            finally:
+                over.set()
+                stop.set()
+        assert {*failures} <= {503, 423}
+        found = copies(tenant).read(texts)
+        want = [f"Asked {number}." for number in range(1, count + 1)]
+        assert sorted(found) == sorted([*want, *(f"Job {number}." for number in range(5))])
+        assert queue.aside(db) == []
+        copies.close()
+        db.close()
+    finally:
+        relay.close()
+        running.__exit__(None, None, None)
+
+
+@pytest.fixture
+def small(url: str, server: tuple[str, str], tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """A database whose files lie on a disk of 64 MB, and the disk."""
+    disk = Path(tempfile.mkdtemp(prefix="wb-small-"))
+    try:
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=64m,mode=777", "tmpfs", str(disk)],
+            check=True,
+            capture_output=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        disk.rmdir()
+        pytest.skip("only root can make a small disk")
+    name = f"small_{os.getpid()}"
+    (disk / "rows").mkdir(mode=0o777)
+    try:
+        with psycopg.connect(url) as connection:
+            [(folder,)] = connection.execute("SHOW data_directory").fetchall()
+        shutil.chown(disk / "rows", Path(folder).stat().st_uid)
+        owner(url, f"CREATE TABLESPACE {name} LOCATION '{disk}/rows'")
+        owner(server[0], f"CREATE DATABASE {name} TEMPLATE {server[1]} TABLESPACE {name}")
+        yield psycopg.conninfo.make_conninfo(url, dbname=name), disk
+    finally:
+        owner(url, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        owner(url, f"DROP TABLESPACE IF EXISTS {name}")
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+        disk.rmdir()
+
+
+def test_the_disk_of_postgresql_is_full(
+    small: tuple[str, Path], tmp_path: Path, teams: Callable[..., Team]
+) -> None:
+    """It really is: requests and jobs are told so, and go on when there is room."""
+    url, disk = small
+    db = Database(url)
+    copies = Copies(db, tmp_path / "copies", opened)
+    tenant, token = fill(db, copies, "ada"), tenants.give(db, "ada").text
+    team = teams(url)
+    port = team.server()
+    assert ask(port, "/v1/remember", {"text": "Before."}, token).status == 200
+    number = queue.put(db, tenant, remember("Waits."))
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as stream, suppress(OSError):
+        while True:
+            stream.write(b"x" * 4096)
+    line = b'{"role": "user", "content": "%b"}\n' % (b"word " * 3000)
+    path, size, told = "/v1/uploads/plain/big.jsonl", 0, None
+    for _ in range(100):  # pages that are there have some room yet
+        told = ask(port, f"{path}?offset={size}", line * 20, token)
+        if told.status != 200:
+            break
+        size = told.data["size"]
+    assert told is not None and told.status == 503 and int(told.headers["retry-after"]) > 0
+    assert "has no room left" in told.data["error"]["message"]
+    assert ask(port, "/v1/search", {"text": "before"}, token).data["hits"]
+    with pytest.raises(Unavailable, match="has no room left"):
+        copies(tenant).write(lambda m: m.remember("Too much. " * 700).id.encode())
+    team.process("work")
+    ballast.unlink()
+    with db.anyone() as connection:  # its pause is over
+        sql = "UPDATE procrastinate_jobs SET scheduled_at = NULL WHERE id = %s AND status = 'todo'"
+        connection.execute(sql, (number,))
+    there = ask(port, path, None, token, "GET").data["size"]
+    assert there >= size
+    assert ask(port, f"{path}?offset={there}", line, token).status == 200
+    until(lambda: "Waits." in copies(tenant).read(texts))
+    assert copies(tenant).read(texts) == ["Before.", "Waits."] and queue.aside(db) == []
+    copies.close()
+    db.close()
 
 
 def test_postgresql_is_full(url: str, db: Database, copies: Copies) -> None:

@@ -26,6 +26,13 @@ PATIENCE = 10.0  # seconds that a transaction waits for a database that is gone
 TABLES, INDEX = "wakebook,public", "wakebook_index"  # where statements look for tables
 _LOOK = b"wakebook_look"
 _STILL = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
+WATCHFUL = {  # a machine that has gone without a word is noticed within half a minute
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
 FULL = ("53100", "53200")  # what PostgreSQL says if its disk, or its memory, is full
 
 Row = tuple[Any, ...]
@@ -60,7 +67,7 @@ class Database:
             open=True,
             timeout=self.patience,
             reconnect_timeout=self.patience,
-            kwargs={"autocommit": True, "application_name": "wakebook", "connect_timeout": 10},
+            kwargs={"autocommit": True, "application_name": "wakebook", **WATCHFUL},
         )
 
     @contextmanager

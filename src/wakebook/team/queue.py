@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from wakebook.base.errors import Locked, Unavailable, WakebookError
-from wakebook.team.database import APP, SCHEMA, Database
+from wakebook.team.database import APP, SCHEMA, WATCHFUL, Database
 
 if TYPE_CHECKING:
     from procrastinate import App, JobContext
@@ -67,7 +67,8 @@ class Waits(Exception):
 
 def connected(url: str) -> dict[str, Any]:
     """How procrastinate connects: as the role that owns nothing, among our tables."""
-    return {"conninfo": url, "kwargs": {"options": f"-c search_path={SCHEMA} -c role={APP}"}}
+    options = f"-c search_path={SCHEMA} -c role={APP}"
+    return {"conninfo": url, "kwargs": {"options": options, **WATCHFUL}}
 
 
 def app(db: Database, do: Do) -> App:
