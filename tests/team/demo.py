@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,7 @@ class Crowd:
         self._env = env
         self.jobs: Counter[int] = Counter()  # by worker
         self.running: dict[int, subprocess.Popen[str]] = {}
+        self._hearing: list[threading.Thread] = []
 
     def start(self, number: int) -> None:
         words = [sys.executable, "-m", "wakebook", "team", "work", "--jobs", "1"]
@@ -60,18 +62,22 @@ class Crowd:
             words, env=self._env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
         self.running[number] = one
-        threading.Thread(target=self._hear, args=(number, one), daemon=True).start()
+        self._hearing.append(threading.Thread(target=self._hear, args=(number, one), daemon=True))
+        self._hearing[-1].start()
 
     def _hear(self, number: int, one: subprocess.Popen[str]) -> None:
         assert one.stderr is not None
-        for line in one.stderr:
-            self.jobs[number] += '"event": "job"' in line
+        with one.stderr as lines:
+            for line in lines:
+                self.jobs[number] += '"event": "job"' in line
 
     def end(self) -> None:
         for one in self.running.values():
             one.send_signal(signal.SIGTERM)
         for one in self.running.values():
             one.wait(60)
+        for thread in self._hearing:
+            thread.join()
 
 
 def session(name: str) -> bytes:
@@ -97,24 +103,25 @@ def main() -> int:
     assert __doc__
     print(__doc__.partition("\n\n")[2].strip(), "\n")
     begun = clock.monotonic()
+    os.environ["WAKEBOOK_OFFLINE"] = "1"
     with tempfile.TemporaryDirectory() as folder, postgres() as server, database(server) as url:
         well = run(url, Path(folder))
     say(f"{clock.monotonic() - begun:.0f} seconds, of which most were processes starting up.", "\n")
     return 0 if well else 1
 
 
-def run(url: str, folder: Path) -> bool:
+def run(url: str, folder: Path, people: Sequence[str] = tuple(PEOPLE)) -> bool:
+    """Whether everything is as it should be."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("WAKEBOOK")}
     env |= {"HOME": str(folder), "WAKEBOOK_OFFLINE": "1", "WAKEBOOK_TEAM_URL": url}
     env |= {"WAKEBOOK_TEAM_FOLDER": str(folder / "machine"), "WAKEBOOK_TEAM_HEART_SECONDS": "0.5"}
-    os.environ["WAKEBOOK_OFFLINE"] = "1"
     db = Database(url)
     copies = Copies(db, folder / "admin", opened)
-    numbers = {name: fill(db, copies, name) for name in (*PEOPLE, "handbook")}
-    for name in PEOPLE:
+    numbers = {name: fill(db, copies, name) for name in (*people, "handbook")}
+    for name in people:
         tenants.share(db, "handbook", name)
-    say(f"{len(PEOPLE)} memories and a handbook that all of them may read, in one PostgreSQL")
-    print(f"   {' '.join(PEOPLE)}")
+    say(f"{len(people)} memories and a handbook that all of them may read, in one PostgreSQL")
+    print(f"   {' '.join(people)}")
     words = [sys.executable, "-m", "wakebook", "team", "serve", "--port", "0", "--json"]
     serving = subprocess.Popen(
         words, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -130,11 +137,11 @@ def run(url: str, folder: Path) -> bool:
             for name in numbers
         }
         there["handbook"].remember(HANDBOOK)
-        return played(db, crowd, port, numbers, there, folder)
+        return played(db, crowd, port, numbers, there, folder, people)
     finally:
         crowd.end()
         serving.terminate()
-        serving.wait(60)
+        serving.communicate(timeout=60)
         copies.close()
         db.close()
 
@@ -146,14 +153,15 @@ def played(
     numbers: dict[str, int],
     there: dict[str, Memory],
     folder: Path,
+    people: Sequence[str],
 ) -> bool:
-    for name in PEOPLE:
+    for name in people:
         upload(port, tenants.give(db, name).text, name)
         close = Chore(verb="close", ask={"session": f"{name}-1"})
         queue.put(db, numbers[name], close)
     waiting = queue.counts(db)["todo"]
     say(f"A conversation of each was uploaded; {waiting} jobs wait for {WORKERS} workers")
-    wait(lambda: sum(crowd.jobs.values()) >= 4)
+    wait(lambda: sum(crowd.jobs.values()) >= len(people) * 2 // 5)
     busy = max(crowd.running, key=lambda number: crowd.jobs[number])
     crowd.running[busy].kill()
     crowd.running[busy].wait()
@@ -167,11 +175,11 @@ def played(
             print(f"   what worker {number} had begun was taken up by another, and done once")
 
     say("Each memory against a plain home that has read the same conversation")
-    same = [compared(name, there[name], folder) for name in PEOPLE]
+    same = [compared(name, there[name], folder) for name in people]
     entries = sum(one[0] for one in same)
     lists = sum(one[1] for one in same)
     well = all(one[2] for one in same)
-    for name in list(PEOPLE)[:3]:
+    for name in people[:3]:
         first = there[name].search("when does it open").hits[0]
         print(f"   {name:5} {first.snippet.replace('*', '')[:90]}")
     mark = "✓" if well else "✗"
