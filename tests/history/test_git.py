@@ -77,7 +77,7 @@ def test_the_users_words_are_committed_before_the_briefing_touches_their_file(
 ) -> None:
     memory.history.commit()
     memory.remember("Deploy to lagoon", type_="task")
-    text = memory.home.memory.read_text().replace("## Goals\n", "## Goals\n- ship it\n")
+    text = memory.home.memory.read_text().replace("# Core Memory\n", "# Core Memory\n- ship it\n")
     memory.home.memory.write_text(text)
     memory.notes.brief()
     assert subjects(memory.home.root)[0] == "memory: MEMORY.md as it was"

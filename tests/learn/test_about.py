@@ -8,7 +8,18 @@ import pytest
 
 from tests.learn.selecting import SELECTOR, logged, talk
 from wakebook import Memory
-from wakebook.learn.about import DATA, ENOUGH, KEPT, MOST, Weights, about, is_own, points
+from wakebook.learn.about import (
+    DATA,
+    ENOUGH,
+    KEPT,
+    MOST,
+    Weights,
+    about,
+    is_own,
+    lost,
+    points,
+    unclear,
+)
 from wakebook.learn.extract import Scene
 from wakebook.log.entry import Entry, derived_id
 from wakebook.log.subjects import Registry, Subject
@@ -63,6 +74,58 @@ def test_what_lasts(text: str) -> None:
 )
 def test_what_passes(text: str) -> None:
     assert points(said(text), Registry()) < ENOUGH
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I need to grab them before I head out.",
+        "I've been using a spare one since my favourite one broke.",
+        "I take a later bus on Wednesdays because of this meeting.",
+        "My budget is around 200 a night.",
+        "I've been going every Thursday evening for two months.",
+        "She works with me at the harbour.",
+        "I've been sleeping better since the retreat.",
+    ],
+)
+def test_what_is_not_named_is_lost(text: str) -> None:
+    assert lost(text)
+    assert about([said(text)], Registry()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I've been using packing cubes for a year, and they keep my clothes flat.",
+        "My bike is a Gazelle, and I've had it since 2018.",
+        "My sister Marta lives in Porto, where she has a bakery.",
+        "I work in IT as a tester.",
+        "My friend Mike is into fantasy, so I read a lot in that genre.",
+    ],
+)
+def test_what_the_line_names_itself_is_not_lost(text: str) -> None:
+    assert not lost(text)
+
+
+def test_chat_and_lead_ins_count_against_a_line() -> None:
+    plain = "I'm a member of the rowing club."
+    for worse in (
+        "Plus, I'm a member of the rowing club.",
+        "I'm a member of the rowing club, so some tips would be great.",
+        "I was thinking of a gift, and I'm a member of the rowing club.",
+    ):
+        assert unclear(plain) < unclear(worse)
+    passing = said("I'm thinking of baking a cake, like my friend Emily brought to my party.")
+    assert points(passing, Registry()) >= ENOUGH
+    assert about([passing], Registry()) == []
+
+
+def test_the_person_first_then_people_instructions_and_all_else() -> None:
+    likes = said("I've been playing the cello every day for three years.")
+    wish = said("Always answer in short sentences.", kind="preference")
+    sister = said("My sister Marta has a bakery in Porto.")
+    work = said("I'm a nurse.")
+    assert about([likes, wish, sister, work], Registry()) == [work, sister, wish, likes]
 
 
 def test_a_standing_instruction_is_told_and_a_projects_own_is_not() -> None:

@@ -77,6 +77,24 @@ def test_the_sections() -> None:
     ]
 
 
+def test_what_cannot_be_read_alone_is_no_line() -> None:
+    by = {"by": "rules"}
+    text = lines(
+        said(1, "I'm a nurse.", **by),
+        said(1, "I need to grab them before I head out.", "task", **by),
+        said(1, "I've looked around, and I think I've decided on a lodge.", "decision", **by),
+        said(1, "We decided to grab them with curl.", "decision", subject="heron", **by),
+        said(1, "I need to renew my passport.", "task", **by),
+    )
+    assert section(text, "Recent Decisions") == ["- 2026-11-08: We decided to grab them with curl."]
+    assert section(text, "Pending") == ["- I need to renew my passport."]
+
+
+def test_a_new_memory_md_has_no_empty_headings(memory: Memory) -> None:
+    text = memory.home.memory.read_text()
+    assert "# Core Memory" in text and "## " not in text
+
+
 def test_tasks_and_questions_age_unless_mentioned_or_pinned() -> None:
     entries = (
         said(30, "Renew the passport before the trip", "task"),

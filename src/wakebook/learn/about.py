@@ -1,8 +1,10 @@
-"""About: what is true of the user and the people and things around them, the most lasting first.
+"""About: what is true of the user and the people and things around them.
 
 Every clause is weighed by its form alone (about.json): what someone is, has, prefers, does again
 and again or asks for once and for all lasts; what happened once, is being considered or is asked
-for right now does not. Work on a project belongs to the project. What was replaced is never told.
+for right now does not. A line must be understood alone, so words for something that was named
+before and chat count against it. First the person, then people, standing instructions, all else.
+Work on a project belongs to the project. What was replaced is never told.
 """
 
 from __future__ import annotations
@@ -27,9 +29,12 @@ from wakebook.log.subjects import Registry
 
 KEPT = f"{FOLDER}/about.json"
 ENOUGH = 3  # points
+LEAST = 2.1  # of a line that can be read alone
 MOST = 25
+FIRST = 12  # that a start is told
 EACH = 3  # lines out of one conversation
 PASSING = -3  # points of a clause that casts doubt on the others
+WHO = 4  # points of what somebody is, does for a living, and where they live
 LONG = 30  # words: said in passing
 ALIKE, NEAR = 0.5, 0.4  # of all terms; of the shorter one's, in one conversation
 
@@ -42,7 +47,13 @@ def about(
 ) -> list[Entry]:
     """What to tell of the user, out of the entries that hold."""
     weighed = [(points(entry, registry, weights), entry) for entry in entries]
-    found = [(point, one) for point, one in weighed if point >= (1 if one.pinned else ENOUGH)]
+    lasting = ((point, one) for point, one in weighed if point >= ENOUGH and not one.pinned)
+    found: list[tuple[float, Entry]] = [
+        (point, one) for point, one in weighed if one.pinned and point > 0
+    ]
+    found += [
+        (value, one) for point, one in lasting if (value := point - unclear(one.content)) >= LEAST
+    ]
     found.sort(key=lambda pair: (pair[1].pinned, pair[0], pair[1].timestamp), reverse=True)
     told: list[Entry] = []
     for _, entry in found:
@@ -50,9 +61,29 @@ def about(
         again = next((place for place, one in enumerate(told) if _same(entry, one)), None)
         if again is None and len(talk) < EACH:
             told.append(entry)
-        elif again is not None and entry.timestamp > told[again].timestamp:
-            told[again] = entry  # the newest of those that say the same
-    return told[:MOST]
+        elif again is not None and _alike(entry, told[again]):  # the newest of those
+            told[again] = max(told[again], entry, key=lambda one: one.timestamp)
+    parts = told[:FIRST], told[FIRST:MOST]
+    return [one for part in parts for one in sorted(part, key=_rank)]
+
+
+def lost(text: str) -> int:
+    """How many words of a text stand for something that it does not name: "grab them"."""
+    found = ((kind, pattern(cue).search(text)) for kind, cue in forms.LOST.items())
+    unnamed = sum(
+        not pattern(forms.NAMED[kind]).search(text[: word.start()]) for kind, word in found if word
+    )
+    return unnamed + _has(forms.UNSAID, text)
+
+
+def unclear(text: str) -> float:
+    """How far a line cannot be read alone: words for something that was named before, words to the
+    one who listens. Up to 1 a line does well."""
+    parts = pattern(forms.CLAUSE).split(text)
+    size = sum(len(part.split()) for part in parts)
+    chat = sum(len(part.split()) for part in parts if _has(forms.CHAT, part)) / max(size, 1)
+    first = _has(forms.CHAT, parts[0])
+    return 6 * lost(text) + 2 * chat + 3 * first + 0.75 * _has(forms.LEADS, text)
 
 
 class Weights:
@@ -169,9 +200,26 @@ def _best(text: str) -> int:
     return max(clauses) - (doubted <= PASSING)
 
 
+def _rank(entry: Entry) -> int:
+    """Where it stands: the person, people around them, standing instructions, all else."""
+    text = entry.content
+    life = any(form.search(text) for point, form in _forms() if point == WHO)
+    ranks = (
+        entry.pinned,
+        life and not pattern(forms.CHAT).match(text),
+        entry.kind == "relationship" or _has(_kin(), text),
+        entry.kind == "preference" and _has(forms.ORDER, text, at_start=True),
+    )
+    return next((place for place, yes in enumerate(ranks) if yes), len(ranks))
+
+
 def _same(one: Entry, other: Entry) -> bool:
     """Whether two entries say the same, or belong together."""
     left, right = words.terms(one.content), words.terms(other.content)
     least, shared = min(len(left), len(right)), len(left & right)
     talk = one.transcript and one.transcript == other.transcript
-    return words.alike(left, right) >= ALIKE or shared >= max(3, (NEAR if talk else 0.75) * least)
+    return _alike(one, other) or shared >= max(3, (NEAR if talk else 0.75) * least)
+
+
+def _alike(one: Entry, other: Entry) -> bool:
+    return words.alike(words.terms(one.content), words.terms(other.content)) >= ALIKE

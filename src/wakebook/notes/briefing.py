@@ -25,7 +25,8 @@ from wakebook.base.config import Briefing
 from wakebook.base.errors import WakebookError
 from wakebook.base.text import EMPTY
 from wakebook.capture.transcript import one_line
-from wakebook.learn.about import Weights
+from wakebook.learn.about import FIRST, Weights, unclear
+from wakebook.learn.extract import RULES as BY_RULES
 from wakebook.log.chains import Chains
 from wakebook.log.entry import Entry, present
 from wakebook.log.subjects import Registry
@@ -34,7 +35,7 @@ from wakebook.notes import prose as proses
 from wakebook.notes.contradictions import CONFLICT, contradictions, dismissed, is_correction
 from wakebook.notes.page import MEMORY, NoteLine, harmless, ids_of, lines_json, role, stated
 from wakebook.notes.prose import Prose
-from wakebook.recall.start import FIRST, WIDTH, Known, State
+from wakebook.recall.start import WIDTH, Known, State
 
 if TYPE_CHECKING:
     from wakebook.notes.notes import Notes
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 RULES = Prose()
 QUIET = "Nothing recent, and nothing open."
 MORE = "More About You"  # and what MEMORY.md says besides, at the end
+SAME = 0.5  # of the words of two tasks that are one
 LEAST = 8  # lines of a briefing, however much else MEMORY.md says
 MARKERS = 8  # lines around two blocks
 
@@ -155,17 +157,23 @@ class _Sections:
     def _decisions(self) -> list[NoteLine]:
         lines: list[NoteLine] = []
         for entry in sorted(self._current, key=lambda entry: entry.timestamp, reverse=True):
-            if entry.type == "decision" and entry.timestamp >= self._lately:
+            if entry.type == "decision" and entry.timestamp >= self._lately and _reads(entry):
                 detail = present(entry.detail)
                 said = f"{entry.content.rstrip('.')} — {detail}" if detail else entry.content
                 lines.append(_line(f"{self._state.day(entry)}: {one_line(said, WIDTH)}", entry))
         return lines
 
     def _open(self, type_: str) -> list[NoteLine]:
-        """What is to be done or answered; pinned tasks first, then the newest."""
+        """What is to be done or answered; pinned tasks first, then the newest. Once, though it was
+        said in other words."""
+        told: list[Entry] = []
+        for entry in self._state.open(type_):
+            terms = words.terms(entry.content)
+            if not any(words.alike(terms, words.terms(one.content)) >= SAME for one in told):
+                told.append(entry)
         return [
             _line(self._state.dated(one) + (f" ({one.subject})" if one.subject else ""), one)
-            for one in self._state.open(type_)
+            for one in told
         ]
 
     def _stale(self) -> list[NoteLine]:
@@ -206,6 +214,13 @@ class _Sections:
                 pairs.append((old, new))
         left = [pair for pair in pairs if {one.id for one in pair} not in self._dismissed]
         return left[: self._settings.max_contradictions]
+
+
+def _reads(entry: Entry) -> bool:
+    """Whether it can be read alone, if it was said by the way and in no project."""
+    return (
+        entry.by != BY_RULES or bool(entry.subject or entry.project) or unclear(entry.content) < 1
+    )
 
 
 def _line(text: str, *entries: Entry, tells: bool = True) -> NoteLine:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from wakebook.base import words
 from wakebook.base.config import Briefing
 from wakebook.capture.transcript import one_line
-from wakebook.learn.about import Weights, about, forms
+from wakebook.learn.about import FIRST, Weights, about, forms, lost
 from wakebook.learn.extract import RULES
 from wakebook.learn.phrases import cues, pattern
 from wakebook.log.chains import Chains
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from wakebook.recall.turn import Handoff
 
 WIDTH = 240  # characters of a line
-FIRST = 12  # lines about the user
 EACH = 8  # things to keep in mind, tasks and questions, decisions
 MOST = 20  # facts, if there is room
 FEW = 40  # tokens: with fewer left, no facts are told
@@ -143,9 +142,12 @@ class State:
 
     def _is_due(self, entry: Entry) -> bool:
         """Whether an open task or question, or most of its words, came up in the last weeks. What
-        was for that day is over, and what was said by the way was no promise."""
+        was for that day is over, and what was said by the way was no promise. "Grab them" helps
+        nobody later."""
         by_rules = entry.by == RULES and entry.type == "task"
         if by_rules and pattern(forms.HEDGED).search(entry.content):
+            return False
+        if by_rules and not entry.project and not entry.subject and lost(entry.content):
             return False
         if entry.timestamp < self._now - DAY and pattern(forms.EXPIRED).search(entry.content):
             return False
