@@ -16,10 +16,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import count
-from types import TracebackType
 from typing import Any
+
+from tests.clients.loopback import Loopback
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def _texts(value: Any) -> Iterator[str]:
         yield from _texts(value.get("content"))
 
 
-class Anthropic:
+class Anthropic(Loopback):
     def __init__(self, reply: Callable[[Asked], str] = lambda asked: "Noted.") -> None:
         self.asked: list[Asked] = []
         self.reply = reply
@@ -99,13 +100,7 @@ class Anthropic:
         self._numbers = count(1)
         self._lock = threading.Lock()
         self._new = threading.Condition(self._lock)
-        self._over = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._http.daemon_threads = True
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}"
+        super().__init__(_handler(self))
 
     def script(self, *steps: Step) -> None:
         with self._lock:
@@ -121,20 +116,6 @@ class Anthropic:
         with self._new:
             assert self._new.wait_for(lambda: len(self.asked) >= number, seconds), self.asked
 
-    def __enter__(self) -> Anthropic:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        self._http.shutdown()
-        self._http.server_close()
-
     # --- one request -----------------------------------------------------------------------
 
     def answer(self, path: str, body: dict[str, Any]) -> tuple[int, bytes, str] | None:
@@ -148,7 +129,7 @@ class Anthropic:
             number = next(self._numbers)
             self._new.notify_all()
         if isinstance(step, Hang):
-            self._over.wait()
+            self.over.wait()
             return None
         if isinstance(step, Status):
             kind = {"type": "error", "error": {"type": "api_error", "message": "scripted"}}

@@ -16,10 +16,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import count
-from types import TracebackType
 from typing import Any
+
+from tests.clients.loopback import Loopback
 
 
 @dataclass(frozen=True)
@@ -90,20 +91,18 @@ def _text(content: Any) -> str:
     return "\n".join(block.get("text", "") for block in content or [])
 
 
-class Completions:
+class Completions(Loopback):
     def __init__(self, reply: Callable[[Asked], str] = lambda asked: "Noted.") -> None:
         self.asked: list[Asked] = []
         self.reply = reply
         self._steps: list[Step] = []
         self._numbers = count(1)
         self._new = threading.Condition()
-        self._over = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._http.daemon_threads = True
+        super().__init__(_handler(self))
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}/v1"
+        return f"{super().url}/v1"
 
     def script(self, *steps: Step) -> None:
         with self._new:
@@ -114,20 +113,6 @@ class Completions:
         with self._new:
             assert self._new.wait_for(lambda: len(self.asked) >= number, seconds), self.asked
 
-    def __enter__(self) -> Completions:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        self._http.shutdown()
-        self._http.server_close()
-
     def answer(self, body: dict[str, Any]) -> tuple[bytes, str] | None:
         """Body and type; None: nothing, the connection is closed."""
         asked = Asked(body)
@@ -137,7 +122,7 @@ class Completions:
             number = next(self._numbers)
             self._new.notify_all()
         if isinstance(step, Hang):
-            self._over.wait()
+            self.over.wait()
             return None
         if body.get("stream"):
             return b"".join(_events(step, number, body["model"])), "text/event-stream"

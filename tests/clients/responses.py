@@ -15,10 +15,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import count
-from types import TracebackType
 from typing import Any
+
+from tests.clients.loopback import Loopback
 
 
 @dataclass(frozen=True)
@@ -88,11 +89,10 @@ def _names(tools: list[dict[str, Any]]) -> Iterator[str]:
             yield str(tool.get("name") or tool.get("type"))
 
 
-class ResponsesServer:
+class ResponsesServer(Loopback):
     def __init__(self) -> None:
         self.asks: list[Ask] = []
         self.arrived = threading.Event()  # a request that is made to wait has come
-        self.free = threading.Event()
         self._steps: list[Step] = []
         self._lock = threading.Lock()
         self._numbers = count(1)
@@ -101,12 +101,11 @@ class ResponsesServer:
         class Handler(_Handler):
             server_of = outer
 
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
+        super().__init__(Handler)
 
     @property
     def base(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}/v1"
+        return f"{self.url}/v1"
 
     def script(self, *steps: Step) -> None:
         with self._lock:
@@ -135,20 +134,6 @@ class ResponsesServer:
         }
         done = {"status": "completed", "output": [item], "usage": usage}
         yield {"type": "response.completed", "response": response | done}
-
-    def __enter__(self) -> ResponsesServer:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.free.set()
-        self._http.shutdown()
-        self._http.server_close()
 
 
 def _item(step: Say | Call, number: int) -> dict[str, Any]:
@@ -202,7 +187,7 @@ class _Handler(BaseHTTPRequestHandler):
         step = self.server_of.step(Ask(self.path, json.loads(body)))
         if isinstance(step, Wait):
             self.server_of.arrived.set()
-            self.server_of.free.wait()
+            self.server_of.over.wait()
             step = SILENT
         events = self.server_of.events(step)
         stream = "".join(

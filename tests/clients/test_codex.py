@@ -242,7 +242,7 @@ def test_codex_is_killed(codex: Codex) -> None:
     assert codex.server.arrived.wait(60)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    codex.server.free.set()
+    codex.server.over.set()
     codex.say("Hello again.")  # its SessionStart reads what the killed one has left
     until(lambda: DECIDED in codex.entries())
     assert codex.behind() == 0
@@ -256,7 +256,7 @@ def test_the_service_is_killed_in_mid_session(codex: Codex) -> None:
         process = codex.start("resume", session, WEIGHT)
         assert codex.server.arrived.wait(60)
         served.kill()
-    codex.server.free.set()
+    codex.server.over.set()
     out, trouble = process.communicate(timeout=60)
     assert process.returncode == 0 and "turn.completed" in out, out + trouble
     codex.settle()

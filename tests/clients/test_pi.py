@@ -196,7 +196,7 @@ def test_pi_is_killed(pi: Pi) -> None:
     assert pi.server.arrived.wait(60)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    pi.server.free.set()
+    pi.server.over.set()
     pi.say("Hello again.")  # its session_start reads what the killed one has left
     until(lambda: DECIDED in pi.entries())
     assert pi.behind() == 0
