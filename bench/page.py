@@ -107,6 +107,7 @@ def measured(
         found.append((named(view), "bytes", took[-1][1] / 1000))
     if not only:
         found.append(("search as you type", "on screen", typing(visit)))
+    time.sleep(2)  # freed memory is given back a second after the last view
     rested(service.process.pid)
     after = anonymous(service.process.pid)
     found.append(("growth of the service, MB", "memory", after - before))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,15 @@ def test_a_transcript_is_a_chat_with_entries_in_its_margin(two: Memory) -> None:
     entry = next(one for one in two.log.chains().entries if "Postgres" in one.content)
     margin = shown.index(f"/page/entry/{entry.id}", shown.index('id="t1"'))  # not the strip's list
     assert shown.index('id="t1"') < margin < shown.index('id="t2"')
+
+
+def test_the_strip_counts_what_the_margin_has(two: Memory) -> None:
+    for path in paths(two):
+        strip, _, turns = markup(two, f"/conversations/{path}").partition('id="chat"')
+        learned = {*re.findall('/page/entry/([^"/]+)', turns)}
+        assert {*re.findall('/page/entry/([^"/]+)', strip)} == learned
+        assert {*re.findall(r"(\d+) entr\w+ learned", strip)} == {str(len(learned))}
+        assert f">{len(learned)} learned<" in turns
 
 
 @pytest.mark.parametrize(

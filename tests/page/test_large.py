@@ -83,7 +83,7 @@ def test_what_was_corrected_is_asked_by_corrections(large: Memory) -> None:
 
     large.index.store.db.set_progress_handler(count, 100)  # type: ignore[attr-defined]
     try:
-        assert "Corrected since" in text(large, "/time?day=2026-04-28")
+        assert "Changed since" in text(large, "/time?day=2026-04-28")
     finally:
         large.index.store.db.set_progress_handler(None, 0)  # type: ignore[attr-defined]
     assert steps < 6 * NUMBER
@@ -99,6 +99,14 @@ def test_a_long_note_comes_in_parts(large: Memory) -> None:
     said = [re.findall(r"Shed number (\d+) ", one) for one in shown]
     assert [n for part in said for n in part] == re.findall(r"Shed number (\d+) ", note)
     assert text(large, NOTE).startswith("General ") and "lines 1 to 100 of" in text(large, NOTE)
+
+
+@pytest.mark.parametrize("lines", [1, 100])
+def test_a_note_that_fits_has_no_part_after_it(large: Memory, lines: int) -> None:
+    note = large.home.root / "knowledge" / "reference" / "short.md"
+    note.write_text("A line.\n" * lines)
+    assert "after →" not in text(large, "/notes/knowledge/reference/short.md")
+    note.unlink()
 
 
 def test_a_line_of_a_later_part_knows_why(large: Memory) -> None:

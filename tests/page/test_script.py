@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests import homes
-from tests.page.browsing import Visit, browser, missing, visiting
+from tests.page.browsing import Visit, browser, by_command, missing, visiting
 from tests.service.serving import own_env, serving
 from wakebook.log import log
 from wakebook.log.entry import Entry, Type, derived_id
@@ -65,6 +65,19 @@ def test_the_plot_takes_the_place_of_the_bars(visit: Visit) -> None:
     page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] / 2)
     page.locator(".u-legend", has_text="fact1").wait_for()  # the last day's only entry
     assert "2026" in page.locator(".u-legend").inner_text()
+
+
+def test_a_plot_that_is_read_stays_when_the_page_has_news(visit: Visit) -> None:
+    page = visit.go("/upkeep")
+    page.locator("[data-plot] canvas").wait_for()
+    page.evaluate("document.querySelector('[data-plot]').mine = true")
+    page.evaluate("document.querySelector('#jobs').old = true")
+    page.locator("#learned summary").click()
+    by_command(visit.service.home, "tick", "tags")
+    page.wait_for_function("!document.querySelector('#jobs').old")
+    assert page.evaluate("document.querySelector('[data-plot]').mine")
+    assert page.locator("[data-plot] canvas").count() == 1
+    assert page.locator("#learned details[open] table").count() == 1
 
 
 def test_without_a_script_the_bars_stay(visit: Visit) -> None:

@@ -31,7 +31,7 @@ def corrected(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Memory:
 def test_a_day_shows_what_held_then(corrected: Memory) -> None:
     then, now = (text(corrected, f"/time?day={day}") for day in ("2026-11-06", "2026-11-08"))
     assert "As of Friday, 6 November 1 entry had been learned by then, 1 since." in then
-    assert then.index("What held then") < then.index("14 November") < then.index("Corrected since")
+    assert then.index("What held then") < then.index("14 November") < then.index("Changed since")
     assert "14 November" not in now and "21 November" in now
     assert "Nothing had been learned yet" in text(corrected, "/time?day=2026-11-01")
 
@@ -40,7 +40,7 @@ def test_the_notes_that_changed_since_are_shown_line_by_line(corrected: Memory) 
     assert "projects/tidepool/notes.md" in text(corrected, "/time?day=2026-11-06")
     file = "knowledge/projects/tidepool/notes.md"
     shown = markup(corrected, f"/time/notes?since=2026-11-07&file={file}")
-    assert "<ins>" in shown and "21 November" in shown
+    assert "<ins>" in shown and "21 November" in shown and "/dev/null" not in shown
     with pytest.raises(NotFound):
         text(corrected, "/time/notes?since=7d&file=token")
 
@@ -57,6 +57,19 @@ def test_an_earlier_value_holds_again_and_that_is_taken_back(corrected: Memory) 
     assert [one.content for one in corrected.log.chains().current()] == [
         "The launch is on 21 November."
     ]
+
+
+def test_a_task_that_was_done_since_keeps_its_words(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-05T08:00:00Z")
+    old = memory.remember("Book the photographer.", type_="task", status="open")
+    monkeypatch.setenv("WAKEBOOK_NOW", "2026-11-07T08:00:00Z")
+    done = memory.remember(old.content, type_="task", status="done", replaces=[old.id])
+    since = markup(memory, "/time?day=2026-11-06").partition("Changed since")[2]
+    assert "☑" in since and "<s>" not in since and "done · " in since
+    story = text(memory, f"/entry/{done.id}").partition("Its story")[2]
+    assert story.index("open") < story.index("done")
 
 
 @pytest.mark.parametrize("day", ["nonsense", "9999-12-31", "0001-01-01", "2026-02-31", ""])
@@ -126,7 +139,7 @@ def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
 def test_a_rebuild_says_first_what_it_would_do_and_is_dropped_again(knowing: Memory) -> None:
     behind.waited(knowing.home, "rebuild", "--dry-run")
     shown = text(knowing, "/upkeep/rebuild")
-    assert "1 conversation read anew, by rules, for nothing" in shown and "Nothing has" in shown
+    assert "1 conversation read anew, by rules, at no cost" in shown and "Nothing has" in shown
     done = do(knowing, "rebuild")
     [name] = [one.name for one in knowing.rebuilds.listed()]
     assert done.to.endswith(f"/upkeep/rebuild/{name}") and name in text(knowing, "/upkeep")
@@ -134,3 +147,12 @@ def test_a_rebuild_says_first_what_it_would_do_and_is_dropped_again(knowing: Mem
     shown = text(knowing, f"/upkeep/rebuild/{name}")
     assert "What would be different" in shown and "Merge it" in shown
     assert "dropped" in undo(knowing, done).said and knowing.rebuilds.listed() == []
+
+
+def test_a_rebuild_that_was_dropped_is_there_again(knowing: Memory) -> None:
+    name = knowing.rebuilds.build().name
+    before = knowing.rebuilds.listed()
+    done = do(knowing, "drop", name=name)
+    assert knowing.rebuilds.listed() == []
+    undo(knowing, done)
+    assert knowing.rebuilds.listed() == before and before[0].complete

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 QUESTION = "On which day do we open to the public?"
 MESSAGE = "Let us cut a release with the voucher fix: what is left before we open?"
+ASKED = (QUESTION, "How often do we retry a webhook, and why?", MESSAGE)  # for the view Told
 CODE = "4711-tern"
 BUDGET = 1500  # tokens
 MORNING_AFTER = "2026-11-09T07:00:00Z"
@@ -67,12 +68,21 @@ def _open(out: Out, target: Path) -> str:
     from wakebook.cli.page import link, show
     from wakebook.memory import Memory
 
-    where = link(Memory(target))
+    memory = Memory(target)
+    for message in ASKED:
+        memory.context(message, session="this-morning", budget=BUDGET)
+    where = link(memory)
     out.say("\n[bold cyan]── The page[/bold cyan]\n")
     show(out, where)
-    out.say(f"\nThe demo's home stays in {esc(target)}. When you have seen enough:")
-    out.say(f"  wakebook serve stop --home {esc(target)}")
+    out.say(f"\nThe demo's home stays in {esc(target)}. Another link, and the end of it:")
+    for words in ("page", "serve stop"):
+        out.say(f"  {esc(_called())} {words} --home {esc(target)}")
     return where
+
+
+def _called() -> str:
+    """How this person calls Wakebook: in a clone, it is not on the path."""
+    return "wakebook" if shutil.which("wakebook") else f"{Path(sys.executable)} -m wakebook"
 
 
 def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, Any]:
@@ -153,7 +163,7 @@ def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, Any]:
     run("search", QUESTION, "--limit", "1", home=laptop)
     told["laptop"] = [hit.ref for hit in Memory(laptop).search(QUESTION, limit=3).hits]
     heading("Where to look next")
-    out.say("   wakebook demo --page                   all of it in your browser")
+    out.say(f"   {f'{_called()} demo --page':38} all of it in your browser")
     out.say("   wakebook init && wakebook catch-up     the same with your own sessions")
     out.say(f"   {where}/log.jsonl                 what was learned, one entry a line")
     out.say(f"   {where}/raw/conversations/        what was said, as Markdown, under git")

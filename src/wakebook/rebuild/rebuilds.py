@@ -126,6 +126,10 @@ class Rebuilds:
         self._home.require()
         return merge.drop(self._home, self._site(name))
 
+    def restore(self, dropped: DroppedRebuild) -> None:
+        """A complete one that was dropped is there again."""
+        self._site(dropped.name).make(dropped.commit)
+
     def _site(self, name: str) -> Site:
         return Site(self._home, self._history.git(), name)
 

@@ -87,7 +87,7 @@ def strip(store: Store, path: str) -> list[StripTurn]:
     """A transcript, turn by turn, with what was learned from each."""
     sql = (
         "SELECT s.place, e.id, e.type FROM said s JOIN entry e ON e.id = s.entry "
-        "WHERE s.file = ? AND e.type <> 'handoff' ORDER BY e.seq"
+        "WHERE s.file = ? ORDER BY e.seq"
     )
     learned: dict[int, list[tuple[str, str]]] = {}
     for place, name, kind in store.db.execute(sql, [path.removeprefix("archive/")]):

@@ -37,7 +37,7 @@ def subject(request: Request, memory: Memory) -> Sheet:
         h.div(
             h.div(left if found.around else left[1:]),
             h.div(beside if found.around else None),
-            class_="columns",
+            class_="columns" if found.around else None,
             id="subject",
             data_live="entries",
         ),

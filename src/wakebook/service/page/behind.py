@@ -89,6 +89,11 @@ def kept(key: tuple[object, ...], seconds: float, make: Callable[[], T]) -> T:
     return answer
 
 
+def stamp(*paths: Path) -> tuple[int, ...]:
+    """When files were last written, for the key of what is kept."""
+    return tuple(one.stat().st_mtime_ns if one.exists() else 0 for one in paths)
+
+
 _questions: dict[tuple[str, ...], _Question] = {}
 
 

@@ -18,6 +18,7 @@ from wakebook.service.page.request import Done
 from wakebook.store import AMONG, Connection, Many
 
 HOLDS = "SELECT count(*) FROM entry WHERE replaced_by = ''"
+COUNTED_SECONDS = 600.0  # that an answer of a question to all of the index is kept
 COLUMNS = "id, status, replaced_by, depth, line"
 
 
@@ -44,7 +45,7 @@ class Remembered(NamedTuple):
 
 
 def frame_of(memory: Memory, done: Done | None = None) -> Frame:
-    entries = memory.index.ask(lambda db: int(db.execute(HOLDS).fetchone()[0]))
+    [(entries,)] = counted(memory, HOLDS)
     from wakebook.service.page.needs import number
 
     return Frame(named(memory.home), entries, number(memory), done)
@@ -158,6 +159,24 @@ def last_day(memory: Memory, before: datetime) -> tuple[datetime, datetime] | No
 def asked(memory: Memory, sql: str, *values: Any) -> list[Any]:
     """The rows of a question to the index."""
     return memory.index.ask(lambda db: db.execute(sql, values).fetchall())
+
+
+def counted(memory: Memory, sql: str, *values: Any) -> list[Any]:
+    """The same for a question that looks at everything: asked anew when the index has changed."""
+    from wakebook.service.page.behind import kept
+
+    store = memory.index.store
+
+    def ask(db: Connection) -> list[Any]:
+        def rows() -> list[Any]:
+            return db.execute(sql, values).fetchall()
+
+        if store.fed:
+            return rows()
+        mark = store.get("version", 0), repr(store.get("log"))
+        return kept((str(store.path), sql, values, mark), COUNTED_SECONDS, rows)
+
+    return memory.index.ask(ask)
 
 
 def titles(memory: Memory, paths: Iterable[str]) -> dict[str, str]:

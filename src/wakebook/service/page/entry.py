@@ -115,6 +115,7 @@ def _chain(story: list[Remembered], name: str, now: datetime) -> Html | None:
     told = []
     for at, one_ in enumerate(story):
         last = at == len(story) - 1
+        status = one_.status if last else one_.entry.status  # as it was then
         words: Child = parts.short(one_.entry.content, 300)
         words = words if last or one_.entry.content == story[-1].entry.content else h.s(words)
         if one_.entry.id != name:
@@ -122,7 +123,7 @@ def _chain(story: list[Remembered], name: str, now: datetime) -> Html | None:
         told.append(
             h.li(
                 h.p(words, class_="words", dir="auto"),
-                h.p(parts.dotted((parts.said_at(one_, now), one_.status)), class_="facts"),
+                h.p(parts.dotted((parts.said_at(one_, now), status)), class_="facts"),
                 class_="is" if last else "was",
             )
         )

@@ -57,7 +57,7 @@ def _entries(plan: Mapping[str, Any]) -> Html | None:
     gone = len(plan["entries"])
     listed = (
         parts.row(
-            parts.glyph(entry["type"]),
+            parts.glyph(entry["type"], entry.get("status") or ""),
             parts.short(entry["content"], 300),
             (entry["type"], "" if at < gone else "a handoff: it stays, and loses the words"),
         )

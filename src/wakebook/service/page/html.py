@@ -8,6 +8,7 @@ is written out. `raw` is the only way around it, for markup that this package ha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from html import escape
 from typing import TypeAlias
 
@@ -54,7 +55,8 @@ def verbatim(value: object) -> str:
 
 def text(value: object) -> str:
     """As it is shown: whole, visible, escaped."""
-    return escape(visible(whole(str(value))))
+    said = str(value)
+    return escape(said if said.isprintable() else visible(whole(said)))
 
 
 def _child(value: Child) -> str:
@@ -76,10 +78,17 @@ def is_safe(address: str) -> bool:
     return address.lower().startswith(SCHEMES)
 
 
-def _attribute(name: str, value: Value) -> str:
+@cache
+def _named(name: str) -> str:
+    """The attribute that a word of Python stands for."""
     name = name.rstrip("_").replace("_", "-")
     if name.startswith("on") or name == "style":
         raise ValueError(f"{name} is not for this page: its policy would stop it")
+    return name
+
+
+def _attribute(name: str, value: Value) -> str:
+    name = _named(name)
     if value is None or value is False:
         return ""
     if value is True:

@@ -77,7 +77,7 @@ def _side(request: Request, view: View | None, frame: Frame) -> Html:
             h.p(
                 h.span("●", class_="dot", aria_hidden="true"),
                 h.span("as of now", id="live", role="status"),
-                f" · {frame.entries:,} entries",
+                h.span(f" · {frame.entries:,} entries", id="number", data_live="entries"),
                 class_="state",
             ),
             request.form_(
@@ -93,8 +93,11 @@ def _side(request: Request, view: View | None, frame: Frame) -> Html:
 
 def _entrance(one: View, view: View | None, frame: Frame) -> Html:
     here = view is not None and view.title == one.title
-    count = frame.waiting if one.title == "Review" else 0
-    badge = h.span(count, h.span(" waiting", class_="unseen"), class_="badge") if count else None
+    badge = None
+    if one.title == "Review":
+        count = frame.waiting
+        said = h.span(count, h.span(" waiting", class_="unseen"), class_="badge") if count else None
+        badge = h.span(said, id="waiting", data_live="entries notes review")
     current = "page" if here else None
     keys = f"g {one.key}" if one.key else None
     return h.li(

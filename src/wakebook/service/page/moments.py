@@ -13,8 +13,8 @@ from wakebook.memory import Memory
 from wakebook.notes.page import ARCHIVE, notes_below
 from wakebook.service.page import parts
 from wakebook.service.page.acts import again
-from wakebook.service.page.behind import kept
-from wakebook.service.page.data import asked
+from wakebook.service.page.behind import kept, stamp
+from wakebook.service.page.data import asked, counted
 from wakebook.service.page.html import Child, Html, h
 from wakebook.service.page.request import Done, Request, Sheet, to
 from wakebook.service.page.undoing import listed, undoable
@@ -54,7 +54,7 @@ def moments(request: Request, memory: Memory) -> Sheet:
     now = memory.opened.now()
     day = _day(request, now)
     end = datetime.combine(day, time(23, 59, 59, 999_999), tzinfo=now.tzinfo)
-    known, since = asked(memory, COUNTS, end.timestamp(), end.timestamp())[0]
+    [(known, since)] = counted(memory, COUNTS, end.timestamp(), end.timestamp())
     said = _said(day, now)
     body = h.div(
         _choose(request, day, now),
@@ -142,26 +142,31 @@ def _row(entry: Entry, now: datetime, *more: Child) -> Html:
 
 def _replaced(request: Request, memory: Memory, end: datetime, now: datetime) -> Html | None:
     at = end.timestamp()
-    rows = asked(memory, REPLACED, at, at, CORRECTED)
+    rows = counted(memory, REPLACED, at, at, CORRECTED)
     if not rows:
         return None
     pairs = [(decode(old), decode(new)) for old, new in rows]
-    listed = (
-        h.li(
-            h.span("◆", class_="glyph", aria_hidden="true"),
-            h.div(
-                h.p(h.s(parts.short(old.content, 160)), class_="learned", dir="auto"),
-                h.p(h.a(parts.short(new.content, 160), href=to(f"/entry/{new.id}")),
-                    class_="learned", dir="auto"),
-                h.p(parts.dotted((parts.moment(new.timestamp, now),)), class_="facts"),
-                request.button("hold-again", "Let the old one hold again", class_="quiet",
-                               old=old.id, new=new.id),
-            ),
-            class_="thing",
-        )
-        for old, new in pairs
+    listed = (_corrected(request, old, new, now) for old, new in pairs)
+    return parts.section("Changed since", parts.card(parts.rows(listed)), id="corrected")
+
+
+def _corrected(request: Request, old: Entry, new: Entry, now: datetime) -> Html:
+    """What it was, struck through; what only has another state is said once."""
+    other = old.content != new.content
+    was = h.p(h.s(parts.short(old.content, 160)), class_="learned", dir="auto") if other else None
+    label = "Let the old one hold again" if other else "As it was before"
+    return h.li(
+        h.span(parts.glyph(new.type, new.status or ""), class_="glyph", aria_hidden="true"),
+        h.div(
+            was,
+            h.p(h.a(parts.short(new.content, 160), href=to(f"/entry/{new.id}")),
+                class_="learned", dir="auto"),
+            h.p(parts.dotted(("" if other else new.status, parts.moment(new.timestamp, now))),
+                class_="facts"),
+            request.button("hold-again", label, class_="quiet", old=old.id, new=new.id),
+        ),
+        class_="thing",
     )  # fmt: skip
-    return parts.section("Corrected since", parts.card(parts.rows(listed)), id="corrected")
 
 
 def _notes(memory: Memory, day: datetime) -> Html:
@@ -220,9 +225,8 @@ def _rewrites(request: Request, memory: Memory, now: datetime) -> Html:
 
 def _known(memory: Memory) -> tuple[list[Rewrite], list[Forgot]]:
     """What git says, which is asked when it or the log has something new."""
-    watched = (memory.home.root / ".git" / "logs" / "HEAD", memory.home.log)
-    stamp = tuple(one.stat().st_mtime_ns if one.exists() else 0 for one in watched)
-    key = ("rewrites", str(memory.home.root), stamp)
+    head = memory.home.root / ".git" / "logs" / "HEAD"
+    key = ("rewrites", str(memory.home.root), stamp(head, memory.home.log))
     try:
         return kept(key, 60.0, lambda: (memory.rewrites(), memory.forgettings.listed()))
     except GitError:  # `wakebook status` tells of it
@@ -254,7 +258,7 @@ def difference(request: Request, memory: Memory) -> Sheet:
     patch = memory.history.patch_since(since, file)
     shown = patch[:PATCH]
     cut = parts.none("The rest is left out here.") if len(patch) > PATCH else None
-    lines = [_line(one) for one in shown.split("\n") if not one.startswith(("diff ", "index "))]
+    lines = [_line(one) for one in shown[max(shown.find("@@"), 0) :].split("\n")]
     body = h.div(
         parts.card(
             h.pre(lines, class_="patch") if patch else parts.none("Nothing."), cut, roomy=True

@@ -80,13 +80,14 @@ def _shelf(
 
 def _line(file: NoteFile, mine: dict[str, int], now: datetime) -> Html:
     name = file.name
-    at = parts.moment(datetime.fromtimestamp(file.changed / 1e9, UTC), now)
+    at = datetime.fromtimestamp(file.changed / 1e9, UTC)
+    when = f"written {parts.moment(at, now)}" if at <= now else ""  # the clock may be in the past
     href = to(f"/notes/{name}")
     inner = name.removeprefix("knowledge/").removesuffix(".md")
     label = (inner.partition("/")[2] or inner).replace("/", " › ")
     pill = h.span("edited by you", class_="pill amber") if name in mine else None
     return h.li(
-        h.a(label, href=href, title=name), pill, h.span(f"written {at}", class_="facts"),
+        h.a(label, href=href, title=name), pill, h.span(when, class_="facts"),
         class_="thing", data_href=href,
     )  # fmt: skip
 
@@ -137,7 +138,8 @@ def _outline(path: Path, name: str) -> Outline:
     data = path.read_bytes()
     text = _text(name, data)
     front = markdown.read_front(text)
-    starts = [0, *accumulate(len(line) + 1 for line in data.split(b"\n"))]
+    lines = data.removesuffix(b"\n").split(b"\n")
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
     head = text[front.body : front.body + 1000].lstrip().partition("\n")[0].rstrip()
     found: list[tuple[str, int, int]] = []
     for one in markdown.names(text):
@@ -149,7 +151,7 @@ def _outline(path: Path, name: str) -> Outline:
         title=head.removeprefix("# ") if head.startswith("# ") else name,
         updated=str((front.values or {}).get("updated") or ""),
         starts=tuple(starts[:-1:PART]),
-        lines=len(starts) - 1,
+        lines=len(lines),
         blocks=tuple(found),
     )
 

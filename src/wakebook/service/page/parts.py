@@ -13,6 +13,7 @@ from wakebook.service.page.request import Request, to
 
 GLYPHS = {"decision": "◆", "fact": "●", "task": "☐", "question": "?", "handoff": "⇢"}
 HOSTS = {"claude-code": "Claude Code", "codex": "Codex", "openclaw": "OpenClaw", "pi": "pi"}
+PLACES = {"memory": "entries", "conversation": "conversations", "topic": "topics"}
 WORDS = 400  # characters of an entry in a list
 MARK = "**"  # around the words that were asked for
 NO_PLACE: dict[str, str | int | None] = {"at": None, "line": None}  # in the address of a part
@@ -116,6 +117,11 @@ def said_at(one: Remembered, now: datetime) -> str:
 
 def host(name: str) -> str:
     return HOSTS.get(name, name)
+
+
+def place(category: str) -> str:
+    """A part of the index as people say it."""
+    return PLACES.get(category, category)
 
 
 def project(name: str) -> str:

@@ -16,6 +16,7 @@ from wakebook.log.entry import TYPES
 from wakebook.memory import Memory
 from wakebook.service.page import parts
 from wakebook.service.page.assets import address
+from wakebook.service.page.behind import kept, stamp
 from wakebook.service.page.html import Child, Html, h, join
 from wakebook.service.page.request import to
 from wakebook.store import figures
@@ -35,7 +36,7 @@ def figure(title: str, picture: Child, table: Child, *, note: Child = "") -> Htm
     return h.figure(
         picture,
         h.figcaption(note, class_="axis") if note else None,
-        h.details(h.summary(f"{title}, as a table"), table) if table else None,
+        h.details(h.summary(f"{title}, as a table"), table, id="as-a-table") if table else None,
         class_="picture",
     )
 
@@ -93,18 +94,16 @@ def _plot(starts: Sequence[date], series: Mapping[str, Sequence[int]], label: st
     """Stacked bars; with a script, a plot that can be read closely."""
     sums = [sum(values) for values in zip(*series.values(), strict=True)]
     most, step = max([*sums, 1]), WIDTH / max(len(starts), 1)
+    wide, tops = max(step - (1.5 if step > 4 else 0), 0.8), [float(HEIGHT) for _ in starts]
     drawn: list[Html] = []
-    for at in range(len(starts)):
-        top = float(HEIGHT)
-        for kind, values in series.items():
-            if values[at]:
-                tall = HEIGHT * values[at] / most
-                top -= tall
-                drawn.append(
-                    h.rect(x=round(at * step, 1), y=round(top, 1), class_=f"type {kind}",
-                           width=round(max(step - (1.5 if step > 4 else 0), 0.8), 1),
-                           height=round(max(tall - 0.5, 0.7), 1))
-                )  # fmt: skip
+    for kind, values in series.items():
+        bars: list[str] = []
+        for at, value in enumerate(values):
+            if value:
+                tops[at] -= (tall := HEIGHT * value / most)
+                bar = f"h{wide:.1f}v{max(tall - 0.5, 0.7):.1f}h-{wide:.1f}z"
+                bars.append(f"M{at * step:.1f} {tops[at]:.1f}{bar}")
+        drawn.append(h.path(d="".join(bars), class_=f"type {kind}"))
     picture = h.svg(drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=label,
                     preserveAspectRatio="none", class_="tall")  # fmt: skip
     if len(starts) < 30:
@@ -169,7 +168,7 @@ def strip(memory: Memory, path: str) -> Html | None:
             )
             for one in group for name, kind in one.learned
         ]  # fmt: skip
-    number = sum(len(one.learned) for one in turns)
+    number = len({name for one in turns for name, _ in one.learned})
     label = (
         f"The conversation as a strip of {len(turns):,} turns: yours above the line, the agent's "
         f"below; {parts.many(number, 'entry', 'entries')} learned from it."
@@ -287,19 +286,25 @@ def shares(title: str, counts: Mapping[str, int], classes: Mapping[str, str]) ->
                  class_="health")  # fmt: skip
 
 
+def _captured(memory: Memory) -> dict[str, int]:
+    """How many sessions stand how."""
+    found = {"read": 0, "open": 0, "waiting for the model": 0, "failed": 0}
+    for one in memory.opened.state().sessions.values():
+        kind = "failed" if one.failure else "waiting for the model" if one.held else ""
+        found[kind or ("open" if one.window is not None else "read")] += 1
+    return found
+
+
 def health(memory: Memory) -> Html:
     """How far sessions were read, and how far the index is."""
-    sessions = list(memory.opened.state().sessions.values())
-    captured = {
-        "read": 0, "open": 0, "waiting for the model": 0, "failed": 0,
-    }  # fmt: skip
-    for one in sessions:
-        failed, open_ = bool(one.failure), one.window is not None
-        kind = "failed" if failed else "waiting for the model" if one.held else ""
-        captured[kind or ("open" if open_ else "read")] += 1
+    key: tuple[object, ...] = ("captured", str(memory.home.root), stamp(memory.home.state))
+    captured = kept(key, 600.0, lambda: _captured(memory))
     classes = {"open": "pale", "waiting for the model": "amber", "failed": "rose"}
-    index = memory.index.status()
-    order = sorted(index.chunks.items(), key=lambda one: -one[1])
+    path, log = memory.index.store.path, memory.home.log
+    key = ("index", str(path), stamp(path, path.with_name(f"{path.name}-wal"), log))
+    index = kept(key, 60.0, memory.index.status)
+    chunks = {parts.place(name): number for name, number in index.chunks.items()}
+    order = sorted(chunks.items(), key=lambda one: -one[1])
     shades = dict(zip((name for name, _ in order[1:]), ("pale", "soft", "line"), strict=False))
     vectors = {"by meaning and words": index.vectors, "by words only": index.pending}
     behind = (

@@ -45,6 +45,7 @@ SAFE: tuple[Header, ...] = (
 FRESH: Header = (b"cache-control", b"no-store")
 HTML = "text/html; charset=utf-8"
 LOOK_SECONDS = 60.0
+REST_SECONDS = 1.0  # after the last view
 FIELDS = 200  # of a form or a query
 SAID, THEME = "wakebook_said", "wakebook_theme"  # cookies
 WAY_IN = "Run `wakebook page` in a terminal: it opens this page with a link that works once."
@@ -73,6 +74,7 @@ class PageSite:
         self._pool, self._metrics, self._trace = pool, metrics, trace
         self._door = Door(guard)
         self.live = Live(pool.memories.home)
+        self._rest: asyncio.TimerHandle | None = None
 
     def link(self) -> str:
         """The path of a link that works once. What its first page waits for is looked up."""
@@ -163,8 +165,16 @@ class PageSite:
             return layout.page(asked, view, sheet, self.frame(memory, done)), sheet.status
 
         body, status = await self._pool.run(work)
+        self._rest_soon()
         seen = (set_cookie(SAID, "", 0),) if done else ()
         return Answer(body, status, headers=seen)
+
+    def _rest_soon(self) -> None:
+        """Give memory back when no view was asked for during a moment."""
+        if self._rest:
+            self._rest.cancel()
+        loop = asyncio.get_running_loop()
+        self._rest = loop.call_later(REST_SECONDS, loop.run_in_executor, None, give_back)
 
     def memory(self, memory: Memory) -> Memory:
         """The one that views look into."""
@@ -234,6 +244,14 @@ class PageSite:
         await asyncio.to_thread(self._trace, where, f"{type(error).__name__}: {error}")
         said = f"That was not foreseen. It is written down: {self.where_written}."
         return _failed(request, 500, "Something went wrong", said)
+
+
+def give_back() -> None:
+    """Give the system what was freed: a view of something large takes 20 MB for a moment."""
+    import ctypes
+
+    with suppress(AttributeError, OSError):  # not every C library has it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 async def _gone(receive: Any) -> None:

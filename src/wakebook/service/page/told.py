@@ -268,7 +268,7 @@ def _said(label: str) -> tuple[str, str]:
     by, _, words = label.partition(": ")
     if by in ("user", "agent"):
         return words, "you" if by == "user" else "the agent"
-    plain = re.sub(r"^\[[^\]]*\] ", "", label)
+    plain = re.sub(r"^\[[^\]]*\] |<!--.*?(?:-->|$)", "", label)
     return re.sub(r" \([\w-]{12}[^)]*\)$", "", plain), ""
 
 
@@ -372,7 +372,8 @@ def _acts(look: Look | None = None) -> Html:
         look and look.later and h.a("Turn after →", href=to(f"/told/{look.later}"),
                                     class_="button"),
     ]  # fmt: skip
-    trying = h.a("Try another message", href=to("/told/try", query), class_="button main")
+    label = "Try another message" if look else "Try a message"
+    trying = h.a(label, href=to("/told/try", query), class_="button main")
     return h.p(trying, [one for one in around if one], class_="acts")
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from wakebook.base.errors import WakebookError
 from wakebook.memory import Memory
 from wakebook.service.page import behind, parts, pictures
-from wakebook.service.page.behind import kept
-from wakebook.service.page.data import asked
+from wakebook.service.page.behind import kept, stamp
+from wakebook.service.page.data import counted
 from wakebook.service.page.html import Child, Html, h
 from wakebook.service.page.request import Done, Request, Sheet, to
 from wakebook.service.page.undoing import undoable
@@ -63,7 +63,8 @@ def upkeep(request: Request, memory: Memory) -> Sheet:
         id="upkeep", data_live="upkeep", data_again=2 if known.running else None,
     )  # fmt: skip
     source = "state.json, trace.jsonl, costs/ and the index"
-    return Sheet("Upkeep", body, _lead(known, now), source=source, command="wakebook status")
+    lead = h.span(_lead(known, now), id="lead", data_live="upkeep")
+    return Sheet("Upkeep", body, lead, source=source, command="wakebook status")
 
 
 def _lead(known: behind.Known, now: datetime) -> str:
@@ -140,16 +141,15 @@ def jobs(request: Request, memory: Memory, now: datetime) -> Html:
     )
     head = h.tr(h.th("Job"), h.th("Last"), h.th("Next"), h.th(h.span("Run", class_="unseen")))
     table = h.table(h.thead(head), h.tbody(rows))
-    region = h.div(table, class_="scroll", tabindex="0", role="region", aria_label="Jobs")
+    region = h.div(table, class_="stacked", role="region", aria_label="Jobs")
     return parts.section("Jobs", parts.card(region), id="jobs")
 
 
 def _listed(memory: Memory) -> Sequence[JobStatus]:
     """The jobs, looked at once a minute, and whenever one has run."""
     home = memory.home
-    files = (home.state, home.config)
-    stamp = tuple(one.stat().st_mtime_ns if one.exists() else 0 for one in files)
-    return kept(("jobs", str(home.root), stamp), 60.0, memory.jobs.listed)
+    key = ("jobs", str(home.root), stamp(home.state, home.config))
+    return kept(key, 60.0, memory.jobs.listed)
 
 
 def _last(one: JobStatus, now: datetime) -> Child:
@@ -201,7 +201,10 @@ def _index(request: Request, status: Mapping[str, Any]) -> Html:
     index = status.get("index") or {}
     chunks = index.get("chunks") or {}
     facts = [
-        ("in it", ", ".join(f"{count:,} {name}" for name, count in chunks.items()) or "…"),
+        (
+            "in it",
+            ", ".join(f"{parts.place(name)} {count:,}" for name, count in chunks.items()) or "…",
+        ),
         ("vectors", f"{index.get('vectors', 0):,} of {sum(chunks.values()):,}"),
         ("embedder", index.get("embedder") or "none"),
         ("size", f"{index.get('bytes', 0) / 1e6:,.1f} MB"),
@@ -214,7 +217,7 @@ def _index(request: Request, status: Mapping[str, Any]) -> Html:
 
 
 def _hosts(memory: Memory, status: Mapping[str, Any]) -> Html:
-    counts = asked(memory, HOSTS)
+    counts = counted(memory, HOSTS)
     wired = sorted(one.name for one in (memory.home.root / "hosts").glob("*") if one.is_dir())
     rows = [(parts.host(name), parts.many(count, "session")) for name, count in counts]
     rows += [(parts.host(name), "wired") for name in wired]
@@ -270,7 +273,7 @@ def reading(request: Request, memory: Memory) -> Sheet:
         return _compared("Rebuild", known, "wakebook rebuild --dry-run")
     read, entries = known.value["transcripts"], known.value["entries"]
     follows = (
-        f"{parts.many(read, 'conversation')} read anew, by rules, for nothing: "
+        f"{parts.many(read, 'conversation')} read anew, by rules, at no cost: "
         f"{parts.many(entries, 'entry', 'entries')}.",
         "It is done on a branch of its own, and takes a while. Nothing that holds is touched.",
         "In the end the two are compared, and you merge it or drop it.",
@@ -368,9 +371,16 @@ def merge(request: Request, memory: Memory) -> Done:
 
 
 def drop(request: Request, memory: Memory) -> Done:
-    done = memory.rebuilds.drop(request.field("name"))
-    back = f" In a terminal, this brings it back: {done.restore}" if done.restore else ""
-    return Done(f"{done.name} is dropped.{back}", to=to("/upkeep"))
+    gone = memory.rebuilds.drop(request.field("name"))
+    said = f"{gone.name} is dropped."
+    if not gone.restore:  # it was not complete
+        return Done(said, to("/upkeep"))
+
+    def back(memory: Memory) -> Done:
+        memory.rebuilds.restore(gone)
+        return Done(f"{gone.name} is there again.", to(f"/upkeep/rebuild/{gone.name}"))
+
+    return undoable(memory, said, back, to("/upkeep"))
 
 
 def build(request: Request, memory: Memory) -> Done:

@@ -26,8 +26,12 @@
       const known = new Set(all("[id]", old).map((one) => one.id));
       const picked = $(".picked", old)?.id;
       const open = all("details[open][id]", old).map((one) => one.id);
+      const focus = old.contains(document.activeElement) && document.activeElement.getAttribute("href");
+      const drawn = new Map(all("[data-plot][data-drawn]", old).map((one) => [one.dataset.plot, one]));
+      all("[data-plot]", now).forEach((one) => drawn.has(one.dataset.plot) && one.replaceWith(drawn.get(one.dataset.plot)));
       old.replaceWith(now);
       open.forEach((one) => document.getElementById(one)?.setAttribute("open", ""));
+      if (focus) all("a[href]", now).find((one) => one.getAttribute("href") === focus)?.focus({ preventScroll: true });
       if (known.size && arrivals) all(".thing[id]", now).forEach((one) => known.has(one.id) || one.classList.add("new"));
       if (picked) pick(document.getElementById(picked));
     }
