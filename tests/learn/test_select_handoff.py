@@ -106,6 +106,13 @@ def test_a_refused_tool_call_is_no_work() -> None:
     assert handoff([user("Can you delete the logs?", 1), agent("", 2, refused)]) is None
 
 
+def test_last_words_that_leave_something_for_later_are_handed_on() -> None:
+    said = ["the shelf in the form needs a size", ">Sizes are checked. The importer has none."]
+    assert lines(talk(*said, "yes, put one into the importer tomorrow"))["User last"]
+    for parting in ("yes, see you tomorrow", "and what about tomorrow?", "later then"):
+        assert handoff(talk(*said, parting)) is None
+
+
 def test_lines_are_bounded() -> None:
     long = "and then I looked at one more file of the importer, " * 200
     draft = handoff([user(f"Fix it. {long}", 1), agent(f"Fixed it. {long}", 2, PASSED)])

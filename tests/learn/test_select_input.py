@@ -192,6 +192,19 @@ def test_a_window_of_3000_messages_closes_in_time() -> None:
     assert time.process_time() - start < 3
 
 
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "======= FAILURES =======\ntests/test_tank.py::test_fill FAILED\nE   hint: drain it first",
+        "npm ERR! code 1\nnpm ERR! path /srv/app\nwe recommend to reinstall everything",
+        "src/pump.c:41:7: warning: unused\nsrc/pump.c:90:1: error: no return\nmake it void",
+    ],
+)
+def test_a_paragraph_that_a_program_wrote_is_not_the_users_word(printed: str) -> None:
+    own = "It is red again, the pump is on the bench in room 4."
+    assert [one.text for one in sentences(f"{own}\n\n{printed}")] == [own]
+
+
 @given(st.text(max_size=2000))
 def test_sentences_are_bounded_and_verbatim(text: str) -> None:
     whole = words(text)

@@ -33,6 +33,7 @@ CHANGING = -0.6  # ... that gives something another value, or says what one is
 LEAST = 3  # words
 SAYS = 2  # of them that say something
 _HIDDEN = re.compile("[\u200b\u200c\u2060\ufeff\u202a-\u202e\u2066-\u2069]")  # nobody types them
+_CONCRETE = re.compile(r"\S@\w+\.\w|\b\w+\.\w{2,}/|(?<!\w)\d")  # an address, a number
 _OF_ONESELF = re.compile(r"\bthe user\b", re.IGNORECASE)  # nobody speaks of himself like that
 
 
@@ -64,10 +65,17 @@ def lately(
             if takes_back(after, sentence.text):
                 continue
             changes = read(sentence.text).cues & OF_CHANGE - {"ends"}
-            plain = changes or pattern(forms.VALUE).search(sentence.text)
+            plain = (
+                changes or pattern(forms.VALUE).search(sentence.text) or _concrete(sentence.text)
+            )
             if points >= (CHANGING if plain else LIKELY) and _states(sentence):
                 refers = lower(cues.REFERS).match(sentence.text.lower())
                 yield one._replace(text=sentence.text), sentence.before if refers else ""
+
+
+def _concrete(text: str) -> bool:
+    """Whether it has an address or a number, and is no remark: "nice, good for the 28th"."""
+    return bool(_CONCRETE.search(text) and not lower(cues.TRANSIENT).search(text.lower()))
 
 
 def _states(sentence: Sentence) -> bool:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from wakebook.base import clock
 from wakebook.base.words import terms
 from wakebook.learn.phrases import cues, pattern
-from wakebook.learn.select.speech import fiction, hosted, quoted, unquoted
+from wakebook.learn.select.speech import fiction, hosted, own_lines, quoted, unquoted
 from wakebook.log.entry import present
 from wakebook.log.query import Query
 from wakebook.models import tokenizer
@@ -339,11 +339,15 @@ class _Choice:
         text = present(passage.text) if row.name else passage.text
         if row.name:
             changed = self._stale.correction(spoken(passage))
+            if row.type == "task" and not changed and not passage.done:
+                text = self._stale.undone(spoken(passage)._replace(text=text))
             if any(says(one, terms(passage.content)) for one in self._facts):
                 return TOLD_BEFORE
-            if changed and not changed.told(text):
+            if not text or (changed and not changed.told(text)):
                 return GONE
-            if changed and not passage.partly:
+            if changed and changed.notes:
+                text = changed.told(text)
+            elif changed and not passage.partly:
                 text, passage = changed.rest or text, passage._replace(partly=changed.text)
         elif row.turn:
             said = text.removeprefix(f"{row.speaker}: ")
@@ -431,10 +435,11 @@ def _mocks(passage: Passage) -> bool:
 
 
 def _typed(text: str, agent: bool) -> str:
-    """A turn without lines that a machine wrote; of the user's, without what it quotes."""
-    lines = [one for one in text.split("\n") if not pattern(cues.MACHINE, 0).match(one[:200])]
+    """A turn without lines that a machine wrote; of the user's, without quotes and pastes."""
     if agent:
-        return "\n".join(lines)
+        lines = text.split("\n")
+        return "\n".join(one for one in lines if not pattern(cues.MACHINE, 0).match(one[:200]))
+    lines = own_lines(text, long=True)
     return "\n".join(one for one in map(unquoted, lines) if not quoted(one))
 
 

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.base.config import AGENT
+from wakebook.base.words import terms
 from wakebook.capture import project as projects
 from wakebook.capture.project import agent_of
 from wakebook.learn.about import is_own
@@ -72,6 +73,11 @@ class Inside:
         if scope.here and not scope.here.startswith(AGENT):
             known = projects.load(opened.home)
             self._slug, self._above = slugify(known.name(scope.here)), known.above(scope.here)
+
+    @property
+    def topic(self) -> frozenset[str]:
+        """The terms of the project's name."""
+        return terms(self._slug.replace("-", " "))
 
     @cached_property
     def _said_in(self) -> dict[str, str]:

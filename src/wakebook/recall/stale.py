@@ -6,24 +6,27 @@ repeated them: "Got it: reports go to Jonas." Such a sentence is known by the va
 
 Not every change was booked. So what the user said later counts, too, if it gives another value for
 the same thing (`outdates`): "We're on Postgres 16 now" after "We use Postgres 15". A sentence of
-which nothing else is left is not told; any other is told with what holds instead.
+which nothing else is left is not told; any other is told with what holds instead, and one that may
+have changed with what was said since (`perhaps`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.base.text import whole
 from wakebook.capture.transcript import one_line
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import OF_CHANGE, Said, different, read, usual
+from wakebook.learn.select.said import Said, different, read, usual
 from wakebook.recall import days
+from wakebook.recall.perhaps import changed, done, items, leaves, only_a_value, unsaid, values_of
+from wakebook.recall.sentence import CLAUSES, DIGIT, MONTH, Sentence, days_of, heard
 from wakebook.store.hits import Passage, Replaced
 
 FRAME = 2  # words of the old sentence that a stale one has, the lost value among them ...
@@ -32,45 +35,24 @@ ALIKE = 0.4  # the same share, where only the form of the new one speaks for a c
 LONGEST = 120  # characters of a correction that are told beside what it corrects
 SOON = 4  # turns after which "no, 45" is no longer about a sentence
 GONE = "no longer holds"
+LONG = 110  # characters of a sentence in which it is said where it no longer holds
 LIVE = words.stem("live")
 SUBJECT = 3  # words at the beginning, with what a sentence is about
+SAYS_LITTLE = 25  # characters of a sentence that is shown with the next one: "We've moved!"
+RECENT = 200  # sentences of a change that may be about anything
+ELSE = 4  # times as many words as it shares has a clause that is about something else
 REST = 1  # words of an old sentence beyond a change, with which it still says nothing else
-_FILLERS = words.terms(  # say only that something has a value, or for how long
-    "cost rise drop fall listen run charge pay begin beträgt kostet liegt steigt sinkt beginnt"
-    " coûte passe commence cuesta sube baja pasa vale empieza jahr monat woche tag año mes semana"
-    " día an mois semaine jour im pro per par por"
-)
 _VALUE = re.compile(r"\d|^[A-ZÀ-Þ]")
-_UNIT = re.compile(r"\d\s?([^\W\d_]+)")
 _NO = re.compile(
     r"(?:\w+[,!]? )?(?:no+|nope|nah|nein|non)[, ]+(?:the |der |die |das |el |la |le )?\S*\d"
 )
-_VERSION = re.compile(r"([^\W\d_][\w+#]*)[ :@-]v?(\d+(?:\.\d+)*)\b")
-_MONTH = (
-    r"(?:jan|feb|m[aä]r|apr|ma[iy]|ju[nl]|aug|sep|o[ck]t|nov|de[czs]|ene|abr|ago|fév|avr|juin|juil"
-    r"|août|déc)"
-)
-_DATE = re.compile(
-    rf"(\d{{1,2}})(?:\.|st|nd|rd|th|er)? (?:de |of )?{_MONTH}|{_MONTH}[a-zéû]* (\d{{1,2}})\b"
-)
-_MOVED = re.compile(  # where one lives, or a group does
-    r"\b(?:i|we)(?:'ve| have| are|'re)?(?: \w+)? (?:moved|relocated) to\b"
-    r"|\b(?:bin|sind) .{0,40}(?:um)?gezogen\b|\bme (?:he mudado|mudé) a\b|\bj'ai déménagé\b"
-)
-_JOINED = re.compile(r"(?<=[a-z])(?::(?=\d)|-(?=[a-z]))")
-_CHANGED = re.compile(  # beside the cues that entries are replaced by
-    r"\b(?:shifted|rearranged|relocated|transferred|handed over|reassigned|superseded"
-    r"|made me (?:an? |the )?\w+)\b|^(?:we're |we are )?going with "
-    r"|^(?:that's |that was |no, )?wrong\b"
-    r"|\bist (?:jetzt|nun|neu)\b|\best (?:maintenant|passée? à)\b"
-)
-_OFFICE = re.compile(r"(?<=[A-ZÄÖÜ][a-zäöüß])frau\b|(?<=[a-zäöüß]{3})frau\b")
-_ALSO = re.compile(r"(?i)^(?:(?:oh|and|ah|und|y|et)[, ]+)*(?:also|btw|auch|también|aussi)[, ]+")
-_CLAUSES = re.compile(r"(?<=[,;])\s+|\s+(?=(?:and|but|und|aber|y|pero|et|mais)\s)")
-_DIGIT = re.compile(r"\d")
 _NUMBERED = re.compile(r"\b([^\W\d_]{3,}) #?(\d+)\b(?![.,:]\d)")
 _VERB = re.compile(r".*[^su]s$")  # "costs 4", "opens 7", not "gauge 42"
-_SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n+")
+_SENTENCES = re.compile(
+    rf"(?i)(?:(?<=[.!?;])|(?<=[:;][)(dp]))(?!(?<=\d\.)\s+{MONTH})\s+|\n+"
+)  # "am 12. Dezember"
+_MARK = re.compile(r" \(((?:perhaps )?no longer): ((?:[^()]|\([^()]*\))*)\)")
+_THEY = re.compile(r"(?:they|he|she|it|sie|er|ellos|ella|ils?|elles?)\b")
 _NOT = re.compile(
     r"(?i)\b(?:not|instead of|rather than|nicht|no|pas) (?:(?:the|on|in|at|am|el|le) )?\S+"
 )
@@ -84,6 +66,20 @@ class Utterance(NamedTuple):
     talk: str = ""  # the conversation; nothing if that is not known
     turn: int = 0  # in it
     agent: bool = False  # said by the agent
+    shown: str = ""  # with what follows, if it says little alone
+    before: str = ""  # the sentence that a word of it stands for: "They've sold it"
+
+
+class Note(NamedTuple):
+    clause: str  # of an old sentence
+    text: str  # what was said of it since
+    sure: bool  # that it has changed
+
+    def put(self, text: str) -> str:
+        """A sentence with the note behind its clause."""
+        bare = self.clause.rstrip(" ,;.")
+        words = "no longer" if self.sure else "perhaps no longer"
+        return text.replace(bare, f"{bare} ({words}: {self.text})", 1)
 
 
 class Correction(NamedTuple):
@@ -91,12 +87,31 @@ class Correction(NamedTuple):
     wholly: bool = True  # of the old sentence, nothing else holds
     rest: str = ""  # its clauses that the correction says nothing about
     lost: frozenset[str] = frozenset()  # the numbers and days that it does not have
+    notes: tuple[Note, ...] = ()  # of clauses, where one word for all of it would not do
 
     def told(self, old: str) -> str:
         """What may be told of the old sentence."""
+        if self.notes and not (self.wholly and len(self.notes) == 1):
+            for note in self.notes:
+                old = note.put(old)
+            return old
         if self.rest:
             return f"{self.rest} (the rest {GONE}: {self.text})"
         return "" if self.wholly else f"{old} (part of it {GONE}: {self.text})"
+
+
+def unmarked(text: str) -> str:
+    """A text without the notes in it."""
+    return _MARK.sub("", text)
+
+
+def once(text: str, told: Callable[[str], bool]) -> str:
+    """A text whose notes do not say again what was told."""
+
+    def shorter(mark: re.Match[str]) -> str:
+        return f" ({mark[1]}, see above)" if told(mark[2]) else mark[0]
+
+    return _MARK.sub(shorter, text)
 
 
 class _Booked(NamedTuple):
@@ -111,21 +126,34 @@ class _Booked(NamedTuple):
 class Stale:
     def __init__(self, pairs: Sequence[Replaced]) -> None:
         self._booked = _by_lost(tuple(pairs))  # the same for one message after the other
-        self._said: list[tuple[Utterance, _Sentence]] = []
+        self._said: list[tuple[Utterance, Sentence]] = []
         self._later: dict[str, list[int]] = {}  # where in it, by term
         self._bare: dict[str, list[int]] = {}  # by conversation: "no wait, 45"
+        self._cued: list[int] = []  # that speak of a change
+        self._topic: frozenset[str] = frozenset()
 
-    def learn(self, said: Iterable[Utterance]) -> None:
-        """Take in what the user has said, sentence by sentence."""
+    def learn(self, said: Iterable[Utterance], topic: frozenset[str] = frozenset()) -> None:
+        """Take in what the user has said, sentence by sentence. `topic`: terms of what all of it is
+        about."""
+        self._topic |= topic
         for one in said:
-            for text in sentences(one.text):
+            parts = sentences(one.text)
+            for before, text, then in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
                 if "?" in text[-2:]:
                     continue
-                number, new = len(self._said), _read(text)
-                self._said.append((one._replace(text=text), new))
-                for term in new.terms - usual() | ({LIVE} if new.moved else set()):
+                number, new = len(self._said), heard(text)
+                goes_on = then and (len(text) < SAYS_LITTLE or leaves(text))
+                shown = f"{text} {then}" if goes_on else text
+                carried = before if _THEY.match(new.low) else ""
+                self._said.append((one._replace(text=text, shown=shown, before=carried), new))
+                terms = new.terms | words.terms(carried) | ({LIVE} if new.moved else set())
+                for term in terms - usual():
                     self._later.setdefault(term, []).append(number)
-                if one.talk and ("corrects" in new.cues or _NO.match(new.low)):
+                if unsaid(text):
+                    self._cued.append(number)
+                if one.talk and (
+                    "corrects" in new.cues or _NO.match(new.low) or only_a_value(text)
+                ):
                     self._bare.setdefault(one.talk, []).append(number)
 
     def correction(self, sentence: Utterance) -> Correction | None:
@@ -133,21 +161,45 @@ class Stale:
         booked = self._replaced(words.terms(sentence.text), sentence.at)
         if booked:
             rest = _rest(sentence.text, booked.whole)
-            rest = "" if _DIGIT.search(rest) else rest  # of which the booked words say nothing
+            rest = "" if DIGIT.search(rest) else rest  # of which the booked words say nothing
             return Correction(booked.text, settles(booked.whole, sentence.text), rest)
-        old = _read(sentence.text)
+        old = heard(sentence.text)
         found = self._corrected(old, sentence)
-        wholly = found is not None and _covers(_read(found.text), old)
-        clauses = _CLAUSES.split(sentence.text) if found is None else ()
+        wholly = found is not None and _covers(heard(found.text), old)
+        clauses = CLAUSES.split(sentence.text) if found is None else ()
         for clause in clauses if len(clauses) > 1 else ():
-            found = found or self._corrected(_read(clause), sentence)
+            found = found or self._corrected(heard(clause), sentence)
+        notes = () if wholly else self._notes(sentence, found)
         if found is None:
-            return None
+            return Correction(notes[0].text, False, notes=notes) if notes else None
         rest = _rest(sentence.text, found.text)
-        lost = _dated(old) - _dated(_read(found.text)) - _dated(_read(rest))
-        return Correction(_shown(found.text, found.at), wholly, rest, lost)
+        lost = _dated(old) - _dated(heard(found.text)) - _dated(heard(rest))
+        text = _shown(found.text, found.at)
+        if notes or (not wholly and not rest and len(sentence.text) > LONG):
+            notes = (Note(_about(found.text, sentence.text), text, True), *notes)
+        return Correction(text, wholly, rest, lost, notes)
 
-    def _corrected(self, old: _Sentence, sentence: Utterance) -> Utterance | None:
+    def _notes(self, sentence: Utterance, but: Utterance | None) -> tuple[Note, ...]:
+        """What was said since that may change a clause of a sentence, the last of each. `but`: what
+        surely has changed it."""
+        if sentence.agent:
+            return ()
+        sure = _about(but.text, sentence.text) if but else ""
+        near = (self._later.get(term, ()) for term in heard(sentence.text).terms)
+        found: dict[str, Utterance] = {}
+        for number in set(self._cued[-RECENT:]).union(*near):
+            one, _ = self._said[number]
+            if not _after(one, sentence):
+                continue
+            change = changed(one.text, sentence.text, self._topic | words.terms(one.before))
+            if change is None or change.clause == sure or _beside(one.text, sentence.text):
+                continue
+            last = found.get(change.clause)
+            if last is None or _when(last) < _when(one):
+                found[change.clause] = one._replace(text=one.shown)
+        return tuple(Note(clause, _shown(it.text, it.at), False) for clause, it in found.items())
+
+    def _corrected(self, old: Sentence, sentence: Utterance) -> Utterance | None:
         """The last that the user said which outdates a sentence, or a clause of it."""
         bare = self._bare.get(sentence.talk, ())
         near = {number for number in bare if _soon(self._said[number][0], sentence)}
@@ -165,7 +217,7 @@ class Stale:
         """Whether the user said something later that may be about the same thing, and otherwise:
         enough not to tell words that were not thought worth keeping. `values`: another value will
         do, no word need speak of a change. `least`: words that both have."""
-        old = _read(sentence.text)
+        old = heard(sentence.text)
         for number in {number for term in old.terms for number in self._later.get(term, ())}:
             one, new = self._said[number]
             shared = (new.terms & old.terms) - usual()
@@ -176,6 +228,26 @@ class Stale:
             if (new.changes or other) and not _beside(one.text, sentence.text):
                 return True
         return False
+
+    def undone(self, task: Utterance, listed: bool = True) -> str:
+        """A task without what the user has reported as done, as far as that is all of it; else
+        with the reports. `listed`: all of it is to be done, not only what it says is."""
+        text, left = task.text, False
+        for part, stems in items(task.text):
+            wanted = listed or lower(cues.TASK).search(part.lower()) is not None
+            report = self._reported(task, stems) if wanted else ""
+            left = left or not report
+            if report:
+                bare = part.rstrip(" ,;.")
+                text = text.replace(bare, f"{bare} (done, it seems: {report.rstrip(' ,;.!')})", 1)
+        return text if left else ""
+
+    def _reported(self, task: Utterance, stems: Sequence[str]) -> str:
+        for number in sorted({it for stem in stems for it in self._later.get(stem, ())}):
+            one, _ = self._said[number]
+            if _after(one, task) and (report := done(one.text, stems)):
+                return report
+        return ""
 
     def _replaced(self, said: frozenset[str], at: int) -> _Booked | None:
         for term in said:
@@ -204,71 +276,9 @@ class Stale:
         return " ".join(kept)
 
 
-class _Sentence(Said):
-    """One that is compared with many others: what they ask of it is worked out once."""
-
-    @cached_property
-    def moved(self) -> bool:
-        return _MOVED.search(self.low) is not None
-
-    @cached_property
-    def idle(self) -> bool:
-        """A plan, an addition, a guess: nothing that could change what was said."""
-        return self.planned or bool({"also", "hypothetical"} & self.cues)
-
-    @cached_property
-    def changes(self) -> bool:
-        """Whether a word of it speaks of a change."""
-        return bool(self.cues & OF_CHANGE or _CHANGED.search(self.low))
-
-    @cached_property
-    def decides(self) -> bool:
-        """Whether it says what was chosen."""
-        return lower(cues.DECIDED).search(self.low) is not None
-
-    @cached_property
-    def slots(self) -> frozenset[str]:
-        return frozenset(cue for cue in self.cues if cue.startswith("slot"))
-
-    @cached_property
-    def counts(self) -> dict[tuple[str, str], frozenset[str]]:
-        """Its values by their kind and a word that they stand beside."""
-        return {
-            (kind, word): values
-            for kind, found in self.beside.items()
-            for word, values in found.items()
-        }
-
-    @cached_property
-    def shapes(self) -> set[str]:
-        """How its numbers look: "6:30" and "7:15" alike."""
-        return {_DIGIT.sub("0", one) for one in self.values["number"]}
-
-    @cached_property
-    def dates(self) -> set[str]:
-        """Days of a month: "12 february" and "february 12" alike."""
-        return {one or other for one, other in _DATE.findall(self.low)}
-
-    @cached_property
-    def versions(self) -> dict[str, str]:
-        return dict(_VERSION.findall(self.low))
-
-    @cached_property
-    def left(self) -> frozenset[str]:
-        """What it is about; a unit goes with its number."""
-        return self.frame - usual() - _days(self.text) - _FILLERS
-
-
-@lru_cache(maxsize=8192)
-def _read(text: str) -> _Sentence:
-    """A sentence with what hyphens and colons join taken apart ("sign-off", "postgres:15"),
-    without an "also" that only goes on, and an office the same for men and women ("Obfrau")."""
-    return _Sentence(_OFFICE.sub("mann", _JOINED.sub(" ", _ALSO.sub("", text))))
-
-
 def takes_back(new: str, old: str) -> bool:
     """Whether a sentence corrects the one right before it: "doors open at 7. no, 6:30, sorry"."""
-    said, before = _read(new), _read(old)
+    said, before = heard(new), heard(old)
     if _NO.match(said.low):
         return bool(before.values["number"])
     return "corrects" in said.cues and outdates(said, before, "near")
@@ -281,7 +291,7 @@ def _beside(new: str, old: str) -> bool:
     one, two = dict(_NUMBERED.findall(new.lower())), dict(_NUMBERED.findall(old.lower()))
     differ = [name for name in one.keys() & two.keys() if one[name] != two[name]]
     first = _begins(new) & _begins(old) & set(differ)
-    return bool(first or len(differ) > 1) and not _read(new).changes
+    return bool(first or len(differ) > 1) and not heard(new).changes
 
 
 def _begins(text: str) -> set[str]:
@@ -292,13 +302,15 @@ def _begins(text: str) -> set[str]:
 def _rest(old: str, new: str) -> str:
     """The clauses of an old sentence that are about something else than a new one; nothing if the
     others say more than what has changed."""
-    clauses, said = _CLAUSES.split(old), _read(new).terms - usual()
-    about = {one: len(_read(one).terms & said) for one in clauses}
+    clauses, said = CLAUSES.split(old), heard(new).terms - usual()
+    about = {one: len(heard(one).terms & said) for one in clauses}
     most = max(about.values())
     gone = [
-        one for one in clauses if about[one] and (about[one] == most or not _of_its_own(one, said))
+        one
+        for one in clauses
+        if about[one] and (about[one] == most or not (_of_its_own(one, said) or _else(one, said)))
     ]
-    more = frozenset().union(*(_read(one).terms - _days(one) for one in gone)) - said - usual()
+    more = frozenset().union(*(heard(one).terms - days_of(one) for one in gone)) - said - usual()
     if not gone or len(gone) == len(clauses) or len(more) > REST:
         return ""
     lost = frozenset().union(*map(_exact, gone)) - said
@@ -309,10 +321,27 @@ def _rest(old: str, new: str) -> str:
     return f"{'' if kept[0] else '… '}{told.rstrip(' ,;')}{'' if kept[-1] else ' …'}"
 
 
+def _about(new: str, old: str) -> str:
+    """The clause of an old sentence that a new one is most about."""
+    said, values = heard(new).terms, values_of(new)
+    return max(
+        CLAUSES.split(old),
+        key=lambda one: (
+            len(heard(one).terms & said - usual()) + 2 * len(values_of(one).keys() & values)
+        ),
+    )
+
+
 def _of_its_own(clause: str, said: frozenset[str]) -> bool:
     """Whether it gives a value of something else: "plain glass 38" beside "museum glass is 112"."""
-    found = _read(clause)
+    found = heard(clause)
     return bool(found.values["number"] and found.frame - said - usual())
+
+
+def _else(clause: str, said: frozenset[str]) -> bool:
+    """Whether it names someone, and has hardly a word of what was said of something else."""
+    terms = heard(clause).terms - usual()
+    return bool(_exact(clause)) and len(terms & said) * ELSE <= len(terms)
 
 
 def _dated(said: Said) -> frozenset[str]:
@@ -324,18 +353,12 @@ def repeats(text: str, lost: AbstractSet[str]) -> bool:
     return bool(_dated(read(text)) & lost)
 
 
-def _days(text: str) -> frozenset[str]:
-    """Its numbers and days, with their units, as terms."""
-    values = read(text).values
-    return words.terms(" ".join([*values["number"], *values["day"], *_UNIT.findall(text.lower())]))
-
-
 def _exact(text: str) -> frozenset[str]:
     """Its numbers and names, as terms."""
     return frozenset(words.stem(one.lower()) for one in _words(text) if _VALUE.search(one))
 
 
-def _covers(new: _Sentence, old: _Sentence) -> bool:
+def _covers(new: Sentence, old: Sentence) -> bool:
     """Whether nothing is left of an old sentence beside what a new one says of the same thing."""
     return bool(new.about) and len(old.left - new.terms) <= REST and len(_lost(new, old)) <= 1
 
@@ -347,11 +370,11 @@ def _lost(new: Said, old: Said) -> frozenset[str]:
 def settles(new: str, old: str) -> bool:
     """Whether a sentence that is booked as replaced is replaced with all that it says: one with
     two values, of which the new words give one, is not."""
-    ours, theirs = _Sentence(new), _Sentence(old)
+    ours, theirs = Sentence(new), Sentence(old)
     return len(_lost(ours, theirs)) <= 1 or not theirs.left - ours.terms
 
 
-def outdates(new: _Sentence, old: _Sentence, how: str = "") -> bool:
+def outdates(new: Sentence, old: Sentence, how: str = "") -> bool:
     """Whether a later sentence gives another value for what an earlier one is about. `how`: "near"
     if it takes something back, soon after in the same conversation; "agent" if the earlier one was
     the agent's, in which only a value can be out of date."""
@@ -389,20 +412,18 @@ def outdates(new: _Sentence, old: _Sentence, how: str = "") -> bool:
     return len(shared) >= least and bool(other or loose)
 
 
-def _recounted(new: _Sentence, old: _Sentence) -> bool:
+def _recounted(new: Sentence, old: Sentence) -> bool:
     """Whether a word has other values beside it in each: "page 140" and "page 310"."""
     return any(not new.counts[it] & old.counts[it] for it in new.counts.keys() & old.counts.keys())
 
 
-def _same_frame(
-    new: _Sentence, old: _Sentence, shared: frozenset[str], left: Sequence[int]
-) -> bool:
+def _same_frame(new: Sentence, old: Sentence, shared: frozenset[str], left: Sequence[int]) -> bool:
     """Whether two sentences differ in hardly more than a value. `left`: what each has alone."""
     same = bool(new.shapes & old.shapes) and not left[1]
     return same or (len(shared) >= FRAME and not min(left))
 
 
-def _versions(new: _Sentence, old: _Sentence) -> bool:
+def _versions(new: Sentence, old: Sentence) -> bool:
     """Whether both name something with its number, and the numbers differ: "Postgres 16"."""
     ours, theirs = new.versions, old.versions
     named = new.values["name"] | old.values["name"]

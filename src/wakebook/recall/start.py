@@ -38,7 +38,7 @@ from wakebook.models import tokenizer
 from wakebook.recall import days
 from wakebook.recall.lately import lately
 from wakebook.recall.slot import fair
-from wakebook.recall.stale import Stale, Utterance, repeats, sentences
+from wakebook.recall.stale import Stale, Utterance, once, repeats, sentences, unmarked
 from wakebook.recall.texts import in_confidence, says, trim
 from wakebook.store.hits import Replaced
 
@@ -78,6 +78,7 @@ class Known(NamedTuple):
     worths: Weights | None = None  # of what was said here
     said: Sequence[Utterance] = ()  # what the user said here lately
     elsewhere: Sequence[Utterance] = ()  # and in other projects, after a wish that is told here
+    topic: frozenset[str] = frozenset()  # the terms of the project's name
 
 
 class State:
@@ -205,11 +206,16 @@ class State:
         for entry in entries:
             if self._over(entry.content, self._said(entry)):
                 continue
-            found = self._stale.correction(_spoken(entry))
+            spoken = _spoken(entry)
+            found = self._stale.correction(spoken)
             if found is None:
-                yield from () if self._doubted(entry) else (entry,)
-            elif told := found.told(entry.content):
-                yield entry.with_(content=told)
+                text = "" if self._doubted(entry) else entry.content
+            else:
+                text = found.told(entry.content)
+            if text == entry.content:
+                text = self._stale.undone(spoken, listed=entry.type == "task")
+            if text:
+                yield entry.with_(content=text) if text != entry.content else entry
 
     @cached_property
     def _stale(self) -> Stale:
@@ -224,7 +230,9 @@ class State:
         )
         ours = (one for one in self.current if one.type in ("fact", "decision"))
         near = (one for one in ours if self._known.here(one) or self._known.ours(one))
-        stale.learn([*map(_spoken, near), *self._known.said, *self._known.elsewhere])
+        stale.learn(
+            [*map(_spoken, near), *self._known.said, *self._known.elsewhere], self._known.topic
+        )
         return stale
 
     def lately(self) -> Iterator[tuple[str, str]]:
@@ -249,16 +257,16 @@ class State:
             if before and not found and not self._stale.correction(one._replace(text=before)):
                 text = f"{before} {text}"
             if text:
-                line = days.resolved(one_line(text, WIDTH), said.date())
+                line = days.resolved(_short(text), said.date())
                 yield text, f"{said:%Y-%m-%d}: {line}"
 
     def dated(self, entry: Entry) -> str:
         """Its words, with the day where they speak of "today" or "next week"."""
-        return days.dated(one_line(entry.content, WIDTH), self._said(entry))
+        return days.dated(_short(entry.content), self._said(entry))
 
     def told(self, entry: Entry) -> str:
         """Its words after the day on which they were said."""
-        text = days.resolved(one_line(entry.content, WIDTH), self._said(entry))
+        text = days.resolved(_short(entry.content), self._said(entry))
         return f"{self.day(entry)}: {text}"
 
     def _said(self, entry: Entry) -> date:
@@ -271,6 +279,11 @@ class State:
 def _idle(form: str, text: str) -> bool:
     """Whether it was not meant: sarcasm, "maybe we should rewrite it in Haskell"."""
     return pattern(form).search(text) is not None
+
+
+def _short(text: str) -> str:
+    """Of a long line its beginning, and no note cut off."""
+    return one_line(text, WIDTH + len(text) - len(unmarked(text)))
 
 
 def _newest(found: Iterable[Entry]) -> list[Entry]:
@@ -322,7 +335,7 @@ def _unsettled(state: State) -> list[Entry]:
 
 def _with_subject(entry: Entry, text: str = "") -> str:
     about_ = f" ({entry.subject})" if entry.subject else ""
-    return (text or one_line(entry.content, WIDTH)) + about_
+    return (text or _short(entry.content)) + about_
 
 
 def _known(entry: Entry, state: State) -> str:
@@ -347,16 +360,23 @@ class _Said:
         lines = (line for text in texts for line in text.split("\n"))
         self._told = [words.terms(line) for line in lines]
 
+    def _has(self, terms: frozenset[str]) -> bool:
+        return any(says(said, terms) for said in self._told)
+
+    def _knows(self, text: str) -> bool:
+        return self._has(words.terms(text))
+
     def fresh(
         self, entries: Iterable[Entry], line: Callable[[Entry], str], most: int = EACH
     ) -> list[str]:
         """The lines of the first entries that still hold and say something new."""
         found: list[str] = []
         for entry in self._state.lasting(entries):
-            terms = words.terms(_TITLE.sub("", entry.content))
-            if not any(says(said, terms) for said in self._told):
+            terms = words.terms(_TITLE.sub("", unmarked(entry.content)))
+            if not self._has(terms):
+                entry = entry.with_(content=once(entry.content, self._knows))
                 found.append(line(entry))
-                self._told.append(terms)
+                self._told += [terms, words.terms(entry.content)]
             if len(found) == most:  # the others need not be looked at, which takes its time
                 break
         return found
@@ -365,10 +385,11 @@ class _Said:
         """What was said here and is not kept, as far as it holds."""
         found: list[str] = []
         for text, line in self._state.lately():
-            terms = words.terms(text)
-            if not any(says(said, terms) for said in self._told):
+            terms = words.terms(unmarked(text))
+            if not self._has(terms):
+                line = once(line, self._knows)
                 found.append(line)
-                self._told.append(terms)
+                self._told += [terms, words.terms(line)]
             if len(found) == EACH:
                 break
         return found

@@ -326,6 +326,7 @@ def _begun(
         worths=worth,
         said=[] if then else _said(opened, here, left),
         elsewhere=[] if then else _said_elsewhere(opened, here, chains, inside),
+        topic=inside.topic,
     )
     own = "" if loaded else Texts().read(opened.memory_file(), own=True)
     text = start(known, left, own, config.hooks.start, loaded)

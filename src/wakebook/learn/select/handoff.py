@@ -18,6 +18,7 @@ REPORT = 700
 LINE = 300
 FILES = 8
 BRIEF = 60  # characters of an answer that may say no more than "OK."
+PROMISE = 4  # words at the end that leave something for later
 LOOKED = 4  # agent's turns from the end that may hold the report
 
 _WRITES = re.compile(r"(?i)edit|write|patch|create|notebook|str_replace|save")
@@ -41,7 +42,7 @@ def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool)
     report = _report(agents)
     worked = any(not _REFUSED.search(tool.result or "") for tool in tools)
     told = _tells(" ".join(one.report or one.text for one in agents[-LOOKED:])) and len(users) > 1
-    if not users or not (worked or open_ or decided or told):
+    if not users or not (worked or open_ or decided or told or _puts_off(users[-1].text)):
         return None
     last = _said(users[-1].text)
     asked = _said(next((one.text for one in users if len(words.terms(one.text)) > 1), last))
@@ -63,6 +64,14 @@ def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool)
 def _tells(text: str) -> bool:
     """Whether it says what was done or is left, and not only "OK."."""
     return bool(pattern(cues.REPORTS).search(text) or pattern(cues.LEFT).search(text))
+
+
+def _puts_off(last: str) -> bool:
+    """Whether a user's last words leave something for later: "put it in the API, too, tomorrow"."""
+    said = last[pattern(cues.YES).match(last).end() :]  # type: ignore[union-attr] # or nothing
+    idle = pattern(cues.FAREWELL).match(said) or said.rstrip().endswith("?")
+    left = pattern(cues.LEFT).search(said[:LINE])
+    return bool(left and not idle and len(said.split()) >= PROMISE)
 
 
 def _report(agents: Sequence[Message]) -> str:

@@ -15,6 +15,7 @@ from wakebook.learn.phrases import cues, lower, pattern
 
 TEXT = 12_000  # characters of a message that are read
 PASTED = 1_800  # characters of a message that is hardly typed by hand
+PRINTED = 2  # lines of a paragraph that only a program writes
 LONGEST = 400  # characters of a sentence that is read
 
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
@@ -27,6 +28,10 @@ _INLINE = re.compile(r"(?:^|(?<=[\s,;:]))\(?(\d)[.)]\s+(?=\S)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _END = re.compile(r"[.!?…。！？]+[\"'”’)\]]*(?=\s|$)|(?<=[。！？])")
 _COMMAND = re.compile(r"\s*/[\w:.-]+(?:\s|$)")
+_OUTPUT = re.compile(  # rules, "E   assert", "tests/a.py::test_b FAILED", "npm ERR! code"
+    r"\s*(?:[=*#_~-]{5,}|[A-Z>+]\s{2,}\S|\S+(?:::|/)\S+\s+[A-Z]{2,}\b|\S+ (?:ERR|WARN)!?[ :]"
+    r"|\S+:\d+(?::\d+)?:?\s)"
+)
 _SHORT = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|approx|ca|dr|mr|mrs|ms|prof|st|no|nr|z\.b|bzw|usw|sra?"
     r"|p\.m|a\.m|inc|ltd)\.$",
@@ -103,8 +108,10 @@ def own_lines(text: str, *, long: bool = False) -> list[str]:
         blocks = [one for one in (blocks[0], blocks[-1]) if sum(map(len, one)) < 400]
     kept: list[str] = []
     for block in blocks:
+        if _printed(block):
+            continue
         for place, line in enumerate(block):
-            if pattern(cues.MACHINE, 0).match(line[:200]) or _symbols(line) or _COMMAND.match(line):
+            if _by_machine(line) or _COMMAND.match(line):
                 continue
             if lower(cues.MAIL).match(line.lower()):
                 return kept
@@ -125,6 +132,16 @@ def _blocks(lines: list[str]) -> list[list[str]]:
         elif found[-1]:
             found.append([])
     return [block for block in found if block]
+
+
+def _by_machine(line: str) -> bool:
+    return pattern(cues.MACHINE, 0).match(line[:200]) is not None or _symbols(line)
+
+
+def _printed(block: list[str]) -> bool:
+    """Whether a program wrote a paragraph: some lines show it, and so the others are its, too."""
+    shown = sum(_by_machine(line) or _OUTPUT.match(line) is not None for line in block)
+    return shown >= PRINTED and shown * 3 >= len(block)
 
 
 def _symbols(line: str) -> bool:

@@ -1,0 +1,266 @@
+"""Perhaps: later words that may give something another value, and reports that a task is done.
+
+`stale` leaves out what surely no longer holds. Where the evidence is weaker, the old words are told
+with the later ones beside them, so that whoever reads them is warned and can judge. A later clause
+may change an earlier one if both have a value of one kind (a day, a date, a time of day, a number
+of the same thing) and not the same one, and if they are about the same thing: they share a word
+and the later one says hardly more, or it speaks of a change. The same goes for "the concert is in
+A" and "the concert is in B", and for where one was before one moved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from wakebook.base import words
+from wakebook.learn.phrases import cues, lower
+from wakebook.learn.select.said import units, usual
+from wakebook.recall.sentence import CLAUSES, MONTH, Sentence, heard
+
+DONE = 0.5  # of the words of a task, in a report that it is done
+SHORT = 5  # words of a correction that says nothing but a value
+DAYS = ("date", "day", "clock")
+PLAIN = frozenset(("money", "%"))  # what anything may have a number of
+_CLOCK = re.compile(r"\b\d{1,2}:\d\d\b|\b\d{1,2}(?:[.:]\d\d)? ?(?:am|pm|uhr|h|o'clock)\b")
+_COUNT = re.compile(r"(?<![\w.,:-])(\d+(?:[.,]\d+)?) ?(%|€|£|\$|[^\W\d_]+)")
+_MONEY = re.compile(r"[€$£] ?(\d+(?:[.,]\d+)?)")
+_PRICED = words.terms("euro euros eur dollar dollars usd pound pounds gbp franc francs chf")
+_LINKS = words.listed(
+    "to at in on of for the a an and or is are was with by per am um im en de le und y et i we"
+)
+_MONTHS = re.compile(rf"{MONTH}")
+_FRAME = re.compile(  # what a clause is about, and the place or person that it leads to
+    r"(?:(?:since|so|but|and|the|our|my|oh|because|der|die|das|unser\w*|el|la|le|notre) )*"
+    r"(?P<head>(?:[\w'-]+ ){0,3}?[\w'-]+) (?:is|are|runs?|goes|go|lives?|sits?|stands?|stays?"
+    r"|comes?|ist|sind|läuft|liegt|geht|es|está|va|son|est|sont)"
+    r"(?: now| jetzt| all| ahora| maintenant)? "
+    r"(?P<link>in|at|on|to|with|from|by|im|am|an|bei|auf|en|à|au|chez|sur|dans) (?P<rest>.+)"
+)
+_ALL = re.compile(r"everything|all(?: of)? (?:it|that|this)|it all|alles|todo|tout")
+_SETS = re.compile(  # "cut the talk to 15 minutes"
+    r"\b(?:cut|shorten\w*|extend\w*|stretch\w*|reduc\w*|increas\w*|rais\w*|lower\w*|bring|trim\w*"
+    r"|set|limit\w*|kürz\w*|verlänger\w*|erhöh\w*|senk\w*)\b.{0,40}?\b(?:to|down|up|auf)\b.{0,12}\d"
+)
+_LEFT = re.compile(
+    r"\b(?:we|i)(?:'ve| have)?(?: \w+)? moved\b(?! (?:on|it|the|them|this|that|my|our|all)\b)"
+)
+_PLACED = re.compile(
+    r"\b(?:our|my|we|we're|i|i'm|unser\w*|wir)\b.{0,40}\b(?:at|in|on|im|am) (?:the )?(?:\d|[A-Z])",
+)
+_RESULT = re.compile(  # "the band is booked", "I've paid the rent"
+    r"\b(?:is|are|was|were|been|got|have|has|had|\w+'s|\w+'ve|i|we|he|she|they|ist|sind|wurden?|habe?n?"
+    r"|hat|está|est|ai|he) (?:all |now |already |finally |just |both |schon |ya |déjà )*"
+    r"(?:\w{2,}(?:ed|en|nt|pt|ght)|done|made|paid|put|ge\w+t|be\w+t|\w+[ai]do|\w+é)\b|^\w+ed\b"
+)
+_OUT = re.compile(
+    r"\b(?:went|gone|is|are) (?:out|off|through|in)\b|\b(?:ist|sind) (?:raus|durch)\b"
+)
+_TO_DO = re.compile(
+    r"^(?:[-*] |\[ \] )?(?:(?:so |and |please )*(?:to-?do|next|open|left|remind me|don't forget)\b"
+    r"[: ]*)?(?:to )?",
+    re.IGNORECASE,
+)
+_MEANT = (
+    r"(?:sorry|sry|oh|ah+|hm+|wait|actually|no+|nope|argh|oops|i mean|i meant|make (?:it|that)"
+    r"|rather|of course|nein|ach|quatsch|meine ich|perdón|quiero decir|pardon|non|je veux dire)"
+)
+_BARE = re.compile(rf"(?:{_MEANT}[,.! ]+)+(?P<first>.+)|(?P<last>.+?)[,. ]+{_MEANT}[.!]*")
+_VALUES = re.compile(r"\S*\d\S*|[^\W\d_]+day\b")
+
+
+_SINCE = re.compile(r"^(?:ever )?since (?:we|i)\b|^seit (?:wir|ich)\b|^desde que\b|^depuis que\b")
+_WHERE = re.compile(
+    r"\b(?:in|at|im|am|bei|beim|auf|en|à|au|chez|dans)(?: (?:the|our|der|den|dem|die|el|la|le|l'))?"
+    r" ((?:[^\W\d_][\w'-]* ?){1,3})"
+)
+_ADDRESS = re.compile(
+    r"\b\d{1,4}[a-z]? (?:[A-Z][\w'’]+ ?)+|\b[A-Z]\w+(?:straße|weg|platz|gasse) \d+"
+)
+_HELD = re.compile(r"\b(?:since|until|till|seit|bis|desde|hasta|depuis) \w+")
+_ASKED = words.terms("answer reply write use keep give put code file always never explain project")
+_US = re.compile(r"\b(?:we|we're|i|i'm|wir|ich|nous|je)\b")
+
+
+class Change(NamedTuple):
+    clause: str  # of the old words
+    by: str  # the later ones
+
+
+def changed(new: str, old: str, topic: frozenset[str] = frozenset()) -> Change | None:
+    """What of an old sentence a later one may change. `topic`: terms that the later one is about,
+    too, because of where it was said, or after what."""
+    later, before = heard(new), heard(old)
+    if later.planned or "hypothetical" in later.cues or new.rstrip().endswith("?"):
+        return None
+    if _LEFT.search(later.low) and _PLACED.search(old):
+        return Change(old, new)
+    for clause in _clauses(new):
+        for part in _clauses(old):
+            if not _apart(heard(clause), heard(part)) and _may(clause, part, before, topic):
+                return Change(part, clause)
+    return None
+
+
+def _clauses(text: str) -> list[str]:
+    return [one for one in CLAUSES.split(text) if one.strip()]
+
+
+def _may(new: str, old: str, whole: Sentence, topic: frozenset[str]) -> bool:
+    """`whole`: the sentence that the old clause is of."""
+    ours, values, others = heard(new), values_of(new), values_of(old)
+    if "also" in ours.cues or ("past" in ours.cues and not ours.changes):
+        return False
+    cued = unsaid(new)
+    little = usual() | units() | PLAIN
+    shared = ((ours.frame | topic) & whole.terms) - little | (ours.frame & topic)
+    left = ours.left - whole.terms - topic - little
+    kinds = [kind for kind in values.keys() & others.keys() if not values[kind] & others[kind]]
+    same = _Same(
+        cued, shared, left, cued and bool(_US.search(ours.low)) and not _another(ours, whole)
+    )
+    if any(_of_one_thing(kind, same, little) for kind in kinds) or (
+        kinds and _SETS.search(ours.low)
+    ):
+        return True
+    if _wishes_otherwise(ours, heard(old)):
+        return True
+    return _leads_elsewhere(ours, heard(old), cued) or (
+        cued and bool(ours.frame & heard(old).frame - little) and _elsewhere(ours, heard(old))
+    )
+
+
+class _Same(NamedTuple):
+    """What speaks for two clauses being about the same thing."""
+
+    cued: bool  # the later one speaks of a change
+    shared: frozenset[str]
+    left: frozenset[str]  # what the later one has beside that
+    ours: bool  # it speaks of a change, and of "us" alone
+
+
+def _of_one_thing(kind: str, same: _Same, little: frozenset[str]) -> bool:
+    if kind == "address":
+        return bool(same.shared or same.cued)
+    if kind in DAYS:
+        return same.ours or bool(same.shared and (same.cued or len(same.left) <= 1))
+    if kind in little:
+        return bool(same.shared and (same.cued or not same.left))
+    return bool(same.cued or same.shared - {kind} or not same.left)
+
+
+def _wishes_otherwise(new: Sentence, old: Sentence) -> bool:
+    """Whether both are standing wishes for one thing."""
+    standing = lower(cues.STANDING)
+    shared = new.terms & old.terms - usual() - _ASKED
+    return bool(shared and standing.match(new.low) and standing.match(old.low))
+
+
+def _elsewhere(new: Sentence, old: Sentence) -> bool:
+    """Whether both say where, and not the same: "since we rehearse in the hall"."""
+    ours, theirs = (
+        words.terms(" ".join(_WHERE.findall(one.low))) - usual() - units() for one in (new, old)
+    )
+    return bool(ours - old.terms and theirs - new.terms and not ours & theirs)
+
+
+def _another(new: Sentence, old: Sentence) -> bool:
+    """Whether one speaks of the user, the other of a group."""
+    return {new.person, old.person} == {"i", "we"}
+
+
+def unsaid(text: str) -> bool:
+    """Whether a sentence may change what it has no word in common with."""
+    said = heard(text)
+    return said.changes or any(form.search(said.low) for form in (_SETS, _SINCE))
+
+
+def leaves(text: str) -> bool:
+    """Whether it says that one has moved, and not where to."""
+    return _LEFT.search(heard(text).low) is not None and " to " not in text
+
+
+def _apart(new: Sentence, old: Sentence) -> bool:
+    """Whether they are about different people."""
+    if new.changes:
+        return False
+    owners = new.owners and old.owners and not new.owners & old.owners
+    named = words.leads(new.text) and words.leads(old.text)
+    return bool(owners or (named and new.text.split()[0] != old.text.split()[0]))
+
+
+def _leads_elsewhere(new: Sentence, old: Sentence, cued: bool) -> bool:
+    """ "backups go to the shed" after "backups go to the cellar"."""
+    one, two = _FRAME.match(new.low), _FRAME.match(old.low)
+    if not one or not two:
+        return False
+    heads = [words.terms(found["head"]) - usual() for found in (one, two)]
+    same = heads[0] and heads[0] == heads[1] and (cued or one["link"] == two["link"])
+    if not same and not (cued and _ALL.fullmatch(one["head"])):
+        return False
+    ends = [words.terms(found["rest"]) - usual() for found in (one, two)]
+    return bool(ends[0] - ends[1] and ends[1] - ends[0])
+
+
+@lru_cache(maxsize=8192)
+def values_of(text: str) -> Mapping[str, frozenset[str]]:
+    """Its values by kind: "date", "day", "clock", or what is counted."""
+    said = heard(text)
+    found: dict[str, set[str]] = {}
+    if said.dates:
+        found["date"] = set(said.dates)
+    for address in _ADDRESS.findall(text):
+        if not _MONTHS.match(address.split()[-1].lower()):
+            found.setdefault("address", set()).add(address.strip().lower())
+    for day in heard(_HELD.sub(" ", said.low)).values["day"]:
+        if not _MONTHS.match(day):
+            found.setdefault("day", set()).add(words.stem(day))
+    for clock in _CLOCK.findall(said.low):
+        found.setdefault("clock", set()).add(clock.replace(" ", ""))
+    for money in _MONEY.findall(said.low):
+        found.setdefault("money", set()).add(money)
+    for number, unit in _COUNT.findall(_CLOCK.sub(" ", said.low)):
+        if unit not in _LINKS and not _MONTHS.match(unit):
+            kind = words.stem(unit)
+            priced = kind in _PRICED or (not unit.isalpha() and unit != "%")
+            found.setdefault("money" if priced else kind, set()).add(number)
+    return {kind: frozenset(some) for kind, some in found.items()}
+
+
+def only_a_value(text: str) -> bool:
+    """Whether it says only what was meant: "sorry, 9:15", "thursday i mean"."""
+    low = heard(text).low.strip()
+    first = _clauses(low)
+    for said in (low, first[0] if first else ""):
+        found = _BARE.fullmatch(said.rstrip(" ,"))
+        bare = (found["first"] or found["last"]) if found else ""
+        if bare and len(bare.split()) <= SHORT and _VALUES.search(bare):
+            rest = words.terms(_VALUES.sub(" ", bare)) - usual() - units()
+            if not rest:
+                return True
+    return False
+
+
+# --- tasks -------------------------------------------------------------------------------------
+def items(task: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The things that a task lists, each with its words, the verb first."""
+    for part in _clauses(task):
+        bare = _TO_DO.sub("", part).replace("-", " ").split()
+        stems = (next(iter(words.terms(word)), "") for word in bare)
+        yield part, tuple(dict.fromkeys(one for one in stems if one))
+
+
+def done(report: str, task: Sequence[str]) -> str:
+    """The clause of a report that says that a task is done; nothing if none does. Either it has the
+    verb of the task ("the band is booked"), or it says so in plain words ("they went out")."""
+    for clause in _clauses(report):
+        low, said = heard(clause).low, words.terms(clause.replace("-", " "))
+        shared = said & set(task)
+        plain = lower(cues.DONE).search(low) or _OUT.search(low)
+        if not shared - usual() or len(shared) < DONE * len(task):
+            continue
+        if plain or (_RESULT.search(low) and task[0] in shared):
+            return "" if lower(cues.NOT_DONE).search(low) else clause
+    return ""
