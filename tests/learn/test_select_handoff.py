@@ -129,3 +129,12 @@ def test_ok_is_no_report() -> None:
         agent("OK.", 4),
     ]
     assert lines(said)["Report"].endswith("revoke all sessions on a password change.")
+
+
+def test_an_agent_s_nicety_is_no_report() -> None:
+    said = [
+        user("My sister Ilka runs a bakery in Bodø.", 1),
+        agent("Nice.", 2),
+        user("We decided to ship the Heron release on Friday.", 3),
+    ]
+    assert "Report" not in lines(said)

@@ -78,7 +78,8 @@ def _report(agents: Sequence[Message]) -> str:
     """The end of the agent's last report that says what was done, and its very last words."""
     ends = [plain(one.report or one.text) for one in agents[-LOOKED:]]
     ends = [text for text in ends if text]
-    ends = [text for text in ends if len(text) >= BRIEF or _tells(text)] or ends[-1:]
+    said = [text for text in ends if len(text) >= BRIEF or _tells(text)]
+    ends = said or [text for text in ends[-1:] if len(words.terms(text)) > 2]  # not "Nice."
     if not ends:
         return ""
     last = ends[-1]
