@@ -14,7 +14,7 @@ from tests.capture import test_codex as codex
 from tests.capture import test_openclaw as claw
 from tests.hosts.hooking import fired
 from tests.hosts.test_events import Store, gateway
-from tests.journeys.command import run, run_json
+from tests.journeys.command import forked, run, run_json
 from tests.story import WORKDAY, Claude, chat
 from tests.team.postgres import database
 from tests.team.relay import Relay
@@ -88,6 +88,7 @@ def test_a_host_is_told_by_the_server_and_its_sessions_are_sent(
     until(lambda: not any(queue.counts(db)[one] for one in ("todo", "doing")))
     until(lambda: _sent(home))
     assert run_json("search", "heron-2", "--home", str(home))["hits"]
+    assert "log is about the files of this home" in forked("log", "--home", str(home))[2].decode()
 
     start = {"session_id": "new", "source": "startup", "cwd": str(tmp_path)}
     first = fired(home, HOST, "SessionStart", start)

@@ -39,6 +39,10 @@ COLOURS = {
     "question": "magenta",
     "handoff": "blue",
 }
+OWN = {  # commands about the memory of the home itself
+    "log", "forget", "erase", "review", "catch-up", "wake", "notes", "history", "subjects",
+    "import", "rebuild",
+}  # fmt: skip
 JSON = "wakebook.json"  # in click's meta: --json was given before a subcommand
 ANY_ID: Any = {"ignore_unknown_options": True}  # an id may begin with -
 
@@ -103,7 +107,9 @@ def _opened(function: Function) -> Function:
         from wakebook.service.client import Served
 
         given = {name: _read(value) for name, value in arguments.items()}
-        code = function(Served(context.obj), Out(as_json), **given)
+        memory = Served(context.obj)
+        _say_where(context, memory)
+        code = function(memory, Out(as_json), **given)
         if code:
             sys.exit(int(code))
 
@@ -114,6 +120,16 @@ def _opened(function: Function) -> Function:
         *own,
     ]
     return run
+
+
+def _say_where(context: click.Context, memory: Memory) -> None:
+    """In a home that is joined to a server, a command about this home's own memory says so."""
+    from wakebook.service.call import elsewhere
+
+    name = " ".join(context.command_path.split()[1:2])
+    if name in OWN and elsewhere(str(memory.home.root)):
+        said = "Your memory is on a server. search, show, context, remember and page ask it;"
+        paint(f"{said} {name} is about the files of this home.", err=True)
 
 
 def _read(value: Any) -> Any:

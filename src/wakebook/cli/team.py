@@ -314,7 +314,9 @@ def join(memory: Memory, out: Out, url: str, token: str) -> None:
         memory.init()
     out.json({"joined": url, "file": str(root / FILE)})
     out.ok(f"{esc(root)} is joined to {esc(url)}. Remove {FILE} there to end that.")
-    out.say("  [dim]wakebook init --host claude-code   wires a host to it (codex and pi as well)")
+    out.say(
+        "  [dim]wakebook init --host claude-code   wires a host to it (codex, openclaw, pi as well)"
+    )
 
 
 @command(team)
