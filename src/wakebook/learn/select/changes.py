@@ -81,7 +81,7 @@ def compared(text: str, ledger: Ledger, place: Place) -> list[tuple[Known, dict[
 def bare(text: str) -> bool:
     """Whether a correction says nothing but the new value: "no, 45", "sorry, I meant Friday"."""
     new = read(text)
-    return "corrects" in new.cues and not new.about
+    return "corrects" in new.change and not new.about
 
 
 def _repeated(text: str, ledger: Ledger, agent: str) -> Known | None:

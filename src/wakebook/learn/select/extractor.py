@@ -21,7 +21,7 @@ from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.changes import Change, Place, answered, bare, finished, replaced
 from wakebook.learn.select.handoff import last_words
 from wakebook.learn.select.ledger import Ledger
-from wakebook.learn.select.said import OF_CHANGE, read
+from wakebook.learn.select.said import read
 from wakebook.learn.select.speech import Sentence, fiction, sentences
 from wakebook.learn.select.worth import worthy
 from wakebook.learn.subject import subject
@@ -213,7 +213,7 @@ class _Reader:
         """A sentence that replaces something, or answers an open question."""
         text = sentence.text
         if kind.type not in _CHANGING or (
-            kind.kind == "lesson" and "corrects" not in read(text).cues
+            kind.kind == "lesson" and "corrects" not in read(text).change
         ):
             return None
         if not may_change(text, kind, worth):
@@ -335,7 +335,7 @@ def may_change(text: str, kind: Kind, worth: float) -> bool:
     if worth >= -UNSURE or kind.wanted:
         return True
     said = read(text)
-    return bool(said.cues & OF_CHANGE) or said.states
+    return bool(said.change) or said.states
 
 
 def changeable(text: str, kind: Kind) -> bool:
@@ -423,7 +423,7 @@ def handoff_of(
     ours: Sequence[Draft | Entry] = learned or ()
     if learned is None:
         by_id = {message.id for message in window}
-        alone = Selector().extract(
+        alone = Selector(decide=lambda *_: None).extract(  # what replaces what does not matter here
             window, Scene(subjects=scene.subjects, people=scene.people, subject=scene.subject)
         )
         theirs = [one for one in scene.current if one.by != RULES and _of_any(one, by_id)]

@@ -31,13 +31,19 @@ class Said:
         self.terms = words.terms(text)
 
     @cached_property
+    def change(self) -> frozenset[str]:
+        """The cues of change: all that most sentences are asked for."""
+        return frozenset(name for name in OF_CHANGE if _cues()[name].search(self.low))
+
+    @cached_property
     def cues(self) -> frozenset[str]:
-        return frozenset(name for name, cue in _cues().items() if cue.search(self.low))
+        others = _cues().keys() - OF_CHANGE
+        return self.change.union(name for name in others if _cues()[name].search(self.low))
 
     @cached_property
     def planned(self) -> bool:
         """Whether it begins as a plan or a wish: no state that could change."""
-        found = lower(cues.PLANS).search(self.low) if "plans" in self.cues else None
+        found = lower(cues.PLANS).search(self.low)
         return found is not None and found.start() < 40
 
     @cached_property
@@ -84,7 +90,7 @@ class Said:
     @cached_property
     def frame(self) -> frozenset[str]:
         """What it is about, without values and words of change."""
-        marks = lower(cues.CHANGES).findall(self.low) if "changes" in self.cues else ()
+        marks = lower(cues.CHANGES).findall(self.low) if "changes" in self.change else ()
         return (
             words.terms(_ORDINAL.sub(r"\1", self.text)) - self._own - words.terms(" ".join(marks))
         )
@@ -170,7 +176,7 @@ class Said:
 
         Beside each, whether it says enough alone; else something else must be shared, too.
         """
-        if not self.cues & OF_CHANGE and not lower(cues.NOT).search(self.low):
+        if not self.change and not lower(cues.NOT).search(self.low):
             return ()
         return tuple(
             (old, alone)
