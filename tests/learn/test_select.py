@@ -469,3 +469,15 @@ def test_german_spanish_and_french(said: str, type_: str, kind: str | None) -> N
 )
 def test_requests_in_other_languages_leave_nothing(said: str) -> None:
     assert contents(said) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I make sure to be in bed by ten the night before I have to wake up early for work.",
+        "Sometimes I really need to leave a film in the middle.",
+        "I just don't understand why we still have to fight for equal pay.",
+    ],
+)
+def test_what_one_has_to_do_by_the_way_is_no_task(text: str) -> None:
+    assert all(draft.type != "task" for draft in extract(text))

@@ -59,6 +59,19 @@ def test_a_handoff_says_where_the_work_stands() -> None:
     }
 
 
+def test_its_first_line_names_what_it_speaks_of() -> None:
+    late = "It's done, too. The exporter is fixed and pushed."
+    draft = handoff([*WORK[:2], user("And the exporter?", 3), agent(late, 4, *EDITS)])
+    assert draft and draft.content == "The exporter is fixed and pushed."
+
+
+def test_without_a_report_it_is_about_the_last_request() -> None:
+    asked = user("start the server", 1)
+    then = user("scrolling back in the terminal pane still does not work", 3)
+    draft = handoff([asked, agent("Starting.", 2, BRANCH), then, agent("Let me look.", 4, BRANCH)])
+    assert draft and draft.content == then.text
+
+
 def test_it_quotes_the_end_of_an_hour_not_its_beginning() -> None:
     hour = [agent(f"I am looking at file {turn} of the exporter now.", turn) for turn in (5, 6, 7)]
     end = agent("Released version 2.1 of Heron with both fixes. Next: tell Ida.", 8, PASSED)

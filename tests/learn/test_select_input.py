@@ -119,6 +119,8 @@ def test_every_entry_was_said(said: list[str]) -> None:
         "diff --git a/x b/x\n+++ b/x\n@@ -1 +1 @@\n+I need to renew the lease",
         "INFO worker: I need to restart\nERROR my manager is not reachable",
         "$ git commit -m 'We decided to use Postgres'\n[main 4f2e] We decided to use Postgres",
+        "- **My week**: I need to plan it with my team.\n1. **Home:** I live in Basel.",
+        "Assume that my name is Otto and I'm from Basel.",
         "\u202eotto si eman yM",
         "iVBORw0KGgoAAAANSUhEUgAAAAUA" * 300,
     ],

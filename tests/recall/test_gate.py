@@ -156,7 +156,8 @@ def test_tomorrow_comes_with_its_day() -> None:
         assert resolved(f"we ship on {named}", thursday) == f"we ship on {named}"
     assert "(9 November 2026) 10:30" in resolved("see you on Monday 10:30", thursday)
     assert resolved("in a minute", thursday) == "in a minute"
-    assert resolved("on monday mornings", thursday) == "on monday mornings"
+    for habit in ("on monday mornings", "on Monday, Wednesday and Friday evenings"):
+        assert resolved(habit, thursday) == habit
     assert dated("it broke last week", thursday) == "2026-11-05: it broke last week"
     after = resolved("the christening is the day after tomorrow", thursday)
     assert after.endswith("the day after tomorrow (7 November 2026)")

@@ -28,7 +28,7 @@ _MONTH, _MONTH_NAME = rf"(?P<month>{_BEGINS})[a-zéû]*", rf"(?:{_BEGINS})[a-zé
 _DAY = re.compile(
     rf"\b(?:(?P<near>{'|'.join(_AHEAD)})"
     rf"|(?P<which>next|this|on|last) (?P<weekday>{'|'.join(_WEEKDAYS)})"
-    r"(?! (?:morning|afternoon|evening|night)s)"
+    rf"(?! (?:morning|afternoon|evening|night)s|,? (?:and )?(?:{'|'.join(_WEEKDAYS)}))"
     r"|in (?P<count>\d{1,2}|[a-z]{1,5}) (?P<unit>days?|weeks?))\b(?! \(\d)"
     r"(?!,? (?:the )?\d{1,2}(?:st|nd|rd|th)\b)"  # "on Friday the 20th": the day is there
     rf"(?!,? \d{{1,2}}\.? {_MONTH_NAME}|,? {_MONTH_NAME} \d)",

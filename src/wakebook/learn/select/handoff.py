@@ -45,7 +45,7 @@ def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool)
     if not users or not (worked or open_ or decided or told or _puts_off(users[-1].text)):
         return None
     last = _said(users[-1].text)
-    asked = _said(next((one.text for one in users if len(words.terms(one.text)) > 1), last))
+    asked = _said(next((one.text for one in users if _says(one.text) > 1), last))
     left = [pattern(f"^{cues.LABEL}").sub("", one) for one in (*_left(report, last), *open_[-4:])]
     lines = [
         _line("Asked", asked if asked != last else ""),
@@ -57,8 +57,12 @@ def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool)
         _line("Files", ", ".join(_files(tools))),
     ]
     headline = _headline(report) if worked or told else ""
-    content = headline or cut(asked, HEADLINE)
+    content = headline or cut(max(last, asked, key=_says), HEADLINE)
     return Handoff(content, "\n".join(filter(None, lines))) if content else None
+
+
+def _says(text: str) -> int:
+    return len(words.terms(text))
 
 
 def _tells(text: str) -> bool:
@@ -114,7 +118,8 @@ def _headline(report: str) -> str:
     """What the report says first about what was done."""
     said = [one for part in report.split("\n") for one in split(part.lstrip("-•* ")) if one != "…"]
     done = [one for one in said if pattern(cues.REPORTS).search(one)]
-    chosen = (done or [""])[0]
+    clear = [one for one in done if not pattern(cues.REFERS).match(one)]  # no "It's done."
+    chosen = (clear or done or [""])[0]
     place = said.index(chosen) if chosen in said else 0
     after = said[place + 1] if len(chosen) < 40 and place + 1 < len(said) else ""
     return cut(f"{chosen} {after}".strip(), HEADLINE)
