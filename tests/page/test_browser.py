@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.page.asking import talk
 from tests.page.browsing import ALL, NO_AXE, Visit, by_command, every_view, missing, visiting
 from tests.page.install import axe
 from tests.service.serving import Service, serving, start
@@ -230,6 +231,20 @@ def test_notes_and_review_work_without_javascript(scriptless: Visit) -> None:
     assert "Accepted: 1 entry" in press(visit, "Accept")
     assert "waits again" in press(visit, "Undo")
     assert "says again" in press(visit, "Reject")
+
+
+def test_a_rebuild_is_looked_at_built_dropped_and_brought_back(visit: Visit) -> None:
+    talk(
+        Memory(visit.service.home), ["The harbour opens on 21 November.", "We decided to paint it."]
+    )
+    page = visit.enter()
+    visit.go("/upkeep/rebuild")  # what it would do comes by itself
+    page.get_by_role("button", name="Read all of it anew").click()
+    page.get_by_role("button", name="Drop it").click()
+    page.get_by_text("is dropped").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("is there again").wait_for()
+    page.get_by_role("button", name="Merge it").wait_for()
 
 
 def test_a_finding_is_rated_and_that_is_taken_back(chromium: Browser, lived_in: Service) -> None:

@@ -240,6 +240,14 @@ def test_undo_is_offered_and_works(browser: Browser) -> None:
     assert browser.undo(shown).status == 404  # once is enough
 
 
+def test_what_was_done_is_said_to_a_person_and_not_to_a_script(browser: Browser) -> None:
+    name = kept(browser.service, "The ferry bell is loud.")
+    where = browser.send(f"/entry/{name}", "pin").headers["location"]
+    fetched = browser.get(where, **{"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "empty"})
+    assert fetched.status == 200 and b"Pinned: it is" not in fetched.body
+    assert b"Pinned: it is" in browser.get(where, **{"Sec-Fetch-Dest": "document"}).body
+
+
 def test_the_second_of_two_windows_is_told(browser: Browser) -> None:
     name = kept(browser.service, "The mast is 9 m.", subject="boat")
     shown = browser.page(f"/entry/{name}")

@@ -168,7 +168,7 @@ def _hit(hit: Hit, text: str, now: datetime) -> Html:
             hit.subject,
             who,
             parts.moment(hit.timestamp, now) if hit.timestamp else "",
-            fits and h.span("found by ", hit.why),
+            fits and h.span("found by " if fits.startswith("words") else "found: ", fits),
         ),
         aside=join(h.span(state, class_=f"pill {state}") if state else "", " ", score),
         href=href,

@@ -299,7 +299,10 @@ def _packed(done: Done) -> str:
 
 
 def _last(headers: Any) -> Done | None:
-    """What the last action has done, as its cookie says."""
+    """What the last action has done, as its cookie says. It is said once, to a person: not to a
+    script that fetches what has changed."""
+    if headers.get("sec-fetch-dest", "document") != "document":
+        return None
     packed = cookies(headers).get(SAID, "")
     with suppress(ValueError, TypeError):
         said, undo, fields = json.loads(base64.urlsafe_b64decode(packed))

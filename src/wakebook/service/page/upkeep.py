@@ -286,7 +286,7 @@ def reading(request: Request, memory: Memory) -> Sheet:
         ),
         h.p("With a model, and what that would cost: ",
             h.code("wakebook rebuild --extractor model --dry-run"), class_="facts"),
-        class_="stack",
+        class_="stack", id="compared",
     )  # fmt: skip
     lead = "Nothing has happened yet. This is what would follow."
     return Sheet("Rebuild", body, lead, source="raw/conversations/", command="wakebook rebuild")
@@ -332,7 +332,7 @@ def rebuild(request: Request, memory: Memory) -> Sheet:
             h.a("Leave it", href=to("/upkeep"), class_="button"),
             class_="acts",
         ),
-        class_="stack",
+        class_="stack", id="compared",
     )  # fmt: skip
     return Sheet(
         name, body, "A rebuild, compared.", source="the branch of the rebuild", command=command
