@@ -20,7 +20,8 @@ from wakebook.log.entry import Entry, new_id
 from wakebook.log.query import EVERYTHING, Query
 from wakebook.log.subjects import Registry
 from wakebook.models import tokenizer
-from wakebook.recall.start import Known, State, _Said
+from wakebook.recall.stale import Utterance
+from wakebook.recall.start import LEARNED, Known, State, _Said
 from wakebook.recall.turn import woken
 
 
@@ -185,3 +186,27 @@ def test_a_start_looks_no_further_than_it_tells() -> None:
     looked_at = (seen.append(one) or one for one in entries)  # type: ignore[func-returns-value]
     assert len(_Said(state).fresh(looked_at, lambda one: one.content, 3)) == 3
     assert len(seen) == 3
+
+
+def test_a_large_memory_is_searched_for_what_changed_an_old_line() -> None:
+    """Not read as a whole: what the newest words say nothing about is asked for."""
+    now = datetime(2026, 11, 16, tzinfo=UTC)
+
+    def fact(text: str, days: float) -> Entry:
+        at = now - timedelta(days=days)
+        return Entry(id=new_id(), timestamp=at, type="fact", content=text, session="s")
+
+    old = fact("The choir meets in the chapel.", 900)
+    later = Utterance("The choir meets in the barn now.", int(old.timestamp.timestamp()) + 9)
+    others = [fact(f"Shelf {n} is full.", 90 - n / 100) for n in range(LEARNED)]
+    asked: list[str] = []
+
+    def near(sentence: Utterance) -> list[Utterance]:
+        asked.append(sentence.text)
+        return [later]
+
+    entries = resolve([old, *others])
+    state = State(Known(entries, Registry(), now, Briefing(), near=near))
+    told = [one.content for one in state.lasting([others[-1], old])]
+    assert told[0] == others[-1].content and old.content not in told
+    assert asked == [old.content]

@@ -43,10 +43,14 @@ forms = Phrases(DATA)
 
 
 def about(
-    entries: Iterable[Entry], registry: Registry, weights: Weights | None = None
+    entries: Iterable[Entry],
+    registry: Registry,
+    weights: Weights | None = None,
+    may: Callable[[Entry], bool] = lambda entry: True,
 ) -> list[Entry]:
-    """What to tell of the user, out of the entries that hold."""
-    weighed = [(points(entry, registry, weights), entry) for entry in entries]
+    """What to tell of the user, out of the entries that hold. `may`: whether one may be told."""
+    known = ((points(entry, registry, weights), entry) for entry in entries)
+    weighed = [(point, one) for point, one in known if point > 0 and may(one)]
     lasting = ((point, one) for point, one in weighed if point >= ENOUGH and not one.pinned)
     found: list[tuple[float, Entry]] = [
         (point, one) for point, one in weighed if one.pinned and point > 0
@@ -126,11 +130,11 @@ def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> 
     """How lasting a truth about the user an entry is; 0 if it is none."""
     if entry.type != "fact" or entry.kind in ("lesson", "procedure", "event"):
         return 0
-    if not is_own(entry, registry):
-        return 0
     text, kind = entry.content, entry.kind
     subject = registry.subjects.get(registry.canonical(entry.subject))
     person = subject is not None and subject.type == "person"
+    if (entry.subject and not person and kind != "preference") or not is_own(entry, registry):
+        return 0
     best = weights.best(text) if weights else _best(text)
     if best <= 0 and not person and kind is None:
         return 0

@@ -8,28 +8,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from wakebook.base.cache import FOLDER
+from wakebook.base.errors import TranscriptError
 from wakebook.base.words import terms
+from wakebook.capture import archive
 from wakebook.learn.about import Weights
 from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.extractor import unmeant
 from wakebook.learn.select.said import OF_CHANGE, read, usual
 from wakebook.learn.select.speech import Sentence, fiction, sentences
 from wakebook.learn.select.worth import DATA, worthy
+from wakebook.log.query import Query, Scope
 from wakebook.recall.gate import forms
-from wakebook.recall.stale import Utterance, takes_back
+from wakebook.recall.stale import Utterance, spoken, takes_back
 from wakebook.recall.texts import in_confidence
 
 if TYPE_CHECKING:
     from wakebook.base.home import Home
+    from wakebook.log.chains import Chains
+    from wakebook.opened import Opened
+    from wakebook.recall.scope import Inside
+    from wakebook.recall.turn import Handoff
 
 KEPT = f"{FOLDER}/worth.json"
 BEFORE = 2_000  # messages whose worth is kept
 MOST = 40  # messages that are looked at
 LIKELY = -0.28  # how far below the threshold of an entry a sentence may be ...
 CHANGING = -0.6  # ... that gives something another value, or says what one is
+NEAR = 40  # of the nearest to a sentence, in a large memory
+WISHES, AFTER = 12, 30  # the newest wishes, and messages after them, that are looked at
 LEAST = 3  # words
 SAYS = 2  # of them that say something
 _HIDDEN = re.compile("[\u200b\u200c\u2060\ufeff\u202a-\u202e\u2066-\u2069]")  # nobody types them
@@ -91,3 +101,44 @@ def _states(sentence: Sentence) -> bool:
     ):
         return False
     return not any(pattern(form).search(text) for form in (forms.ORDER, forms.HOW))
+
+
+# --- what was said, and where -------------------------------------------------------------------
+def said_here(opened: Opened, here: Scope, left: Sequence[Handoff]) -> list[Utterance]:
+    """What the user said in a project lately, and in the conversations of the handoffs."""
+    if here.unread is None or here.here in here.unread:
+        return []  # the user has not approved of it yet
+    found = opened.index.said(project=here.here) if here.here is not None else []
+    talks = {one.transcript for one in left if one.transcript}
+    said = [Utterance(*one) for one in found if one[2] not in talks]
+    for talk in talks:
+        with suppress(TranscriptError):
+            said += [
+                Utterance(one.text, int(one.at.timestamp()), talk, one.number)
+                for one in archive.read(opened.home, talk).turns
+                if one.role == "user" and not one.branch
+            ]
+    return said
+
+
+def said_elsewhere(opened: Opened, here: Scope, chains: Chains, inside: Inside) -> list[Utterance]:
+    """What the user said after wishes that are told here, where they said them."""
+    wishes = [one for one in chains.current() if one.kind == "preference" and one.project]
+    told = [one for one in wishes if one.project != here.here and inside.tells(one)]
+    since = {one.project: int(one.timestamp.timestamp()) for one in reversed(told[-WISHES:])}
+    return [
+        Utterance(*one)
+        for project, at in since.items()
+        for one in opened.index.said(project=project, most=AFTER)
+        if one[1] > at
+    ]
+
+
+def said_of(opened: Opened, here: Scope, sentence: Utterance) -> list[Utterance]:
+    """What was said after a sentence, and may be of the same thing: of the nearest of all."""
+    found = opened.index.passages(Query(text=sentence.text, scope=here), opened.now(), NEAR).found
+    return [
+        spoken(one)
+        for one in found
+        if one.row.at > sentence.at and one.row.name and not one.replaced_by
+    ]

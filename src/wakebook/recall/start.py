@@ -52,6 +52,7 @@ FEW = 40  # tokens: with fewer left, no facts are told
 SOME = 2  # tokens of a heading and its line end, beside its words
 DAY = timedelta(days=2)
 BOTH = 2  # words that a fact shares with one that may have changed it
+LEARNED = 2_000  # facts and decisions that are looked at for changes
 MENTIONED = 0.6  # of its words in something newer
 ABOUT, NOTES = "## About You", "## Your Own Notes"
 FURTHER = """## Looking further
@@ -79,6 +80,7 @@ class Known(NamedTuple):
     said: Sequence[Utterance] = ()  # what the user said here lately
     elsewhere: Sequence[Utterance] = ()  # and in other projects, after a wish that is told here
     topic: frozenset[str] = frozenset()  # the terms of the project's name
+    near: Callable[[Utterance], list[Utterance]] | None = None  # what was said of the same later
 
 
 class State:
@@ -100,46 +102,51 @@ class State:
 
     @cached_property
     def about(self) -> list[Entry]:
-        told = (one for one in self.current if one.timestamp <= self._now and self._known.ours(one))
-        return about(told, self._known.registry, self._known.weights)
+        facts = (one for one in self.current if one.type == "fact" and one.timestamp <= self._now)
+        return about(facts, self._known.registry, self._known.weights, self._known.ours)
+
+    @cached_property
+    def _here(self) -> dict[str, list[Entry]]:
+        """What belongs to this project, by type, the newest first."""
+        found = defaultdict[str, list[Entry]](list)
+        for one in _newest(filter(self._known.here, self.current)):
+            found[one.type].append(one)
+        return found
 
     def kept(self) -> list[Entry]:
         """How things are done here, what is pinned, and what the user has lately noted by hand."""
         since = self._now - timedelta(days=self._known.settings.active_days)
-        found = [
+        about_ = {one.id for one in self.about}
+        return [
             one
-            for one in self.current
-            if one.type == "fact" and one not in self.about and self._known.here(one)
+            for one in self._here["fact"]
+            if one.id not in about_
             if one.kind == "preference"
             or one.pinned
             or (one.session == "manual" and since <= one.timestamp <= self._now)
         ]
-        return _newest(found)
 
-    def facts(self) -> list[Entry]:
+    def facts(self) -> Iterator[Entry]:
         """Without what was true for a while: "ignore it till Friday"."""
         recent = self._now - timedelta(days=self._known.settings.active_days)
-        found = (one for one in self.current if one.type == "fact" and self._known.here(one))
-        found = (
-            one for one in found if one.timestamp <= self._now and not in_confidence(one.content)
-        )
-        return _newest(
-            one for one in found if one.timestamp >= recent or not days.passes(one.content)
-        )
+        for one in self._here["fact"]:
+            told = one.timestamp <= self._now and not in_confidence(one.content)
+            if told and (one.timestamp >= recent or not days.passes(one.content)):
+                yield one
 
     def decisions(self) -> list[Entry]:
-        found = (one for one in self.current if one.type == "decision" and self._known.here(one))
-        return _newest(found)
+        return self._here["decision"]
 
     def _over(self, text: str, said: date) -> bool:
         """Whether it held until a day that has passed."""
         return days.over(text, said, self._now.date())
 
-    def open(self, type_: str) -> list[Entry]:
+    def open(self, *types: str) -> Iterator[Entry]:
         """What is to be done or answered; pinned ones first, then the newest."""
-        found = [one for one in self.current if one.type == type_ and self._chains.is_open(one)]
-        found = [one for one in found if self._known.here(one)]
-        return _newest(one for one in found if one.pinned or self._is_due(one))
+        found = (one for type_ in types for one in self._here[type_] if self._chains.is_open(one))
+        for one in _newest(found):
+            if one.pinned or self._is_due(one):
+                yield one
 
     def _is_due(self, entry: Entry) -> bool:
         """Whether an open task or question, or most of its words, came up in the last weeks. What
@@ -207,6 +214,7 @@ class State:
             if self._over(entry.content, self._said(entry)):
                 continue
             spoken = _spoken(entry)
+            self._look_for(spoken)
             found = self._stale.correction(spoken)
             if found is None:
                 text = "" if self._doubted(entry) else entry.content
@@ -228,12 +236,22 @@ class State:
                 if old.type != "handoff" and old.content != new.content
             ]
         )
-        ours = (one for one in self.current if one.type in ("fact", "decision"))
-        near = (one for one in ours if self._known.here(one) or self._known.ours(one))
-        stale.learn(
-            [*map(_spoken, near), *self._known.said, *self._known.elsewhere], self._known.topic
-        )
+        stale.learn([*self._later, *self._known.said, *self._known.elsewhere], self._known.topic)
         return stale
+
+    @cached_property
+    def _later(self) -> list[Utterance]:
+        """The newest facts and decisions, which may say that something has changed."""
+        ours = (one for one in reversed(self.current) if one.type in ("fact", "decision"))
+        near = (one for one in ours if self._known.here(one) or self._known.ours(one))
+        return list(map(_spoken, islice(near, LEARNED)))
+
+    def _look_for(self, sentence: Utterance) -> None:
+        """Of a large memory only the newest words are learned as a whole; what else may be about an
+        older sentence is searched for."""
+        older = len(self._later) == LEARNED and sentence.at < self._later[-1].at
+        if older and self._known.near:
+            self._stale.learn(self._known.near(sentence))
 
     def lately(self) -> Iterator[tuple[str, str]]:
         """What the user said here that is not kept as an entry, as far as it holds: the words, and
@@ -310,10 +328,12 @@ def start(
         _Part(NOTES, [], own),
         *(_Part("", [], text) for text in stand or [NOTHING]),
         _Part("## To Keep in Mind", said.fresh(state.kept(), _with_subject)),
-        _Part("## Open", said.fresh(_unsettled(state), lambda one: _to_do(one, state))),
+        _Part(
+            "## Open", said.fresh(state.open("task", "question"), lambda one: _to_do(one, state))
+        ),
         _Part(
             "## Decided",
-            said.fresh(state.lasting(state.decisions()), lambda one: _decided(one, state)),
+            said.fresh(state.decisions(), lambda one: _decided(one, state)),
         ),
     ]
     room = budget - tokenizer.count(f"{FURTHER}\n\n")
@@ -327,10 +347,6 @@ def start(
         texts += [more.cut(left - SOME, tells=False)] if left > FEW else []
         left -= tokenizer.count(texts[-1]) + SOME
     return "\n\n".join(filter(None, [*texts, FURTHER]))
-
-
-def _unsettled(state: State) -> list[Entry]:
-    return _newest([*state.open("task"), *state.open("question")])
 
 
 def _with_subject(entry: Entry, text: str = "") -> str:
