@@ -86,7 +86,7 @@ def unclear(text: str) -> float:
     parts = pattern(forms.CLAUSE).split(text)
     size = sum(len(part.split()) for part in parts)
     chat = sum(len(part.split()) for part in parts if _has(forms.CHAT, part)) / max(size, 1)
-    first = _has(forms.CHAT, parts[0])
+    first = _has(forms.CHAT, parts[0]) or _has(forms.FORMS["-3 single past events"], parts[0])
     return 6 * lost(text) + 2 * chat + 3 * first + 0.75 * _has(forms.LEADS, text)
 
 
