@@ -335,3 +335,5 @@ def test_statements_are_translated() -> None:
     assert translated(sql) == b"SELECT 1 FROM a WHERE b = ANY(%s) AND c LIKE '%%x' AND d = %s"
     sql = "INSERT INTO a (b) VALUES (?) ON CONFLICT (b) DO NOTHING"
     assert translated(sql).endswith(b"ON CONFLICT (tenant, b) DO NOTHING")
+    found = translated("SELECT count(*) FROM entry WHERE instr(line, ?) > 0")
+    assert found.endswith(b"WHERE position(convert_to(%s, 'UTF8') IN line) > 0")

@@ -67,6 +67,7 @@ class Answer(NamedTuple):
 
 class PageSite:
     where_written = "`wakebook status` shows it"
+    _rest: asyncio.TimerHandle | None = None
 
     def __init__(
         self, pool: Pool, guard: Guard, metrics: Metrics, trace: Callable[[str, str], None]
@@ -74,7 +75,6 @@ class PageSite:
         self._pool, self._metrics, self._trace = pool, metrics, trace
         self._door = Door(guard)
         self.live = Live(pool.memories.home)
-        self._rest: asyncio.TimerHandle | None = None
 
     def link(self) -> str:
         """The path of a link that works once. What its first page waits for is looked up."""
