@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.page.asking import talk
-from tests.page.browsing import ALL, NO_AXE, Visit, by_command, every_view, missing, visiting
+from tests.page.browsing import ALL, NO_AXE, WAIT, Visit, by_command, every_view, missing, visiting
 from tests.page.install import axe
 from tests.service.serving import Service, serving, start
 from wakebook import Memory
@@ -237,6 +237,7 @@ def test_a_rebuild_is_looked_at_built_dropped_and_brought_back(visit: Visit) -> 
     talk(
         Memory(visit.service.home), ["The harbour opens on 21 November.", "We decided to paint it."]
     )
+    visit.context.set_default_timeout(4 * WAIT)  # four processes, one after the other
     page = visit.enter()
     visit.go("/upkeep/rebuild")  # what it would do comes by itself
     page.get_by_role("button", name="Read all of it anew").click()

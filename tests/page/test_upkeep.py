@@ -11,7 +11,7 @@ from tests.notes.test_write import note
 from tests.page.asking import do, forms, markup, text, undo
 from tests.story import NOW
 from wakebook import Memory
-from wakebook.base.errors import NotFound
+from wakebook.base.errors import NotFound, WakebookError
 from wakebook.service.page import behind
 
 
@@ -156,3 +156,22 @@ def test_a_rebuild_that_was_dropped_is_there_again(knowing: Memory) -> None:
     assert knowing.rebuilds.listed() == []
     undo(knowing, done)
     assert knowing.rebuilds.listed() == before and before[0].complete
+
+
+def test_a_merge_that_changed_nothing_takes_nothing_else_back(knowing: Memory) -> None:
+    path = note(knowing, "projects/tidepool/notes.md")
+    knowing.history.commit()
+    away = knowing.home.root / "archive" / "projects" / "tidepool" / "notes.md"
+    away.parent.mkdir(parents=True)
+    path.rename(away)
+    knowing.history.commit()
+    back = do(knowing, "unarchive", name="projects/tidepool/notes.md")
+    assert back.undo and path.exists()
+    done = do(knowing, "merge", name=knowing.rebuilds.build().name)
+    if done.undo:
+        assert done.fields["rewrite"] != back.fields["rewrite"]
+        with pytest.raises(WakebookError, match="rewritten since"):
+            undo(knowing, back)
+    else:
+        undo(knowing, back)
+        assert away.exists()

@@ -16,7 +16,7 @@ from wakebook.service.page import parts
 from wakebook.service.page.data import one
 from wakebook.service.page.pages import Note, opened
 from wakebook.service.page.request import Done, Request, to
-from wakebook.service.page.undoing import undoable
+from wakebook.service.page.undoing import standing, undoable
 
 
 class Changed(WakebookError):
@@ -157,5 +157,7 @@ def undo(request: Request, memory: Memory) -> Done:
     if commit := request.field("commit"):
         last = memory.forgettings.take_back(commit)[-1].id
         return Done("Remembered again, as written by hand.", to(f"/entry/{last}"))
+    if request.field("rewrite", standing(memory)) != standing(memory):
+        raise Changed("Nothing was done: something was rewritten since. The view Time shows it.")
     back = memory.undo()
     return Done(f"Taken back: {back.rewrite.name}. {back.rewrite.summary}")

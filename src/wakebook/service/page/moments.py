@@ -17,7 +17,7 @@ from wakebook.service.page.behind import kept, stamp
 from wakebook.service.page.data import asked, counted
 from wakebook.service.page.html import Child, Html, h
 from wakebook.service.page.request import Done, Request, Sheet, to
-from wakebook.service.page.undoing import listed, undoable
+from wakebook.service.page.undoing import listed, rewritten, standing, undoable
 from wakebook.upkeep.again import Forgot
 from wakebook.upkeep.undo import Rewrite
 
@@ -294,7 +294,8 @@ def undoing(request: Request, memory: Memory) -> Sheet:
         ),
         h.p(CONSEQUENCES, class_="lead"),
         h.div(
-            request.button("undo", f"Take back {last.name}", class_="main", back=to("/time")),
+            request.button("undo", f"Take back {last.name}", class_="main", back=to("/time"),
+                           rewrite=last.commit),
             h.a("Leave it", href=to("/time"), class_="button"),
             class_="acts",
         ),
@@ -321,5 +322,5 @@ def hold_again(request: Request, memory: Memory) -> Done:
 
 
 def unarchive(request: Request, memory: Memory) -> Done:
-    _, new = memory.notes.restore(request.field("name"))
-    return Done(f"{new} is back.", undo="undo")
+    before, (_, new) = standing(memory), memory.notes.restore(request.field("name"))
+    return rewritten(memory, before, f"{new} is back.")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wakebook.base import clock
-from wakebook.base.errors import NotFound
+from wakebook.base.errors import GitError, NotFound
 from wakebook.memory import Memory
 from wakebook.service.page.request import Done, Request
 
@@ -42,6 +42,23 @@ def undoable(memory: Memory, said: str, back: Back, to: str = "") -> Done:
         while len(_ways) > KEPT:
             del _ways[next(iter(_ways))]
     return Done(said, to, undo="back", fields={"key": key})
+
+
+def standing(memory: Memory) -> str:
+    """The commit of the last rewrite that was not taken back."""
+    try:
+        return next((one.commit for one in memory.rewrites() if not one.undone), "")
+    except GitError:
+        return ""
+
+
+def rewritten(memory: Memory, before: str, said: str, to: str = "") -> Done:
+    """What was done, with the way back from the rewrite that it was, if it was one. `before`: the
+    one that stood before."""
+    last = standing(memory)
+    if last in ("", before):
+        return Done(said, to)
+    return Done(said, to, undo="undo", fields={"rewrite": last})
 
 
 def listed(memory: Memory) -> list[tuple[str, Way]]:

@@ -13,7 +13,7 @@ from wakebook.service.page.behind import kept, stamp
 from wakebook.service.page.data import counted
 from wakebook.service.page.html import Child, Html, h
 from wakebook.service.page.request import Done, Request, Sheet, to
-from wakebook.service.page.undoing import undoable
+from wakebook.service.page.undoing import rewritten, standing, undoable
 from wakebook.upkeep.jobs import JobStatus
 
 DAYS = 30  # of costs
@@ -359,15 +359,15 @@ def index(request: Request, memory: Memory) -> Done:
 
 
 def sync(request: Request, memory: Memory) -> Done:
-    done = memory.sync()
-    return Done(
-        f"Synced with {done.remote}: {done.received:,} came, {done.sent:,} went.", undo="undo"
-    )
+    before, done = standing(memory), memory.sync()
+    said = f"Synced with {done.remote}: {done.received:,} came, {done.sent:,} went."
+    return rewritten(memory, before, said)
 
 
 def merge(request: Request, memory: Memory) -> Done:
+    before = standing(memory)
     memory.rebuilds.merge(request.field("name"))
-    return Done(f"{request.field('name')} is merged.", to=to("/upkeep"), undo="undo")
+    return rewritten(memory, before, f"{request.field('name')} is merged.", to("/upkeep"))
 
 
 def drop(request: Request, memory: Memory) -> Done:
