@@ -12,6 +12,7 @@ from wakebook.learn.about import (
     DATA,
     ENOUGH,
     KEPT,
+    LEAST,
     MOST,
     Weights,
     about,
@@ -226,3 +227,11 @@ def test_a_standing_wish_stands_in_about_you_wherever_it_was_said(wish: str) -> 
 def test_a_wish_for_one_repository_stays_there() -> None:
     [draft] = SELECTOR.extract(talk("In this repo only: always answer in German."), Scene())
     assert not about([logged(draft).with_(project="p-heron")], Registry())
+
+
+def test_a_wish_may_speak_to_whoever_listens() -> None:
+    wish = said(
+        "Please always explain new terms, I don't mind if it takes long.", kind="preference"
+    )
+    assert points(wish, Registry()) - unclear(wish.content) < LEAST
+    assert about([wish], Registry()) == [wish]

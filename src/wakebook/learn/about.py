@@ -30,6 +30,7 @@ from wakebook.log.subjects import Registry
 KEPT = f"{FOLDER}/about.json"
 ENOUGH = 3  # points
 LEAST = 2.1  # of a line that can be read alone
+WISH = 2  # points that a wish loses at most by not being so
 MOST = 25
 FIRST = 12  # that a start is told
 EACH = 3  # lines out of one conversation
@@ -55,9 +56,7 @@ def about(
     found: list[tuple[float, Entry]] = [
         (point, one) for point, one in weighed if one.pinned and point > 0
     ]
-    found += [
-        (value, one) for point, one in lasting if (value := point - unclear(one.content)) >= LEAST
-    ]
+    found += [(value, one) for point, one in lasting if (value := point - _apart(one)) >= LEAST]
     found.sort(key=lambda pair: (pair[1].pinned, pair[0], pair[1].timestamp), reverse=True)
     told: list[Entry] = []
     for _, entry in found:
@@ -69,6 +68,12 @@ def about(
             told[again] = max(told[again], entry, key=lambda one: one.timestamp)
     parts = told[:FIRST], told[FIRST:MOST]
     return [one for part in parts for one in sorted(part, key=_rank)]
+
+
+def _apart(entry: Entry) -> float:
+    """How far it cannot be read alone; a wish may well speak to the one who listens."""
+    vague = unclear(entry.content)
+    return min(vague, WISH) if entry.kind == "preference" else vague
 
 
 def lost(text: str) -> int:
