@@ -226,12 +226,16 @@ def compared(name: str, there: Memory, folder: Path) -> tuple[int, int, bool]:
     plain.catch_up([path], closing=True)
     entries = [[one.content for one in each.log.entries(Query())] for each in (plain, there)]
     well = entries[0] == entries[1] and bool(entries[0])
+    if not well:
+        print(f"   ✗ {name}: {entries[0]} at home, {entries[1]} there")
     for question in ASKED:
         lists = [
             [one.snippet for one in each.search(question).hits if not one.origin]
             for each in (plain, there)
         ]
-        well = well and lists[0] == lists[1]
+        if lists[0] != lists[1]:
+            print(f"   ✗ {name}, {question}: {lists[0]} at home, {lists[1]} there")
+            well = False
     plain.close()
     return len(entries[0]), len(ASKED), well
 

@@ -229,7 +229,7 @@ class Copy:
     def write(self, work: Work, *, name: str = "", long: bool = False) -> bytes:
         """Do a piece of work and commit what it has changed: its result. With a `name` it is done
         once, however often it is asked for. `long`: it may take minutes, and holds a lease."""
-        name = name or f"once {uuid4()}"
+        name, until = name or f"once {uuid4()}", clock.monotonic() + self._db.patience
         with self.lock:
             for tries in range(1, TRIES + 1):
                 try:
@@ -239,7 +239,7 @@ class Copy:
                     self.discard()
                 except Unavailable:  # a commit whose answer was lost may be done: `name` tells
                     self.discard()
-                    if tries == TRIES:
+                    if tries == TRIES or clock.monotonic() > until:
                         raise
                 clock.sleep(min(0.02 * 2**tries, 1.0))
         raise Locked(
