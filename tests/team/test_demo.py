@@ -10,7 +10,7 @@ from tests.team.test_remote import team_env
 
 
 def test_the_demo_ends_well(server: tuple[str, str], tmp_path: Path) -> None:
-    """As a process of its own, whose clock is that of its workers."""
+    """As a process of its own, as `make demo-team` runs it."""
     env = team_env(tmp_path) | {"TEST_POSTGRES": server[0]}
     words = [sys.executable, "-m", "tests.team.demo", "--short"]
     root = Path(__file__).parents[2]
