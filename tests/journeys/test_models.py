@@ -238,7 +238,7 @@ def ruled(home: Path, server: ModelServer) -> None:
 
 def test_the_same_words_from_a_model_count_as_read_by_it(home: Path, server: ModelServer) -> None:
     ruled(home, server)
-    [last] = [one for one in run_json("log", "-t", "handoff") if "21 November" in one["content"]]
+    [last] = [one for one in run_json("log", "-t", "handoff") if "our retries" in one["content"]]
     same = {"type": "handoff", "content": last["content"], "detail": last.get("detail", "")}
     asked = "Is the retry strategy enough for the voucher burst on Black Friday?"
     left = {"type": "question", "content": asked, "evidence": [5]}  # or nothing was done

@@ -27,7 +27,8 @@ OPEN = "Whether our retries are enough"  # a handoff quotes it, too
 
 
 def about(memory: Memory, words_: str) -> Entry:
-    [found] = [one for one in memory.log.chains().entries if words_ in one.content]
+    every = (one for one in memory.log.chains().entries if one.type != "handoff")
+    [found] = [one for one in every if words_ in one.content]
     return found
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from wakebook.base import words
@@ -89,47 +89,108 @@ class Change(NamedTuple):
     by: str  # the later ones
 
 
+class _Clause:
+    """A part of a sentence, as it is put beside many others."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.said, self.values = text, heard(text), values_of(text)
+
+    @cached_property
+    def idle(self) -> bool:
+        """It adds something, or tells what was."""
+        return "also" in self.said.cues or ("past" in self.said.cues and not self.said.changes)
+
+    @cached_property
+    def cued(self) -> bool:
+        return unsaid(self.text)
+
+    @cached_property
+    def sets(self) -> bool:
+        return _SETS.search(self.said.low) is not None
+
+    @cached_property
+    def of_us(self) -> bool:
+        return self.cued and _US.search(self.said.low) is not None
+
+    @cached_property
+    def standing(self) -> bool:
+        return lower(cues.STANDING).match(self.said.low) is not None
+
+    @cached_property
+    def frame(self) -> _Frame | None:
+        found = _FRAME.match(self.said.low)
+        return found and _Frame(
+            words.terms(found["head"]) - usual(),
+            found["link"],
+            words.terms(found["rest"]) - usual(),
+            _ALL.fullmatch(found["head"]) is not None,
+        )
+
+    @cached_property
+    def where(self) -> frozenset[str]:
+        return words.terms(" ".join(_WHERE.findall(self.said.low))) - usual() - units()
+
+    @cached_property
+    def leads(self) -> str:
+        """Whom it begins with."""
+        return self.said.text.split()[0] if words.leads(self.said.text) else ""
+
+
+class _Frame(NamedTuple):
+    head: frozenset[str]
+    link: str
+    rest: frozenset[str]
+    all: bool  # it is about everything
+
+
 def changed(new: str, old: str, topic: frozenset[str] = frozenset()) -> Change | None:
     """What of an old sentence a later one may change. `topic`: terms that the later one is about,
     too, because of where it was said, or after what."""
     later, before = heard(new), heard(old)
     if later.planned or "hypothetical" in later.cues or new.rstrip().endswith("?"):
         return None
-    if _LEFT.search(later.low) and _PLACED.search(old):
+    if _has_left(new) and _PLACED.search(old):
         return Change(old, new)
     for clause in _clauses(new):
-        for part in _clauses(old):
-            if not _apart(heard(clause), heard(part)) and _may(clause, part, before, topic):
-                return Change(part, clause)
+        for part in () if clause.idle else _clauses(old):
+            if not _apart(clause, part) and _may(clause, part, before, topic):
+                return Change(part.text, clause.text)
     return None
 
 
-def _clauses(text: str) -> list[str]:
+def _parts(text: str) -> list[str]:
     return [one for one in CLAUSES.split(text) if one.strip()]
 
 
-def _may(new: str, old: str, whole: Sentence, topic: frozenset[str]) -> bool:
+@lru_cache(maxsize=8192)
+def _clauses(text: str) -> tuple[_Clause, ...]:
+    return tuple(map(_Clause, _parts(text)))
+
+
+@lru_cache(maxsize=1)
+def _little() -> frozenset[str]:
+    """Words that say little about what a sentence is about."""
+    return usual() | units() | PLAIN
+
+
+def _may(new: _Clause, old: _Clause, whole: Sentence, topic: frozenset[str]) -> bool:
     """`whole`: the sentence that the old clause is of."""
-    ours, values, others = heard(new), values_of(new), values_of(old)
-    if "also" in ours.cues or ("past" in ours.cues and not ours.changes):
-        return False
-    cued = unsaid(new)
-    little = usual() | units() | PLAIN
-    shared = ((ours.frame | topic) & whole.terms) - little | (ours.frame & topic)
-    left = ours.left - whole.terms - topic - little
-    kinds = [kind for kind in values.keys() & others.keys() if not values[kind] & others[kind]]
-    same = _Same(
-        cued, shared, left, cued and bool(_US.search(ours.low)) and not _another(ours, whole)
-    )
-    if any(_of_one_thing(kind, same, little) for kind in kinds) or (
-        kinds and _SETS.search(ours.low)
-    ):
+    ours, little = new.said, _little()
+    kinds = [
+        kind for kind in new.values.keys() & old.values.keys()
+        if not new.values[kind] & old.values[kind]
+    ]  # fmt: skip
+    if kinds and new.sets:
         return True
-    if _wishes_otherwise(ours, heard(old)):
+    if kinds:
+        shared = ((ours.frame | topic) & whole.terms) - little | (ours.frame & topic)
+        left = ours.left - whole.terms - topic - little
+        same = _Same(new.cued, shared, left, new.of_us and not _another(ours, whole))
+        if any(_of_one_thing(kind, same, little) for kind in kinds):
+            return True
+    if _wishes_otherwise(new, old) or _leads_elsewhere(new, old):
         return True
-    return _leads_elsewhere(ours, heard(old), cued) or (
-        cued and bool(ours.frame & heard(old).frame - little) and _elsewhere(ours, heard(old))
-    )
+    return new.cued and bool(ours.frame & old.said.frame - little) and _elsewhere(new, old)
 
 
 class _Same(NamedTuple):
@@ -151,19 +212,17 @@ def _of_one_thing(kind: str, same: _Same, little: frozenset[str]) -> bool:
     return bool(same.cued or same.shared - {kind} or not same.left)
 
 
-def _wishes_otherwise(new: Sentence, old: Sentence) -> bool:
+def _wishes_otherwise(new: _Clause, old: _Clause) -> bool:
     """Whether both are standing wishes for one thing."""
-    standing = lower(cues.STANDING)
-    shared = new.terms & old.terms - usual() - _ASKED
-    return bool(shared and standing.match(new.low) and standing.match(old.low))
+    if not new.standing or not old.standing:
+        return False
+    return bool(new.said.terms & old.said.terms - usual() - _ASKED)
 
 
-def _elsewhere(new: Sentence, old: Sentence) -> bool:
+def _elsewhere(new: _Clause, old: _Clause) -> bool:
     """Whether both say where, and not the same: "since we rehearse in the hall"."""
-    ours, theirs = (
-        words.terms(" ".join(_WHERE.findall(one.low))) - usual() - units() for one in (new, old)
-    )
-    return bool(ours - old.terms and theirs - new.terms and not ours & theirs)
+    ours, theirs = new.where, old.where
+    return bool(ours - old.said.terms and theirs - new.said.terms and not ours & theirs)
 
 
 def _another(new: Sentence, old: Sentence) -> bool:
@@ -179,29 +238,32 @@ def unsaid(text: str) -> bool:
 
 def leaves(text: str) -> bool:
     """Whether it says that one has moved, and not where to."""
-    return _LEFT.search(heard(text).low) is not None and " to " not in text
+    return _has_left(text) and " to " not in text
 
 
-def _apart(new: Sentence, old: Sentence) -> bool:
+@lru_cache(maxsize=8192)
+def _has_left(text: str) -> bool:
+    return _LEFT.search(heard(text).low) is not None
+
+
+def _apart(new: _Clause, old: _Clause) -> bool:
     """Whether they are about different people."""
-    if new.changes:
+    one, two = new.said, old.said
+    if one.changes:
         return False
-    owners = new.owners and old.owners and not new.owners & old.owners
-    named = words.leads(new.text) and words.leads(old.text)
-    return bool(owners or (named and new.text.split()[0] != old.text.split()[0]))
+    owners = one.owners and two.owners and not one.owners & two.owners
+    return bool(owners or (new.leads and old.leads and new.leads != old.leads))
 
 
-def _leads_elsewhere(new: Sentence, old: Sentence, cued: bool) -> bool:
+def _leads_elsewhere(new: _Clause, old: _Clause) -> bool:
     """ "backups go to the shed" after "backups go to the cellar"."""
-    one, two = _FRAME.match(new.low), _FRAME.match(old.low)
+    one, two = new.frame, old.frame
     if not one or not two:
         return False
-    heads = [words.terms(found["head"]) - usual() for found in (one, two)]
-    same = heads[0] and heads[0] == heads[1] and (cued or one["link"] == two["link"])
-    if not same and not (cued and _ALL.fullmatch(one["head"])):
+    same = one.head and one.head == two.head and (new.cued or one.link == two.link)
+    if not same and not (new.cued and one.all):
         return False
-    ends = [words.terms(found["rest"]) - usual() for found in (one, two)]
-    return bool(ends[0] - ends[1] and ends[1] - ends[0])
+    return bool(one.rest - two.rest and two.rest - one.rest)
 
 
 @lru_cache(maxsize=8192)
@@ -232,7 +294,7 @@ def values_of(text: str) -> Mapping[str, frozenset[str]]:
 def only_a_value(text: str) -> bool:
     """Whether it says only what was meant: "sorry, 9:15", "thursday i mean"."""
     low = heard(text).low.strip()
-    first = _clauses(low)
+    first = _parts(low)
     for said in (low, first[0] if first else ""):
         found = _BARE.fullmatch(said.rstrip(" ,"))
         bare = (found["first"] or found["last"]) if found else ""
@@ -246,7 +308,7 @@ def only_a_value(text: str) -> bool:
 # --- tasks -------------------------------------------------------------------------------------
 def items(task: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The things that a task lists, each with its words, the verb first."""
-    for part in _clauses(task):
+    for part in _parts(task):
         bare = _TO_DO.sub("", part).replace("-", " ").split()
         stems = (next(iter(words.terms(word)), "") for word in bare)
         yield part, tuple(dict.fromkeys(one for one in stems if one))
@@ -255,7 +317,7 @@ def items(task: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 def done(report: str, task: Sequence[str]) -> str:
     """The clause of a report that says that a task is done; nothing if none does. Either it has the
     verb of the task ("the band is booked"), or it says so in plain words ("they went out")."""
-    for clause in _clauses(report):
+    for clause in _parts(report):
         low, said = heard(clause).low, words.terms(clause.replace("-", " "))
         shared = said & set(task)
         plain = lower(cues.DONE).search(low) or _OUT.search(low)

@@ -288,10 +288,16 @@ def _beside(new: str, old: str) -> bool:
     """Whether a sentence says the same of another thing: "gauge 7 stands in hall 2" after "gauge 6
     stands in hall 1". What it begins with, or two things, have another number, and no word speaks
     of a change."""
-    one, two = dict(_NUMBERED.findall(new.lower())), dict(_NUMBERED.findall(old.lower()))
-    differ = [name for name in one.keys() & two.keys() if one[name] != two[name]]
-    first = _begins(new) & _begins(old) & set(differ)
-    return bool(first or len(differ) > 1) and not heard(new).changes
+    one, two = _numbered(new), _numbered(old)
+    differ = {name for name in one.keys() & two.keys() if one[name] != two[name]}
+    if not differ or heard(new).changes:
+        return False
+    return len(differ) > 1 or bool(_begins(new) & _begins(old) & differ)
+
+
+@lru_cache(maxsize=8192)
+def _numbered(text: str) -> dict[str, str]:
+    return dict(_NUMBERED.findall(text.lower()))
 
 
 def _begins(text: str) -> set[str]:

@@ -83,7 +83,7 @@ def _report(agents: Sequence[Message]) -> str:
     ends = [plain(one.report or one.text) for one in agents[-LOOKED:]]
     ends = [text for text in ends if text]
     said = [text for text in ends if len(text) >= BRIEF or _tells(text)]
-    ends = said or [text for text in ends[-1:] if len(words.terms(text)) > 2]  # not "Nice."
+    ends = said or [text for text in ends[-1:] if len(text.split()) > 2]  # not "Nice."
     if not ends:
         return ""
     last = ends[-1]
