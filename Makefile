@@ -19,7 +19,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 UV     := $(shell command -v uv)
 BIN    := .venv/bin
 
-.PHONY: demo demo-model demo-team test test-long test-hosts test-team test-local check measure bench torture soak lock clean
+.PHONY: demo demo-model demo-team test test-long test-hosts test-team test-team-short test-local check measure bench torture soak lock clean
 
 demo: .venv/.runtime
 	@$(BIN)/python -m wakebook demo $(ARGS)
@@ -40,8 +40,10 @@ test-hosts: .venv/.dev
 	$(BIN)/python -m tests.clients.install
 	TEST_HOSTS=1 $(BIN)/python -m pytest tests/clients -n 0 -v -rs --durations 0
 
-test-team: .venv/.dev
-	TEST_TEAM=1 $(BIN)/python -m pytest tests/team -n 0 -v -rs --durations 5
+test-team: TEAM := tests/team
+test-team-short: TEAM := $(patsubst %,tests/team/test_%.py,schema store copies shares serve)
+test-team test-team-short: .venv/.dev
+	TEST_TEAM=1 $(BIN)/python -m pytest $(TEAM) -n 0 -v -rs --durations 5
 
 test-local: .venv/.dev
 ifdef UV

@@ -26,7 +26,7 @@ _numbers = count(1)
 @contextmanager
 def postgres(folder: Path | None = None) -> Iterator[str]:
     """The address of a server that tests may do anything with; in a folder, it is kept there.
-    Raises ImportError, OSError or RuntimeError where none can be had."""
+    Raises ImportError, OSError, RuntimeError or SubprocessError where none can be had."""
     if given := os.environ.get("TEST_POSTGRES"):
         yield given
         return
