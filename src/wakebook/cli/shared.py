@@ -39,10 +39,8 @@ COLOURS = {
     "question": "magenta",
     "handoff": "blue",
 }
-OWN = {  # commands about the memory of the home itself
-    "log", "forget", "erase", "review", "catch-up", "wake", "notes", "history", "subjects",
-    "import", "rebuild",
-}  # fmt: skip
+# commands about the memory of the home itself
+OWN = "log forget erase review catch-up wake notes history subjects import rebuild".split()
 JSON = "wakebook.json"  # in click's meta: --json was given before a subcommand
 ANY_ID: Any = {"ignore_unknown_options": True}  # an id may begin with -
 
@@ -136,11 +134,7 @@ def _read(value: Any) -> Any:
     """What was typed, as UTF-8, whatever the locale says. Paths stay as the system has them."""
     if isinstance(value, tuple):
         return tuple(map(_read, value))
-    odd = (
-        isinstance(value, str)
-        and not value.isascii()
-        and any("\ud800" <= c < "\ue000" for c in value)
-    )
+    odd = isinstance(value, str) and any("\ud800" <= c < "\ue000" for c in value)
     return os.fsencode(value).decode("utf-8", "replace") if odd else value
 
 
