@@ -146,25 +146,48 @@ class _Frame(NamedTuple):
 def changed(new: str, old: str, topic: frozenset[str] = frozenset()) -> Change | None:
     """What of an old sentence a later one may change. `topic`: terms that the later one is about,
     too, because of where it was said, or after what."""
-    later, before = heard(new), heard(old)
-    if later.planned or "hypothetical" in later.cues or new.rstrip().endswith("?"):
+    later, earlier = _outline(new), _outline(old)
+    if later.unmeant:
         return None
-    if _has_left(new) and _PLACED.search(old):
+    if later.left and _PLACED.search(old):
         return Change(old, new)
-    for clause in _clauses(new):
-        for part in () if clause.idle else _clauses(old):
+    if not (later.cued or later.kinds & earlier.kinds or later.begins & earlier.begins):
+        return None
+    before = heard(old)
+    for clause in later.clauses:
+        for part in () if clause.idle else earlier.clauses:
             if not _apart(clause, part) and _may(clause, part, before, topic):
                 return Change(part.text, clause.text)
     return None
 
 
-def _parts(text: str) -> list[str]:
-    return [one for one in CLAUSES.split(text) if one.strip()]
+class _Outline(NamedTuple):
+    """A sentence by what decides at once that it leaves another as it is."""
+
+    clauses: tuple[_Clause, ...]
+    unmeant: bool  # a plan, a question, what might be
+    left: bool  # one has moved
+    cued: bool
+    kinds: frozenset[str]  # of its values
+    begins: frozenset[frozenset[str] | None]  # what its clauses are about, None for a wish
 
 
 @lru_cache(maxsize=8192)
-def _clauses(text: str) -> tuple[_Clause, ...]:
-    return tuple(map(_Clause, _parts(text)))
+def _outline(text: str) -> _Outline:
+    said, clauses = heard(text), tuple(map(_Clause, _parts(text)))
+    return _Outline(
+        clauses,
+        said.planned or "hypothetical" in said.cues or text.rstrip().endswith("?"),
+        _has_left(text),
+        any(one.cued for one in clauses),
+        frozenset().union(*(one.values for one in clauses)),
+        frozenset(one.frame.head for one in clauses if one.frame)
+        | {None for one in clauses if one.standing},
+    )
+
+
+def _parts(text: str) -> list[str]:
+    return [one for one in CLAUSES.split(text) if one.strip()]
 
 
 @lru_cache(maxsize=1)
@@ -241,7 +264,6 @@ def leaves(text: str) -> bool:
     return _has_left(text) and " to " not in text
 
 
-@lru_cache(maxsize=8192)
 def _has_left(text: str) -> bool:
     return _LEFT.search(heard(text).low) is not None
 
