@@ -167,7 +167,7 @@ class Opened:
 
         modes = self.config.projects.values()
         known = project.load(self.home) if modes and cwd else None
-        return known is not None and known.mode(known.of(cwd), modes) == "off"
+        return known is not None and known.mode_of(cwd, "", modes) == "off"
 
     @property
     def syncs(self) -> bool:

@@ -117,7 +117,7 @@ def test_a_person_names_a_project_by_name_folder_or_key(memory: Memory, tmp_path
     assert known.find("/home/mira/b/lagoon") == "/home/mira/b/lagoon"
     with pytest.raises(WakebookError, match="fits 2 projects"):
         known.find("lagoon")
-    with pytest.raises(WakebookError, match="is no project that the memory knows: lagoon, tidepoo"):
+    with pytest.raises(WakebookError, match=r"knows no project .*\. It knows lagoon, tidepoo"):
         known.find("tidepol")
 
 
@@ -147,6 +147,12 @@ def test_a_project_can_be_off_or_read_only(memory: Memory, claude: object) -> No
         done = Memory(memory.home.root).catch_up(closing=True)
         assert list(done.skipped.values()) == [f"project {mode}"]
         assert not list(memory.home.conversations.glob("*/*/*/*.md"))
+    # by its name, of which nothing was captured yet
+    memory.home.config.write_text(text.replace("[projects]\n", '[projects]\ntidepool = "off"\n'))
+    named = Memory(memory.home.root)
+    assert list(named.catch_up(closing=True).skipped.values()) == ["project off"]
+    assert named.opened.is_off("/home/mira/tidepool")
+    assert not named.opened.is_off("/home/mira/lagoon")
     memory.home.config.write_text(text.replace("[projects]\n", '[projects]\ntidepool = "of"\n'))
     with pytest.raises(WakebookError, match=r"\[projects\] 'tidepool' is 'of'; write one of 'off'"):
         Memory(memory.home.root).catch_up()

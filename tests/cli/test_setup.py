@@ -235,6 +235,16 @@ def test_alone_it_says_how_the_memory_is_doing(alone: Path, claude: Claude) -> N
     assert "wakebook setup" not in said and "wakebook wake" in said
 
 
+def test_alone_it_does_not_call_wired_what_is_left_to_do(alone: Path, user: Path) -> None:
+    (alone.parent / "bin" / "claude").unlink()
+    (user / ".claude").mkdir()
+    for _ in range(2):
+        said = run("setup", "--yes", "--host", "claude-code")
+        assert "not wired yet: this is left to do" in said and "wired already" not in said
+    said = run()
+    assert "Claude Code not quite wired" in said and "wakebook setup " in said
+
+
 def test_alone_it_names_what_is_wrong_and_what_to_run(alone: Path, claude: Claude) -> None:
     said = run(code=1)
     assert "behind" in said and "wakebook catch-up" in said

@@ -73,7 +73,7 @@ def test_explain(home: Memory) -> None:
 
 def test_nothing_found(home: Memory) -> None:
     out = wakebook(home, "search", "--type", "decision", "launch", code=1)
-    assert "Nothing found" in out and "--min-score 0" in out
+    assert "Nothing found" in out and "--everywhere, --min-score 0" in out
     assert run_json(home, "search", "--subject", "nothing", code=1)["hits"] == []
     assert "Give some words, or a filter" in wakebook(home, "search", code=2)
 

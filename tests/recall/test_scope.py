@@ -78,7 +78,7 @@ def test_everywhere_and_by_name(two: Memory) -> None:
     assert "Borealis" in two.wake(project="atlas") and "Borealis" not in two.wake(project="heron")
     assert "Borealis" in two.wake() and "Borealis" not in two.wake(HERON)
     assert "Postgres" in two.wake("/somewhere/else")  # a folder that the memory does not know
-    with pytest.raises(WakebookError, match=r"'tidepool' is no project .*: atlas, heron"):
+    with pytest.raises(WakebookError, match=r"knows no project 'tidepool'. It knows atlas, heron"):
         two.context(asked, project="tidepool")
 
 
@@ -158,7 +158,7 @@ def test_the_command_line(two: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Borealis" in run("wake", "--everywhere")
     assert run_json("log", "--project", "heron")
     assert "Borealis" not in run("search", "data room Postgres", "--project", "heron")
-    assert "is no project" in run("context", "hi", "--project", "nothing", code=1)
+    assert "knows no project" in run("context", "hi", "--project", "nothing", code=1)
     kept = run_json("remember", "The pump is blue.", "--project", "heron")
     assert kept["project"] == HERON
     assert load(two.home).find("heron") == HERON

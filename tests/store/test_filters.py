@@ -191,6 +191,7 @@ def test_ordinary_words_list_what_the_filter_holds(memory: Memory) -> None:
     assert [hit.snippet for hit in found.hits] == ["Caulk the dinghy"]
     assert "Nothing within the filters says 'open tasks please'" in found.notes[0]
     assert not home.search(Query(text="dinghy", types=("task",))).notes
+    assert not home.search(Query(text="open questions", types=("question",))).notes
 
 
 def test_a_category_finds_the_entries_of_its_notes(memory: Memory) -> None:

@@ -121,6 +121,11 @@ class Projects(NamedTuple):
             return ""
         return next((mode for name, mode in modes.items() if key in self.called(name)), "")
 
+    def mode_of(self, folder: str, agent: str, modes: Mapping[str, str]) -> str:
+        """The same for a folder, whose project may have been named before its first session."""
+        grown, key = self.with_(folder, agent)
+        return grown.mode(key, modes)
+
     def find(self, wanted: str) -> str:
         """The key of the project that a person names. Raises WakebookError for one that is not
         known, or not the only one of its name."""
@@ -128,8 +133,10 @@ class Projects(NamedTuple):
         if len(found) == 1:
             return found[0]
         names = ", ".join(found or sorted({one.name for one in self.known.values()})[:20])
-        said = f"fits {len(found)} projects" if found else "is no project that the memory knows"
-        raise WakebookError(f"{wanted!r} {said}: {names or 'there is none yet'}.")
+        if found:
+            raise WakebookError(f"{wanted!r} fits {len(found)} projects: {names}.")
+        known = f"It knows {names}." if names else "It knows none yet."
+        raise WakebookError(f"The memory knows no project {wanted!r}. {known}")
 
 
 def agent_of(session_key: str) -> str:
@@ -179,7 +186,7 @@ def skipping(home: Home, config: Config) -> Callable[[Session], str | None]:
     """Says why a session is not kept, or nothing: its kind, its key, or its project's mode."""
     modes = config.projects.values()
     known = load(home) if modes else Projects({})
-    mode = cache(lambda folder, agent: known.mode(known.of(folder, agent), modes))
+    mode = cache(lambda folder, agent: known.mode_of(folder, agent, modes))
 
     def why(session: Session) -> str | None:
         reason = why_skipped(session, config.capture)

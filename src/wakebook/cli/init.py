@@ -102,8 +102,7 @@ def _wire(memory: Memory, out: Out, name: str, dry: bool, yes: bool) -> None:
     if not yes and (plan.changes or plan.commands) and not agreed(f"Change {label} like this?"):
         raise click.ClickException("Nothing of it was changed. --yes does not ask.")
     notes = wiring.wire(memory, name, plan, lambda line: out.say(f"[dim]$ {esc(line)}[/dim]"))
-    ready = plan.changes or plan.commands or not plan.by_hand
-    done = f"is wired to {root}" if ready else "is not wired yet: this is left to do"
+    done = "is not wired yet: this is left to do" if plan.by_hand else f"is wired to {root}"
     out.say(f"[bold green]●[/bold green] {label} {done}")
     out.each("  note  ", (*notes, *plan.notes))
     here = "" if memory.home.root == Path.home() / ".wakebook" else f" --home {shlex.quote(root)}"

@@ -20,9 +20,9 @@ from wakebook.cli.shared import (
     place,
     spoken,
 )
+from wakebook.log.entry import ORIGIN, Entry, as_dict
 
 if TYPE_CHECKING:
-    from wakebook.log.entry import Entry
     from wakebook.memory import Memory
     from wakebook.notes.review import Proposal
     from wakebook.upkeep.forget import Forgetting
@@ -223,13 +223,12 @@ def brief(memory: Memory, out: Out, dry_run: bool) -> bool:
 
 @group(notes, alone=True)
 def review(memory: Memory, out: Out) -> None:
-    """What waits for your word: new entries, your edits in generated text, contradictions, and
-    what two machines have changed at once."""
+    """What waits for your word: new entries, your edits, contradictions, clashes of machines."""
     found, new = memory.notes.proposals(), memory.log.waiting()
     conflicts = memory.notes.conflicts()
     clashes = memory.sync.clashes() if memory.opened.syncs else ()
-    rows = [{"older": _row(old), "newer": _row(newer)} for old, newer in conflicts]
-    waiting = [_row(one) for one in new]
+    rows = [{"older": as_dict(old), "newer": as_dict(newer)} for old, newer in conflicts]
+    waiting = [as_dict(one) for one in new]
     out.json({"waiting": waiting, "edits": found, "contradictions": rows, "clashes": clashes})
     for entry in new:
         out.say(f"  [bold]{entry.id}[/bold] {entry.type}: {esc(entry.content)}")
@@ -254,18 +253,10 @@ def review(memory: Memory, out: Out) -> None:
 
 def _whence(entry: Entry) -> str:
     """Where an entry comes from: whose words, and the turn of which conversation."""
-    from wakebook.log.entry import ORIGIN
-
     whose = str(entry.extra.get(ORIGIN, ""))
     turn = f", turn {entry.evidence[-1]}" if entry.evidence else ""
     where = f"{entry.transcript}{turn}" if entry.transcript else ""
     return ", ".join(part for part in (f"from {whose}" if whose else "", where) if part)
-
-
-def _row(entry: Entry) -> dict[str, Any]:
-    from wakebook.log.entry import as_dict
-
-    return as_dict(entry)
 
 
 def _parted(memory: Memory, names: tuple[str, ...]) -> tuple[list[str], tuple[str, ...] | None]:
@@ -301,7 +292,7 @@ def accept(memory: Memory, out: Out, names: tuple[str, ...]) -> None:
     done = memory.notes.accept(*(edits or ())) if edits is not None or not new else None
     entries = [*memory.log.accept(*new), *(done.entries if done else ())]
     blocks, left = (done.proposals, done.left) if done else ([], [])
-    rows = [_row(one) for one in entries]
+    rows = [as_dict(one) for one in entries]
     out.json({"accepted": blocks, "entries": rows, "left": left})
     for entry in entries:
         out.say(f"  [bold]{entry.id}[/bold] {entry.type}: {esc(entry.content)}")
@@ -318,7 +309,7 @@ def reject(memory: Memory, out: Out, names: tuple[str, ...]) -> None:
     new, edits = _parted(memory, names)
     dropped = memory.log.refuse(*new)
     found = memory.notes.reject(*(edits or ())) if edits is not None or not new else []
-    out.json({"rejected": found, "refused": [_row(one) for one in dropped]})
+    out.json({"rejected": found, "refused": [as_dict(one) for one in dropped]})
     out.ok(f"{many(len(dropped), 'entry')} dropped", when=dropped)
     out.ok(f"{many(len(found), 'block')} written anew", when=found or not dropped)
 

@@ -97,7 +97,7 @@ def report(out: Out, done: Sweep) -> None:
     out.say(f"  {secrets} before anything was written", when=redacted)
     kinds = sorted(Counter(done.skipped.values()).items())
     listed = ", ".join(f"{count} {kind}" for kind, count in kinds)
-    out.say(f"  [dim]skipped: {listed} (no human in them)[/dim]", when=kinds)
+    out.say(f"  [dim]skipped: {listed}[/dim]", when=kinds)
     if done.covered:
         parts = many(done.covered, "part")
         out.say(

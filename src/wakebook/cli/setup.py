@@ -90,6 +90,7 @@ def _planned(memory: Memory, name: str) -> FoundHost:
     try:
         plan = host(name).plan(wiring.where(memory, name))
         wired = memory.home.exists() and wiring.wired(memory, name) is not None
+        wired = wired and not wiring.unfinished(memory, name)
         return one._replace(plan=plan, wired=wired)
     except WakebookError as error:
         return one._replace(problem=str(error))
@@ -198,8 +199,7 @@ def _wired(memory: Memory, out: Out, one: FoundHost) -> FoundHost:
     except WakebookError as error:
         out.say(f"[red]●[/red] {one.label} is not wired: {esc(error)}")
         return one._replace(problem=str(error))
-    ready = one.plan.changes or one.plan.commands or not one.plan.by_hand
-    done = "is wired" if ready else "is not wired yet: this is left to do"
+    done = "is not wired yet: this is left to do" if one.plan.by_hand else "is wired"
     out.say(f"[bold green]●[/bold green] {one.label} {done}")
     out.each("  note  ", (*notes, *one.plan.notes))
     return one._replace(notes=tuple(notes), wired=True)

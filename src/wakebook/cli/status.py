@@ -117,9 +117,11 @@ def glance(memory: Memory, out: Out) -> int:
     counts = many(sum(found.counts.values()), "entry")
     here = [name for name in HOSTS if wiring.seen(memory, name)]
     wired = [name for name in here if (wiring.where(memory, name).folder / wiring.LIST).exists()]
-    hosts = [f"{', '.join(about(name).label for name in wired)} wired"] if wired else []
-    if apart := [about(name).label for name in here if name not in wired]:
-        hosts.append(f"{', '.join(apart)} not wired")
+    left = [name for name in wired if wiring.unfinished(memory, name)]
+    apart = [name for name in here if name not in wired]
+    ready = [name for name in wired if name not in left]
+    groups = ((ready, "wired"), (left, "not quite wired"), (apart, "not wired"))
+    hosts = [f"{', '.join(about(one).label for one in all_)} {how}" for all_, how in groups if all_]
     wrong = [f"{one.ref}: {one.status} {one.note}".strip() for one in found.accounts]
     wrong += found.problems
     sign = "[yellow]●[/yellow]" if wrong else "[green]●[/green]"
@@ -136,7 +138,7 @@ def glance(memory: Memory, out: Out) -> int:
         out.cut(f"  [dim]{name:12}[/dim] {esc(value)}")
     more = len(wrong) - SHOWN
     out.say(f"  {'':12} and {more} more: `wakebook status`", when=more > 0)
-    _commands(out, memory, _fitting(found, bool(apart))[:SHOWN])
+    _commands(out, memory, _fitting(found, bool(apart or left))[:SHOWN])
     return int(bool(wrong))
 
 
@@ -155,7 +157,7 @@ def _fitting(found: Status, apart: bool) -> list[tuple[str, str]]:
     needed = [
         ("catch-up", "reads what was said since", "behind" in states),
         ("catch-up --retry-failed", "tries again what could not be read", "failed" in states),
-        ("setup", "wires the agents that are not wired", apart),
+        ("setup", "wires the agents that are not wired, or says what is left", apart),
         ("review", "shows what waits for your word", found.waiting or found.knowledge.edited),
         ("doctor", "checks everything, and says what to run", found.problems),
         ("catch-up --upgrade", "lets the model read again what rules have read", found.by_rules),

@@ -45,7 +45,7 @@ def plan(where: Where) -> Wires:
     if claude:
         notes.append("Start a new session, or type /reload-plugins in one that runs.")
     else:
-        said = "`claude` is not on PATH, so nothing of Claude Code's was changed. Run these two:"
+        said = "`claude` is not on PATH. Run these two where it is:"
         notes += [said, *(shlex.join(("claude", *words)) for words in does)]
     return Wires(
         files=files(where),

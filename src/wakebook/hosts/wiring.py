@@ -61,6 +61,7 @@ class Wired(msgspec.Struct, frozen=True, kw_only=True):
     kept: tuple[WiredFile, ...] = ()
     files: tuple[str, ...] = ()
     undo_commands: tuple[tuple[str, ...], ...] = ()
+    by_hand: bool = False  # something was left to the user
     settings: dict[str, str | None] = {}  # of config.toml: the lines that were there
     config_before: str = ""  # config.toml as it was
     config_after: str = ""  # its digest as we left it; empty: it has been changed since
@@ -138,6 +139,13 @@ def wired(memory: Memory, name: str) -> Wired | None:
         raise WakebookError(said) from error
 
 
+def unfinished(memory: Memory, name: str) -> bool:
+    """Whether a host is wired but for what the user has yet to do by hand."""
+    done = wired(memory, name)
+    left = done is not None and done.by_hand
+    return left and any(one.state == "fail" for one in _checks(memory, name))
+
+
 def wire(memory: Memory, name: str, plan: Wires, told: Told = lambda line: None) -> list[str]:
     """Do what a plan says. Notes on what did not go as planned; raises before it half does it."""
     place, home = where(memory, name), memory.home
@@ -162,6 +170,7 @@ def wire(memory: Memory, name: str, plan: Wires, told: Told = lambda line: None)
             kept=tuple(replace(one, after=planned.get(one.path, one.after)) for one in kept),
             files=tuple(plan.files),
             undo_commands=plan.undo_commands,
+            by_hand=plan.by_hand,
             settings=lines | earlier.settings,
             config_before=earlier.config_before or was,
             config_after=_sum(text.encode()) if same else "",

@@ -82,11 +82,9 @@ class Searcher:
             settled = hits.settled(ranked, query, self._allowed, limit)
             chosen = hits.chosen(settled, limit, floor)
         self._step("read")
-        if not chosen and query.filtered:
-            self.notes.append(
-                f"Nothing within the filters says {query.text.strip()!r}: the newest."
-            )
-            return self._filtered(query, limit)
+        if not chosen and query.filtered and (newest := self._filtered(query, limit)).hits:
+            said = f"Nothing within the filters says {query.text.strip()!r}. These are the newest."
+            return replace(newest, notes=(*newest.notes, said))
         return self._told(chosen)
 
     def _told(self, hits: Sequence[Hit]) -> Found:
