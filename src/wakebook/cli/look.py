@@ -94,7 +94,7 @@ def report(found: Found, explain: bool = False) -> None:
     for note in found.notes:
         paint(click.style(f"! {visible(note)}", fg="yellow"), err=True)
     if not found.hits:
-        click.echo("Nothing found. Try other words, fewer filters, --everywhere, --min-score 0 or --all.")
+        click.echo("Nothing found. Try other words, fewer filters, --everywhere, --min-score 0.")
     for hit in found.hits:
         _print(hit, explain)
     if explain:
