@@ -28,6 +28,14 @@ WORK = [
 ]
 
 
+ADVICE = (
+    ">Great question! Here are some tips:\n\n1. **Soaked corn** grills best: leave it in water.\n"
+    "2. Preheat your grill to medium-high heat. It is done when the kernels are tender.\n"
+    "3. Consider adding butter. Once it has been added, it needs to rest; the next step is salt.\n"
+    + "4. Remember to have fun and to share it with your friends.\n" * 5
+)
+
+
 def handoff(messages: list[Message]) -> Draft | None:
     found = [draft for draft in read(messages) if draft.type == "handoff"]
     assert len(found) < 2
@@ -82,7 +90,7 @@ def test_it_quotes_the_end_of_an_hour_not_its_beginning() -> None:
 
 
 def test_what_the_user_left_open_is_in_it() -> None:
-    said = talk("I need to renew my passport before May. What do I bring?", ">A photo.")
+    said = talk("I need to renew my passport before May. Make a list.", ">Done, `passport.md`.")
     assert lines(said)["Left"] == "I need to renew my passport before May."
 
 
@@ -105,6 +113,11 @@ def test_a_decision_is_worth_a_handoff() -> None:
         ("Write me a poem about tides.", ">The moon pulls.", "lovely"),
         ("hello, how are you today?", ">Fine, and you?"),
         ("[System] Your previous turn was interrupted by a gateway restart.", ">Okay, I go on."),
+        ("I've finally decided on a ski resort in the mountains.", ">Great choice!"),
+        ("I need to renew my passport before May. What do I bring?", ">A photo."),
+        ("How do I grill corn?", ADVICE, "And how long does it take?", ADVICE),
+        ("Who built the bridge?", ">It was built in 1890 and moved in 1931.", "and by whom?"),
+        ("I'll try the marinade tomorrow and see how it goes, thanks!", ADVICE),
         (">Hello",),
         ("",),
         (),
@@ -148,6 +161,28 @@ def test_an_agent_s_nicety_is_no_report() -> None:
     said = [
         user("My sister Ilka runs a bakery in Bodø.", 1),
         agent("Nice.", 2),
-        user("We decided to ship the Heron release on Friday.", 3),
+        user("Put the opening hours of her bakery on the page tomorrow.", 3),
     ]
     assert "Report" not in lines(said)
+
+
+def test_to_ask_the_memory_is_no_work() -> None:
+    asked = Tool("memory_search", "webhook retries", "decision: three retries")
+    said = [user("What do you know about webhooks?", 1), agent("They are retried.", 2, asked)]
+    assert handoff(said) is None
+
+
+def test_a_report_that_says_nothing_done_gives_no_first_line() -> None:
+    said = [user("why is the export slow on Mondays", 1), agent(ADVICE[1:], 2, PASSED)]
+    draft = handoff(said)
+    assert draft and draft.content == "why is the export slow on Mondays"
+
+
+def test_a_short_last_report_takes_the_place_of_an_earlier_one() -> None:
+    said = [
+        user("Draw the spiral on a branch.", 1),
+        agent("Done on `spiral`, 5 commits. I pushed it and opened PR 77.", 2, PASSED),
+        user("No PR, close it.", 3),
+        agent("Closed PR 77. The branch stays.", 4, PASSED),
+    ]
+    assert lines(said)["Report"] == "Closed PR 77. The branch stays."

@@ -431,7 +431,7 @@ def handoff_of(
         both: tuple[Draft | Entry, ...] = (*alone, *theirs)
         ours = [one for one in both if one.id not in gone]
     open_ = [one.content for one in ours if one.status == "open" or one.type == "question"]
-    found = last_words(window, open_, any(one.type == "decision" for one in ours))
+    found = last_words(window, open_, [one.content for one in ours if one.type == "decision"])
     if found is None:
         return None
     draft = Draft(

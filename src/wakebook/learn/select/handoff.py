@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.capture.transcript import Message, Tool
-from wakebook.learn.phrases import cues, pattern
+from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.speech import hosted, plain, sentences, split
 
 HEADLINE = 200
@@ -19,10 +19,12 @@ LINE = 300
 FILES = 8
 BRIEF = 60  # characters of an answer that may say no more than "OK."
 PROMISE = 4  # words at the end that leave something for later
+SHORT = 400  # characters of an agent's message that is no advice
 LOOKED = 4  # agent's turns from the end that may hold the report
 
 _WRITES = re.compile(r"(?i)edit|write|patch|create|notebook|str_replace|save")
 _REFUSED = re.compile(r"(?i)doesn't want to proceed|rejected|denied|not allowed|user declined")
+_MEMORY = re.compile(r"(?i)\bwakebook|memory_(?:search|get|wake)|(?:^|_)wakebook_")
 _PATH = re.compile(r"[\w./~@+-]*[\w-]+\.\w{1,8}\b|[\w.~@+-]+(?:/[\w.@+-]+)+")
 _TESTED = re.compile(r"(?i)\btest|pytest|spec|jest|cargo|go vet|make check|rspec|vitest|tox|ci\b")
 
@@ -32,17 +34,22 @@ class Handoff(NamedTuple):
     detail: str
 
 
-def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool) -> Handoff | None:
-    """None if nothing was done. `open_`: the tasks and questions that the window left open."""
+def last_words(
+    messages: Sequence[Message], open_: Sequence[str], decided: Sequence[str]
+) -> Handoff | None:
+    """None if nothing was done. `open_`: the tasks and questions that the window left open.
+
+    Those and decisions are work as well, unless they are of the user's own life.
+    """
     users = [
         one for one in messages if one.role == "user" and one.text.strip() and not hosted(one.text)
     ]
     agents = [one for one in messages if one.role == "agent"]
     tools = [tool for one in agents for tool in one.tools]
     report = _report(agents)
-    worked = any(not _REFUSED.search(tool.result or "") for tool in tools)
-    told = _tells(" ".join(one.report or one.text for one in agents[-LOOKED:])) and len(users) > 1
-    if not users or not (worked or open_ or decided or told or _puts_off(users[-1].text)):
+    worked = any(map(_works, tools)) or _told(agents)
+    ours = any(not pattern(cues.OWN).search(one) for one in (*open_, *decided))
+    if not users or not (worked or ours or _puts_off(users[-1].text)):
         return None
     last = _said(users[-1].text)
     asked = _said(next((one.text for one in users if _says(one.text) > 1), last))
@@ -56,7 +63,7 @@ def last_words(messages: Sequence[Message], open_: Sequence[str], decided: bool)
         _line("Branch", _branch(tools, report)),
         _line("Files", ", ".join(_files(tools))),
     ]
-    headline = _headline(report) if worked or told else ""
+    headline = _headline(report) if worked else ""
     content = headline or cut(max(last, asked, key=_says), HEADLINE)
     return Handoff(content, "\n".join(filter(None, lines))) if content else None
 
@@ -65,17 +72,40 @@ def _says(text: str) -> int:
     return len(words.terms(text))
 
 
+def _works(tool: Tool) -> bool:
+    """Whether it did something: it was not refused, nor did it only ask the memory."""
+    return not _REFUSED.search(tool.result or "") and not _MEMORY.search(tool.name)
+
+
+def _told(agents: Sequence[Message]) -> bool:
+    """Whether the agent said at the end what it did, with no long advice after it."""
+    for one in reversed(agents[-LOOKED:]):
+        text = plain(one.report or one.text)
+        if _tells(text) or len(text) >= SHORT:
+            return _tells(text)
+    return False
+
+
 def _tells(text: str) -> bool:
-    """Whether it says what was done or is left, and not only "OK."."""
-    return bool(pattern(cues.REPORTS).search(text) or pattern(cues.LEFT).search(text))
+    """Whether an agent's message says what it did: no advice, and not only "OK."."""
+    return any(_reports(one, len(text) < SHORT) for one in _sentences(text))
+
+
+def _reports(sentence: str, short: bool) -> bool:
+    low = sentence.lower().replace("’", "'")
+    found = lower(cues.REPORTS).search(low) or (short and lower(cues.STATES_NOW).search(low))
+    return bool(found)
+
+
+def _sentences(text: str) -> list[str]:
+    return [one for part in text.split("\n") for one in split(part.lstrip("-•* ")) if one != "…"]
 
 
 def _puts_off(last: str) -> bool:
-    """Whether a user's last words leave something for later: "put it in the API, too, tomorrow"."""
+    """Whether a user's last words leave work for later: "put it in the API, too, tomorrow"."""
     said = last[pattern(cues.YES).match(last).end() :]  # type: ignore[union-attr] # or nothing
     idle = pattern(cues.FAREWELL).match(said) or said.rstrip().endswith("?")
-    left = pattern(cues.LEFT).search(said[:LINE])
-    return bool(left and not idle and len(said.split()) >= PROMISE)
+    return not idle and PROMISE <= len(said.split()) and bool(pattern(cues.PUT_OFF).match(said))
 
 
 def _report(agents: Sequence[Message]) -> str:
@@ -88,9 +118,7 @@ def _report(agents: Sequence[Message]) -> str:
         return ""
     last = ends[-1]
     if len(last) < 160:
-        longer = [
-            text for text in ends[:-1] if len(text) >= 160 and pattern(cues.REPORTS).search(text)
-        ]
+        longer = [text for text in ends[:-1] if len(text) >= 160 and _tells(text)]
         if longer:
             return _end(longer[-1], REPORT - len(last) - 1) + "\n" + last
     return _end(last, REPORT)
@@ -116,20 +144,20 @@ def _narrates(part: str) -> bool:
 
 def _headline(report: str) -> str:
     """What the report says first about what was done."""
-    said = [one for part in report.split("\n") for one in split(part.lstrip("-•* ")) if one != "…"]
-    done = [one for one in said if pattern(cues.REPORTS).search(one)]
+    said = _sentences(report)
+    done = [one for one in said if _reports(one, len(report) < SHORT)]
     clear = [one for one in done if not pattern(cues.REFERS).match(one)]  # no "It's done."
-    chosen = (clear or done or [""])[0]
-    place = said.index(chosen) if chosen in said else 0
+    if not done:
+        return ""
+    chosen = (clear or done)[0]
+    place = said.index(chosen)
     after = said[place + 1] if len(chosen) < 40 and place + 1 < len(said) else ""
     return cut(f"{chosen} {after}".strip(), HEADLINE)
 
 
 def _left(report: str, last: str) -> list[str]:
     """Sentences that say what is left to do, without the label of a line."""
-    parts = (part.lstrip("-•* ") for part in (*report.split("\n"), last))
-    said = (one for part in parts for one in split(part))
-    left = (one for one in said if pattern(cues.LEFT).search(one))
+    left = (one for one in _sentences(f"{report}\n{last}") if pattern(cues.LEFT).search(one))
     return [cut(one, 160) for one in left if not pattern(cues.FAREWELL).match(one)][-4:]
 
 
