@@ -121,6 +121,20 @@ def test_chat_and_lead_ins_count_against_a_line() -> None:
     assert about([passing], Registry()) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I've been using a fitness app to track my progress, and that helps.",
+        "I've been taking online lessons to learn the basics of the game.",
+        "I've been working on my return game since then, twice a week.",
+        "I wore my brown loafers to work every day last week.",
+    ],
+)
+def test_what_names_nothing_or_is_over_is_not_told(text: str) -> None:
+    assert about([said(text)], Registry()) == []
+    assert about([said("I take the 7:45 bus to work every weekday.")], Registry())
+
+
 def test_the_person_first_then_people_instructions_and_all_else() -> None:
     likes = said("I've been playing the cello every day for three years.")
     wish = said("Always answer in short sentences.", kind="preference")

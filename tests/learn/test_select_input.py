@@ -213,3 +213,12 @@ def test_sentences_are_bounded_and_verbatim(text: str) -> None:
     for sentence in sentences(text):
         assert 0 < len(sentence.text) <= 400
         assert sentence.text in whole
+
+
+def test_initials_end_no_sentence() -> None:
+    said = "My favourite author is J.K. Falk, and I read fantasy. I live in D.C. My cat is old."
+    assert [one.text for one in sentences(said)] == [
+        "My favourite author is J.K. Falk, and I read fantasy.",
+        "I live in D.C.",
+        "My cat is old.",
+    ]

@@ -37,6 +37,7 @@ EACH = 3  # lines out of one conversation
 PASSING = -3  # points of a clause that casts doubt on the others
 WHO = 4  # points of what somebody is, does for a living, and where they live
 LONG = 30  # words: said in passing
+BRIEF = 8  # words that need no name to say something: "I play the harp."
 ALIKE, NEAR = 0.5, 0.4  # of all terms; of the shorter one's, in one conversation
 
 DATA = Path(__file__).with_name("about.json")
@@ -72,8 +73,13 @@ def about(
 
 def _apart(entry: Entry) -> float:
     """How far it cannot be read alone; a wish may well speak to the one who listens."""
-    vague = unclear(entry.content)
-    return min(vague, WISH) if entry.kind == "preference" else vague
+    far = unclear(entry.content) + vague(entry.content)
+    return min(far, WISH) if entry.kind == "preference" else far
+
+
+def vague(text: str) -> bool:
+    """Whether it goes on and names nothing: no number, no name, no day."""
+    return len(text.split()) > BRIEF and not _has(forms.CONCRETE, text)
 
 
 def lost(text: str) -> int:
@@ -92,7 +98,7 @@ def unclear(text: str) -> float:
     size = sum(len(part.split()) for part in parts)
     chat = sum(len(part.split()) for part in parts if _has(forms.CHAT, part)) / max(size, 1)
     first = _has(forms.CHAT, parts[0]) or _has(forms.FORMS["-3 single past events"], parts[0])
-    return 6 * lost(text) + 2 * chat + 3 * first + 0.75 * _has(forms.LEADS, text)
+    return 20 * lost(text) + 2 * chat + 3 * first + 0.75 * _has(forms.LEADS, text)
 
 
 class Weights:

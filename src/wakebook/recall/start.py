@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from wakebook.base import words
 from wakebook.base.config import Briefing
 from wakebook.capture.transcript import one_line
-from wakebook.learn.about import FIRST, Weights, about, forms, lost
+from wakebook.learn.about import FIRST, Weights, about, forms, lost, vague
 from wakebook.learn.extract import RULES
 from wakebook.learn.phrases import cues, pattern
 from wakebook.log.chains import Chains
@@ -155,7 +155,8 @@ class State:
         by_rules = entry.by == RULES and entry.type == "task"
         if by_rules and pattern(forms.HEDGED).search(entry.content):
             return False
-        if by_rules and not entry.project and not entry.subject and lost(entry.content):
+        text = entry.content
+        if by_rules and not entry.project and not entry.subject and (lost(text) or vague(text)):
             return False
         if entry.timestamp < self._now - DAY and pattern(forms.EXPIRED).search(entry.content):
             return False

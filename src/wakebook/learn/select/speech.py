@@ -37,7 +37,7 @@ _SHORT = re.compile(
     r"|p\.m|a\.m|inc|ltd)\.$",
     re.I,
 )
-_INITIAL = re.compile(r"(?:^|[\s(])[A-Z]\.$")
+_INITIAL = re.compile(r"(?:^|[\s(.])[A-Z]\.$")  # "J. Falk", "J.K. Falk"
 _ORDINAL = re.compile(r"(?:^|[\s(])\d{1,2}\.$")
 _BEGINS = re.compile(
     r"\s*(?:I|I'\w+|My|We|Our|The|It|It's|This|That|Can|Could|Do|Does|What|How|Is|Are|Would|And"
