@@ -32,7 +32,8 @@ ADVICE = (
     ">Great question! Here are some tips:\n\n1. **Soaked corn** grills best: leave it in water.\n"
     "2. Preheat your grill to medium-high heat. It is done when the kernels are tender.\n"
     "3. Consider adding butter. Once it has been added, it needs to rest; the next step is salt.\n"
-    + "4. Remember to have fun and to share it with your friends.\n" * 5
+    + "4. Remember to have fun and to share it with your friends.\n"
+    * 5
 )
 
 

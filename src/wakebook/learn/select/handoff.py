@@ -105,7 +105,7 @@ def _puts_off(last: str) -> bool:
     """Whether a user's last words leave work for later: "put it in the API, too, tomorrow"."""
     said = last[pattern(cues.YES).match(last).end() :]  # type: ignore[union-attr] # or nothing
     idle = pattern(cues.FAREWELL).match(said) or said.rstrip().endswith("?")
-    return not idle and PROMISE <= len(said.split()) and bool(pattern(cues.PUT_OFF).match(said))
+    return not idle and len(said.split()) >= PROMISE and bool(pattern(cues.PUT_OFF).match(said))
 
 
 def _report(agents: Sequence[Message]) -> str:
