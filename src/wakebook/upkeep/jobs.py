@@ -10,7 +10,7 @@ claimed by a lock that dies with its process, looked at again under it, run with
 lock, and recorded when it has ended. A job that is killed half-way is therefore not recorded and
 runs again with the next tick; of two processes one finds the claim taken, or the work done.
 
-To add a job, add a line to JOBS, and its expression to [schedule] of config.toml.
+To add a job, add a line to JOBS, and its expression to [schedule] (CONTRIBUTING.md).
 """
 
 from __future__ import annotations
