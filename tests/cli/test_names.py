@@ -86,6 +86,12 @@ def test_every_subcommand_is_named_beside_its_command() -> None:
             assert f"Usage: wakebook {' '.join(path)} {one} " in run(*path, one, "--help")
 
 
+def test_no_summary_is_cut_off() -> None:
+    for path in [[name] for name in COMMANDS] + [["review", one] for one in BELOW["review"]]:
+        about = found(*path).get_short_help_str(limit=100)
+        assert about and not about.endswith("..."), path
+
+
 def test_nothing_of_the_flat_list_is_lost() -> None:
     assert len(OLD) + len(STILL) == 44
     assert set(OLD) | set(STILL) < set(PLACES)

@@ -70,7 +70,7 @@ def test_rejecting_brings_the_generated_text_back(home: Path) -> None:
     assert notes.read_text() == before
     assert "20 min" in git(home, "log", "-p", "--", "knowledge/projects/auth/notes.md")
     assert "0 blocks written anew" in run("review", "reject")
-    assert "wakebook notes review" in run("review", "reject", "7", code=9)
+    assert "wakebook review" in run("review", "reject", "7", code=9)
 
 
 def test_writing_the_notes_by_hand(home: Path) -> None:
@@ -84,7 +84,7 @@ def test_writing_the_notes_by_hand(home: Path) -> None:
     done = run_json("notes", "--full")
     assert done["updated"]["written"] == ["knowledge/projects/auth/notes.md"]
     assert done["broken_links"] == []
-    assert "wakebook notes review" in " ".join(run("notes", "--help").split())
+    assert "wakebook review" in " ".join(run("notes", "--help").split())
 
 
 def test_a_broken_note_is_told_of_everywhere_and_heals(home: Path) -> None:

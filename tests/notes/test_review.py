@@ -61,7 +61,7 @@ def test_an_edited_block_stays_until_somebody_decides(memory: Memory) -> None:
         "- Tokens live 15 min ([[2026-11-09]])",
         "- Tokens live 20 min ([[2026-11-09]])",
     )
-    assert any("wakebook notes review" in hint for hint in again.status().notes)
+    assert any("wakebook review" in hint for hint in again.status().notes)
     assert again.status().knowledge.edited == (f"{proposal.path}:{proposal.line}",)
 
 
@@ -318,7 +318,7 @@ def test_by_number_or_by_path_and_each_only_once(memory: Memory) -> None:
     memory.remember("The shop opens at 9", subject="shop")
     edit(note(memory, "projects/auth/notes.md"), "15 min", "20 min")
     edit(note(memory, "projects/shop/notes.md"), "at 9", "at 10")
-    with pytest.raises(NotFound, match="wakebook notes review"):
+    with pytest.raises(NotFound, match="wakebook review"):
         memory.notes.accept("3")
     with pytest.raises(NotFound):
         memory.notes.reject("projects/none.md")

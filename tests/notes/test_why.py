@@ -155,7 +155,7 @@ def test_an_edited_or_outdated_line_says_what_to_do(plain: Memory) -> None:
     edit(note(plain, "projects/auth/notes.md"), "15 min", "20 min")
     found = at(plain, "knowledge/projects/auth/notes.md", "20 min")
     assert found.entries == ()
-    assert "wakebook notes review" in found.note
+    assert "wakebook review" in found.note
 
 
 def test_a_line_in_a_broken_block_is_not_taken_for_ours(plain: Memory) -> None:

@@ -137,7 +137,7 @@ def _story(out: Out, target: Path, samples: Path, where: str) -> dict[str, Any]:
     numbered = enumerate(journal.read_text(encoding="utf-8").split("\n"), 1)
     line = next(number for number, text in numbered if text.startswith("- **Decided:**"))
     run("show", f"{NOTES[1]}:{line}")
-    heading("9. Tick a task in the note, and it is done in the log: wakebook notes review")
+    heading("9. Tick a task in the note, and it is done in the log: wakebook review")
     text = progress.read_text(encoding="utf-8").replace("- [ ]", "- [x]", 1)
     progress.write_text(text, encoding="utf-8")
     told["ticked"] = next(line for line in text.split("\n") if line.startswith("- [x]"))

@@ -189,7 +189,7 @@ def notes(memory: Memory, out: Out, full: bool, check: bool) -> bool:
     out.each("  ", done.written)
     out.ok(f"{many(len(done.written), 'note')} written, {many(done.pages, 'page')} looked at")
     for name in done.edited:
-        out.say(f"  [yellow]edited by hand:[/yellow] {esc(name)} (`wakebook notes review`)")
+        out.say(f"  [yellow]edited by hand:[/yellow] {esc(name)} (`wakebook review`)")
     out.each("  [red]to be mended:[/red] ", done.problems)
     links = [f"{link.path}:{link.line} links to {link.target}" for link in broken]
     out.each("  [yellow]no such note:[/yellow] ", links)
@@ -212,7 +212,7 @@ def brief(memory: Memory, out: Out, dry_run: bool) -> bool:
         click.echo(line)
     what = "written to" if done.changed else "unchanged in"
     if done.edited:
-        what = "not written, for the block was edited by hand (`wakebook notes review`):"
+        what = "not written, for the block was edited by hand (`wakebook review`):"
     elif done.missing:
         what = "not written, for the folder is not there (\\[briefing] memory_file):"
     out.err.say(f"\n[green]●[/green] {len(done.lines)} lines {what} {done.path}")
@@ -317,8 +317,9 @@ def reject(memory: Memory, out: Out, names: tuple[str, ...]) -> None:
 @command(review)
 @click.argument("names", nargs=-1, metavar="[NUMBER or PATH]...")
 def dismiss(memory: Memory, out: Out, names: tuple[str, ...]) -> None:
-    """Say that entries do not contradict each other (by number), or that what two machines have
-    changed at once is settled (by path). Without a name: all that are shown."""
+    """Say that a contradiction is none, or what two machines have changed is settled.
+
+    Contradictions by number, notes by path. Without a name: all that are shown."""
     clashes = memory.sync.clashes() if memory.opened.syncs else ()
     paths = [name for name in names if any(one.startswith(name) for one in clashes)]
     settled = memory.sync.settle(*paths) if clashes and (paths or not names) else ()

@@ -132,7 +132,7 @@ def _size(notes: Notes, lines: int, frozen: bool) -> Iterator[str]:
     limit = f"at most {settings.memory_cap}; above {settings.memory_refuse} it is not committed"
     advice = "shorten what is yours" if own > most else "run `wakebook notes brief`"
     if frozen and own <= most:
-        advice = "an edited block is not shortened until `wakebook notes review`"
+        advice = "an edited block is not shortened until `wakebook review`"
     yield f"{said} ({limit}): {advice}."
 
 
@@ -149,14 +149,14 @@ def _frozen(notes: Notes) -> str:
         return ""
     return (
         f"{shown(notes.home, notes.memory)}:{there.first}: the briefing was edited by hand and is "
-        "not updated any more: `wakebook notes review` shows the edit, `accept` keeps it in the "
+        "not updated any more: `wakebook review` shows the edit, `accept` keeps it in the "
         "log, `reject` drops it."
     )
 
 
 def _hints(home: Home, edited: list[str]) -> Iterator[str]:
     for place in edited:
-        yield f"{place} was edited by hand: `wakebook notes review`"
+        yield f"{place} was edited by hand: `wakebook review`"
     dead = dead_links(home)
     for link in dead[:TOLD]:
         yield f"{link.path}:{link.line} links to {link.target}, which is no note"

@@ -74,7 +74,7 @@ def picked(
     for one in numbers:
         if not (one.isdigit() and 1 <= int(one) <= len(found)):
             raise NotFound(
-                f"No contradiction {one!r}. `wakebook notes review` lists them with their numbers."
+                f"No contradiction {one!r}. `wakebook review` lists them with their numbers."
             )
     return [found[int(one) - 1] for one in dict.fromkeys(numbers)] if numbers else list(found)
 

@@ -299,8 +299,7 @@ class Notes:
         for one in self.proposals() if merge else ():  # edits must not get lost with a note
             if slug in one.path.removesuffix(".md").split("/"):
                 raise WakebookError(
-                    f"{one.path} was edited by hand: run `wakebook notes review`, "
-                    f"then merge {slug}."
+                    f"{one.path} was edited by hand: run `wakebook review`, then merge {slug}."
                 )
         return moves.rename(self.home, self.git(), old, new, merge=merge)
 

@@ -184,7 +184,7 @@ def chosen(found: Sequence[Proposal], names: Sequence[str]) -> list[Proposal]:
         same = [one for one in found if one.path == name or one.path.endswith(f"/{name}")]
         if not same:
             raise NotFound(
-                f"No proposal {name!r}. `wakebook notes review` lists them with their numbers."
+                f"No proposal {name!r}. `wakebook review` lists them with their numbers."
             )
         picked += same
     return list({one.key: one for one in picked}.values()) if names else list(found)

@@ -137,7 +137,7 @@ def _unknown(text: str, made: list[NoteLine]) -> str:
     if any(line.text.rstrip() == text.rstrip() for line in made):
         return "a line of ours that stands for no entry"
     return (
-        "not what the log says now: it was edited by hand (`wakebook notes review`), or the note "
+        "not what the log says now: it was edited by hand (`wakebook review`), or the note "
         "is out of date (`wakebook notes`)"
     )
 

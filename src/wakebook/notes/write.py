@@ -2,7 +2,7 @@
 
 Only pages whose entries have changed are written, and the few overviews. A note that a person
 has changed since is committed first. A block that a person has changed is not written at all: it
-waits for `wakebook notes review`. A note with broken markers is left alone until they are mended.
+waits for `wakebook review`. A note with broken markers is left alone until they are mended.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _brief(rooms: Rooms, slot: JobSlot) -> str:
     lines = "1 line" if len(done.lines) == 1 else f"{len(done.lines)} lines"
     said = f"{lines} {'written to' if done.changed else 'unchanged in'} {done.path.name}"
     if done.edited:
-        said = f"{done.path.name} was edited by hand, and waits for `wakebook notes review`"
+        said = f"{done.path.name} was edited by hand, and waits for `wakebook review`"
     elif done.missing:
         said = f"not written: there is no folder {done.path.parent} ([briefing] memory_file)"
     if vault := rooms.opened.config.notes.vault:
