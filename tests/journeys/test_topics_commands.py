@@ -193,6 +193,12 @@ def test_files_that_are_not_meant_are_passed_over(two: Path) -> None:
     assert "2 topics can be used." in run("topics", "check")
 
 
+def test_a_topic_without_a_trigger_gets_a_warning(two: Path) -> None:
+    (two / "topics" / "bare.md").write_text("---\ntype: topic\n---\nMoor at the east quay.\n")
+    text = run("topics", "check")
+    assert "topics/bare.md: it has no trigger" in text and "3 topics can be used" in text
+
+
 def test_a_subscription_that_is_not_there_yet_is_no_mistake(two: Path) -> None:
     text = run("topics", "check")
     assert "topics/dev/python.md: knowledge/reference/style.md is not there (yet)" in text

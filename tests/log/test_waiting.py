@@ -10,6 +10,7 @@ from wakebook import Memory
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.log import waiting
 from wakebook.log.query import Query
+from wakebook.service import tools
 
 
 @pytest.fixture
@@ -30,6 +31,11 @@ def test_what_waits_is_told_to_nobody_and_then_to_all(asked: Memory) -> None:
     told = asked.wake() + asked.context(said, cwd="/home/mira/tidepool").text
     assert said not in told
     assert not [hit for hit in asked.search(Query(text=said)).hits if hit.type]
+    for wide in (False, True):  # an agent finds not even the words themselves
+        given = {"query": said, "everywhere": wide}
+        assert said[:30] not in tools.call(asked, "memory_search", given).text
+    noted = [*(asked.home.root / "knowledge").rglob("*.md")]
+    assert noted and not any(said in path.read_text() for path in noted)
     assert asked.status().waiting == len(new)
 
     assert asked.log.accept(new[0].id, *(one.id for one in new[1:])) == new

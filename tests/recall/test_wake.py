@@ -28,7 +28,7 @@ from wakebook.recall.turn import woken
 def test_a_new_home_wakes_with_an_honest_nothing(memory: Memory) -> None:
     text = memory.wake()
     assert text.startswith(OPEN) and text.endswith(CLOSE + "\n")
-    assert "there is no handoff" in text
+    assert "has left a handoff yet" in text
     assert "wakebook search" in text
 
 

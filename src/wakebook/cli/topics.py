@@ -56,6 +56,8 @@ def check(memory: Memory, out: Out) -> bool:
     for topic in read.topics:
         out.say(f"{ODD} {esc(topic.path)}: not filled in yet.", when=not topic.is_filled_in)
         out.say(f"{ODD} {esc(topic.path)}: the sample. Edit it to use it.", when=topic.is_sample)
+        rare = "it has no trigger, so only a message very much like it brings it."
+        out.say(f"{ODD} {esc(topic.path)}: {rare}", when=topic.is_filled_in and not topic.triggers)
     out.say(f"{many(len(read.told), 'topic')} can be used.")
     return bool(read.bad)
 

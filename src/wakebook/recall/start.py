@@ -63,7 +63,7 @@ HEADING = 2  # lines of a handoff before its words
 ASKED, LAST = "Asked: ", "User last: "
 _LABEL = re.compile(r"((?:[A-Z][a-z]+(?: last)?: )?)(.*)")
 _TITLE = re.compile(r"^[^\W\d_][\w ]{2,30}: ")  # "Repo rule: ", which many lines may share
-NOTHING = "No session has been closed yet, so there is no handoff."
+NOTHING = "No session here has left a handoff yet."
 
 
 class Known(NamedTuple):
