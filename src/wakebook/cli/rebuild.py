@@ -238,7 +238,7 @@ def merge(memory: Memory, out: Out, name: str) -> None:
         return
     since = f", {many(done.gained, 'entry')} of them since it began" if done.gained else ""
     out.ok(f"Merged: {many(done.entries, 'entry')} in the log{since}")
-    old = "of the old log that nobody can read: kept, at its end (`wakebook status`)"
+    old = "of the old log that cannot be read: kept, at its end (`wakebook status`)"
     for count, noun, text in (
         (done.passed, "entry", "of another reading that was made meanwhile gave way to it"),
         (done.unreadable, "line", old),
