@@ -399,7 +399,7 @@ def test_lines_of_the_log_that_nobody_can_read_are_kept_and_told_of(
     memory = Memory(memory.home.root)
     memory.rebuilds.build(branch="again")
     said = run("--home", str(memory.home.root), "rebuild", "--merge", "again")
-    assert "1 line of the old log that nobody can read" in said
+    assert "1 line of the old log that cannot be read" in said
     assert memory.home.log.read_text().endswith(f"\n{broken}\n")
     assert "Petra owns" in memory.home.log.read_text()
     assert any("log.jsonl line" in one for one in Memory(memory.home.root).status().problems)
