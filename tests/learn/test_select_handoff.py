@@ -91,7 +91,9 @@ def test_it_quotes_the_end_of_an_hour_not_its_beginning() -> None:
 
 
 def test_what_the_user_left_open_is_in_it() -> None:
-    said = talk("I need to renew my passport before May. Make a list.", ">Done, `passport.md`.")
+    said = talk(
+        "I need to renew my passport before May. Make a list.", ">Done, `passport.md`.", "ok"
+    )
     assert lines(said)["Left"] == "I need to renew my passport before May."
 
 

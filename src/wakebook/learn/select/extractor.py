@@ -34,6 +34,8 @@ UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes s
 LAST = 200  # messages at the end of a window that a handoff looks at
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _CHANGING = ("fact", "decision")
+_EXPLICIT: tuple[EntryKind, ...] = ("lesson", "preference", "procedure")  # each with its cue
+_CUES = ("LESSON", "STANDING", "PROCEDURE")
 Decide = Callable[[str, Ledger, Place], Change | None]
 UNTOLD = "Where this session stopped was not written down: see its transcript"
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the selector does not look at the time of an entry
@@ -64,18 +66,12 @@ def kind_of(sentence: Sentence) -> Kind:
         return Kind("task", None, "open", wanted=task.start() == 0)
     if introduced(sentence.text):
         return Kind("fact", "relationship", wanted=True)
-    if lower(cues.LESSON).match(core):
-        return Kind("fact", "lesson", wanted=True)
-    if lower(cues.STANDING).match(core):
-        return Kind("fact", "preference", wanted=True)
-    if lower(cues.PROCEDURE).match(core):
-        return Kind("fact", "procedure", wanted=True)
-    noted = any(lower(cues.NOTED).match(said) for said in (text, core)) or bool(
-        lower(cues.WHO).match(core)
-    )
-    if lower(cues.PREFERENCE).search(core):
-        return Kind("fact", "preference", wanted=noted)
-    return Kind("fact", wanted=noted)
+    for kind, cue in zip(_EXPLICIT, _CUES, strict=True):
+        if lower(getattr(cues, cue)).match(core):
+            return Kind("fact", kind, wanted=True)
+    noted = any(map(lower(cues.NOTED).match, (text, core))) or bool(lower(cues.WHO).match(core))
+    liked = lower(cues.PREFERENCE).search(core)
+    return Kind("fact", "preference" if liked else None, wanted=noted)
 
 
 class Selector:
@@ -191,8 +187,7 @@ class _Reader:
             return  # it corrects something that was never said
         else:
             if refers and kind.type != "decision":  # it cannot be understood alone
-                before = sentence.before
-                text = f"{before} {text}" if before and not before.endswith("?") else ""
+                text = _with_before(sentence)
             if not text or not fits(text):
                 return
             if (worth >= 0 or kind.wanted) and _says_enough(text, kind):
@@ -300,16 +295,12 @@ class _Reader:
         rest = low[yes.end() :] if yes else low
         commits = rest.count(" ") < 8 and any(map(lower(cues.COMMIT).match, (rest, low)))
         agent = self._agent
-        if (
-            not agent
-            or len(agent.text) > PROPOSAL
-            or not (commits or (yes and not rest.strip(" .!")))
-        ):
+        meant = commits or (yes and not rest.strip(" .!"))
+        if not agent or len(agent.text) > PROPOSAL or not meant:
             return
-        proposed = [
-            one for one in sentences(agent.text) if lower(cues.PROPOSES).search(one.text.lower())
-        ]
-        asked = [one for one in sentences(agent.text)[-1:] if one.asked]
+        told = sentences(agent.text)
+        proposed = [one for one in told if lower(cues.PROPOSES).search(one.text.lower())]
+        asked = [one for one in told[-1:] if one.asked]
         if asked and not lower(cues.ASKS_ASSENT).search(asked[0].text.lower()):
             return
         plain = [one for one in proposed if not one.asked and fits(one.text)]
@@ -377,12 +368,16 @@ def _heard(message: Message, sentence: Sentence, text: str) -> Heard:
 
 def alone(sentence: Sentence) -> str:
     """A statement so that it can be understood alone, with the one before if it needs that."""
-    text, before = sentence.text, sentence.before
+    text = sentence.text
     if sentence.asked or text.endswith(":") or unmeant(text):
         return ""
-    if lower(cues.REFERS).match(text.lower()):
-        text = f"{before} {text}" if before and not before.endswith("?") else ""
+    text = _with_before(sentence) if lower(cues.REFERS).match(text.lower()) else text
     return text if fits(text) else ""
+
+
+def _with_before(sentence: Sentence) -> str:
+    before = sentence.before
+    return f"{before} {sentence.text}" if before and not before.endswith("?") else ""
 
 
 def _of_any(entry: Entry, sources: Iterable[str]) -> bool:
@@ -402,13 +397,9 @@ def _says_enough(text: str, kind: Kind) -> bool:
 def unmeant(text: str) -> bool:
     """No statement of the user's: an order, sarcasm, an example, politeness."""
     low = text.lower()
-    if (
-        lower(cues.ORDERS).match(low)
-        or lower(cues.SARCASM).search(low)
-        or lower(cues.HYPOTHETICAL).search(low)
-    ):
-        return True
-    return len(low) < 100 and lower(cues.POLITE).search(low) is not None
+    polite = cues.POLITE if len(low) < 100 else cues.SARCASM
+    found = (lower(cue).search(low) for cue in (cues.SARCASM, cues.HYPOTHETICAL, polite))
+    return lower(cues.ORDERS).match(low) is not None or any(found)
 
 
 # --- the handoff ------------------------------------------------------------------------------
@@ -447,11 +438,8 @@ def handoff_of(
 
 def _quotable(draft: Draft) -> Draft:
     """Without lines that give orders to its reader. What a user said last may: it is quoted."""
-    lines = [
-        line
-        for line in draft.detail.split("\n")
-        if not suspicious(line.partition(": ")[2] or line, line.startswith("User last: "))
-    ]
+    said = ((line, line.partition(": ")[2] or line) for line in draft.detail.split("\n"))
+    lines = [it for it, text in said if not suspicious(text, it.startswith("User last: "))]
     content = UNTOLD if suspicious(draft.content, True) else draft.content
     return draft.with_(content=content, detail="\n".join(lines))
 

@@ -47,7 +47,7 @@ def last_words(
     agents = [one for one in messages if one.role == "agent"]
     tools = [tool for one in agents for tool in one.tools]
     report = _report(agents)
-    worked = any(map(_works, tools)) or _told(agents)
+    worked = any(map(_works, tools)) or (len(users) > 1 and _told(agents))
     ours = any(not pattern(cues.OWN).search(one) for one in (*open_, *decided))
     if not users or not (worked or ours or _puts_off(users[-1].text)):
         return None

@@ -85,7 +85,17 @@ class Said:
     @cached_property
     def beside(self) -> dict[str, dict[str, frozenset[str]]]:
         """By kind, words and the values that they stand beside."""
-        return _beside(self._bare, self.values)
+        kinds = {value: kind for kind in KINDS for value in self.values[kind]}
+        said = _WORD.findall(self._bare)
+        near: dict[str, dict[str, frozenset[str]]] = {kind: {} for kind in KINDS}
+        for place, word in enumerate(said):
+            kind = kinds.get(word) or ("number" if any(map(str.isdigit, word)) else "")
+            if kind:
+                around = said[max(0, place - _BESIDE) : place + _BESIDE + 1]
+                for term in words.terms(" ".join(one for one in around if one not in kinds)):
+                    if term not in usual():
+                        near[kind][term] = near[kind].get(term, frozenset()) | {word}
+        return near
 
     @cached_property
     def frame(self) -> frozenset[str]:
@@ -168,7 +178,14 @@ class Said:
     @cached_property
     def before(self) -> dict[str, str]:
         """Each word that says something, with the one right before it: "staging server"."""
-        return _pairs(self.low, self._own)
+        found: dict[str, str] = {}
+        last = ""
+        for word in _WORD.findall(self.low):
+            term = next(iter(words.terms(word)), "")
+            if term and last and not {term, last} & self._own:
+                found[term] = last
+            last = "" if term in usual() else term
+        return found
 
     @cached_property
     def back(self) -> tuple[tuple[frozenset[str], bool], ...]:
@@ -220,20 +237,6 @@ def _concepts() -> dict[str, list[str]]:
     return found
 
 
-def _beside(bare: str, found: Values) -> dict[str, dict[str, frozenset[str]]]:
-    kinds = {value: kind for kind in KINDS for value in found[kind]}
-    said = _WORD.findall(bare)
-    near: dict[str, dict[str, frozenset[str]]] = {kind: {} for kind in KINDS}
-    for place, word in enumerate(said):
-        kind = kinds.get(word) or ("number" if any(map(str.isdigit, word)) else "")
-        if kind:
-            around = said[max(0, place - _BESIDE) : place + _BESIDE + 1]
-            for term in words.terms(" ".join(one for one in around if one not in kinds)):
-                if term not in usual():
-                    near[kind][term] = near[kind].get(term, frozenset()) | {word}
-    return near
-
-
 @cache
 def _unlike() -> list[str]:
     signs = [cues.SIGNS[name] for name in ("begins request", "opinion", "polite")]
@@ -249,18 +252,6 @@ def usual() -> frozenset[str]:
 def units() -> frozenset[str]:
     """What values are counted in: to share only that says little."""
     return words.terms(" ".join(cues.UNITS))
-
-
-def _pairs(low: str, own: frozenset[str]) -> dict[str, str]:
-    """Each word that says something, with the one right before it: "staging server"."""
-    found: dict[str, str] = {}
-    last = ""
-    for word in _WORD.findall(low):
-        term = next(iter(words.terms(word)), "")
-        if term and last and term not in own and last not in own:
-            found[term] = last
-        last = "" if term in usual() else term
-    return found
 
 
 def _bare(low: str) -> str:

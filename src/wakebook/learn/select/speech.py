@@ -8,7 +8,9 @@ that time stays linear.
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from wakebook.learn.phrases import cues, lower, pattern
@@ -73,12 +75,12 @@ def sentences(text: str) -> tuple[Sentence, ...]:
             heading = listed[0] if listed else heading
         for part in listed[1:] if listed else split(unquoted(line)):
             found.append((part, heading if bullet or listed else ""))
-    before = ""
-    made = []
-    for place, (part, over) in enumerate(found):
-        made.append(Sentence(part, before, over, place, len(found)))
-        before = part
-    return tuple(one for one in made if len(one.text) <= LONGEST and not quoted(one.text))
+    before = ["", *(part for part, _ in found)]
+    return tuple(
+        Sentence(part, before[place], over, place, len(found))
+        for place, (part, over) in enumerate(found)
+        if len(part) <= LONGEST and not quoted(part)
+    )
 
 
 def hosted(text: str) -> bool:
@@ -94,14 +96,8 @@ def fiction(text: str) -> bool:
 def own_lines(text: str, *, long: bool = False) -> list[str]:
     """The lines that were typed: without fences, quotes, logs, mails and pastes. `long`: many of
     them, too, if nothing else shows that they are a paste."""
-    lines: list[str] = []
-    fenced = False
-    for line in _HIDDEN.sub(" ", text[:TEXT]).split("\n"):
-        if _FENCE.match(line):
-            fenced = not fenced
-        elif not fenced and not line.lstrip().startswith((">", "|")):
-            lines.append(line.rstrip())
-    blocks = _blocks(lines)
+    lines = map(str.rstrip, _unfenced(_HIDDEN.sub(" ", text[:TEXT]), (">", "|")))
+    blocks = [list(block) for full, block in groupby(lines, bool) if full]
     if not blocks:
         return []
     if len(text) > PASTED and not long:  # a long paste between a few words
@@ -123,15 +119,14 @@ def own_lines(text: str, *, long: bool = False) -> list[str]:
     return kept
 
 
-def _blocks(lines: list[str]) -> list[list[str]]:
-    """Paragraphs."""
-    found: list[list[str]] = [[]]
-    for line in lines:
-        if line.strip():
-            found[-1].append(line)
-        elif found[-1]:
-            found.append([])
-    return [block for block in found if block]
+def _unfenced(text: str, marks: tuple[str, ...]) -> Iterator[str]:
+    """The lines outside of fences that do not begin with one of the marks."""
+    fenced = False
+    for line in text.split("\n"):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and not line.lstrip().startswith(marks):
+            yield line
 
 
 def _by_machine(line: str) -> bool:
@@ -213,12 +208,6 @@ def _title(span: str) -> bool:
 
 def plain(text: str) -> str:
     """An agent's Markdown as lines of prose: without code, tables and marks."""
-    lines: list[str] = []
-    fenced = False
-    for line in text.split("\n"):
-        if _FENCE.match(line):
-            fenced = not fenced
-        elif not fenced and not line.lstrip().startswith(("|", "---", "> ")):
-            bare = _HEADING.sub("", line).replace("**", "").replace("`", "").strip()
-            lines.append(bare)
-    return "\n".join(line for line in lines if line)
+    lines = (_HEADING.sub("", line) for line in _unfenced(text, ("|", "---", "> ")))
+    bare = (line.replace("**", "").replace("`", "").strip() for line in lines)
+    return "\n".join(filter(None, bare))
