@@ -222,3 +222,8 @@ def test_initials_end_no_sentence() -> None:
         "I live in D.C.",
         "My cat is old.",
     ]
+
+
+def test_a_greeting_hides_nothing() -> None:
+    assert contents("hello, my favourite colour is teal") == ["hello, my favourite colour is teal"]
+    assert contents("Hi there! How are you?") == []
