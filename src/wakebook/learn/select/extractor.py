@@ -34,8 +34,7 @@ UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes s
 LAST = 200  # messages at the end of a window that a handoff looks at
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _CHANGING = ("fact", "decision")
-_EXPLICIT: tuple[EntryKind, ...] = ("lesson", "preference", "procedure")  # each with its cue
-_CUES = ("LESSON", "STANDING", "PROCEDURE")
+_EXPLICIT: tuple[EntryKind, ...] = ("lesson", "preference", "procedure")
 Decide = Callable[[str, Ledger, Place], Change | None]
 UNTOLD = "Where this session stopped was not written down: see its transcript"
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the selector does not look at the time of an entry
@@ -66,8 +65,8 @@ def kind_of(sentence: Sentence) -> Kind:
         return Kind("task", None, "open", wanted=task.start() == 0)
     if introduced(sentence.text):
         return Kind("fact", "relationship", wanted=True)
-    for kind, cue in zip(_EXPLICIT, _CUES, strict=True):
-        if lower(getattr(cues, cue)).match(core):
+    for kind, cue in zip(_EXPLICIT, (cues.LESSON, cues.STANDING, cues.PROCEDURE), strict=True):
+        if lower(cue).match(core):
             return Kind("fact", kind, wanted=True)
     noted = any(map(lower(cues.NOTED).match, (text, core))) or bool(lower(cues.WHO).match(core))
     liked = lower(cues.PREFERENCE).search(core)

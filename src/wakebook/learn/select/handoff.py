@@ -93,8 +93,8 @@ def _tells(text: str) -> bool:
 
 def _reports(sentence: str, short: bool) -> bool:
     low = sentence.lower().replace("’", "'")
-    found = lower(cues.REPORTS).search(low) or (short and lower(cues.STATES_NOW).search(low))
-    return bool(found)
+    wanted = (cues.REPORTS, cues.STATES_NOW)[: 1 + short]
+    return any(lower(cue).search(low) for cue in wanted)
 
 
 def _sentences(text: str) -> list[str]:
@@ -150,8 +150,7 @@ def _headline(report: str) -> str:
     if not done:
         return ""
     chosen = (clear or done)[0]
-    place = said.index(chosen)
-    after = said[place + 1] if len(chosen) < 40 and place + 1 < len(said) else ""
+    after = next(iter(said[said.index(chosen) + 1 :]), "") if len(chosen) < 40 else ""
     return cut(f"{chosen} {after}".strip(), HEADLINE)
 
 
