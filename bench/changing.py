@@ -14,6 +14,7 @@ or "silent", `where` "same" or "later"); `keep`, sentences that must stay curren
 
 For fitting, a pair asks: does the later sentence replace the earlier one? Pairs come from the
 labelled conversations, read in the order of their dates as one memory reads them; from
+conversations of LongMemEval without labels, in which strangers change nothing; from
 changes.jsonl; from pairs.jsonl (two sentences a line); and from lives.jsonl (sentences of a life,
 in several sessions, with the number of the one that each replaces). All of them are read by the
 selector itself, with the labels deciding what replaces what; every pair that it compares is a case,
@@ -31,6 +32,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 import msgspec
@@ -53,6 +55,8 @@ from wakebook.learn.select.speech import Sentence, sentences
 from wakebook.log.entry import Entry
 
 EPOCH = datetime.fromtimestamp(0, UTC)
+STRANGERS = 600  # conversations of LongMemEval without labels
+ASKED = ("sharegpt", "ultrachat")  # of which these tell of nobody's life
 
 Gold = Callable[[Known, str, str], int | None]  # whether an entry, of a session, is changed
 
@@ -146,6 +150,29 @@ def _labelled(
     return None if related or {it.slot for it in has} & {it.slot for it in had} - {""} else 0
 
 
+def of_strangers(data: Path | None, labels: Iterable[str], weight: float) -> list[Case]:
+    """Conversations of other people, as if one had had them all: hardly any changes another."""
+    if not data:
+        return []
+    known, raw = set(labels), labelled.longmemeval(data)
+    names = [it for it in raw.sessions if it not in known and not it.startswith(ASKED)]
+    Random(3).shuffle(names)
+    reader = Reader(weight)
+    for name in sorted(names[:STRANGERS], key=raw.dates.__getitem__):
+        turns = [(it["role"], it["content"]) for it in raw.sessions[name]]
+        reader.read(_life(name), name, turns, "", partial(_strange, name))
+    return reader.cases
+
+
+def _strange(ours: str, known: Known, name: str, text: str) -> int | None:
+    return None if name != ours and _life(name) == _life(ours) else 0
+
+
+def _life(name: str) -> str:
+    """Whose conversation it is, as far as its name says it."""
+    return name.rpartition("_")[0] or name
+
+
 # --- conversations, lives and pairs in which values change -------------------------------------
 
 
@@ -176,7 +203,7 @@ def of_lives(weight: float) -> list[Case]:
     """Some sentences of a life each, said in several sessions."""
     found: list[Case] = []
     for number, life in enumerate(labelled.lines("lives")):
-        reader, rows = Reader(weight), life["said"]
+        reader, rows = Reader(1.0 if life.get("chat") else weight), life["said"]
         pairs = [(rows[it["replaces"]]["text"], it["text"]) for it in rows if "replaces" in it]
         for place in sorted({row["session"] for row in rows}):
             turns = [("user", row["text"]) for row in rows if row["session"] == place]

@@ -132,6 +132,7 @@ class Question(NamedTuple):
 class LongMemEval(NamedTuple):
     questions: list[Question]
     sessions: dict[str, list[dict[str, Any]]]
+    dates: dict[str, str]
 
 
 @cache
@@ -143,7 +144,7 @@ def longmemeval(data: Path) -> LongMemEval:
     stored = path.read_bytes()
     raw = json.loads(lzma.decompress(stored) if path.suffix == ".xz" else stored)
     shared = raw["sessions"] if isinstance(raw, dict) else {}
-    found = LongMemEval([], shared)
+    found = LongMemEval([], shared, {})
     for one in raw["questions"] if isinstance(raw, dict) else raw:
         if isinstance(raw, dict):
             dates = {part["session"]: part["date"] for part in one["haystack"]}
@@ -151,6 +152,7 @@ def longmemeval(data: Path) -> LongMemEval:
             ids = one["haystack_session_ids"]
             dates = dict(zip(ids, one["haystack_dates"], strict=True))
             shared.update(zip(ids, one["haystack_sessions"], strict=True))
+        found.dates.update(dates)
         answers = {name: date for name, date in dates.items() if name in one["answer_session_ids"]}
         about = (one["question_id"], one["question_type"], one["question"], str(one["answer"]))
         found.questions.append(Question(*about, answers))

@@ -199,6 +199,7 @@ def test_corrections_in_other_languages(old: str, new: str) -> None:
             "My sister's wedding is on 12 June in Ghent.",
             "My cousin's wedding was moved to 19 June.",
         ),
+        ("My budget for the new keyboard is around $1,000.", "My budget is around $20."),
         (
             "I went to Lisbon in May for five days.",
             "I went to Porto in June for three days, not for work.",

@@ -37,7 +37,7 @@ def heard(home: Home, source: Source, chains: Chains) -> list[Heard]:
     earlier = _before(home, source.path)
     told: dict[str, list[str]] = {one: [] for one in earlier}
     for entry in islice(reversed(chains.by_id.values()), ENTRIES):
-        if entry.transcript in told:
+        if entry.transcript in told and entry.type != "handoff":  # which quotes what was said
             told[entry.transcript].append(f"{entry.content}\n{entry.detail}")
     return [
         one

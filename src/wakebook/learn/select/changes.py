@@ -6,6 +6,8 @@ another value of the same kind. In doubt both stand, the newer first.
 
 import re
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from math import log
 from typing import NamedTuple
 
 from wakebook.base import words
@@ -17,12 +19,11 @@ from wakebook.learn.select.said import (
     Said,
     different,
     read,
-    recounted,
     units,
     usual,
 )
 from wakebook.learn.select.speech import split
-from wakebook.learn.select.worth import chance, vector, vectors, weights
+from wakebook.learn.select.worth import chance, embedder, vector, vectors, weights
 
 NEAREST = 12  # entries that a sentence is compared with
 RECENT = 16  # statements back that a change may mean without a word in common
@@ -30,6 +31,8 @@ FACTS = 200  # back, of which a person has one at a time: a home, a job
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
 SAME_WORD = 0.8  # this near, two words are one
 KIN = 0.55  # this near, two words mean much the same
+_OF_OLD = words.listed("corrects moves ends events past plans")  # cues that say something of a pair
+_OF_NEW = _OF_OLD | {"also", "stays"}
 _FLOAT = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -72,9 +75,9 @@ def compared(text: str, ledger: Ledger, place: Place) -> list[tuple[Known, dict[
     new = read(text)
     near = [one for one in _candidates(new, ledger, place) if _may(new, one, place)]
     seen = [(one, features(new, one, ledger, place)) for one in near]
-    best = max((found["alike"] + found["near"] / 2 for _, found in seen), default=0.0)
-    for _, found in seen:
-        found["nearest"] = float(found["alike"] + found["near"] / 2 == best)
+    likeness = [found.pop("alike") + found["near"] / 2 for _, found in seen]
+    for (_, found), alike in zip(seen, likeness, strict=True):
+        found["nearest"] = float(alike == max(likeness))
     return seen
 
 
@@ -122,9 +125,12 @@ def _may(new: Said, known: Known, place: Place) -> bool:
     slot = any(cue.startswith("slot") or cue == "favourite" for cue in new.cues & old.cues)
     if place.project and known.project and place.project != known.project and not slot:
         return False
-    if new.planned or {"former", "hypothetical"} & new.cues or "former" in old.cues:
+    if {"former", "hypothetical"} & new.cues or "former" in old.cues:
         return False
-    if old.planned and not new.cues & {"corrects", "ends"}:
+    close = kinds and len(new.about & old.frame - usual()) > 1
+    if new.planned and not close:
+        return False
+    if old.planned and not new.cues & {"corrects", "ends"} and not close:
         return False
     if (known.fixed and "corrects" not in new.cues) or (new.terms <= old.terms and not cued):
         return False
@@ -143,8 +149,6 @@ def _may(new: Said, known: Known, place: Place) -> bool:
     if not told and not (
         kinds and (new.terms & old.terms - usual() or new.concepts & old.concepts)
     ):
-        return False
-    if not (cued or new.back or slot) and "past" in new.cues and "past" not in old.cues:
         return False
     if not new.about:  # "no, 45"
         numbers = new.values["number"], old.values["number"]
@@ -205,101 +209,133 @@ def _apart(new: Said, old: Said) -> bool:
 def features(new: Said, known: Known, ledger: Ledger, place: Place) -> dict[str, float]:
     """What speaks for and against a sentence giving an entry's thing another value."""
     old = _part(new, known.content)
-    common = (new.about & old.frame) - usual() - units()
+    shared = new.about & old.frame - usual() - units()
     other = different(new.values, old.values)
     backed = [(it, alone) for it, alone in new.back if it <= old.bare]
     named = any(
-        alone or common - it or (len(it) > 1 and any(map(str.isdigit, it)))  # "26 November"
+        alone or shared - it or (len(it) > 1 and any(map(str.isdigit, it)))  # "26 November"
         for it, alone in backed
     )
-    near = float(vector(new.text) @ vector(old.text))
-    alike, cover = _overlap(new.terms, old.terms, ledger)
-    frame, _ = _overlap(new.about, old.frame, ledger)
     hits, rare, sibling = _hits(new.words, old.words, ledger)
     concepts = new.concepts & old.concepts
-    lost = _lost(new, old)
     context = words.terms(f"{place.message} {place.agent[-400:]}") - new.terms
-    around, _ = _overlap(context, old.terms, ledger)
-    covered = min(1.0, (hits + len(concepts)) / max(1, len(old.words)))
     here = known.id in place.here
-    behind = ledger.count - known.order if here else RECENT
-    ours, theirs = new.head - old.terms, old.head - new.terms
-    cued, corrects = bool(new.cues & OF_CHANGE), "corrects" in new.cues
+    last = here and ledger.count - known.order <= 2
+    corrects = "corrects" in new.cues
     slot = any(cue.startswith("slot") for cue in new.cues & old.cues)
-    slot = slot or (bool(common) and "favourite" in new.cues & old.cues)
-    value = bool(other or named)
-    gains = any(new.values[kind] - old.values[kind] for kind in ("number", "day", "name"))
-    same = {kind for kind in KINDS if new.values[kind] & old.values[kind]}
-    has = [{kind for kind in KINDS[:3] if one.values[kind]} for one in (new, old)]
-    unit = new.units & old.units
+    slot = slot or (bool(shared) and "favourite" in new.cues & old.cues)
     heads = [bool(one.head) and one.head <= two.terms for one, two in ((new, old), (old, new))]
-    projects = bool(place.project and known.project)
     numbers = new.values["number"], old.values["number"]
     more = (new.before.keys() & old.terms) - old.before.keys()
-    less = (old.before.keys() & new.terms) - new.before.keys()
-    counted = {kind: recounted(new, old, kind) for kind in KINDS}
-    left = [len(one.frame - two.terms - usual()) for one, two in ((new, old), (old, new))]
-    inner = _nearest_clause(new, old)
-    # fmt: off
+    ranks = sorted(map(_rank, shared), reverse=True)
     flags = {
-        "named": named, "back, not named": new.back and not named, "back": backed,
-        "here": here, "here, cued": here and cued, "last": behind <= 1, "lately": behind <= 4,
-        "corrects last": behind <= 2 and corrects, "bare here": here and corrects and not new.about,
-        "cued": cued, "other": other, "other 2": len(other - {"degree", "day"}) > 1,
-        "no other": not other,
-        "kinds apart": has[0] and has[1] and not has[0] & has[1],
-        "number missing": "number" in has[0] - has[1] and not named, "kinds same": has[0] & has[1],
-        "gains": gains, "only gains": gains and not other, "alike only": not (value or slot),
-        "nothing": not (value or slot or cued or new.back),
-        "slot": slot, "slot, other": slot and other & {"name", "number"},
-        "head same": new.head and new.head == old.head, "head in": any(heads),
-        "heads apart": ours and theirs, "head apart": bool(ours) != bool(theirs),
-        "same number": same & {"number", "day"}, "same name": "name" in same,
-        "handed on": "name" in same and new.values["name"] - old.values["name"],
-        "repeats": same and not value, "nothing new": new.terms <= old.terms,
-        "unit": unit and "number" in other, "unit, hit": unit and hits and "number" in other,
-        "unit other": new.units and old.units and not unit,
-        "shape": _same_shape(*numbers), "close": _close(*numbers),
-        "close, unit": unit and _close(*numbers), "past only": "past" in new.cues and not cued,
-        "project same": projects and place.project == known.project,
-        "project other": projects and place.project != known.project,
-        "shared 0": not common, "only units": not common and new.about & old.frame & units(),
-        "shared 1": len(common) == 1, "shared 2": len(common) > 1, "shared 3": len(common) > 2,
-        "lost": lost, "lost, gains": lost and gains, "not lost": new.lost and not lost,
-        "concept": concepts, "concept 2": len(concepts) > 1,
-        "concept, other": concepts and value, "concept, cued": concepts and cued,
-        "concept, hit": concepts and hits, "no concept, hit": not concepts and not hits,
+        "named": named,
+        "back, not named": new.back and not named,
+        "back": backed,
+        "corrects last": last and corrects,
+        "bare here": here and corrects and not new.about,
+        "cued": new.cues & OF_CHANGE,
+        "slot": slot,
+        "slot, other": slot and other & {"name", "number"},
+        "head in": any(heads),
+        "same number": any(new.values[kind] & old.values[kind] for kind in ("number", "day")),
+        "same name": new.values["name"] & old.values["name"],
+        "nothing new": new.terms <= old.terms,
+        "unit, hit": new.units & old.units and hits and "number" in other,
+        "shape": _same_shape(*numbers),
+        "close": _close(*numbers),
+        "project same": place.project and place.project == known.project,
+        "shared 1": len(shared) == 1,
+        "lost": _lost(new, old),
+        "concept": concepts,
+        "no concept, hit": not concepts and not hits,
         "concepts apart": new.concepts and old.concepts and not concepts,
-        "around": context & old.terms - usual(),
-        "person same": new.person == old.person,
-        "old states": old.states, "new states": new.states,
-        "owner same": new.owners & old.owners, "owner apart": new.owners != old.owners,
-        "owner new": new.owners - old.owners and not old.owners,
-        "owners differ": new.owners - old.owners and old.owners - new.owners,
-        "apart": _modified(new, old),
+        "old states": old.states,
+        "owner same": new.owners & old.owners,
+        "owner apart": new.owners != old.owners,
         "modified": any(new.before[it] not in old.terms for it in more),
-        "narrower": any(old.before[it] not in new.terms for it in less),
-        "counted": any(counted.values()), "counted 2": max(counted.values()) > 1,
-        "kin new": new.kin and not old.kin, "kin old": old.kin and not new.kin,
-        "hit 1": hits, "hit 2": hits > 1, "hit 3": hits > 2, "no words": not new.words,
-        "hit, other": hits and value, "hit 2, other": hits > 1 and value,
-        "old planned": old.planned, "long": max(len(new.terms), len(old.terms)) > 12,
-        "heard": known.heard, "weak": place.worth < 0, "both weak": known.heard and place.worth < 0,
-        "weak, cued": place.worth < 0 and cued, "weak, plain": place.worth < 0 and not cued,
+        "old planned": old.planned,
+        "long": max(len(new.terms), len(old.terms)) > 12,
         "weaker": place.worth < -0.3,
-        "heard, named": known.heard and named, "heard, plain": known.heard and not (cued or named),
-        "new short": len(new.terms) < 5, "old short": len(old.terms) < 5,
+        "new short": len(new.terms) < 5,
+        "old short": len(old.terms) < 5,
     }
-    # fmt: on
-    seen = {name for name, yes in flags.items() if yes} | {f"other {kind}" for kind in other}
-    for side, one in (("new", new), ("old", old)):
-        seen |= {f"{side} {name}" for name in one.cues if not name.startswith("slot")}
-    measured = {"near": near, "alike": alike, "rare": rare, "sibling": sibling, "covered": covered}
-    found = dict.fromkeys(seen, 1.0) | measured
-    found |= {"cover": cover, "frame": frame, "around, much": around, "inner": inner}
-    found |= {"rest": min(*left, 3) / 3, "rest new": min(left[0], 6) / 6}
-    found |= {"rest old": min(left[1], 6) / 6, "inner, other": inner * value}
-    return found | ({f"{name}, other": it for name, it in measured.items()} if value else {})
+    seen = {name for name, yes in flags.items() if yes}
+    seen |= {f"new {name}" for name in new.cues & _OF_NEW}
+    seen |= {f"old {name}" for name in old.cues & _OF_OLD}
+    return dict.fromkeys(seen, 1.0) | {
+        "near": float(vector(new.text) @ vector(old.text)),
+        "alike": _overlap(new.terms, old.terms, ledger),
+        "rare": rare,
+        "sibling": sibling,
+        "around": _overlap(context, old.terms, ledger),
+        "inner": _nearest_clause(new, old),
+        "rest old": min(len(old.frame - new.terms - usual()), 6) / 6,
+        "known words": sum(ranks[:2]) / 2,
+        "known word, other": ranks[0] if ranks and (other or named) else 0.0,
+        **_valued(new, old, ledger),
+    }
+
+
+_CLAUSES = re.compile(
+    r"[;()–—]|[,:.](?=\s)| - | (?:so|because|and|but|since|which|though|although) "
+)
+_KINDS = {
+    "money": re.compile(r"[$€£¥]|\b(?:dollars?|euros?|eur|usd|bucks|pounds|grand)\b"),
+    "clock": re.compile(r"\d ?[ap]\.?m\b|\b\d{1,2}:\d\d|o'clock|\bnoon\b"),
+    "share": re.compile(r"%|\bpercent\b"),
+}
+
+
+class _Valued(NamedTuple):
+    """A clause with a value."""
+
+    values: frozenset[str]
+    kinds: frozenset[str]
+    rest: str  # without the values
+    terms: frozenset[str]
+
+
+@lru_cache(maxsize=8192)
+def _clauses(text: str) -> tuple[_Valued, ...]:
+    whole, found = read(text).values, []
+    for clause in _CLAUSES.split(text):
+        one, terms = read(clause), words.terms(clause)
+        ours = {kind: one.values[kind] | (whole[kind] & terms) for kind in KINDS[:3]}
+        kinds = {kind for kind, values in ours.items() if values}
+        special = {kind for kind, sign in _KINDS.items() if sign.search(one.low)}
+        rest, values = one.low, frozenset().union(*ours.values())
+        for value in sorted(values, key=len, reverse=True):
+            rest = rest.replace(value, " ")
+        if values:
+            kinds = (kinds - {"number"} if special else kinds) | special
+            terms = words.terms(rest) - usual()
+            found.append(_Valued(values, frozenset(kinds), rest, terms))
+    return tuple(found)
+
+
+def _valued(new: Said, old: Said, ledger: Ledger) -> dict[str, float]:
+    """How near two clauses are whose values differ, without these: "my best is" 27:12 and 25:50."""
+    found = [
+        (near + _overlap(one.terms, two.terms, ledger), near, kinds)
+        for one in _clauses(new.text)
+        for two in _clauses(old.text)
+        if (kinds := one.kinds & two.kinds)
+        and not (one.values <= two.values or two.values <= one.values)
+        for near in [float(vector(one.rest) @ vector(two.rest))]
+    ]
+    if not found:
+        return {}
+    _, near, kinds = max(found, key=lambda it: it[0])
+    counted = {"valued number": near} if "number" in kinds else {}
+    return counted | ({"valued day": 1.0} if "day" in kinds else {})
+
+
+@lru_cache(maxsize=8192)
+def _rank(term: str) -> float:
+    """How rare a word is in English, from 0 to 1."""
+    place = embedder().rank(term)
+    return 1.0 if place is None else min(1.0, log(1 + place / 500) / log(60))
 
 
 def _nearest_clause(new: Said, old: Said) -> float:
@@ -351,13 +387,10 @@ def _same_shape(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     return any(len(shape) > 2 for shape in mine & others)
 
 
-def _overlap(one: frozenset[str], other: frozenset[str], ledger: Ledger) -> tuple[float, float]:
-    """The share of their rare terms that two sentences share: of the longer, of the shorter."""
+def _overlap(one: frozenset[str], other: frozenset[str], ledger: Ledger) -> float:
+    """The share of their rare terms that two sentences share, of the longer."""
     shared = sum(ledger.rarity(term) for term in one & other)
-    if not shared:
-        return 0.0, 0.0
-    both = [sum(ledger.rarity(term) for term in side) for side in (one, other)]
-    return shared / max(both), shared / min(both)
+    return shared and shared / max(sum(map(ledger.rarity, side)) for side in (one, other))
 
 
 def elliptic(text: str, known: Known) -> bool:

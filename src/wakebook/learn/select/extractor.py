@@ -148,7 +148,8 @@ class _Reader:
 
     def listen(self) -> None:
         """Take in what this window has said before without its being kept."""
-        told = [*self._scene.gone, *(f"{one.content}\n{one.detail}" for one in self._scene.current)]
+        kept = [one for one in self._scene.current if one.type != "handoff"]
+        told = [*self._scene.gone, *(f"{one.content}\n{one.detail}" for one in kept)]
         for heard in untold(stated(self._scene.earlier), told):
             self._hear(heard)
 

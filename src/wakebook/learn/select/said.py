@@ -214,12 +214,6 @@ def different(ours: Values, theirs: Values) -> set[str]:
     return {kind for kind in KINDS if ours[kind] - theirs[kind] and theirs[kind] - ours[kind]}
 
 
-def recounted(one: Said, other: Said, kind: str) -> int:
-    """How many words have another value beside them in each: "page 140" and "page 310"."""
-    ours, theirs = one.beside[kind], other.beside[kind]
-    return sum(not ours[word] & theirs[word] for word in ours.keys() & theirs.keys())
-
-
 @cache
 def _cues() -> dict[str, re.Pattern[str]]:
     named = {name: getattr(cues, name) for name in cues.OF_CHANGE}
