@@ -35,6 +35,9 @@ def told(old: str, new: str, *, soon: bool = False, topic: str = "") -> str:
         ("the logs are on the NAS, in the cellar", "since everything runs in the cloud now, ok"),
         ("we train in the gym of the school", "since we train in the park more people join in"),
         ("Karin lives at 9 Elm Road, Leeds", "Karin rang. She has a flat at 77 Harbour Way, Hull."),
+        # a date that moves, and a value that was too little
+        ("the Fell album is due 20 may, 48 pages", "the Fells get theirs on 27 may"),
+        ("abrimos el taller el 15 de enero", "al final abrimos el taller el 2 de febrero"),
         # another wish for the same thing
         ("Whatever the project: two commits a day.", "In all projects: one commit per feature."),
     ],
@@ -56,6 +59,10 @@ def test_what_may_have_changed_is_told_with_the_later_words(old: str, new: str) 
         ("the report has 12 pages", "the invoice has 3 pages"),
         ("we sing in the chapel on sundays", "the bus stops at the market now"),
         ("the parser is in C", "the docs are in Sphinx now"),
+        # more of the same thing, what one thinks of it, and what only happened
+        ("My mountain bike is a Giant TCX", "Plus, I've had my mountain bike since 2018"),
+        ("the vase cost 800", "I'm actually using Vallejo paints on my current vase project"),
+        ("I've been meaning to try the Korean tacos", "Now that I have the tacos, a drink is next"),
     ],
 )
 def test_what_is_about_something_else_changes_nothing(old: str, new: str) -> None:

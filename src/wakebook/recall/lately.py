@@ -40,7 +40,7 @@ LIKELY = -0.28  # how far below the threshold of an entry a sentence may be ...
 CHANGING = -0.6  # ... that gives something another value, or says what one is
 NEAR = 40  # of the nearest to a sentence, in a large memory
 WISHES, AFTER = 12, 30  # the newest wishes, and messages after them, that are looked at
-LEAST = 3  # words
+LEAST = 3  # words, of which a fragment has no more: "5 minutes tops"
 SAYS = 2  # of them that say something
 _HIDDEN = re.compile("[\u200b\u200c\u2060\ufeff\u202a-\u202e\u2066-\u2069]")  # nobody types them
 _CONCRETE = re.compile(r"\S@\w+\.\w|\b\w+\.\w{2,}/|(?<!\w)\d")  # an address, a number
@@ -95,7 +95,7 @@ def _states(sentence: Sentence) -> bool:
         _OF_ONESELF.search(text)
         or sentence.asked
         or text.endswith(":")
-        or len(text.split()) < LEAST
+        or (len(text.split()) <= LEAST and not pattern(forms.VALUE).search(text))
         or len(terms(text) - usual()) < SAYS
         or unmeant(text)
     ):

@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import units, usual
+from wakebook.learn.select.said import different, units, usual
 from wakebook.recall.sentence import CLAUSES, MONTH, Sentence, heard
 
+FRAME = 2  # words of the old sentence that a stale one has, the lost value among them ...
+ALIKE = 0.4  # the same share, where only the form of the new one speaks for a change
 DONE = 0.5  # of the words of a task, in a report that it is done
 SHORT = 5  # words of a correction that says nothing but a value
 DAYS = ("date", "day", "clock")
@@ -68,6 +70,9 @@ _MEANT = (
     r"|rather|of course|nein|ach|quatsch|meine ich|perdón|quiero decir|pardon|non|je veux dire)"
 )
 _BARE = re.compile(rf"(?:{_MEANT}[,.! ]+)+(?P<first>.+)|(?P<last>.+?)[,. ]+{_MEANT}[.!]*")
+NO = re.compile(
+    r"(?:\w+[,!]? )?(?:no+|nope|nah|nein|non)[, ]+(?:the |der |die |das |el |la |le )?\S*\d"
+)
 _VALUES = re.compile(r"\S*\d\S*|[^\W\d_]+day\b")
 
 
@@ -327,6 +332,64 @@ def only_a_value(text: str) -> bool:
     return False
 
 
+def speaks(new: Sentence, old: Sentence) -> bool:
+    """Whether a sentence says how something is, and an earlier one how it was by then."""
+    return not new.remark and (not old.past or bool(new.back))
+
+
+def outdates(new: Sentence, old: Sentence, how: str = "") -> bool:
+    """Whether a later sentence gives another value for what an earlier one is about. `how`: "near"
+    if it takes something back, soon after in the same conversation; "agent" if the earlier one was
+    the agent's, in which only a value can be out of date."""
+    if new.idle or new.terms <= old.terms:
+        return False
+    cued = new.changes or (new.decides and old.decides)
+    if (cued and _versions(new, old)) or (new.moved and "slot 0" in old.cues):
+        return True
+    shared = (new.frame & old.terms) - usual()
+    if cued:  # then what is named the same counts, too
+        shared |= words.terms(" ".join(new.values["name"] & old.values["name"]))
+    if any(it <= old.bare and (alone or how == "near" or shared - it) for it, alone in new.back):
+        return True
+    slot, again = new.slots & old.slots, _recounted(new, old)
+    if how != "near" and (new.back or not shared or not (cued or again or slot or old.dates)):
+        return False
+    other = different(new.values, old.values) - {"degree"}
+    other |= {"day"} if new.dates - old.dates and old.dates - new.dates else set()
+    if how == "near" and NO.match(new.low) and new.values["number"] & old.values["number"]:
+        return True  # "no, 8554 is the other one"
+    if how == "near" and not new.back and (again or "day" in other or new.shapes & old.shapes):
+        return True
+    if new.back or not shared:
+        return False
+    if slot and other:
+        return True
+    left = [len(new.left - old.terms), len(old.left - new.terms)]
+    if cued:
+        least = max(FRAME, ALIKE * min(len(new.frame), len(old.frame)))
+        return again or "day" in other or bool(other and (not left[0] or len(shared) >= least))
+    moved = len(shared) > FRAME and "day" in other and "name" not in other
+    return (moved and bool(old.dates)) or (again and _same_frame(new, old, shared, left))
+
+
+def _recounted(new: Sentence, old: Sentence) -> bool:
+    """Whether a word has other values beside it in each: "page 140" and "page 310"."""
+    return any(not new.counts[it] & old.counts[it] for it in new.counts.keys() & old.counts.keys())
+
+
+def _same_frame(new: Sentence, old: Sentence, shared: frozenset[str], left: Sequence[int]) -> bool:
+    """Whether two sentences differ in hardly more than a value. `left`: what each has alone."""
+    same = bool(new.shapes & old.shapes) and not left[1]
+    return same or (len(shared) >= FRAME and not min(left))
+
+
+def _versions(new: Sentence, old: Sentence) -> bool:
+    """Whether both name something with its number, and the numbers differ: "Postgres 16"."""
+    ours, theirs = new.versions, old.versions
+    named = new.values["name"] | old.values["name"]
+    return any(ours[it] != theirs[it] for it in ours.keys() & theirs.keys() & named)
+
+
 # --- tasks -------------------------------------------------------------------------------------
 def items(task: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The things that a task lists, each with its words, the verb first."""
@@ -341,9 +404,11 @@ def done(report: str, task: Sequence[str]) -> str:
     verb of the task ("the band is booked"), or it says so in plain words ("they went out")."""
     for clause in _parts(report):
         low, said = heard(clause).low, words.terms(clause.replace("-", " "))
+        if heard(clause).planned:
+            continue
         shared = said & set(task)
         plain = lower(cues.DONE).search(low) or _OUT.search(low)
-        if not shared - usual() or len(shared) < DONE * len(task):
+        if len(shared - usual()) < min(2, len(task)) or len(shared) < DONE * len(task):
             continue
         if plain or (_RESULT.search(low) and task[0] in shared):
             return "" if lower(cues.NOT_DONE).search(low) else clause

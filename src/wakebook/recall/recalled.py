@@ -378,8 +378,9 @@ class _Choice:
             text = said.text.removeprefix("user: ")
             short = len(text) <= ASKED and not _asks(text) and not _says_nothing(text)
             short = short and not hosted(text) and not self._stale.doubted(said)
-            if short and not self._around.has(said.text) and not self._seen.has(said.text):
-                return " ".join(self._stale.current(said.text, said).split())
+            if short and not self._around.has(said.text) and not pattern(cues.SARCASM).search(text):
+                new = " ".join(part for part in ENDS.split(text) if not self._told(part))
+                return " ".join(self._stale.current(new, said).split())
         return ""
 
     def _holding(self, passage: Passage, text: str) -> str:

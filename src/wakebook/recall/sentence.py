@@ -7,12 +7,12 @@ from functools import cached_property, lru_cache
 
 from wakebook.base import words
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import OF_CHANGE, Said, read, usual
+from wakebook.learn.select.said import Said, read, usual
 
 _FILLERS = words.terms(  # say only that something has a value, or for how long
     "cost rise drop fall listen run charge pay begin beträgt kostet liegt steigt sinkt beginnt"
     " coûte passe commence cuesta sube baja pasa vale empieza jahr monat woche tag año mes semana"
-    " día an mois semaine jour im pro per par por"
+    " día an mois semaine jour im pro per par por theirs ours mine"
 )
 _UNIT = re.compile(r"\d\s?([^\W\d_]+)")
 _VERSION = re.compile(r"([^\W\d_][\w+#]*)[ :@-]v?(\d+(?:\.\d+)*)\b")
@@ -34,10 +34,20 @@ _CHANGED = re.compile(  # beside the cues that entries are replaced by
     r"\b(?:shifted|rearranged|relocated|transferred|handed over|reassigned|superseded"
     r"|made me (?:an? |the )?\w+)\b|^(?:we're |we are )?going with "
     r"|^(?:that's |that was |no, )?wrong\b"
+    r"|\b(?:misspell\w*|misspelt|out of date|(?:was|were) (?:short|long|late|early|little|much))\b"
+    r"|\bal final\b|\bse (?:retrasa|aplaza|adelanta)\b|\bverschiebt sich\b|\best (?:reporté|avancé)"
     r"|\bist (?:jetzt|nun|neu)\b|\best (?:maintenant|passée? à)\b"
 )
+_IDIOM = re.compile(  # "I've been here for six months now", "Anyway, back to my trip"
+    r"^(?:\w+,? )?(?:now(?:,| that\b)|back to\b)|\bfor (?:[\w-]+ ){1,5}now\b"
+    r"|\bright now\b|\bso far\b"
+    r"|\bcurrent(?:ly)?\b|\bthis time\b|\bexcited .*\bnow\b|\bleft (?:the|a|an|my|our|their)\b"
+)
+_REMARKS = ("opinion", "polite", "begins request")
 _OFFICE = re.compile(r"(?<=[A-ZÄÖÜ][a-zäöüß])frau\b|(?<=[a-zäöüß]{3})frau\b")
-_ALSO = re.compile(r"(?i)^(?:(?:oh|and|ah|und|y|et)[, ]+)*(?:also|btw|auch|también|aussi)[, ]+")
+_ALSO = re.compile(  # that only goes on; and "too short"
+    r"(?i)^(?:(?:oh|and|ah|und|y|et)[, ]+)*(?:also|btw|auch|también|aussi)[, ]+|\btoo (?=\w)"
+)
 CLAUSES = re.compile(r"(?<=[,;])\s+|\s+(?=(?:and|but|und|aber|y|pero|et|mais)\s)")
 DIGIT = re.compile(r"\d")
 
@@ -57,7 +67,20 @@ class Sentence(Said):
     @cached_property
     def changes(self) -> bool:
         """Whether a word of it speaks of a change."""
-        return bool(self.cues & OF_CHANGE or _CHANGED.search(self.low))
+        low = _IDIOM.sub(" ", self.low)
+        return bool((self if low == self.low else Said(low)).change or _CHANGED.search(low))
+
+    @cached_property
+    def remark(self) -> bool:
+        """Whether it says what someone thinks or feels, thanks, or asks for something."""
+        return "corrects" not in self.change and any(
+            lower(cues.SIGNS[name]).search(self.low) for name in _REMARKS
+        )
+
+    @cached_property
+    def past(self) -> bool:
+        """Whether it tells what happened, or was meant to: nothing that holds until it changes."""
+        return self.planned or bool({"events", "past", "hypothetical"} & self.cues)
 
     @cached_property
     def decides(self) -> bool:

@@ -23,15 +23,25 @@ from wakebook.base import words
 from wakebook.base.text import whole
 from wakebook.capture.transcript import one_line
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import Said, different, read, usual
+from wakebook.learn.select.said import Said, different, read, units, usual
 from wakebook.recall import days
-from wakebook.recall.perhaps import changed, done, items, leaves, only_a_value, unsaid, values_of
+from wakebook.recall.perhaps import (
+    FRAME,
+    NO,
+    changed,
+    done,
+    items,
+    leaves,
+    only_a_value,
+    outdates,
+    speaks,
+    unsaid,
+    values_of,
+)
 from wakebook.recall.sentence import CLAUSES, DIGIT, MONTH, Sentence, days_of, heard
 from wakebook.store.hits import Passage, Replaced
 
-FRAME = 2  # words of the old sentence that a stale one has, the lost value among them ...
 SHARE = 0.5  # ... and this share of the shorter of the two
-ALIKE = 0.4  # the same share, where only the form of the new one speaks for a change
 LONGEST = 120  # characters of a correction that are told beside what it corrects
 SOON = 4  # turns after which "no, 45" is no longer about a sentence
 GONE = "no longer holds"
@@ -43,9 +53,6 @@ RECENT = 200  # sentences of a change that may be about anything
 ELSE = 4  # times as many words as it shares has a clause that is about something else
 REST = 1  # words of an old sentence beyond a change, with which it still says nothing else
 _VALUE = re.compile(r"\d|^[A-ZÀ-Þ]")
-_NO = re.compile(
-    r"(?:\w+[,!]? )?(?:no+|nope|nah|nein|non)[, ]+(?:the |der |die |das |el |la |le )?\S*\d"
-)
 _NUMBERED = re.compile(r"\b([^\W\d_]{3,}) #?(\d+)\b(?![.,:]\d)")
 _VERB = re.compile(r".*[^su]s$")  # "costs 4", "opens 7", not "gauge 42"
 _SENTENCES = re.compile(
@@ -151,9 +158,7 @@ class Stale:
                     self._later.setdefault(term, []).append(number)
                 if unsaid(text):
                     self._cued.append(number)
-                if one.talk and (
-                    "corrects" in new.cues or _NO.match(new.low) or only_a_value(text)
-                ):
+                if one.talk and ("corrects" in new.cues or NO.match(new.low) or only_a_value(text)):
                     self._bare.setdefault(one.talk, []).append(number)
 
     def correction(self, sentence: Utterance) -> Correction | None:
@@ -189,14 +194,14 @@ class Stale:
         found: dict[str, Utterance] = {}
         for number in set(self._cued[-RECENT:]).union(*near):
             one, _ = self._said[number]
-            if not _after(one, sentence):
+            if not _after(one, sentence) or _beside(one.text, sentence.text):
                 continue
             change = changed(one.text, sentence.text, self._topic | words.terms(one.before))
-            if change is None or change.clause == sure or _beside(one.text, sentence.text):
+            clause = change.clause if change else _perhaps(one.text, sentence.text)
+            last = found.get(clause)
+            if not clause or clause == sure or (last and _when(last) > _when(one)):
                 continue
-            last = found.get(change.clause)
-            if last is None or _when(last) < _when(one):
-                found[change.clause] = one._replace(text=one.shown)
+            found[clause] = one._replace(text=one.shown)
         return tuple(Note(clause, _shown(it.text, it.at), False) for clause, it in found.items())
 
     def _corrected(self, old: Sentence, sentence: Utterance) -> Utterance | None:
@@ -209,8 +214,9 @@ class Stale:
             if not _after(one, sentence) or (found and _when(one) < _when(found)):
                 continue
             how = "near" if number in near else "agent" if sentence.agent else ""
-            if outdates(new, old, how) and not _beside(one.text, sentence.text):
-                found = one
+            if not outdates(new, old, how) or _beside(one.text, sentence.text):
+                continue
+            found = one if how == "near" or speaks(new, old) else found
         return found
 
     def doubted(self, sentence: Utterance, values: bool = True, least: int = 1) -> bool:
@@ -225,7 +231,8 @@ class Stale:
                 continue
             valued = values and len(shared) >= FRAME
             other = valued and different(new.values, old.values) - {"degree"}
-            if (new.changes or other) and not _beside(one.text, sentence.text):
+            may = (new.changes or other) and speaks(new, old)
+            if may and not _beside(one.text, sentence.text):
                 return True
         return False
 
@@ -276,10 +283,22 @@ class Stale:
         return " ".join(kept)
 
 
+def _perhaps(later: str, earlier: str) -> str:
+    """The clause of a sentence that a later one is likely to change, though not by its form."""
+    new, old = heard(later), heard(earlier)
+    ours, theirs = values_of(later), values_of(earlier)
+    gains = any(ours[it] - theirs[it] for it in ours.keys() & theirs.keys() - {"%"})
+    shared = new.terms & old.terms - usual() - units() - days_of(later)
+    if new.idle or not (gains and shared and speaks(new, old)) or len(later) > LONG:
+        return ""
+    apart = new.owners - old.terms or (new.left - old.terms and old.left - new.terms)
+    return _about(later, earlier) if new.changes or (new.states and not apart) else ""
+
+
 def takes_back(new: str, old: str) -> bool:
     """Whether a sentence corrects the one right before it: "doors open at 7. no, 6:30, sorry"."""
     said, before = heard(new), heard(old)
-    if _NO.match(said.low):
+    if NO.match(said.low):
         return bool(before.values["number"])
     return "corrects" in said.cues and outdates(said, before, "near")
 
@@ -378,62 +397,6 @@ def settles(new: str, old: str) -> bool:
     two values, of which the new words give one, is not."""
     ours, theirs = Sentence(new), Sentence(old)
     return len(_lost(ours, theirs)) <= 1 or not theirs.left - ours.terms
-
-
-def outdates(new: Sentence, old: Sentence, how: str = "") -> bool:
-    """Whether a later sentence gives another value for what an earlier one is about. `how`: "near"
-    if it takes something back, soon after in the same conversation; "agent" if the earlier one was
-    the agent's, in which only a value can be out of date."""
-    if new.idle or new.terms <= old.terms:
-        return False
-    cued = new.changes or (new.decides and old.decides)
-    if (cued and _versions(new, old)) or (new.moved and "slot 0" in old.cues):
-        return True
-    shared = (new.frame & old.terms) - usual()
-    if cued:  # then what is named the same counts, too
-        shared |= words.terms(" ".join(new.values["name"] & old.values["name"]))
-    if any(it <= old.bare and (alone or how == "near" or shared - it) for it, alone in new.back):
-        return True
-    slot, again = new.slots & old.slots, _recounted(new, old)
-    if how != "near" and (new.back or not shared or not (cued or again or slot or old.dates)):
-        return False
-    other = different(new.values, old.values) - {"degree"}
-    other |= {"day"} if new.dates - old.dates and old.dates - new.dates else set()
-    if how == "near" and _NO.match(new.low) and new.values["number"] & old.values["number"]:
-        return True  # "no, 8554 is the other one"
-    if how == "near" and not new.back and (again or "day" in other or new.shapes & old.shapes):
-        return True
-    if new.back or not shared:
-        return False
-    if slot and other:
-        return True
-    left = [len(new.left - old.terms), len(old.left - new.terms)]
-    if not cued:
-        moved = len(shared) > FRAME and "day" in other and "name" not in other
-        return (moved and bool(old.dates)) or (again and _same_frame(new, old, shared, left))
-    least = max(FRAME, ALIKE * min(len(new.frame), len(old.frame)))
-    loose = how != "agent" and all(left)
-    if again or "day" in other or (other and not left[0]):
-        return True
-    return len(shared) >= least and bool(other or loose)
-
-
-def _recounted(new: Sentence, old: Sentence) -> bool:
-    """Whether a word has other values beside it in each: "page 140" and "page 310"."""
-    return any(not new.counts[it] & old.counts[it] for it in new.counts.keys() & old.counts.keys())
-
-
-def _same_frame(new: Sentence, old: Sentence, shared: frozenset[str], left: Sequence[int]) -> bool:
-    """Whether two sentences differ in hardly more than a value. `left`: what each has alone."""
-    same = bool(new.shapes & old.shapes) and not left[1]
-    return same or (len(shared) >= FRAME and not min(left))
-
-
-def _versions(new: Sentence, old: Sentence) -> bool:
-    """Whether both name something with its number, and the numbers differ: "Postgres 16"."""
-    ours, theirs = new.versions, old.versions
-    named = new.values["name"] | old.values["name"]
-    return any(ours[it] != theirs[it] for it in ours.keys() & theirs.keys() & named)
 
 
 def spoken(passage: Passage) -> Utterance:
