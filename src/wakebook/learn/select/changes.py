@@ -228,38 +228,26 @@ def features(new: Said, known: Known, ledger: Ledger, place: Place) -> dict[str,
     numbers = new.values["number"], old.values["number"]
     more = (new.before.keys() & old.terms) - old.before.keys()
     ranks = sorted(map(_rank, shared), reverse=True)
+    # fmt: off
     flags = {
-        "named": named,
-        "back, not named": new.back and not named,
-        "back": backed,
-        "corrects last": last and corrects,
-        "bare here": here and corrects and not new.about,
-        "cued": new.cues & OF_CHANGE,
-        "slot": slot,
-        "slot, other": slot and other & {"name", "number"},
-        "head in": any(heads),
+        "named": named, "back, not named": new.back and not named, "back": backed,
+        "corrects last": last and corrects, "bare here": here and corrects and not new.about,
+        "cued": new.cues & OF_CHANGE, "slot": slot,
+        "slot, other": slot and other & {"name", "number"}, "head in": any(heads),
         "same number": any(new.values[kind] & old.values[kind] for kind in ("number", "day")),
-        "same name": new.values["name"] & old.values["name"],
-        "nothing new": new.terms <= old.terms,
+        "same name": new.values["name"] & old.values["name"], "nothing new": new.terms <= old.terms,
         "unit, hit": new.units & old.units and hits and "number" in other,
-        "shape": _same_shape(*numbers),
-        "close": _close(*numbers),
+        "shape": _same_shape(*numbers), "close": _close(*numbers),
         "project same": place.project and place.project == known.project,
-        "shared 1": len(shared) == 1,
-        "lost": _lost(new, old),
-        "concept": concepts,
+        "shared 1": len(shared) == 1, "lost": _lost(new, old), "concept": concepts,
         "no concept, hit": not concepts and not hits,
-        "concepts apart": new.concepts and old.concepts and not concepts,
-        "old states": old.states,
-        "owner same": new.owners & old.owners,
-        "owner apart": new.owners != old.owners,
-        "modified": any(new.before[it] not in old.terms for it in more),
-        "old planned": old.planned,
-        "long": max(len(new.terms), len(old.terms)) > 12,
-        "weaker": place.worth < -0.3,
-        "new short": len(new.terms) < 5,
-        "old short": len(old.terms) < 5,
+        "concepts apart": new.concepts and old.concepts and not concepts, "old states": old.states,
+        "owner same": new.owners & old.owners, "owner apart": new.owners != old.owners,
+        "modified": any(new.before[it] not in old.terms for it in more), "old planned": old.planned,
+        "long": max(len(new.terms), len(old.terms)) > 12, "weaker": place.worth < -0.3,
+        "new short": len(new.terms) < 5, "old short": len(old.terms) < 5,
     }
+    # fmt: on
     seen = {name for name, yes in flags.items() if yes}
     seen |= {f"new {name}" for name in new.cues & _OF_NEW}
     seen |= {f"old {name}" for name in old.cues & _OF_OLD}
