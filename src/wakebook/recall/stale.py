@@ -122,11 +122,9 @@ def once(text: str, told: Callable[[str], bool]) -> str:
 
 
 class _Booked(NamedTuple):
-    lost: frozenset[str]
     old: frozenset[str]
-    new: frozenset[str]
+    gained: frozenset[str]  # what only the new words have
     whole: str  # what holds instead
-    text: str  # the same, as it is shown
     at: int  # since when
 
 
@@ -167,7 +165,9 @@ class Stale:
         if booked:
             rest = _rest(sentence.text, booked.whole)
             rest = "" if DIGIT.search(rest) else rest  # of which the booked words say nothing
-            return Correction(booked.text, settles(booked.whole, sentence.text), rest)
+            return Correction(
+                _shown(booked.whole, booked.at), settles(booked.whole, sentence.text), rest
+            )
         old = heard(sentence.text)
         found = self._corrected(old, sentence)
         wholly = found is not None and _covers(heard(found.text), old)
@@ -259,10 +259,9 @@ class Stale:
     def _replaced(self, said: frozenset[str], at: int) -> _Booked | None:
         for term in said:
             for one in self._booked.get(term, ()):
-                shared = len(said & one.old)
-                gained = (one.new - one.old) & said
-                least = max(FRAME, SHARE * min(len(said), len(one.old)))
-                if at <= one.at and shared >= least and not gained:
+                if at > one.at or not one.gained.isdisjoint(said):
+                    continue
+                if len(said & one.old) >= max(FRAME, SHARE * min(len(said), len(one.old))):
                     return one
         return None
 
@@ -435,10 +434,9 @@ def _by_lost(pairs: tuple[Replaced, ...]) -> dict[str, list[_Booked]]:
     for pair in pairs:
         old, new = words.terms(pair.old), _terms(pair.new)
         lost = frozenset((_exact(pair.old) & old) - new) or old - new
+        booked = _Booked(old, new - old, pair.new, pair.at)
         for term in lost:
-            found.setdefault(term, []).append(
-                _Booked(lost, old, new, pair.new, _shown(pair.new, pair.at), pair.at)
-            )
+            found.setdefault(term, []).append(booked)
     return found
 
 
