@@ -296,4 +296,4 @@ def test_a_time_box_of_any_kind_does_no_harm(memory: Memory, claude: Claude, sec
 def test_a_clock_that_is_wrong_does_no_harm(memory: Memory, claude: Claude) -> None:
     env = os.environ | {"WAKEBOOK_NOW": "yesterday"}
     told = fired(memory.home.root, HOST, "UserPromptSubmit", event("x", claude, prompt="?"), env)
-    assert "there is no handoff" in told.context  # as by any clock
+    assert "left a handoff" in told.context  # as by any clock

@@ -172,13 +172,12 @@ ODD = (
 def test_time_is_linear_on_odd_text(word: str) -> None:
     text = (word + " ") * (10_000 // (len(word) + 1))
     SELECTOR.extract(talk(text[:500]), Scene())
-    start = time.perf_counter()
+    start = time.process_time()
     read(talk(text, f">{text}", text))
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 5  # what is not linear takes minutes
 
 
-def test_a_window_of_3000_messages_closes_in_time() -> None:
-    """In the time of the processor, which a busy machine does not change much."""
+def test_four_times_the_messages_take_little_more_than_four_times_as_long() -> None:
     names = [f"{a}{b}{c}" for a in "BDFGKLMNPR" for b in ("a", "elo", "iri") for c in ("s", "th")]
     said = []
     for n in range(1500):
@@ -189,9 +188,11 @@ def test_a_window_of_3000_messages_closes_in_time() -> None:
             f">It is {n * n}. I looked at it, fixed the {one} parser and it works.",
         ]
     SELECTOR.extract(talk(*said[:4]), Scene())
-    start = time.process_time()
-    read(talk(*said))
-    assert time.process_time() - start < 3
+    times = [time.process_time()]
+    for some in (said[:750], said):
+        read(talk(*some))
+        times.append(time.process_time())
+    assert times[2] - times[1] < 10 * (times[1] - times[0])  # sixteen times would be quadratic
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def told(folder: Path, session: str = CHAT, day: str = "2026-11-02") -> Path:
         ("user", f"{SAID} By the way, I decided to use Postgres for the bookings."),
         ("assistant", f"Noted, your locker code at the Harbour gym is {CODE}."),
         ("user", "I prefer tabs over spaces in Go code. My sister Runa lives in Bergen."),
-        ("assistant", "Good."),
+        ("assistant", "Done. I've added the rule to the linter."),
     ]
     lines: list[dict[str, str]] = [{"session": session}]
     for number, (role, text) in enumerate(said):

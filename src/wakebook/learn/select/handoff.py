@@ -73,8 +73,9 @@ def _says(text: str) -> int:
 
 
 def _works(tool: Tool) -> bool:
-    """Whether it did something: it was not refused, nor did it only ask the memory."""
-    return not _REFUSED.search(tool.result or "") and not _MEMORY.search(tool.name)
+    """Whether it did something: not refused, nor only asking the memory; a handoff is work."""
+    ours = _MEMORY.search(tool.name) and not tool.name.endswith("handoff")
+    return not _REFUSED.search(tool.result or "") and not ours
 
 
 def _told(agents: Sequence[Message]) -> bool:
