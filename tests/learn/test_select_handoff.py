@@ -137,7 +137,8 @@ def test_a_refused_tool_call_is_no_work() -> None:
 
 def test_last_words_that_leave_something_for_later_are_handed_on() -> None:
     said = ["the shelf in the form needs a size", ">Sizes are checked. The importer has none."]
-    assert lines(talk(*said, "yes, put one into the importer tomorrow"))["User last"]
+    for last in ("yes, put one into the importer tomorrow", "40. but do the importer next week"):
+        assert lines(talk(*said, last))["User last"]
     for parting in ("yes, see you tomorrow", "and what about tomorrow?", "later then"):
         assert handoff(talk(*said, parting)) is None
 

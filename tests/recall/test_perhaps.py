@@ -28,6 +28,7 @@ def told(old: str, new: str, *, soon: bool = False, topic: str = "") -> str:
         ("the demo for the ferry is on 12 may", "the ferry people are late, so we demo on 20 may"),
         ("delivery of the tiles is on thursday", "tiles come monday, the driver called"),
         ("the lecture takes 40 minutes", "can you cut the talk to 30 minutes, the room is booked"),
+        ("a visitor may stay 60 minutes at a table", "Please raise the stay at a table to 90."),
         ("I run the stall with 3 helpers", "with 5 helpers the stall goes fine"),
         # another place
         ("our shop is at 5 Mill Street, ring twice", "we've moved! 12 Quay Road, first floor."),

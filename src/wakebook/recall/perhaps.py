@@ -333,8 +333,9 @@ def only_a_value(text: str) -> bool:
 
 
 def speaks(new: Sentence, old: Sentence) -> bool:
-    """Whether a sentence says how something is, and an earlier one how it was by then."""
-    return not new.remark and (not old.past or bool(new.back))
+    """Whether a sentence says how something is, or is to be, and an earlier one how it was."""
+    says = not new.remark or _SETS.search(new.low)
+    return bool(says and (not old.past or new.back))
 
 
 def outdates(new: Sentence, old: Sentence, how: str = "") -> bool:

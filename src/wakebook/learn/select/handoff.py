@@ -106,7 +106,8 @@ def _puts_off(last: str) -> bool:
     """Whether a user's last words leave work for later: "put it in the API, too, tomorrow"."""
     said = last[pattern(cues.YES).match(last).end() :]  # type: ignore[union-attr] # or nothing
     idle = pattern(cues.FAREWELL).match(said) or said.rstrip().endswith("?")
-    return not idle and len(said.split()) >= PROMISE and bool(pattern(cues.PUT_OFF).match(said))
+    parts = () if idle else (one for one in split(said) if len(one.split()) >= PROMISE)
+    return any(pattern(cues.PUT_OFF).match(one) for one in parts)
 
 
 def _report(agents: Sequence[Message]) -> str:
