@@ -62,6 +62,11 @@ def test_what_may_have_changed_is_told_with_the_later_words(old: str, new: str) 
         ("the parser is in C", "the docs are in Sphinx now"),
         # more of the same thing, what one thinks of it, and what only happened
         ("My mountain bike is a Giant TCX", "Plus, I've had my mountain bike since 2018"),
+        (
+            "My river kayak is a Perch Nine, and I've had it since 2018, so it knows every creek.",
+            "Plus, I've had my river kayak since 2018, and I'm attached to it, so I'd rather bring "
+            "it with me than rent one in Old Ferry.",
+        ),
         ("the vase cost 800", "I'm actually using Vallejo paints on my current vase project"),
         ("I've been meaning to try the Korean tacos", "Now that I have the tacos, a drink is next"),
     ],

@@ -62,7 +62,8 @@ class Sentence(Said):
     @cached_property
     def idle(self) -> bool:
         """A plan, an addition, a guess: nothing that could change what was said."""
-        return self.planned or bool({"also", "hypothetical"} & self.cues)
+        added = "also" in self.cues or self.low.startswith(("plus,", "plus i", "besides,"))
+        return self.planned or added or "hypothetical" in self.cues
 
     @cached_property
     def changes(self) -> bool:
