@@ -95,12 +95,14 @@ else
 endif
 	@touch $@
 
+# The locks name every package with its hash, so nothing is left to look for: without --no-deps,
+# pip asks for the newest "psycopg[pool]" and stops at a version that the lock does not have.
 .venv/.runtime: .venv/.venv requirements.lock pyproject.toml
 	@echo "Setting up .venv ..."
 ifdef UV
-	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r requirements.lock
 else
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 endif
 	@$(BIN)/python -c 'import pathlib, sysconfig; \
 	  site = pathlib.Path(sysconfig.get_path("purelib")); \
@@ -111,9 +113,11 @@ endif
 
 .venv/.dev: .venv/.runtime requirements-dev.lock
 ifdef UV
-	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r requirements-dev.lock
+	@$(UV) pip check --quiet --python $(BIN)/python
 else
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip check > /dev/null || $(BIN)/python -m pip check
 endif
 	@touch $@
 
