@@ -15,8 +15,10 @@ or "silent", `where` "same" or "later"); `keep`, sentences that must stay curren
 For fitting, a pair asks: does the later sentence replace the earlier one? Pairs come from the
 labelled conversations, read in the order of their dates as one memory reads them; from
 conversations of LongMemEval without labels, in which strangers change nothing; from
-changes.jsonl; from pairs.jsonl (two sentences a line); and from lives.jsonl (sentences of a life,
-in several sessions, with the number of the one that each replaces). All of them are read by the
+changes.jsonl; from pairs.jsonl (two sentences a line); from lives.jsonl (sentences of a life, in
+several sessions, with the number of the one that each replaces); and from contrast.jsonl (a
+sentence, and messages of which each says by `rel` whether it replaces or ends that: they are as
+alike as their writers could make them). All of them are read by the
 selector itself, with the labels deciding what replaces what; every pair that it compares is a case,
 with what `learn/select/changes.py` sees of the two.
 """
@@ -221,6 +223,28 @@ def of_pairs(weight: float) -> list[Case]:
             reader.read(f"two {number}", name, [("user", pair[name])], "", gold)
         found += reader.cases
     return found
+
+
+def of_contrast(name: str, weight: float) -> list[Case]:
+    found: list[Case] = []
+    for group in labelled.lines(name):
+        for later in group["later"]:
+            reader, turns = Reader(weight), [("user", later["text"])]
+            turns = [("assistant", later["agent"]), *turns] if later.get("agent") else turns
+            gold = partial(_contrasted, _plain(later["part"]), later["rel"])
+            reader.read(group["id"], "old", [("user", group["before"])], "", gold)
+            reader.cases.clear()  # within what was said before
+            reader.read(group["id"], "new", turns, "", gold)
+            number = found[-1].said + 1 if found else 0
+            found += [case._replace(said=number + case.said) for case in reader.cases]
+    return found
+
+
+def _contrasted(part: str, rel: str, known: Known, name: str, text: str) -> int | None:
+    said = _plain(text)
+    if name == "new" or rel not in ("replaces", "ends"):
+        return 0
+    return 1 if part in said or said in part else None
 
 
 def _paired(pairs: Sequence[tuple[str, str]], known: Known, name: str, text: str) -> int:

@@ -28,6 +28,7 @@ sys.path.insert(1, str(Path(__file__).parents[1]))
 
 from bench import changing, labelled
 from wakebook.learn.select import worth
+from wakebook.learn.select.said import chance, embedder
 from wakebook.learn.select.speech import Sentence, sentences
 
 TARGET = Path(__file__).parents[1] / "src" / "wakebook" / "learn" / "select" / "weights.json"
@@ -38,10 +39,13 @@ SCALE = 4.0  # of the vector, beside features of 1
 THRESHOLD = 0.58
 PLAIN_THRESHOLD = 0.5  # words of other languages are no features, so fewer speak for it
 CHANGES_PENALTY = 2.0
-CHANGES_THRESHOLD = 0.55
+CHANGES_THRESHOLD = 0.6
+PHRASED = 12  # sentences that must have a phrase for it to count
+CONTRAST = 0.7  # weight of pairs that are alike on purpose
 CHANGING = 0.4  # weight of sentences whose conversations are not labelled exhaustively
 LIVES = 0.5  # weight of pairs that were written for this
 STRANGERS = 3.0  # weight of pairs out of hundreds of conversations, where most share nothing
+STRANGE = 0.99  # weight of conversations without labels, in which hardly anything changes
 LONGEST = 40  # words of a sentence that can be kept
 
 Matrix = Any  # numpy's arrays; their exact types say nothing here
@@ -175,7 +179,13 @@ def told(given: Sequence[labelled.Session], all_: Sequence[Case], kept: Matrix, 
 
 def fitted_changes(given: Sequence[changing.Case]) -> dict[str, float]:
     clear = [case for case in given if case.right is not None]
-    names = sorted({name for case in clear for name in case.features})
+    texts = {case.texts[1]: case.features for case in clear if case.weight != STRANGE}
+    seen = Counter(name for features in texts.values() for name in features)
+    names = sorted(
+        name
+        for name in {name for case in clear for name in case.features}
+        if not name.startswith("w:") or seen[name] >= PHRASED
+    )
     x = matrix(clear, names, None)
     penalty = np.full(x.shape[1], CHANGES_PENALTY)
     penalty[-1] = 1e-3
@@ -190,7 +200,7 @@ def check_changes(given: dict[str, list[changing.Case]]) -> None:
         known = fitted_changes([c for one, it in given.items() if one != name for c in it])
         best: dict[tuple[str, int], tuple[float, int | None]] = {}
         for case in part:
-            key, likely = (case.group, case.said), worth.chance(known, case.features)
+            key, likely = (case.group, case.said), chance(known, case.features)
             best[key] = max(best.get(key, (0.0, 0)), (likely, case.right), key=lambda it: it[0])
         wanted = len({(case.group, case.said) for case in part if case.right})
         shown = []
@@ -208,7 +218,7 @@ def main() -> None:
     args = parser.parse_args()
     given = labelled.sessions("dev", args.data)
     all_ = cases(given)
-    vectors = np.array(worth.embedder().embed([case.sentence.text for case in all_]))
+    vectors = np.array(embedder().embed([case.sentence.text for case in all_]))
     print(f"{len(given)} conversations, {len(all_)} sentences: {Counter(c.label for c in all_)}")
     names, w = fitted(all_, vectors)
     others = {name: labelled.sessions(name, args.data) for name in ("locked", "passing")}
@@ -220,7 +230,8 @@ def main() -> None:
         "changes": changing.of_changes(1.0),
         "pairs": changing.of_pairs(1.0),
         "lives": changing.of_lives(LIVES),
-        "strangers": changing.of_strangers(args.data, labels, 1.0),
+        "contrast": changing.of_contrast("contrast", CONTRAST),
+        "strangers": changing.of_strangers(args.data, labels, STRANGE),
     }
     if args.check:
         check_changes(pairs)

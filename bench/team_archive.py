@@ -66,10 +66,10 @@ def sentences(path: Path) -> tuple[Iterator[str], list[str]]:
 def source(given: argparse.Namespace) -> tuple[Callable[[int], Any], Any]:
     """More vectors, so many at a time, and those of the questions."""
     if given.longmemeval:
-        from wakebook.learn.select import worth
+        from wakebook.learn.select import said
 
         texts, questions = sentences(given.longmemeval)
-        embed = worth.embedder().embed
+        embed = said.embedder().embed
         asked = np.array(embed(questions[: given.asked], query=True), np.float32)
         return lambda count: np.array(embed([*islice(texts, count)]), np.float32), asked
     chance = np.random.default_rng(22)

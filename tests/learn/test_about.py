@@ -238,6 +238,67 @@ def test_a_standing_wish_stands_in_about_you_wherever_it_was_said(wish: str) -> 
     assert [one.content for one in about([entry], Registry())] == [wish]
 
 
+RULES = [
+    "british spelling.",
+    "no exclamation marks, ever.",
+    "if something is unclear ask me one question, not five.",
+    "and don't open an answer with praise.",
+]
+
+
+def test_rules_that_are_announced_are_kept_and_hold_where_it_says() -> None:
+    request = "now: the foreword, cut it to 500 words."
+    for announced, everywhere in (
+        ("before we start, a few things that apply whatever we work on.", True),
+        ("some rules for this repo, please keep to them.", False),
+    ):
+        drafts = SELECTOR.extract(talk(" ".join([announced, *RULES, request])), Scene())
+        assert [one.content for one in drafts] == RULES
+        assert {(one.kind, one.detail) for one in drafts} == {("preference", f"Among: {announced}")}
+        entries = [logged(one).with_(project="p-heron", transcript="t") for one in drafts]
+        told = about(entries, Registry())
+        assert sorted(one.content for one in told) == (sorted(RULES) if everywhere else [])
+
+
+def test_the_first_rule_may_stand_in_the_sentence_that_announces_them() -> None:
+    first = "a few things that hold for everything we do: metric only, no feet."
+    said = f"{first} R, not python. My daughter Noor is nine. now: the cross sections"
+    drafts = SELECTOR.extract(talk(said), Scene())
+    rules = [one.content for one in drafts if one.detail.startswith("Among: ")]
+    assert rules == [first, "R, not python."]
+    assert "My daughter Noor is nine." in [one.content for one in drafts]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "so no tables and no ascii diagrams, please, in any project.",
+        "and no emoji, they get read aloud.",
+        "no screenshots of my desk, ever.",
+        "make check before each commit.",
+        "secrets come from the vault, never from files.",
+        "colours from now on, viridis, everywhere",
+    ],
+)
+def test_terse_wishes_stand(wish: str) -> None:
+    [draft] = SELECTOR.extract(talk(wish), Scene())
+    assert (draft.content, draft.kind) == (wish, "preference")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "What are the rules of chess?",
+        "The rules engine is slow. It takes 9 seconds. Find out why.",
+        "The house style is nice. I bought a lamp for it.",
+    ],
+)
+def test_what_only_speaks_of_rules_announces_none(said: str) -> None:
+    assert not [
+        one for one in SELECTOR.extract(talk(said), Scene()) if one.detail.startswith("Among: ")
+    ]
+
+
 def test_a_wish_for_one_repository_stays_there() -> None:
     [draft] = SELECTOR.extract(talk("In this repo only: always answer in German."), Scene())
     assert not about([logged(draft).with_(project="p-heron")], Registry())

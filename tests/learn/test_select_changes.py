@@ -226,6 +226,19 @@ def test_a_correction_of_something_never_said_leaves_nothing(said: str) -> None:
     assert contents(CAT, ">Noted.", said) == [CAT]
 
 
+def test_the_wording_alone_may_say_that_something_has_changed() -> None:
+    old = "The kiosk is closed on Mondays."
+    (now,) = remembered([old], ["we sell ice cream seven days a week since my cousin joined"])
+    assert now.detail == f"Was: {old}"
+
+
+def test_what_is_like_another_thing_of_the_same_kind_replaces_nothing() -> None:
+    said = "Releases of tidewheel go out every Tuesday."
+    first, *others = remembered([said], ["releases of the docs site go out on Thursdays"])
+    assert first.content == said
+    assert not any(one.replaces for one in others)
+
+
 def test_a_correction_that_says_enough_stands_alone() -> None:
     said = "We're not on Hetzner any more, it's OVH now."
     first, second = extract(CAT, ">Noted.", said)

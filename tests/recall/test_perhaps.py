@@ -69,6 +69,23 @@ def test_what_may_have_changed_is_told_with_the_later_words(old: str, new: str) 
         ),
         ("the vase cost 800", "I'm actually using Vallejo paints on my current vase project"),
         ("I've been meaning to try the Korean tacos", "Now that I have the tacos, a drink is next"),
+        # values of one kind that are of two things
+        (
+            "My knees are sore after my Saturday morning ride.",
+            "Since I do yoga at home on Fridays, I'm thinking of making soup on Sundays.",
+        ),
+        (
+            "I took shots of the tulips on April 20th.",
+            "I know the dates of the fittings: it's on April 5th and 19th.",
+        ),
+        (
+            "I played in a league game on March 5th and scored a goal.",
+            "By the way, I went birding on Saturday, March 12th, and saw robins.",
+        ),
+        (
+            "I ordered it on the 15th of April and it arrived on the 20th.",
+            "I'll be arriving on August 15th, so I need a place soon.",
+        ),
     ],
 )
 def test_what_is_about_something_else_changes_nothing(old: str, new: str) -> None:

@@ -243,6 +243,17 @@ def test_what_an_agent_is_about_to_do_is_no_finding(home: Memory) -> None:
     assert lines(pack(home, "zebra fence")) == ["- agent: The zebra fence is 2 m high."]
 
 
+@pytest.mark.parametrize(
+    ("answer", "told"), [("yes, please do", True), ("no, no moat, raise it to 3 m", False)]
+)
+def test_a_proposal_that_the_user_did_not_want_is_no_finding(
+    home: Memory, answer: str, told: bool
+) -> None:
+    talk(home, "s1", "it is out", "I'd put a moat around the zebra fence, 2 m wide.", answer)
+    packed = pack(home, "zebra fence", after=partial(recalled.after, home.opened))
+    assert ("a moat around the zebra fence" in packed.text) is told
+
+
 def test_mockery_quotes_and_what_is_over_are_no_findings(home: Memory) -> None:
     talk(home, "s1", "Wonderful, another zebra count. Nothing makes me happier than zebras.", "Ok.")
     talk(home, "s2", 'It says "My zebra farm has 300 zebras. We hate the road."', "Ok.")

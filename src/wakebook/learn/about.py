@@ -28,6 +28,7 @@ from wakebook.log.entry import Entry
 from wakebook.log.subjects import Registry
 
 KEPT = f"{FOLDER}/about.json"
+AMONG = "Among: "  # begins the detail of a rule, before the words that announced it
 ENOUGH = 3  # points
 LEAST = 2.1  # of a line that can be read alone
 WISH = 2  # points that a wish loses at most by not being so
@@ -63,7 +64,7 @@ def about(
     for _, entry in found:
         talk = [one for one in told if entry.transcript and one.transcript == entry.transcript]
         again = next((place for place, one in enumerate(told) if _same(entry, one)), None)
-        if again is None and len(talk) < EACH:
+        if again is None and (len(talk) < EACH or _announced(entry)):
             told.append(entry)
         elif again is not None and _alike(entry, told[again]):  # the newest of those
             told[again] = max(told[again], entry, key=lambda one: one.timestamp)
@@ -152,7 +153,8 @@ def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> 
     instructs = kind == "preference" and (
         _has(forms.ORDER, text, at_start=True) or _has(forms.MANNERS, text)
     )
-    general = kind == "preference" and (_has(forms.GENERAL, text) or _has(forms.MANNERS, text))
+    wide = _announced(entry) + text
+    general = kind == "preference" and (_has(forms.GENERAL, wide) or _has(forms.MANNERS, text))
     work = entry.subject and not person and (kind != "preference" or _has(forms.WORK, text))
     if work and not general:
         return 0
@@ -162,14 +164,15 @@ def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> 
     if not own and not person and kind not in ("preference", "relationship"):
         return 0
     known = 2 * (person or kind == "relationship")
-    aside = (len(text.split()) > LONG) + _has(forms.GOES_ON, text, at_start=True)
+    goes_on = _has(forms.GOES_ON, text, at_start=True) and not instructs
+    aside = (len(text.split()) > LONG) + goes_on
     return best + known + 4 * (instructs or general) - aside
 
 
 def is_own(entry: Entry, registry: Registry) -> bool:
     """Whether an entry is about the user, and so holds in every project, not only where it was
     said. Instructions without "I" hold everywhere if they are about how to talk and behave."""
-    text, kind = entry.content, entry.kind
+    text, kind = _announced(entry) + entry.content, entry.kind
     if entry.type != "fact" or kind in ("lesson", "procedure") or _has(forms.LOCAL, text):
         return False
     if not entry.project or _has(forms.GENERAL, text):
@@ -180,6 +183,12 @@ def is_own(entry: Entry, registry: Registry) -> bool:
     if kind == "preference":
         return _has(forms.FIRST, text) or _has(forms.MANNERS, text)
     return not entry.subject and _has(forms.FIRST, text) and not _has(forms.WORK, text)
+
+
+def _announced(entry: Entry) -> str:
+    """What announced a rule, which says where it holds."""
+    told, among, over = entry.detail.partition(AMONG)
+    return f"{over} " if among and not told else ""
 
 
 def introduced(text: str) -> str:

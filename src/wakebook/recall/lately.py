@@ -18,9 +18,9 @@ from wakebook.capture import archive
 from wakebook.learn.about import Weights
 from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.extractor import unmeant
-from wakebook.learn.select.said import OF_CHANGE, read, usual
+from wakebook.learn.select.said import DATA, OF_CHANGE, read, usual
 from wakebook.learn.select.speech import Sentence, fiction, sentences
-from wakebook.learn.select.worth import DATA, worthy
+from wakebook.learn.select.worth import worthy
 from wakebook.log.query import Query, Scope
 from wakebook.recall.gate import forms
 from wakebook.recall.stale import Utterance, spoken, takes_back

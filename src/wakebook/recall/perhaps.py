@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import different, units, usual
-from wakebook.recall.sentence import CLAUSES, MONTH, Sentence, heard
+from wakebook.learn.select.said import CLAUSES, MONTH, Sentence, different, heard, units, usual
 
 FRAME = 2  # words of the old sentence that a stale one has, the lost value among them ...
 ALIKE = 0.4  # the same share, where only the form of the new one speaks for a change

@@ -29,7 +29,7 @@ from wakebook.recall import days
 from wakebook.recall.gate import Gate, forms, is_chat
 from wakebook.recall.ratings import IN, OUT, factor
 from wakebook.recall.slot import PUBLIC, Item, Packed, label
-from wakebook.recall.stale import GONE, SOON, Stale, Utterance, spoken, takes_back
+from wakebook.recall.stale import GONE, SOON, Stale, Utterance, refused, spoken, takes_back
 from wakebook.recall.texts import ENDS, SHORT, Asked, Once, bare, excerpt, in_confidence, says
 from wakebook.store.hits import Passage, Passages
 
@@ -102,8 +102,7 @@ class Around(NamedTuple):
 
 
 def passages(opened: Opened, request: Request, room: int) -> Passages:
-    """What is remembered, and may be told in a session of this kind, at this place: more than there
-    is room for, because some of it may have been told."""
+    """What may be told in such a session, at this place: more than there is room for."""
     public = PUBLIC if request.kind == "group" else ()
     query = Query(text=request.message, categories=public, files=True, scope=request.scope)
     found = opened.index.passages(query, clock.now(), min(MOST, FEWEST + room // TYPICAL))
@@ -164,7 +163,8 @@ def pack(
     stale.learn(
         spoken(one)
         for one in found.found[:RECENT]
-        if one.row.speaker != "agent" and not one.replaced_by and (one.row.name or one.row.turn)
+        if one.row.speaker != "agent" and not one.replaced_by
+        if (one.row.name or one.row.turn) and one.row.type != "handoff"
     )
     choice = _Choice(asked, around, room, stale, best)
     chosen = choice.made(wanted)
@@ -392,13 +392,13 @@ class _Choice:
             if not self._told(part) and not _asks(part) and not takes_back(then, part)
         ]
         if passage.row.speaker == "agent":
-            kept = [part.removeprefix("> ") for part in kept if not _on_the_way(part)]
+            wanted = () if refused(passage, self._around.after) else kept
+            kept = [part.removeprefix("> ") for part in wanted if not _on_the_way(part)]
         if len(kept) < len(parts) and all(pattern(forms.ORDER).match(part) for part in kept):
             return ""  # an order says nothing without what it is about
         if not passage.done:
             self._stale.learn(self._around.after(passage))
-            said = spoken(passage)
-            stale = self._stale
+            said, stale = spoken(passage), self._stale
             kept = [
                 now
                 for part in kept

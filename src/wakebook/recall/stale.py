@@ -23,7 +23,20 @@ from wakebook.base import words
 from wakebook.base.text import whole
 from wakebook.capture.transcript import one_line
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import Said, different, read, units, usual
+from wakebook.learn.select.pair import likely
+from wakebook.learn.select.said import (
+    CLAUSES,
+    DIGIT,
+    MONTH,
+    Said,
+    Sentence,
+    days_of,
+    different,
+    heard,
+    read,
+    units,
+    usual,
+)
 from wakebook.recall import days
 from wakebook.recall.perhaps import (
     FRAME,
@@ -38,7 +51,6 @@ from wakebook.recall.perhaps import (
     unsaid,
     values_of,
 )
-from wakebook.recall.sentence import CLAUSES, DIGIT, MONTH, Sentence, days_of, heard
 from wakebook.store.hits import Passage, Replaced
 
 SHARE = 0.5  # ... and this share of the shorter of the two
@@ -50,6 +62,8 @@ LIVE = words.stem("live")
 SUBJECT = 3  # words at the beginning, with what a sentence is about
 SAYS_LITTLE = 25  # characters of a sentence that is shown with the next one: "We've moved!"
 RECENT = 200  # sentences of a change that may be about anything
+HARDLY = 0.1  # less than that, values of one kind are of two things
+PERHAPS = 0.6  # this likely, words of a change are told beside what they may have changed
 ELSE = 4  # times as many words as it shares has a clause that is about something else
 REST = 1  # words of an old sentence beyond a change, with which it still says nothing else
 _VALUE = re.compile(r"\d|^[A-ZÀ-Þ]")
@@ -197,6 +211,8 @@ class Stale:
             if not _after(one, sentence) or _beside(one.text, sentence.text):
                 continue
             change = changed(one.text, sentence.text, self._topic | words.terms(one.before))
+            if change and likely(f"{one.before} {one.text}", change.clause, False) < HARDLY:
+                continue
             clause = change.clause if change else _perhaps(one.text, sentence.text)
             last = found.get(clause)
             if not clause or clause == sure or (last and _when(last) > _when(one)):
@@ -288,10 +304,14 @@ def _perhaps(later: str, earlier: str) -> str:
     ours, theirs = values_of(later), values_of(earlier)
     gains = any(ours[it] - theirs[it] for it in ours.keys() & theirs.keys() - {"%"})
     shared = new.terms & old.terms - usual() - units() - days_of(later)
-    if new.idle or not (gains and shared and speaks(new, old)) or len(later) > LONG:
+    if new.idle or not shared:
         return ""
     apart = new.owners - old.terms or (new.left - old.terms and old.left - new.terms)
-    return _about(later, earlier) if new.changes or (new.states and not apart) else ""
+    plain = new.changes or (new.states and not apart)
+    valued = gains and plain and len(later) <= LONG and speaks(new, old)
+    meant = new.changes and not (new.planned or "hypothetical" in new.cues)
+    worded = meant and likely(later, earlier) >= PERHAPS
+    return _about(later, earlier) if valued or worded else ""
 
 
 def takes_back(new: str, old: str) -> bool:
@@ -402,6 +422,15 @@ def spoken(passage: Passage) -> Utterance:
     row = passage.row
     talk = passage.path if row.turn else ""
     return Utterance(passage.content, row.at, talk, row.place, row.speaker == "agent")
+
+
+def refused(passage: Passage, after: Callable[[Passage], Iterable[Utterance]]) -> bool:
+    """Whether an agent's passage proposes something that the user then did not want."""
+    if not lower(cues.OFFERS).search(passage.content.lower()):
+        return False
+    answers = (one for one in after(passage) if one.turn == passage.row.place + 1)
+    said = (one.text.removeprefix("user: ").lower() for one in answers)
+    return any(lower(cues.REFUSES).match(one) for one in said)
 
 
 def sentences(text: str) -> list[str]:

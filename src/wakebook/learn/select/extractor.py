@@ -14,13 +14,14 @@ import msgspec
 from wakebook.base import words
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
-from wakebook.learn.about import introduced
+from wakebook.learn.about import AMONG, introduced
 from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after
 from wakebook.learn.judge.verdict import suspicious
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.changes import Change, Place, answered, bare, finished, replaced
 from wakebook.learn.select.handoff import last_words
 from wakebook.learn.select.ledger import Ledger
+from wakebook.learn.select.pair import Around
 from wakebook.learn.select.said import read
 from wakebook.learn.select.speech import Sentence, fiction, sentences
 from wakebook.learn.select.worth import worthy
@@ -36,6 +37,7 @@ PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may me
 _CHANGING = ("fact", "decision")
 _EXPLICIT: tuple[EntryKind, ...] = ("lesson", "preference", "procedure")
 Decide = Callable[[str, Ledger, Place], Change | None]
+ANNOUNCED = 60  # characters of a sentence after "a few rules" that only says where they hold
 UNTOLD = "Where this session stopped was not written down: see its transcript"
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the selector does not look at the time of an entry
 
@@ -66,7 +68,7 @@ def kind_of(sentence: Sentence) -> Kind:
     if introduced(sentence.text):
         return Kind("fact", "relationship", wanted=True)
     for kind, cue in zip(_EXPLICIT, (cues.LESSON, cues.STANDING, cues.PROCEDURE), strict=True):
-        if lower(cue).match(core):
+        if any(map(lower(cue).match, (core, text))):  # "no" may lead in, or begin a rule
             return Kind("fact", kind, wanted=True)
     noted = any(map(lower(cues.NOTED).match, (text, core))) or bool(lower(cues.WHO).match(core))
     liked = lower(cues.PREFERENCE).search(core)
@@ -159,8 +161,12 @@ class _Reader:
             return
         self._agreed(message, said)
         made_up = self._fiction or fiction(message.text)
-        for sentence, worth in zip(said, worthy(said), strict=True):
-            if not made_up or lower(cues.FICTIONAL).search(sentence.text.lower()):
+        for sentence, worth, over in zip(said, worthy(said), announced(said), strict=True):
+            if over and not made_up:
+                self._settle(message)
+                rule = Kind("fact", "preference", wanted=True)
+                self._pending = _Pending(rule, sentence.text, f"{AMONG}{over}")
+            elif not made_up or lower(cues.FICTIONAL).search(sentence.text.lower()):
                 self._sentence(message, sentence, worth)
         self._settle(message)
 
@@ -219,7 +225,7 @@ class _Reader:
             self._others = None
         agent = self._agent.text if self._agent else ""
         worth = max(worth, 0.0) if kind.wanted else worth
-        place = Place(self._here, self._scene.project, agent, message.text, worth)
+        place = Place(self._here, self._scene.project, Around(agent, message.text, worth))
         change = self._decide(text, self._ledger, place)
         if change and not self._elsewhere(kind, text, change):
             return _corrected(kind, text, change)
@@ -319,6 +325,28 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     if not fits(text):
         return None
     return _Pending(kind, text, f"Was: {old.content}", (old.id,), old.subject, old.heard)
+
+
+def announced(said: Sequence[Sentence]) -> Iterable[str]:
+    """Beside each sentence, the one that says that rules follow, if it is one of them: "a few rules
+    for this repo. british spelling. no em dashes, ever. now: the foreword". The first may stand in
+    the same sentence ("ground rules: no nuts"); then a fact about the user is none."""
+    over, inline = "", False
+    for one in said:
+        low = one.text.lower()
+        if one.asked or lower(cues.REQUESTS).match(low) or lower(cues.ORDERS).match(low):
+            over = ""
+        begins = lower(cues.ANNOUNCES).match(low)
+        head, _, rest = low.partition(":")
+        if begins and len(head) - begins.end() < ANNOUNCED:
+            over, inline = one.text[: len(head)] if rest else one.text, bool(rest)
+            yield over if rest and fits(one.text) else ""
+            continue
+        listed = one.heading and lower(cues.ANNOUNCES).match(one.heading.lower())
+        heading = one.heading if listed else over
+        mine = inline and lower(cues.PERSON).match(low) is not None
+        short = fits(one.text) and 1 < len(one.text.split()) <= PLAIN
+        yield heading if heading and short and not (one.asked or mine) else ""
 
 
 def may_change(text: str, kind: Kind, worth: float) -> bool:

@@ -1,10 +1,20 @@
-"""What can be read of one sentence when it is put beside another: values, frame, owners, cues."""
+"""What can be read of one sentence when it is put beside another: values, frame, owners, cues.
+
+And its vector, and the weights of all that is judged by sentences (weights.json).
+"""
 
 import re
 from functools import cache, cached_property, lru_cache
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from wakebook.base import words
+from wakebook.base.decode import decode
 from wakebook.learn.phrases import cues, lower
+from wakebook.models.builtin import Builtin
 
 KINDS = ("number", "day", "name", "degree")
 _NAMES = re.compile(r"(?<=[\w,;:] )[A-ZÀ-Þ][\w'’-]+|\b[A-Z]{2,}\w*\b|\b\w+[A-Z]\w*\b")
@@ -19,6 +29,48 @@ _BESIDE = 3  # words on either side of a value that say what it is the value of
 _I = words.listed("i i'm i've i'd i'll i’m i’ve")
 _LITTLE = words.terms("make sorry sry meant typo wrong correction scratch wait oops ugh")
 OF_CHANGE = frozenset(("corrects", "moves", "changes", "ends"))
+_FILLERS = words.terms(  # say only that something has a value, or for how long
+    "cost rise drop fall listen run charge pay begin beträgt kostet liegt steigt sinkt beginnt"
+    " coûte passe commence cuesta sube baja pasa vale empieza jahr monat woche tag año mes semana"
+    " día an mois semaine jour im pro per par por theirs ours mine"
+)
+_UNIT = re.compile(r"\d\s?([^\W\d_]+)")
+_VERSION = re.compile(r"([^\W\d_][\w+#]*)[ :@-]v?(\d+(?:\.\d+)*)\b")
+MONTH = (  # in four languages, whole or short
+    r"(?:jan(?:uar[yo]?|vier)?|feb(?:ruary?|rero)?|f[ée]v(?:rier)?|m(?:ar(?:ch|s|zo)?|ärz)|a[pb]r(?:il)?"
+    r"|avr(?:il)?|ma(?:yo?|i)|ju(?:n[ei]?|nio|in)|ju(?:l[iy]?|lio|il(?:let)?)|aug(?:ust)?|agosto|août"
+    r"|sep(?:t(?:ember|embre|iembre)?)?|o[ck]t(?:ober|obre|ubre)?|octubre|nov(?:ember|embre|iembre)?"
+    r"|de[czs](?:ember)?|déc(?:embre)?|dic(?:iembre)?|ene(?:ro)?)\.?(?!\w)"
+)
+_DATE = re.compile(
+    rf"(\d{{1,2}})(?:\.|st|nd|rd|th|er)? (?:de |of )?{MONTH}|\b{MONTH} (\d{{1,2}})(?!\d|:)"
+)
+_MOVED = re.compile(  # where one lives, or a group does
+    r"\b(?:i|we)(?:'ve| have| are|'re)?(?: \w+)? (?:moved|relocated) to\b"
+    r"|\b(?:bin|sind) .{0,40}(?:um)?gezogen\b|\bme (?:he mudado|mudé) a\b|\bj'ai déménagé\b"
+)
+_JOINED = re.compile(r"(?<=[a-z])(?::(?=\d)|-(?=[a-z]))")
+_CHANGED = re.compile(  # beside the cues that entries are replaced by
+    r"\b(?:shifted|rearranged|relocated|transferred|handed over|reassigned|superseded"
+    r"|made me (?:an? |the )?\w+)\b|^(?:we're |we are )?going with "
+    r"|^(?:that's |that was |no, )?wrong\b"
+    r"|\b(?:misspell\w*|misspelt|out of date|(?:was|were) (?:short|long|late|early|little|much))\b"
+    r"|\bal final\b|\bse (?:retrasa|aplaza|adelanta)\b|\bverschiebt sich\b|\best (?:reporté|avancé)"
+    r"|\bist (?:jetzt|nun|neu)\b|\best (?:maintenant|passée? à)\b"
+)
+_IDIOM = re.compile(  # "I've been here for six months now", "Anyway, back to my trip"
+    r"^(?:\w+,? )?(?:now(?:,| that\b)|back to\b)|\bfor (?:[\w-]+ ){1,5}now\b"
+    r"|\bright now\b|\bso far\b"
+    r"|\bcurrent(?:ly)?\b|\bthis time\b|\bexcited .*\bnow\b|\bleft (?:the|a|an|my|our|their)\b"
+)
+_REMARKS = ("opinion", "polite", "begins request")
+_OFFICE = re.compile(r"(?<=[A-ZÄÖÜ][a-zäöüß])frau\b|(?<=[a-zäöüß]{3})frau\b")
+_ALSO = re.compile(  # that only goes on; and "too short"
+    r"(?i)^(?:(?:oh|and|ah|und|y|et)[, ]+)*(?:also|btw|auch|también|aussi)[, ]+|\btoo (?=\w)"
+)
+CLAUSES = re.compile(r"(?<=[,;])\s+|\s+(?=(?:and|but|und|aber|y|pero|et|mais)\s)")
+DIGIT = re.compile(r"\d")
+DATA = Path(__file__).with_name("weights.json")
 Values = dict[str, frozenset[str]]
 
 
@@ -115,6 +167,14 @@ class Said:
         wanted = self.about - usual() - units()
         return tuple(
             dict.fromkeys(it for it in _WORD.findall(self.low) if words.terms(it) & wanted)
+        )
+
+    @cached_property
+    def phrases(self) -> frozenset[str]:
+        """Its words and pairs of words, any number as "#": how people word a change."""
+        said = ["#" if any(map(str.isdigit, it)) else it for it in _WORD.findall(self.low)]
+        return frozenset(f"w:{it}" for it in said) | frozenset(
+            f"w:{one} {two}" for one, two in zip(said, [*said[1:], ""], strict=True)
         )
 
     @cached_property
@@ -251,3 +311,127 @@ def units() -> frozenset[str]:
 def _bare(low: str) -> str:
     """Days as plain numbers, and without how long ago something was."""
     return lower(cues.AGO).sub(" ", _ORDINAL.sub(r"\1", low))
+
+
+# --- beside many others ------------------------------------------------------------------------
+class Sentence(Said):
+    """One that is compared with many others: what they ask of it is worked out once."""
+
+    @cached_property
+    def moved(self) -> bool:
+        return _MOVED.search(self.low) is not None
+
+    @cached_property
+    def idle(self) -> bool:
+        """A plan, an addition, a guess: nothing that could change what was said."""
+        added = "also" in self.cues or self.low.startswith(("plus,", "plus i", "besides,"))
+        return self.planned or added or "hypothetical" in self.cues
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether a word of it speaks of a change."""
+        low = _IDIOM.sub(" ", self.low)
+        return bool((self if low == self.low else Said(low)).change or _CHANGED.search(low))
+
+    @cached_property
+    def remark(self) -> bool:
+        """Whether it says what someone thinks or feels, thanks, or asks for something."""
+        return "corrects" not in self.change and any(
+            lower(cues.SIGNS[name]).search(self.low) for name in _REMARKS
+        )
+
+    @cached_property
+    def past(self) -> bool:
+        """Whether it tells what happened, or was meant to: nothing that holds until it changes."""
+        return self.planned or bool({"events", "past", "hypothetical"} & self.cues)
+
+    @cached_property
+    def decides(self) -> bool:
+        """Whether it says what was chosen."""
+        return lower(cues.DECIDED).search(self.low) is not None
+
+    @cached_property
+    def slots(self) -> frozenset[str]:
+        return frozenset(cue for cue in self.cues if cue.startswith("slot"))
+
+    @cached_property
+    def counts(self) -> dict[tuple[str, str], frozenset[str]]:
+        """Its values by their kind and a word that they stand beside."""
+        return {
+            (kind, word): values
+            for kind, found in self.beside.items()
+            for word, values in found.items()
+        }
+
+    @cached_property
+    def shapes(self) -> set[str]:
+        """How its numbers look: "6:30" and "7:15" alike."""
+        return {DIGIT.sub("0", one) for one in self.values["number"]}
+
+    @cached_property
+    def dates(self) -> set[str]:
+        """Days of a month: "12 february" and "february 12" alike."""
+        return {one or other for one, other in _DATE.findall(self.low)}
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        return dict(_VERSION.findall(self.low))
+
+    @cached_property
+    def left(self) -> frozenset[str]:
+        """What it is about; a unit goes with its number."""
+        return self.frame - usual() - days_of(self.text) - _FILLERS
+
+
+@lru_cache(maxsize=8192)
+def heard(text: str) -> Sentence:
+    """A sentence with what hyphens and colons join taken apart ("sign-off", "postgres:15"),
+    without an "also" that only goes on, and an office the same for men and women ("Obfrau")."""
+    return Sentence(_OFFICE.sub("mann", _JOINED.sub(" ", _ALSO.sub("", text))))
+
+
+def days_of(text: str) -> frozenset[str]:
+    """Its numbers and days, with their units, as terms."""
+    values = read(text).values
+    return words.terms(" ".join([*values["number"], *values["day"], *_UNIT.findall(text.lower())]))
+
+
+# --- weighed ------------------------------------------------------------------------------------
+@cache
+def embedder() -> Builtin:
+    return Builtin()
+
+
+@lru_cache(maxsize=8192)
+def vector(text: str) -> Any:
+    return embedder().embed([text])[0]
+
+
+@lru_cache(maxsize=4096)
+def vectors(texts: tuple[str, ...]) -> Any:
+    import numpy as np
+
+    return np.array([vector(text) for text in texts])
+
+
+class Weights(msgspec.Struct, frozen=True):
+    """weights.json."""
+
+    features: dict[str, float]
+    vector: tuple[float, ...]  # of the built-in embedder's dimensions
+    plain: dict[str, float]  # features alone, where the words are not English
+    threshold: float
+    plain_threshold: float
+    changes: dict[str, float] = {}  # whether a sentence replaces an entry
+    changes_threshold: float = 0.5
+
+
+@cache
+def weights() -> Weights:
+    return decode(DATA.read_bytes(), Weights)
+
+
+def chance(of: dict[str, float], seen: dict[str, float]) -> float:
+    """From 0 to 1, by a logistic regression."""
+    total = of.get("", 0.0) + sum(of.get(name, 0.0) * value for name, value in seen.items())
+    return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, total))))

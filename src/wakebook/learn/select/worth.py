@@ -10,18 +10,12 @@ import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
-from math import exp
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from wakebook.base.decode import decode
 from wakebook.learn.phrases import cues, lower
+from wakebook.learn.select.said import chance, vector, weights
 from wakebook.learn.select.speech import Sentence
-from wakebook.models.builtin import Builtin
 
-DATA = Path(__file__).with_name("weights.json")
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]+")
 _VECTOR = "vector"
@@ -95,46 +89,6 @@ def _direction() -> Any:
     import numpy as np
 
     return np.array(weights().vector, np.float32)
-
-
-@cache
-def embedder() -> Builtin:
-    return Builtin()
-
-
-@lru_cache(maxsize=8192)
-def vector(text: str) -> Any:
-    return embedder().embed([text])[0]
-
-
-@lru_cache(maxsize=4096)
-def vectors(texts: tuple[str, ...]) -> Any:
-    import numpy as np
-
-    return np.array([vector(text) for text in texts])
-
-
-class Weights(msgspec.Struct, frozen=True):
-    """weights.json."""
-
-    features: dict[str, float]
-    vector: tuple[float, ...]  # of the built-in embedder's dimensions
-    plain: dict[str, float]  # features alone, where the words are not English
-    threshold: float
-    plain_threshold: float
-    changes: dict[str, float] = {}  # whether a sentence replaces an entry
-    changes_threshold: float = 0.5
-
-
-@cache
-def weights() -> Weights:
-    return decode(DATA.read_bytes(), Weights)
-
-
-def chance(of: dict[str, float], seen: dict[str, float]) -> float:
-    """From 0 to 1, by a logistic regression."""
-    total = of.get("", 0.0) + sum(of.get(name, 0.0) * value for name, value in seen.items())
-    return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, total))))
 
 
 @lru_cache(maxsize=4096)

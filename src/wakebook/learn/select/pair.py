@@ -1,0 +1,343 @@
+"""A pair: whether a sentence gives another value to what an older one says.
+
+Some pairs cannot: plans, repetitions, other people and things. For all others there is evidence,
+and the weights of weights.json say how likely it is (`likely`). They are fitted by
+bench/fit_select.py.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from math import log
+from typing import NamedTuple
+
+from wakebook.base import words
+from wakebook.learn.phrases import cues, lower
+from wakebook.learn.select.said import (
+    KINDS,
+    OF_CHANGE,
+    Said,
+    chance,
+    different,
+    embedder,
+    read,
+    units,
+    usual,
+    vector,
+    vectors,
+    weights,
+)
+from wakebook.learn.select.speech import split
+
+SAME_WORD = 0.8  # this near, two words are one
+KIN = 0.55  # this near, two words mean much the same
+WORDED = 0.25  # what a phrase of the new sentence counts, beside features of 1
+_OF_OLD = words.listed("corrects moves ends events past plans")  # cues that say something of a pair
+_OF_NEW = _OF_OLD | {"also", "stays"}
+_FLOAT = re.compile(r"\d+(?:\.\d+)?")
+
+
+class Older(NamedTuple):
+    """An older sentence, and where it stands."""
+
+    content: str
+    here: bool = False  # in the same window
+    last: bool = False  # there, and one of the last two
+    fixed: bool = False  # a person wrote or pinned it
+    same: bool = False  # in the same project
+    apart: bool = False  # in another one
+
+
+class Around(NamedTuple):
+    """What stands beside the new one."""
+
+    agent: str = ""  # what the agent has just said, which a bare "no, 45" corrects
+    message: str = ""  # that the sentence stands in: it may name the thing
+    worth: float = 0.0  # of the sentence itself; 0 is enough to be kept
+
+
+Rarity = Callable[[str], float]  # how much it says that two sentences share a term
+
+
+@lru_cache(maxsize=65536)
+def likely(text: str, older: str, surely: bool = True) -> float:
+    """From 0 to 1, how likely a sentence changes what an older one says. Not `surely`: also where
+    its form speaks against that."""
+    new, old = read(text), Older(older)
+    if surely and not _may(new, old):
+        return 0.0
+    seen = features(new, old, Around(), lambda _: 1.0)
+    del seen["alike"]
+    return chance(weights().changes, seen | {"nearest": 1.0})
+
+
+def evidence(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[str, float] | None:
+    """What speaks for and against a change; None if there can be none."""
+    return features(new, older, around, rarity) if _may(new, older) else None
+
+
+def _may(new: Said, older: Older) -> bool:
+    """Whether it can change another at all: plans, repetitions and other things cannot."""
+    old = read(older.content)
+    kinds = different(new.values, old.values) - {"degree"}
+    cued = bool(new.cues & OF_CHANGE)
+    slot = any(cue.startswith("slot") or cue == "favourite" for cue in new.cues & old.cues)
+    if older.apart and not slot:
+        return False
+    if {"former", "hypothetical"} & new.cues or "former" in old.cues:
+        return False
+    close = kinds and len(new.about & old.frame - usual()) > 1
+    if new.planned and not close:
+        return False
+    if old.planned and not new.cues & {"corrects", "ends"} and not close:
+        return False
+    if (older.fixed and "corrects" not in new.cues) or (new.terms <= old.terms and not cued):
+        return False
+    if "stays" in new.cues and not kinds and not new.back:
+        return False
+    taken = any(one <= old.bare for one, _ in new.back)
+    lost = _lost(new, old)
+    backs = frozenset().union(*(one for one, _ in new.back))
+    if not taken and (any(map(str.isdigit, backs)) or (backs and not new.about & old.frame)):
+        return False  # something else is taken back
+    if not (taken or lost) and (_told(old, new) or ("ends" not in new.cues and _told(new, old))):
+        return False  # one has all the values of the other
+    shared = any(new.values[kind] & old.values[kind] for kind in KINDS[:3])
+    if shared and not (kinds or taken or lost or slot or new.cues & OF_CHANGE - {"changes"}):
+        return False  # it adds something
+    told = cued or new.back or slot or lost
+    if not told and not (
+        kinds and (new.terms & old.terms - usual() or new.concepts & old.concepts)
+    ):
+        return False
+    if not new.about:  # "no, 45"
+        numbers = new.values["number"], old.values["number"]
+        dated = any(new.values[kind] & old.values[kind] for kind in ("day", "name"))
+        alike = dated or kinds - {"number"} or _close(*numbers) or _same_shape(*numbers)
+        return older.here and (taken if new.back else bool(kinds and alike))
+    return (bool(told) or not _modified(new, old)) and not _apart(new, old)
+
+
+def _lost(new: Said, old: Said) -> frozenset[str]:
+    """What the new sentence says is out, of what the old one says without saying so itself."""
+    gone = new.lost & old.terms - usual()
+    return frozenset() if gone and lower(cues.LOST).search(old.low) else gone
+
+
+def _modified(new: Said, old: Said) -> bool:
+    """Whether both have a word with another one before it: "rye loaf" and "spelt loaf"."""
+    both = new.before.keys() & old.before.keys()
+    return any(new.before[it] not in old.terms and old.before[it] not in new.terms for it in both)
+
+
+def _told(one: Said, other: Said) -> bool:
+    """Whether a sentence has values, and the other has all of them."""
+    ours = [one.values[kind] for kind in KINDS]
+    return any(ours) and all(it <= other.values[kind] for it, kind in zip(ours, KINDS, strict=True))
+
+
+def _apart(new: Said, old: Said) -> bool:
+    """Whether two sentences are about different people, years or kinds of a thing."""
+    years = [frozenset(lower(cues.PERIOD).findall(one.low)) for one in (new, old)]
+    if all(years) and years[0] != years[1]:
+        return True
+    named = words.leads(new.text) and not new.back  # "Marek took plot 17", "Lena's manager is Ben"
+    mine = old.low.startswith("i ") or (
+        old.person == "i" and new.low.partition(" ")[0].endswith("'s")
+    )
+    returns = [lower(cues.RETURNS).search(one.low) is not None for one in (new, old)]
+    if returns[0] != returns[1] or (named and mine):
+        return True
+    ours, theirs = new.kin, old.kin
+    if ours and theirs:
+        return ours[0] != theirs[0] or (all((ours[1], theirs[1])) and ours[1] != theirs[1])
+    cued = bool(new.cues & OF_CHANGE)
+    if ours or theirs:
+        same = bool(ours and words.terms(" ".join(ours)) & old.terms)
+        return (old if ours else new).person in ("i", "we") or bool(ours and not (cued or same))
+    another = lower(cues.ANOTHER).match(new.low, new.lead)
+    if another and not cued and not words.terms(another.group()) <= old.terms:
+        return True
+    numbered = lower(cues.NUMBERED).match(new.low, new.lead)
+    if numbered and not cued and numbered["number"] not in old.low and numbered["thing"] in old.low:
+        return True
+    if new.head & old.head and new.head - old.terms:
+        return bool(old.head - new.terms) or not cued
+    return False
+
+
+def features(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[str, float]:
+    old = _part(new, older.content)
+    shared = new.about & old.frame - usual() - units()
+    other = different(new.values, old.values)
+    backed = [(it, alone) for it, alone in new.back if it <= old.bare]
+    named = any(
+        alone or shared - it or (len(it) > 1 and any(map(str.isdigit, it)))  # "26 November"
+        for it, alone in backed
+    )
+    hits, rare, sibling = _hits(new.words, old.words, rarity)
+    concepts = new.concepts & old.concepts
+    context = words.terms(f"{around.message} {around.agent[-400:]}") - new.terms
+    corrects = "corrects" in new.cues
+    slot = any(cue.startswith("slot") for cue in new.cues & old.cues)
+    slot = slot or (bool(shared) and "favourite" in new.cues & old.cues)
+    heads = [bool(one.head) and one.head <= two.terms for one, two in ((new, old), (old, new))]
+    numbers = new.values["number"], old.values["number"]
+    more = (new.before.keys() & old.terms) - old.before.keys()
+    ranks = sorted(map(_rank, shared), reverse=True)
+    # fmt: off
+    flags = {
+        "named": named, "back, not named": new.back and not named, "back": backed,
+        "corrects last": older.last and corrects,
+        "bare here": older.here and corrects and not new.about,
+        "cued": new.cues & OF_CHANGE, "slot": slot,
+        "slot, other": slot and other & {"name", "number"}, "head in": any(heads),
+        "same number": any(new.values[kind] & old.values[kind] for kind in ("number", "day")),
+        "same name": new.values["name"] & old.values["name"], "nothing new": new.terms <= old.terms,
+        "unit, hit": new.units & old.units and hits and "number" in other,
+        "shape": _same_shape(*numbers), "close": _close(*numbers),
+        "project same": older.same,
+        "shared 1": len(shared) == 1, "lost": _lost(new, old), "concept": concepts,
+        "no concept, hit": not concepts and not hits,
+        "concepts apart": new.concepts and old.concepts and not concepts, "old states": old.states,
+        "owner same": new.owners & old.owners, "owner apart": new.owners != old.owners,
+        "modified": any(new.before[it] not in old.terms for it in more), "old planned": old.planned,
+        "long": max(len(new.terms), len(old.terms)) > 12, "weaker": around.worth < -0.3,
+        "new short": len(new.terms) < 5, "old short": len(old.terms) < 5,
+    }
+    # fmt: on
+    seen = {name for name, yes in flags.items() if yes}
+    seen |= {f"new {name}" for name in new.cues & _OF_NEW}
+    seen |= {f"old {name}" for name in old.cues & _OF_OLD}
+    return (
+        dict.fromkeys(new.phrases, WORDED)
+        | dict.fromkeys(seen, 1.0)
+        | {
+            "near": float(vector(new.text) @ vector(old.text)),
+            "alike": _overlap(new.terms, old.terms, rarity),
+            "rare": rare,
+            "sibling": sibling,
+            "around": _overlap(context, old.terms, rarity),
+            "inner": _nearest_clause(new, old),
+            "rest old": min(len(old.frame - new.terms - usual()), 6) / 6,
+            "known words": sum(ranks[:2]) / 2,
+            "known word, other": ranks[0] if ranks and (other or named) else 0.0,
+            **_valued(new, old, rarity),
+        }
+    )
+
+
+_CLAUSES = re.compile(
+    r"[;()–—]|[,:.](?=\s)| - | (?:so|because|and|but|since|which|though|although) "
+)
+_KINDS = {
+    "money": re.compile(r"[$€£¥]|\b(?:dollars?|euros?|eur|usd|bucks|pounds|grand)\b"),
+    "clock": re.compile(r"\d ?[ap]\.?m\b|\b\d{1,2}:\d\d|o'clock|\bnoon\b"),
+    "share": re.compile(r"%|\bpercent\b"),
+}
+
+
+class _Valued(NamedTuple):
+    """A clause with a value."""
+
+    values: frozenset[str]
+    kinds: frozenset[str]
+    rest: str  # without the values
+    terms: frozenset[str]
+
+
+@lru_cache(maxsize=8192)
+def _clauses(text: str) -> tuple[_Valued, ...]:
+    whole, found = read(text).values, []
+    for clause in _CLAUSES.split(text):
+        one, terms = read(clause), words.terms(clause)
+        ours = {kind: one.values[kind] | (whole[kind] & terms) for kind in KINDS[:3]}
+        kinds = {kind for kind, values in ours.items() if values}
+        special = {kind for kind, sign in _KINDS.items() if sign.search(one.low)}
+        rest, values = one.low, frozenset().union(*ours.values())
+        for value in sorted(values, key=len, reverse=True):
+            rest = rest.replace(value, " ")
+        if values:
+            kinds = (kinds - {"number"} if special else kinds) | special
+            terms = words.terms(rest) - usual()
+            found.append(_Valued(values, frozenset(kinds), rest, terms))
+    return tuple(found)
+
+
+def _valued(new: Said, old: Said, rarity: Rarity) -> dict[str, float]:
+    """How near two clauses are whose values differ, without these: "my best is" 27:12 and 25:50."""
+    found = [
+        (near + _overlap(one.terms, two.terms, rarity), near, kinds)
+        for one in _clauses(new.text)
+        for two in _clauses(old.text)
+        if (kinds := one.kinds & two.kinds)
+        and not (one.values <= two.values or two.values <= one.values)
+        for near in [float(vector(one.rest) @ vector(two.rest))]
+    ]
+    if not found:
+        return {}
+    _, near, kinds = max(found, key=lambda it: it[0])
+    counted = {"valued number": near} if "number" in kinds else {}
+    return counted | ({"valued day": 1.0} if "day" in kinds else {})
+
+
+@lru_cache(maxsize=8192)
+def _rank(term: str) -> float:
+    """How rare a word is in English, from 0 to 1."""
+    place = embedder().rank(term)
+    return 1.0 if place is None else min(1.0, log(1 + place / 500) / log(60))
+
+
+def _nearest_clause(new: Said, old: Said) -> float:
+    """How near the nearest two clauses are: a change is often told by the way."""
+    ours, theirs = ([it for it in one.clauses if len(words.terms(it)) > 1] for one in (new, old))
+    near = vectors((*ours, new.text)) @ vectors((*theirs, old.text)).T
+    return float(near.max())
+
+
+def _part(new: Said, content: str) -> Said:
+    """The sentence of an entry that shares most with a new one."""
+    parts = [read(part) for part in split(content)]
+    if len(parts) < 2:
+        return read(content)
+    shared = [len(one.terms & new.terms - usual()) for one in parts]
+    return max(zip(shared, range(len(parts)), parts, strict=True))[2]
+
+
+def _hits(one: tuple[str, ...], other: tuple[str, ...], rarity: Rarity) -> tuple[int, float, float]:
+    """How many words the other has, or kin of them; how rare the rarest of these is.
+
+    And how near two of the words come that are not the same: "vegetarian" and "vegan".
+    """
+    if not one or not other:
+        return 0, 0.0, 0.0
+    both = vectors(one) @ vectors(other).T
+    best = both.max(axis=1)
+    apart = both[both < SAME_WORD]
+    sibling = float(apart.max()) if apart.size else 0.0
+    stems = {words.stem(it)[:6] for it in other}
+    kin = [words.stem(it) for it, near in zip(one, best, strict=True) if near > KIN]
+    kin += [it for it in map(words.stem, one) if it[:6] in stems]
+    rarest = max(map(rarity, kin), default=0.0)
+    return len(set(kin)), rarest / rarity(""), sibling
+
+
+def _close(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether both have a number of their own of the same size: 24 and 28."""
+    plain = [[re.sub(r"[,:]", "", it) for it in side] for side in (ours - theirs, theirs - ours)]
+    mine, others = ([float(it) for it in side if _FLOAT.fullmatch(it)] for side in plain)
+    return any(a and b and 0.4 <= a / b <= 2.5 for a in mine for b in others)
+
+
+def _same_shape(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether both have a number of their own that looks alike: "6:40" and "7:40"."""
+    mine, others = (
+        {re.sub(r"\d", "0", one) for one in side} for side in (ours - theirs, theirs - ours)
+    )
+    return any(len(shape) > 2 for shape in mine & others)
+
+
+def _overlap(one: frozenset[str], other: frozenset[str], rarity: Rarity) -> float:
+    """The share of their rare terms that two sentences share, of the longer."""
+    shared = sum(rarity(term) for term in one & other)
+    return shared and shared / max(sum(map(rarity, side)) for side in (one, other))
