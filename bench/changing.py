@@ -16,11 +16,12 @@ For fitting, a pair asks: does the later sentence replace the earlier one? Pairs
 labelled conversations, read in the order of their dates as one memory reads them; from
 conversations of LongMemEval without labels, in which strangers change nothing; from
 changes.jsonl; from pairs.jsonl (two sentences a line); from lives.jsonl (sentences of a life, in
-several sessions, with the number of the one that each replaces); and from contrast.jsonl (a
-sentence, and messages of which each says by `rel` whether it replaces or ends that: they are as
-alike as their writers could make them). All of them are read by the
-selector itself, with the labels deciding what replaces what; every pair that it compares is a case,
-with what `learn/select/changes.py` sees of the two.
+several sessions, with the number of the one that each replaces); and from contrast_more.jsonl
+(a sentence, and messages of which each says by `rel` whether it replaces or ends that: they are as
+alike as their writers could make them; contrast.jsonl is not among these, since tools/judge.py has
+learned from it). All of them are read by the selector itself, with the labels deciding what
+replaces what; every pair that it compares is a case, with what `learn/select/changes.py` sees of
+the two.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ from wakebook.learn.select.speech import Sentence, sentences
 from wakebook.log.entry import Entry
 
 EPOCH = datetime.fromtimestamp(0, UTC)
-STRANGERS = 600  # conversations of LongMemEval without labels
+STRANGERS = 150  # conversations of LongMemEval without labels
 ASKED = ("sharegpt", "ultrachat")  # of which these tell of nobody's life
 
 Gold = Callable[[Known, str, str], int | None]  # whether an entry, of a session, is changed

@@ -39,9 +39,8 @@ SCALE = 4.0  # of the vector, beside features of 1
 THRESHOLD = 0.58
 PLAIN_THRESHOLD = 0.5  # words of other languages are no features, so fewer speak for it
 CHANGES_PENALTY = 2.0
-CHANGES_THRESHOLD = 0.6
-PHRASED = 12  # sentences that must have a phrase for it to count
-CONTRAST = 0.7  # weight of pairs that are alike on purpose
+CHANGES_THRESHOLD = 0.65
+CONTRAST = 0.05  # weight of pairs that are alike on purpose
 CHANGING = 0.4  # weight of sentences whose conversations are not labelled exhaustively
 LIVES = 0.5  # weight of pairs that were written for this
 STRANGERS = 3.0  # weight of pairs out of hundreds of conversations, where most share nothing
@@ -179,13 +178,7 @@ def told(given: Sequence[labelled.Session], all_: Sequence[Case], kept: Matrix, 
 
 def fitted_changes(given: Sequence[changing.Case]) -> dict[str, float]:
     clear = [case for case in given if case.right is not None]
-    texts = {case.texts[1]: case.features for case in clear if case.weight != STRANGE}
-    seen = Counter(name for features in texts.values() for name in features)
-    names = sorted(
-        name
-        for name in {name for case in clear for name in case.features}
-        if not name.startswith("w:") or seen[name] >= PHRASED
-    )
+    names = sorted({name for case in clear for name in case.features})
     x = matrix(clear, names, None)
     penalty = np.full(x.shape[1], CHANGES_PENALTY)
     penalty[-1] = 1e-3
@@ -230,7 +223,7 @@ def main() -> None:
         "changes": changing.of_changes(1.0),
         "pairs": changing.of_pairs(1.0),
         "lives": changing.of_lives(LIVES),
-        "contrast": changing.of_contrast("contrast", CONTRAST),
+        "contrast": changing.of_contrast("contrast_more", CONTRAST),
         "strangers": changing.of_strangers(args.data, labels, STRANGE),
     }
     if args.check:

@@ -226,10 +226,18 @@ def test_a_correction_of_something_never_said_leaves_nothing(said: str) -> None:
     assert contents(CAT, ">Noted.", said) == [CAT]
 
 
-def test_the_wording_alone_may_say_that_something_has_changed() -> None:
-    old = "The kiosk is closed on Mondays."
-    (now,) = remembered([old], ["we sell ice cream seven days a week since my cousin joined"])
-    assert now.detail == f"Was: {old}"
+def test_what_may_have_changed_stays_and_the_newer_words_say_so() -> None:
+    old = "The kiosk closes at 6 on Mondays, and a cone is 2 euros."
+    first, second = remembered(
+        [old], ["the kiosk is open until 8 on Mondays since my cousin joined"]
+    )
+    assert (first.content, second.detail) == (old, f"Perhaps no longer: {old}")
+    assert not second.replaces
+
+
+def test_words_of_change_about_something_else_leave_no_doubt() -> None:
+    for told in extract(CAT, ">Noted.", "We're not on Hetzner any more, it's OVH now."):
+        assert "Perhaps" not in told.detail
 
 
 def test_what_is_like_another_thing_of_the_same_kind_replaces_nothing() -> None:

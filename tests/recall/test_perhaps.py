@@ -8,7 +8,9 @@ import pytest
 
 from tests.story import Claude
 from wakebook import Memory
+from wakebook.log.query import Query
 from wakebook.recall.stale import Stale, Utterance
+from wakebook.store.hits import Replaced
 
 
 def told(old: str, new: str, *, soon: bool = False, topic: str = "") -> str:
@@ -149,3 +151,27 @@ def test_a_start_names_the_newer_words_once(memory: Memory, projects: Path) -> N
     start = memory.wake()
     assert "place (perhaps no longer, see above)." in start
     assert start.count("we play on sundays now") == 1
+
+
+def test_what_may_have_changed_when_it_was_learned_is_told_so(
+    memory: Memory, projects: Path
+) -> None:
+    old = "the summer stall has 30 jars of plum jam, and 4 crates of cider"
+    Claude(projects).user(f"note: {old}.").agent("Noted.")
+    memory.catch_up(closing=True)
+    claude = Claude(projects, "5e551012-0000-4000-8000-000000000002").pause(days=3)
+    claude.user("the summer stall is down to 12 jars of plum jam").agent("Nice!")
+    memory.catch_up(closing=True)
+    (newer,) = (it for it in memory.log.entries(Query()) if "down to 12" in it.content)
+    assert newer.detail == f"Perhaps no longer: note: {old}."
+    told = memory.wake() + memory.context("how many jars of plum jam do we have?").text
+    assert "4 crates of cider" in told and "Perhaps no longer: note" not in told
+
+
+def test_what_was_doubted_is_told_with_the_newer_words() -> None:
+    old, new = "the pipeline is on Jenkins, three jobs", "we ripped all that out, it's Buildkite"
+    stale = Stale([Replaced(old, new, 300, False)])
+    shown = "the pipeline is on Jenkins (perhaps no longer: we ripped all that out, it's Buildkite)"
+    assert stale.current(f"{old}. Ask Tom.", Utterance("", 100)).startswith(shown)
+    assert stale.current(old, Utterance("", 500)) == old, "said again since"
+    assert Stale([]).current(old, Utterance("", 100)) == old

@@ -37,7 +37,11 @@ CONTENT, DETAIL = 8_000, 32_000  # characters: the largest entry
 ID = re.compile(r"[A-Za-z0-9_-]{12}")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
-_PAST = re.compile(r"(?:(?:;| —) |^)Was: .*?(?= \((?:since )?\[\[[^\]\n]*\]\]\)$|$)", re.MULTILINE)
+WAS = "Was: "  # in an entry's detail, before the words that it replaces
+DOUBTS = "Perhaps no longer: "  # there, before words that it may have changed
+_PAST = re.compile(
+    rf"(?:(?:;| —) |^)(?:{WAS}|{DOUBTS}).*?(?= \((?:since )?\[\[[^\]\n]*\]\]\)$|$)", re.MULTILINE
+)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -85,7 +89,16 @@ _ORDER = (  # of a line, after id and timestamp
 def present(text: str) -> str:
     """A text without what corrections keep of the words that they correct ("Was: ..."). People like
     to see it in their notes; an agent is told what holds."""
-    return _PAST.sub("", text) if "Was: " in text else text
+    return _PAST.sub("", text) if has_past(text) else text
+
+
+def has_past(text: str) -> bool:
+    return WAS in text or DOUBTS in text
+
+
+def doubts(detail: str) -> list[str]:
+    """The words that an entry may have changed."""
+    return [line.removeprefix(DOUBTS) for line in detail.split("\n") if line.startswith(DOUBTS)]
 
 
 def counted(entries: Iterable[Entry]) -> str:

@@ -62,8 +62,7 @@ LIVE = words.stem("live")
 SUBJECT = 3  # words at the beginning, with what a sentence is about
 SAYS_LITTLE = 25  # characters of a sentence that is shown with the next one: "We've moved!"
 RECENT = 200  # sentences of a change that may be about anything
-HARDLY = 0.1  # less than that, values of one kind are of two things
-PERHAPS = 0.6  # this likely, words of a change are told beside what they may have changed
+HARDLY = 0.015  # less than that, values of one kind are of two things
 ELSE = 4  # times as many words as it shares has a clause that is about something else
 REST = 1  # words of an old sentence beyond a change, with which it still says nothing else
 _VALUE = re.compile(r"\d|^[A-ZÀ-Þ]")
@@ -73,6 +72,7 @@ _SENTENCES = re.compile(
     rf"(?i)(?:(?<=[.!?;])|(?<=[:;][)(dp]))(?!(?<=\d\.)\s+{MONTH})\s+|\n+"
 )  # "am 12. Dezember"
 _MARK = re.compile(r" \(((?:perhaps )?no longer): ((?:[^()]|\([^()]*\))*)\)")
+_PLAN = re.compile(r"(?i)\bi['’](?:ll|m thinking)\b")
 _THEY = re.compile(r"(?:they|he|she|it|sie|er|ellos|ella|ils?|elles?)\b")
 _NOT = re.compile(
     r"(?i)\b(?:not|instead of|rather than|nicht|no|pas) (?:(?:the|on|in|at|am|el|le) )?\S+"
@@ -144,7 +144,11 @@ class _Booked(NamedTuple):
 
 class Stale:
     def __init__(self, pairs: Sequence[Replaced]) -> None:
-        self._booked = _by_lost(tuple(pairs))  # the same for one message after the other
+        self._booked = _by_lost(tuple(it for it in pairs if it.surely))  # for message after message
+        self._doubts: dict[str, list[Replaced]] = {}  # by the sentence that may have changed
+        for pair in pairs:
+            for part in () if pair.surely else _parts(pair.old):
+                self._doubts.setdefault(part, []).append(pair)
         self._said: list[tuple[Utterance, Sentence]] = []
         self._later: dict[str, list[int]] = {}  # where in it, by term
         self._bare: dict[str, list[int]] = {}  # by conversation: "no wait, 45"
@@ -204,6 +208,12 @@ class Stale:
         if sentence.agent:
             return ()
         sure = _about(but.text, sentence.text) if but else ""
+        doubts = [
+            it
+            for part in (_parts(sentence.text) if self._doubts else ())
+            for it in self._doubts.get(part, ())
+            if it.at >= sentence.at
+        ]
         near = (self._later.get(term, ()) for term in heard(sentence.text).terms)
         found: dict[str, Utterance] = {}
         for number in set(self._cued[-RECENT:]).union(*near):
@@ -211,13 +221,18 @@ class Stale:
             if not _after(one, sentence) or _beside(one.text, sentence.text):
                 continue
             change = changed(one.text, sentence.text, self._topic | words.terms(one.before))
-            if change and likely(f"{one.before} {one.text}", change.clause, False) < HARDLY:
+            whole_ = f"{one.before} {one.text}".strip()
+            if change and (_PLAN.search(whole_) or likely(whole_, change.clause) < HARDLY):
                 continue
             clause = change.clause if change else _perhaps(one.text, sentence.text)
             last = found.get(clause)
             if not clause or clause == sure or (last and _when(last) > _when(one)):
                 continue
             found[clause] = one._replace(text=one.shown)
+        for doubt in sorted(doubts, key=lambda it: it.at):
+            clause = _about(doubt.new, sentence.text)
+            if clause != sure:
+                found[clause] = Utterance(doubt.new, doubt.at)
         return tuple(Note(clause, _shown(it.text, it.at), False) for clause, it in found.items())
 
     def _corrected(self, old: Sentence, sentence: Utterance) -> Utterance | None:
@@ -309,9 +324,7 @@ def _perhaps(later: str, earlier: str) -> str:
     apart = new.owners - old.terms or (new.left - old.terms and old.left - new.terms)
     plain = new.changes or (new.states and not apart)
     valued = gains and plain and len(later) <= LONG and speaks(new, old)
-    meant = new.changes and not (new.planned or "hypothetical" in new.cues)
-    worded = meant and likely(later, earlier) >= PERHAPS
-    return _about(later, earlier) if valued or worded else ""
+    return _about(later, earlier) if valued else ""
 
 
 def takes_back(new: str, old: str) -> bool:
@@ -449,6 +462,11 @@ def _when(one: Utterance) -> tuple[int, int, str]:
 
 def _soon(one: Utterance, other: Utterance) -> bool:
     return 0 < one.turn - other.turn <= SOON
+
+
+def _parts(text: str) -> set[str]:
+    """A text and its sentences, without the marks at their ends."""
+    return {one.rstrip(" .!;,") for one in (text, *sentences(text))}
 
 
 def _shown(text: str, at: int) -> str:

@@ -32,7 +32,7 @@ from wakebook.learn.about import FIRST, Weights, about, forms, lost, vague
 from wakebook.learn.extract import RULES
 from wakebook.learn.phrases import cues, pattern
 from wakebook.log.chains import Chains
-from wakebook.log.entry import RETRACTED, Entry, present
+from wakebook.log.entry import DOUBTS, RETRACTED, Entry, doubts, present
 from wakebook.log.subjects import Registry
 from wakebook.models import tokenizer
 from wakebook.recall import days
@@ -230,13 +230,18 @@ class State:
     def _stale(self) -> Stale:
         by_id = self._chains.by_id
         pairs = ((by_id[old], by_id[new]) for old, new in self._chains.replaced_by.items())
-        stale = Stale(
-            [
-                Replaced(old.content, new.content, int(new.timestamp.timestamp()))
-                for old, new in pairs
-                if old.type != "handoff" and old.content != new.content
-            ]
-        )
+        booked = [
+            Replaced(old.content, new.content, int(new.timestamp.timestamp()))
+            for old, new in pairs
+            if old.type != "handoff" and old.content != new.content
+        ]
+        unsettled = [
+            Replaced(old, new.content, int(new.timestamp.timestamp()), False)
+            for new in self.current
+            if DOUBTS in new.detail
+            for old in doubts(new.detail)
+        ]
+        stale = Stale([*booked, *unsettled])
         stale.learn([*self._later, *self._known.said, *self._known.elsewhere], self._known.topic)
         return stale
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wakebook.base import markdown
 from wakebook.base.text import EMPTY
-from wakebook.log.entry import present
+from wakebook.log.entry import has_past, present
 from wakebook.models import tokenizer
 from wakebook.store import words
 
@@ -70,7 +70,7 @@ class Texts:
 def _current(text: str) -> str:
     """What was generated leaves out what corrections keep of the old words."""
     lines = text.split("\n")
-    for number in markdown.generated(lines) if "Was: " in text else ():
+    for number in markdown.generated(lines) if has_past(text) else ():
         lines[number] = present(lines[number])
     return "\n".join(lines)
 

@@ -221,6 +221,7 @@ class Replaced(NamedTuple):
     old: str
     new: str
     at: int
+    surely: bool = True
 
 
 class Passages(NamedTuple):

@@ -21,6 +21,7 @@ CREATE INDEX chunk_category ON chunk (category, at);
 CREATE INDEX chunk_at ON chunk (at);
 CREATE TABLE body (id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL,
   detail TEXT NOT NULL, language TEXT NOT NULL) STRICT;
+CREATE INDEX body_doubts ON body (id) WHERE detail LIKE '%Perhaps no longer: %';
 CREATE TABLE replaces (old TEXT NOT NULL, new TEXT NOT NULL, PRIMARY KEY (old, new)) WITHOUT ROWID;
 CREATE INDEX replaces_new ON replaces (new);
 CREATE TABLE said (file TEXT NOT NULL, place INTEGER NOT NULL, entry TEXT NOT NULL,

@@ -108,13 +108,23 @@ class Searcher:
         return Passages(found, question, weights, refers, self.notes, self.steps, replaced)
 
     def _replaced(self) -> list[Replaced]:
+        from wakebook.log.entry import doubts
+
         sql = (
             "SELECT old.text, new.text, n.at FROM chunk c JOIN body old ON old.id = c.id "
             "JOIN chunk n ON n.name = c.replaced_by JOIN body new ON new.id = n.id "
             "WHERE c.replaced_by <> '' AND c.type <> 'handoff' AND old.text <> new.text "
             "ORDER BY c.id"
         )
-        return [Replaced(*row) for row in self.store.db.execute(sql)]
+        found = [Replaced(*row) for row in self.store.db.execute(sql)]
+        sql = (  # as the index body_doubts has it
+            "SELECT b.detail, b.text, c.at FROM body b JOIN chunk c ON c.id = b.id "
+            "WHERE b.detail LIKE '%Perhaps no longer: %' AND c.replaced_by = '' ORDER BY c.id"
+        )
+        rows = self.store.db.execute(sql)
+        return found + [
+            Replaced(old, new, at, False) for detail, new, at in rows for old in doubts(detail)
+        ]
 
     def ranked(
         self, query: Query, whole: bool, most: int | None

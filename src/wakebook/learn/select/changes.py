@@ -11,8 +11,10 @@ from typing import NamedTuple
 from wakebook.base import words
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.ledger import Known, Ledger
-from wakebook.learn.select.pair import Around, Older, evidence
+from wakebook.learn.select.pair import Around, Older, evidence, sounds
 from wakebook.learn.select.said import (
+    CLAUSES,
+    KINDS,
     OF_CHANGE,
     Said,
     chance,
@@ -23,14 +25,22 @@ from wakebook.learn.select.said import (
 )
 
 NEAREST = 12  # entries that a sentence is compared with
+MEANT = 6  # entries that come nearest by their meaning
+JUDGED = 5  # entries of all these that are put beside it in earnest
 RECENT = 16  # statements back that a change may mean without a word in common
 FACTS = 200  # back, of which a person has one at a time: a home, a job
+MEANT_HERE = 2  # of the nearest in a project, which a sentence that sounds like a change may mean
+CLEAR = 0.35  # that the judge is sure, as the weights take it: 80 %
+ALIKE = 0.2  # less near than this, two sentences are about different things
+DOUBTED = 0.45  # likely enough to be told beside what it may have changed
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
 
 
 class Change(NamedTuple):
     target: Known
     elliptic: bool  # the sentence cannot be understood without what it corrects
+    wholly: bool = True  # nothing of the target holds; else both stand, and one unsettles the other
+    doubted: tuple[Known, ...] = ()  # what it may have changed besides
 
 
 class Place(NamedTuple):
@@ -42,16 +52,30 @@ class Place(NamedTuple):
 
 
 def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
-    """What a sentence replaces, if that is clear."""
+    """What a sentence replaces, if that is clear; or what it may have changed."""
     known, least = weights().changes, weights().changes_threshold
-    found = [(chance(known, seen), one.order, one) for one, seen in compared(text, ledger, place)]
+    near = compared(text, ledger, place)
+    found = [(chance(known, seen), one.order, one) for one, seen in near]
     likely, _, target = max(found) if found else (0.0, 0, None)
+    alike = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"]}
+    unsettled = [one for may, _, one in sorted(found, reverse=True) if may >= DOUBTED]
+    for one, seen in near[:MEANT_HERE]:  # in a project not much else can be meant
+        unsettled += [one] if place.project and seen["judge"] >= CLEAR else []
+    unsettled = list({it.id: it for it in unsettled if it.id in alike and not it.heard}.values())
     if target and _favourite(read(text), read(target.content)):
         least = FAVOURITE
     if target and likely >= ((1 + least) / 2 if target.fixed else least):
-        return Change(target, elliptic(text, target))
-    repeated = _repeated(text, ledger, place.around.agent[-800:]) if bare(text) else None
-    return Change(repeated, elliptic=True) if repeated else None
+        others = tuple(one for one in unsettled if one is not target)
+        return Change(target, elliptic(text, target), not _several(target.content), others)
+    if bare(text) and (repeated := _repeated(text, ledger, place.around.agent[-800:])):
+        return Change(repeated, elliptic=True)
+    return Change(unsettled[0], False, False, tuple(unsettled[1:])) if unsettled else None
+
+
+def _several(text: str) -> bool:
+    """Whether a sentence says several things, of which a change may leave some."""
+    valued = [it for it in CLAUSES.split(text) if any(read(it).values[kind] for kind in KINDS[:3])]
+    return len(valued) > 1
 
 
 def _favourite(new: Said, old: Said) -> bool:
@@ -65,14 +89,14 @@ def compared(text: str, ledger: Ledger, place: Place) -> list[tuple[Known, dict[
     new = read(text)
     near = [(one, _older(one, ledger, place)) for one in _candidates(new, ledger, place)]
     seen = [
-        (one, found)
+        (found.pop("alike") + found["near"] + found["around"] / 2, one, found)
         for one, older in near
         if (found := evidence(new, older, place.around, ledger.rarity)) is not None
     ]
-    likeness = [found.pop("alike") + found["near"] / 2 for _, found in seen]
-    for (_, found), alike in zip(seen, likeness, strict=True):
-        found["nearest"] = float(alike == max(likeness))
-    return seen
+    seen.sort(key=lambda it: (it[0], it[1].order), reverse=True)
+    nearest = [(one, found) for _, one, found in seen[:JUDGED]]
+    sounds(text, [(one.content, found) for one, found in nearest])
+    return nearest
 
 
 def _older(known: Known, ledger: Ledger, place: Place) -> Older:
@@ -112,13 +136,16 @@ def _candidates(new: Said, ledger: Ledger, place: Place) -> list[Known]:
     """The facts and decisions nearest to a sentence; for one that says that it changes something,
     also those nearest to its message, and the latest here."""
     terms = new.terms - usual()
-    near = ledger.nearest(terms, NEAREST)
+    near = ledger.nearest(terms, NEAREST) + ledger.meant(new.text, MEANT)
     slots = frozenset(it for it in new.cues if it.startswith("slot"))
     if slots:
         near += [one for one in ledger.latest(FACTS, place.here) if read(one.content).cues & slots]
+    message = place.around.message
+    if place.project and message != new.text:
+        near += ledger.meant(message, MEANT_HERE)
     if new.cues & OF_CHANGE or new.back or new.lost:
-        if place.around.message != new.text:
-            near += ledger.nearest(terms | read(place.around.message).terms - usual(), NEAREST)
+        if message != new.text:
+            near += ledger.nearest(terms | read(message).terms - usual(), NEAREST)
         latest = ledger.latest(RECENT, place.here)
         near += [one for one in latest if one.project == place.project or one.id in place.here]
     return list({one.id: one for one in near}.values())

@@ -26,7 +26,7 @@ from wakebook.learn.select.said import read
 from wakebook.learn.select.speech import Sentence, fiction, sentences
 from wakebook.learn.select.worth import worthy
 from wakebook.learn.subject import subject
-from wakebook.log.entry import Entry, EntryKind, Status, Type, derived_id
+from wakebook.log.entry import DOUBTS, WAS, Entry, EntryKind, Status, Type, derived_id
 
 LONGEST = 300  # characters of an entry
 WORDS = 40
@@ -67,8 +67,10 @@ def kind_of(sentence: Sentence) -> Kind:
         return Kind("task", None, "open", wanted=task.start() == 0)
     if introduced(sentence.text):
         return Kind("fact", "relationship", wanted=True)
+    head, _, after = core.partition(": ")  # "for everything you write: never use ..."
+    after = after if len(head) <= ANNOUNCED and lower(cues.EVER).search(head) else ""
     for kind, cue in zip(_EXPLICIT, (cues.LESSON, cues.STANDING, cues.PROCEDURE), strict=True):
-        if any(map(lower(cue).match, (core, text))):  # "no" may lead in, or begin a rule
+        if any(map(lower(cue).match, (core, text, after))):  # "no" may lead in, or begin a rule
             return Kind("fact", kind, wanted=True)
     noted = any(map(lower(cues.NOTED).match, (text, core))) or bool(lower(cues.WHO).match(core))
     liked = lower(cues.PREFERENCE).search(core)
@@ -217,7 +219,7 @@ class _Reader:
             kind.kind == "lesson" and "corrects" not in read(text).change
         ):
             return None
-        if not may_change(text, kind, worth):
+        if not (self._scene.project or may_change(text, kind, worth)):
             return None
         if self._others is not None:  # what was said in other windows, before it is needed first
             for heard in self._others():
@@ -317,14 +319,18 @@ class _Reader:
 
 
 def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
-    """A correction that says too little alone stands behind what it corrects."""
+    """A correction that says too little alone stands behind what it corrects. What may have changed
+    something, or a part of it, says so."""
     old = change.target
+    unsettled = "\n".join(f"{DOUBTS}{one.content}" for one in change.doubted)
     whole = f"{old.content} {text}"
     if change.elliptic and fits(whole):
-        return _Pending(kind, whole, "", (old.id,), old.subject, old.heard)
+        return _Pending(kind, whole, unsettled, (old.id,), old.subject, old.heard)
     if not fits(text):
         return None
-    return _Pending(kind, text, f"Was: {old.content}", (old.id,), old.subject, old.heard)
+    detail = f"{WAS if change.wholly else DOUBTS}{old.content}\n{unsettled}".strip()
+    gone = (old.id,) if change.wholly else ()
+    return _Pending(kind, text, detail, gone, old.subject, old.heard)
 
 
 def announced(said: Sequence[Sentence]) -> Iterable[str]:

@@ -18,7 +18,7 @@ REPORT = 700
 LINE = 300
 FILES = 8
 BRIEF = 60  # characters of an answer that may say no more than "OK."
-PROMISE = 4  # words at the end that leave something for later
+PROMISE = 3  # words at the end that leave something for later
 SHORT = 400  # characters of an agent's message that is no advice
 LOOKED = 4  # agent's turns from the end that may hold the report
 

@@ -13,10 +13,13 @@ from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.learn.extract import Draft, Heard
+from wakebook.learn.select.said import vector, vectors
 from wakebook.log.entry import Entry, Status, Type
 
 _POINT = re.compile(r"\d+|\b(?:not?|never|without|cannot)\b|n't\b")
 SAME = 0.8  # this alike, two entries of a type say the same
+NEWEST = 600  # that are looked at for their meaning
+FAR = 0.2  # less alike than this, two sentences are about different things
 _COMMON = 50  # entries that have a term which says little
 _USUAL = 20  # entries that a term's rarity is reckoned with beyond those there are
 
@@ -108,6 +111,20 @@ class Ledger:
         )
         known = (everything[one[2]] for one in sorted(found, reverse=True)[: count * 2])
         return [one for one in known if one.type in ("fact", "decision")][:count]
+
+    def meant(self, text: str, count: int) -> list[Known]:
+        """The facts and decisions nearest to a text by their meaning, of the newest here."""
+        ours = (
+            one
+            for one in reversed(self._all().values())
+            if one.type in ("fact", "decision") and one.project in ("", self.project)
+        )
+        known = list(islice(ours, NEWEST))
+        if not known:
+            return []
+        near = vectors(tuple(one.content for one in known)) @ vector(text)
+        order = sorted(range(len(known)), key=near.__getitem__, reverse=True)[:count]
+        return [known[place] for place in order if near[place] >= FAR]
 
     def rarity(self, term: str) -> float:
         """How much it says that two entries share a term."""

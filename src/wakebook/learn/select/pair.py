@@ -6,7 +6,7 @@ bench/fit_select.py.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import log
 from typing import NamedTuple
@@ -28,12 +28,15 @@ from wakebook.learn.select.said import (
     weights,
 )
 from wakebook.learn.select.speech import split
+from wakebook.models.builtin import judge
 
 SAME_WORD = 0.8  # this near, two words are one
+SURE = 1e-3  # as sure as the judge may be
 KIN = 0.55  # this near, two words mean much the same
-WORDED = 0.25  # what a phrase of the new sentence counts, beside features of 1
-_OF_OLD = words.listed("corrects moves ends events past plans")  # cues that say something of a pair
-_OF_NEW = _OF_OLD | {"also", "stays"}
+_OF_OLD = words.listed(
+    "corrects moves ends events past plans former"
+)  # cues that say something of a pair
+_OF_NEW = _OF_OLD | words.listed("also stays former hypothetical")
 _FLOAT = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -60,15 +63,23 @@ Rarity = Callable[[str], float]  # how much it says that two sentences share a t
 
 
 @lru_cache(maxsize=65536)
-def likely(text: str, older: str, surely: bool = True) -> float:
-    """From 0 to 1, how likely a sentence changes what an older one says. Not `surely`: also where
-    its form speaks against that."""
+def likely(text: str, older: str) -> float:
+    """From 0 to 1, how likely a sentence changes what an older one says."""
     new, old = read(text), Older(older)
-    if surely and not _may(new, old):
+    if not _may(new, old):
         return 0.0
     seen = features(new, old, Around(), lambda _: 1.0)
     del seen["alike"]
-    return chance(weights().changes, seen | {"nearest": 1.0})
+    sounds(text, [(older, seen)])
+    return chance(weights().changes, seen)
+
+
+def sounds(text: str, older: Sequence[tuple[str, dict[str, float]]]) -> None:
+    """Put what the judge says beside what else is seen of some sentences, the nearest first."""
+    judged = judge.likely([one for one, _ in older], text)
+    for number, ((_, seen), may) in enumerate(zip(older, judged, strict=True)):
+        seen["nearest"] = float(number == 0)
+        seen["judge"] = log((may + SURE) / (1 - may + SURE)) / 4
 
 
 def evidence(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[str, float] | None:
@@ -77,45 +88,28 @@ def evidence(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[st
 
 
 def _may(new: Said, older: Older) -> bool:
-    """Whether it can change another at all: plans, repetitions and other things cannot."""
+    """Whether it can change another at all: plans, repetitions, other things and what is said
+    elsewhere cannot."""
     old = read(older.content)
-    kinds = different(new.values, old.values) - {"degree"}
     cued = bool(new.cues & OF_CHANGE)
     slot = any(cue.startswith("slot") or cue == "favourite" for cue in new.cues & old.cues)
-    if older.apart and not slot:
+    if (older.apart and not slot) or (older.fixed and "corrects" not in new.cues):
         return False
-    if {"former", "hypothetical"} & new.cues or "former" in old.cues:
+    if new.terms <= old.terms and not cued:
         return False
-    close = kinds and len(new.about & old.frame - usual()) > 1
-    if new.planned and not close:
+    if "former" in new.cues or _apart(new, old):
         return False
-    if old.planned and not new.cues & {"corrects", "ends"} and not close:
+    kinds = different(new.values, old.values) - {"degree"}
+    if new.planned and not (kinds and len(new.about & old.frame - usual()) > 1):
         return False
-    if (older.fixed and "corrects" not in new.cues) or (new.terms <= old.terms and not cued):
-        return False
-    if "stays" in new.cues and not kinds and not new.back:
-        return False
-    taken = any(one <= old.bare for one, _ in new.back)
-    lost = _lost(new, old)
-    backs = frozenset().union(*(one for one, _ in new.back))
-    if not taken and (any(map(str.isdigit, backs)) or (backs and not new.about & old.frame)):
-        return False  # something else is taken back
-    if not (taken or lost) and (_told(old, new) or ("ends" not in new.cues and _told(new, old))):
-        return False  # one has all the values of the other
-    shared = any(new.values[kind] & old.values[kind] for kind in KINDS[:3])
-    if shared and not (kinds or taken or lost or slot or new.cues & OF_CHANGE - {"changes"}):
-        return False  # it adds something
-    told = cued or new.back or slot or lost
-    if not told and not (
-        kinds and (new.terms & old.terms - usual() or new.concepts & old.concepts)
-    ):
-        return False
-    if not new.about:  # "no, 45"
-        numbers = new.values["number"], old.values["number"]
-        dated = any(new.values[kind] & old.values[kind] for kind in ("day", "name"))
-        alike = dated or kinds - {"number"} or _close(*numbers) or _same_shape(*numbers)
-        return older.here and (taken if new.back else bool(kinds and alike))
-    return (bool(told) or not _modified(new, old)) and not _apart(new, old)
+    if new.about:
+        told = cued or new.back or slot or _lost(new, old)
+        return bool(told) or not _modified(new, old)
+    numbers = new.values["number"], old.values["number"]
+    dated = any(new.values[kind] & old.values[kind] for kind in ("day", "name"))
+    alike = dated or kinds - {"number"} or _close(*numbers) or _same_shape(*numbers)
+    taken = any(one <= old.bare for one, _ in new.back)  # "no, 45"
+    return older.here and (taken if new.back else bool(kinds and alike))
 
 
 def _lost(new: Said, old: Said) -> frozenset[str]:
@@ -204,27 +198,26 @@ def features(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[st
         "modified": any(new.before[it] not in old.terms for it in more), "old planned": old.planned,
         "long": max(len(new.terms), len(old.terms)) > 12, "weaker": around.worth < -0.3,
         "new short": len(new.terms) < 5, "old short": len(old.terms) < 5,
+        "apart": _apart(new, old), "kinds apart": _modified(new, old), "new planned": new.planned,
+        "told": _told(new, old), "told before": _told(old, new), "other": other - {"degree"},
+        "other back": new.back and not backed,
     }
     # fmt: on
     seen = {name for name, yes in flags.items() if yes}
     seen |= {f"new {name}" for name in new.cues & _OF_NEW}
     seen |= {f"old {name}" for name in old.cues & _OF_OLD}
-    return (
-        dict.fromkeys(new.phrases, WORDED)
-        | dict.fromkeys(seen, 1.0)
-        | {
-            "near": float(vector(new.text) @ vector(old.text)),
-            "alike": _overlap(new.terms, old.terms, rarity),
-            "rare": rare,
-            "sibling": sibling,
-            "around": _overlap(context, old.terms, rarity),
-            "inner": _nearest_clause(new, old),
-            "rest old": min(len(old.frame - new.terms - usual()), 6) / 6,
-            "known words": sum(ranks[:2]) / 2,
-            "known word, other": ranks[0] if ranks and (other or named) else 0.0,
-            **_valued(new, old, rarity),
-        }
-    )
+    return dict.fromkeys(seen, 1.0) | {
+        "near": float(vector(new.text) @ vector(old.text)),
+        "alike": _overlap(new.terms, old.terms, rarity),
+        "rare": rare,
+        "sibling": sibling,
+        "around": _overlap(context, old.terms, rarity),
+        "inner": _nearest_clause(new, old),
+        "rest old": min(len(old.frame - new.terms - usual()), 6) / 6,
+        "known words": sum(ranks[:2]) / 2,
+        "known word, other": ranks[0] if ranks and (other or named) else 0.0,
+        **_valued(new, old, rarity),
+    }
 
 
 _CLAUSES = re.compile(

@@ -170,14 +170,6 @@ class Said:
         )
 
     @cached_property
-    def phrases(self) -> frozenset[str]:
-        """Its words and pairs of words, any number as "#": how people word a change."""
-        said = ["#" if any(map(str.isdigit, it)) else it for it in _WORD.findall(self.low)]
-        return frozenset(f"w:{it}" for it in said) | frozenset(
-            f"w:{one} {two}" for one, two in zip(said, [*said[1:], ""], strict=True)
-        )
-
-    @cached_property
     def units(self) -> frozenset[str]:
         """What is counted or numbered: "5 km", "page 140"."""
         found = lower(cues.UNIT).findall(self._bare)
