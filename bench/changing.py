@@ -115,7 +115,7 @@ class Reader:
     ) -> Change | None:
         self._count += 1
         found = None
-        for known, seen in compared(text, ledger, place):
+        for known, seen in compared(text, ledger, place, every=True):
             kept = self._entries.get(known.id)
             session = kept.session if kept else known.heard.session if known.heard else ""
             right = gold(known, session or name, text)

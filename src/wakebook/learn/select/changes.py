@@ -6,12 +6,13 @@ another value of the same kind. In doubt both stand, the newer first.
 
 import re
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.ledger import Known, Ledger
-from wakebook.learn.select.pair import Around, Older, evidence, sounds
+from wakebook.learn.select.pair import MOST, Around, Older, alike, evidence, sounds
 from wakebook.learn.select.said import (
     CLAUSES,
     KINDS,
@@ -57,11 +58,11 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     near = compared(text, ledger, place)
     found = [(chance(known, seen), one.order, one) for one, seen in near]
     likely, _, target = max(found) if found else (0.0, 0, None)
-    alike = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"]}
+    meant = {one.id for one, seen in near if _alike(seen)}
     unsettled = [one for may, _, one in sorted(found, reverse=True) if may >= DOUBTED]
     for one, seen in near[:MEANT_HERE]:  # in a project not much else can be meant
         unsettled += [one] if place.project and seen["judge"] >= CLEAR else []
-    unsettled = list({it.id: it for it in unsettled if it.id in alike and not it.heard}.values())
+    unsettled = list({it.id: it for it in unsettled if it.id in meant and not it.heard}.values())
     if target and _favourite(read(text), read(target.content)):
         least = FAVOURITE
     if target and likely >= ((1 + least) / 2 if target.fixed else least):
@@ -84,19 +85,34 @@ def _favourite(new: Said, old: Said) -> bool:
     return "favourite" in new.cues & old.cues and bool(things)
 
 
-def compared(text: str, ledger: Ledger, place: Place) -> list[tuple[Known, dict[str, float]]]:
-    """The entries that a sentence may be about, and what speaks for a change of each."""
+def compared(
+    text: str, ledger: Ledger, place: Place, every: bool = False
+) -> list[tuple[Known, dict[str, float]]]:
+    """The entries that a sentence may be about, the nearest first, and what speaks for a change of
+    each. The judge is asked where its word can matter; `every`: of all."""
     new = read(text)
-    near = [(one, _older(one, ledger, place)) for one in _candidates(new, ledger, place)]
-    seen = [
-        (found.pop("alike") + found["near"] + found["around"] / 2, one, found)
-        for one, older in near
-        if (found := evidence(new, older, place.around, ledger.rarity)) is not None
-    ]
-    seen.sort(key=lambda it: (it[0], it[1].order), reverse=True)
-    nearest = [(one, found) for _, one, found in seen[:JUDGED]]
-    sounds(text, [(one.content, found) for one, found in nearest])
+    near = sorted(
+        _candidates(new, ledger, place),
+        key=lambda one: (alike(new, one.content, place.around, ledger.rarity), one.order),
+        reverse=True,
+    )
+    seen = (
+        (one, found)
+        for one in near
+        if (found := evidence(new, _older(one, ledger, place), place.around, ledger.rarity))
+    )
+    nearest, asked = list(islice(seen, JUDGED)), []
+    for number, (one, found) in enumerate(nearest):
+        found |= {"nearest": float(number == 0), "judge": -MOST}
+        here = place.project and number < MEANT_HERE and _alike(found)
+        if every or here or chance(weights().changes, found | {"judge": MOST}) >= DOUBTED:
+            asked.append((one.content, found))
+    sounds(text, asked)
     return nearest
+
+
+def _alike(seen: dict[str, float]) -> bool:
+    return seen["near"] >= ALIKE or seen["around"] > 0
 
 
 def _older(known: Known, ledger: Ledger, place: Place) -> Older:

@@ -32,6 +32,7 @@ from wakebook.models.builtin import judge
 
 SAME_WORD = 0.8  # this near, two words are one
 SURE = 1e-3  # as sure as the judge may be
+MOST = log((1 + SURE) / SURE) / 4  # what it counts then
 KIN = 0.55  # this near, two words mean much the same
 _OF_OLD = words.listed(
     "corrects moves ends events past plans former"
@@ -69,17 +70,26 @@ def likely(text: str, older: str) -> float:
     if not _may(new, old):
         return 0.0
     seen = features(new, old, Around(), lambda _: 1.0)
-    del seen["alike"]
     sounds(text, [(older, seen)])
-    return chance(weights().changes, seen)
+    return chance(weights().changes, seen | {"nearest": 1.0})
 
 
 def sounds(text: str, older: Sequence[tuple[str, dict[str, float]]]) -> None:
-    """Put what the judge says beside what else is seen of some sentences, the nearest first."""
+    """Put what the judge says beside what else is seen of some sentences."""
     judged = judge.likely([one for one, _ in older], text)
-    for number, ((_, seen), may) in enumerate(zip(older, judged, strict=True)):
-        seen["nearest"] = float(number == 0)
+    for (_, seen), may in zip(older, judged, strict=True):
         seen["judge"] = log((may + SURE) / (1 - may + SURE)) / 4
+
+
+def alike(new: Said, older: str, around: Around, rarity: Rarity) -> float:
+    """How near an older sentence is, by its words, its meaning and those around."""
+    old = _part(new, older)
+    near = float(vector(new.text) @ vector(old.text)) + _overlap(new.terms, old.terms, rarity)
+    return near + _overlap(_context(new, around), old.terms, rarity) / 2
+
+
+def _context(new: Said, around: Around) -> frozenset[str]:
+    return words.terms(f"{around.message} {around.agent[-400:]}") - new.terms
 
 
 def evidence(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[str, float] | None:
@@ -171,7 +181,6 @@ def features(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[st
     )
     hits, rare, sibling = _hits(new.words, old.words, rarity)
     concepts = new.concepts & old.concepts
-    context = words.terms(f"{around.message} {around.agent[-400:]}") - new.terms
     corrects = "corrects" in new.cues
     slot = any(cue.startswith("slot") for cue in new.cues & old.cues)
     slot = slot or (bool(shared) and "favourite" in new.cues & old.cues)
@@ -208,10 +217,9 @@ def features(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[st
     seen |= {f"old {name}" for name in old.cues & _OF_OLD}
     return dict.fromkeys(seen, 1.0) | {
         "near": float(vector(new.text) @ vector(old.text)),
-        "alike": _overlap(new.terms, old.terms, rarity),
         "rare": rare,
         "sibling": sibling,
-        "around": _overlap(context, old.terms, rarity),
+        "around": _overlap(_context(new, around), old.terms, rarity),
         "inner": _nearest_clause(new, old),
         "rest old": min(len(old.frame - new.terms - usual()), 6) / 6,
         "known words": sum(ranks[:2]) / 2,
