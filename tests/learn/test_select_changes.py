@@ -353,3 +353,9 @@ def test_a_report_that_fits_two_tasks_closes_none() -> None:
         known("b", "task", "Send the invoice to Corvid", "open"),
     ]
     assert all(not draft.replaces for draft in extract("I sent the invoice.", current=tasks))
+
+
+def test_a_request_leaves_what_was_said_as_it_is() -> None:
+    talk = ["Our standup is at 9:15.", ">Noted.", "Put it on the team page, please.", ">Done."]
+    kept = extract(*talk, "Good.", scene=Scene(project="a"))
+    assert [draft.content for draft in kept] == ["Our standup is at 9:15."]

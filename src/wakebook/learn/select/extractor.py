@@ -219,7 +219,8 @@ class _Reader:
             kind.kind == "lesson" and "corrects" not in read(text).change
         ):
             return None
-        if not (self._scene.project or may_change(text, kind, worth)):
+        here = self._scene.project and changeable(text, kind)
+        if not (here or may_change(text, kind, worth)):
             return None
         if self._others is not None:  # what was said in other windows, before it is needed first
             for heard in self._others():
@@ -229,6 +230,9 @@ class _Reader:
         worth = max(worth, 0.0) if kind.wanted else worth
         place = Place(self._here, self._scene.project, Around(agent, message.text, worth))
         change = self._decide(text, self._ledger, place)
+        said = read(text)
+        if change and not change.wholly and not (said.change or any(said.values.values())):
+            change = None  # "Put it on the team page, please.": at most a request
         if change and not self._elsewhere(kind, text, change):
             return _corrected(kind, text, change)
         settled = answered(text, kind.type == "decision", self._ledger, place)
