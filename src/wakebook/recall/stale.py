@@ -221,8 +221,7 @@ class Stale:
             if not _after(one, sentence) or _beside(one.text, sentence.text):
                 continue
             change = changed(one.text, sentence.text, self._topic | words.terms(one.before))
-            whole_ = f"{one.before} {one.text}".strip()
-            if change and (_PLAN.search(whole_) or likely(whole_, change.clause) < HARDLY):
+            if change and _hardly(f"{one.before} {one.text}".strip(), change.clause):
                 continue
             clause = change.clause if change else _perhaps(one.text, sentence.text)
             last = found.get(clause)
@@ -311,6 +310,11 @@ class Stale:
             elif not (said.agent and said.talk) and (told := found.told(part)):
                 kept.append(told)
         return " ".join(kept)
+
+
+def _hardly(later: str, clause: str) -> bool:
+    """Whether a plan, or values of one kind that are of two things, only look like a change."""
+    return _PLAN.search(later) is not None or likely(later, clause) < HARDLY
 
 
 def _perhaps(later: str, earlier: str) -> str:
