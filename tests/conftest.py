@@ -47,6 +47,7 @@ def pytest_configure() -> None:
     assertion anew, and each process that a test starts compiles Wakebook anew.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command has it
     sys.dont_write_bytecode = False
     if SHM.is_dir() and os.access(SHM, os.W_OK) and shutil.disk_usage(SHM).free > ROOM:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SHM))

@@ -9,6 +9,7 @@ import sys
 
 
 def main() -> None:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more only wait for one another
     _say_all()
     words, root = _words(sys.argv[1:])
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words):

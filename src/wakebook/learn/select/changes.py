@@ -12,7 +12,7 @@ from typing import NamedTuple
 from wakebook.base import words
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.ledger import Known, Ledger
-from wakebook.learn.select.pair import MOST, Around, Older, alike, evidence, sounds
+from wakebook.learn.select.pair import MOST, Around, Older, Rarity, alike, evidence, sounds
 from wakebook.learn.select.said import (
     CLAUSES,
     KINDS,
@@ -32,6 +32,7 @@ RECENT = 16  # statements back that a change may mean without a word in common
 FACTS = 200  # back, of which a person has one at a time: a home, a job
 MEANT_HERE = 2  # of the nearest in a project, which a sentence that sounds like a change may mean
 CLEAR = 0.35  # that the judge is sure, as the weights take it: 80 %
+CONVINCED = 0.87  # as sure as it is asked for, likewise: 97 %
 ALIKE = 0.2  # less near than this, two sentences are about different things
 DOUBTED = 0.45  # likely enough to be told beside what it may have changed
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
@@ -90,22 +91,22 @@ def compared(
 ) -> list[tuple[Known, dict[str, float]]]:
     """The entries that a sentence may be about, the nearest first, and what speaks for a change of
     each. The judge is asked where its word can matter; `every`: of all."""
-    new = read(text)
+    new, rarity = read(text), Rarity(ledger.rarity)
     near = sorted(
         _candidates(new, ledger, place),
-        key=lambda one: (alike(new, one.content, place.around, ledger.rarity), one.order),
+        key=lambda one: (alike(new, one.content, place.around, rarity), one.order),
         reverse=True,
     )
     seen = (
         (one, found)
         for one in near
-        if (found := evidence(new, _older(one, ledger, place), place.around, ledger.rarity))
+        if (found := evidence(new, _older(one, ledger, place), place.around, rarity))
     )
     nearest, asked = list(islice(seen, JUDGED)), []
     for number, (one, found) in enumerate(nearest):
         found |= {"nearest": float(number == 0), "judge": -MOST}
         here = place.project and number < MEANT_HERE and _alike(found)
-        if every or here or chance(weights().changes, found | {"judge": MOST}) >= DOUBTED:
+        if every or here or chance(weights().changes, found | {"judge": CONVINCED}) >= DOUBTED:
             asked.append((one.content, found))
     sounds(text, asked)
     return nearest

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from math import log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wakebook.base import words
 from wakebook.learn.extract import Draft, Heard
-from wakebook.learn.select.said import vector, vectors
+from wakebook.learn.select.said import vector
 from wakebook.log.entry import Entry, Status, Type
 
 _POINT = re.compile(r"\d+|\b(?:not?|never|without|cannot)\b|n't\b")
@@ -46,6 +46,9 @@ class Ledger:
         self._by_term: dict[str, dict[str, None]] = {}
         self.count = 0  # of all that was ever put in
         self._questions: dict[str, Known] = {}
+        self._unread: list[Known] = []  # facts and decisions here whose meaning nobody asked for
+        self._read: list[Known] = []  # the newest of the others
+        self._rows: Any = None  # a vector for each of these
 
     def holds(self, draft: Draft) -> bool:
         """Whether something of its type says nearly the same already."""
@@ -114,17 +117,20 @@ class Ledger:
 
     def meant(self, text: str, count: int) -> list[Known]:
         """The facts and decisions nearest to a text by their meaning, of the newest here."""
-        ours = (
-            one
-            for one in reversed(self._all().values())
-            if one.type in ("fact", "decision") and one.project in ("", self.project)
-        )
-        known = list(islice(ours, NEWEST))
-        if not known:
+        import numpy as np
+
+        everything, new = self._all(), self._unread[-NEWEST:]
+        if new:
+            rows = [np.array([vector(one.content) for one in new])]
+            rows = rows if self._rows is None else [self._rows, *rows]
+            self._rows = np.concatenate(rows)[-NEWEST:]
+            self._read, self._unread = [*self._read, *new][-NEWEST:], []
+        if not self._read:
             return []
-        near = vectors(tuple(one.content for one in known)) @ vector(text)
-        order = sorted(range(len(known)), key=near.__getitem__, reverse=True)[:count]
-        return [known[place] for place in order if near[place] >= FAR]
+        near = self._rows @ vector(text)
+        order = (len(near) - 1 - place for place in np.argsort(-near[::-1], kind="stable"))
+        found = (self._read[place] for place in order if near[place] >= FAR)
+        return list(islice((one for one in found if one.id in everything), count))
 
     def rarity(self, term: str) -> float:
         """How much it says that two entries share a term."""
@@ -154,6 +160,8 @@ class Ledger:
     def _index(self, known: Known) -> None:
         self.count += 1
         self._all()[known.id] = known
+        if known.type in ("fact", "decision") and known.project in ("", self.project):
+            self._unread.append(known)
         for term in known.terms:
             self._by_term.setdefault(term, {})[known.id] = None
 

@@ -7,7 +7,7 @@ bench/fit_select.py.
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import log
 from typing import NamedTuple
 
@@ -60,7 +60,16 @@ class Around(NamedTuple):
     worth: float = 0.0  # of the sentence itself; 0 is enough to be kept
 
 
-Rarity = Callable[[str], float]  # how much it says that two sentences share a term
+class Rarity:
+    """How much it says that two sentences share a term; looked up once for a sentence and all that
+    it is compared with."""
+
+    def __init__(self, of: Callable[[str], float]) -> None:
+        self.of = cache(of)
+        self.sum = cache(self._sum)
+
+    def _sum(self, terms: frozenset[str]) -> float:
+        return sum(map(self.of, terms))
 
 
 @lru_cache(maxsize=65536)
@@ -69,7 +78,7 @@ def likely(text: str, older: str) -> float:
     new, old = read(text), Older(older)
     if not _may(new, old):
         return 0.0
-    seen = features(new, old, Around(), lambda _: 1.0)
+    seen = features(new, old, Around(), Rarity(lambda _: 1.0))
     sounds(text, [(older, seen)])
     return chance(weights().changes, seen | {"nearest": 1.0})
 
@@ -85,11 +94,12 @@ def alike(new: Said, older: str, around: Around, rarity: Rarity) -> float:
     """How near an older sentence is, by its words, its meaning and those around."""
     old = _part(new, older)
     near = float(vector(new.text) @ vector(old.text)) + _overlap(new.terms, old.terms, rarity)
-    return near + _overlap(_context(new, around), old.terms, rarity) / 2
+    return near + _overlap(_context(new.terms, around), old.terms, rarity) / 2
 
 
-def _context(new: Said, around: Around) -> frozenset[str]:
-    return words.terms(f"{around.message} {around.agent[-400:]}") - new.terms
+@lru_cache(maxsize=64)
+def _context(terms: frozenset[str], around: Around) -> frozenset[str]:
+    return words.terms(f"{around.message} {around.agent[-400:]}") - terms
 
 
 def evidence(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[str, float] | None:
@@ -142,15 +152,13 @@ def _told(one: Said, other: Said) -> bool:
 
 def _apart(new: Said, old: Said) -> bool:
     """Whether two sentences are about different people, years or kinds of a thing."""
-    years = [frozenset(lower(cues.PERIOD).findall(one.low)) for one in (new, old)]
-    if all(years) and years[0] != years[1]:
+    if new.periods and old.periods and new.periods != old.periods:
         return True
     named = words.leads(new.text) and not new.back  # "Marek took plot 17", "Lena's manager is Ben"
     mine = old.low.startswith("i ") or (
         old.person == "i" and new.low.partition(" ")[0].endswith("'s")
     )
-    returns = [lower(cues.RETURNS).search(one.low) is not None for one in (new, old)]
-    if returns[0] != returns[1] or (named and mine):
+    if new.returns != old.returns or (named and mine):
         return True
     ours, theirs = new.kin, old.kin
     if ours and theirs:
@@ -219,7 +227,7 @@ def features(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[st
         "near": float(vector(new.text) @ vector(old.text)),
         "rare": rare,
         "sibling": sibling,
-        "around": _overlap(_context(new, around), old.terms, rarity),
+        "around": _overlap(_context(new.terms, around), old.terms, rarity),
         "inner": _nearest_clause(new, old),
         "rest old": min(len(old.frame - new.terms - usual()), 6) / 6,
         "known words": sum(ranks[:2]) / 2,
@@ -296,9 +304,14 @@ def _nearest_clause(new: Said, old: Said) -> float:
     return float(near.max())
 
 
+@lru_cache(maxsize=8192)
+def _parts(content: str) -> tuple[Said, ...]:
+    return tuple(map(read, split(content)))
+
+
 def _part(new: Said, content: str) -> Said:
     """The sentence of an entry that shares most with a new one."""
-    parts = [read(part) for part in split(content)]
+    parts = _parts(content)
     if len(parts) < 2:
         return read(content)
     shared = [len(one.terms & new.terms - usual()) for one in parts]
@@ -319,8 +332,8 @@ def _hits(one: tuple[str, ...], other: tuple[str, ...], rarity: Rarity) -> tuple
     stems = {words.stem(it)[:6] for it in other}
     kin = [words.stem(it) for it, near in zip(one, best, strict=True) if near > KIN]
     kin += [it for it in map(words.stem, one) if it[:6] in stems]
-    rarest = max(map(rarity, kin), default=0.0)
-    return len(set(kin)), rarest / rarity(""), sibling
+    rarest = max(map(rarity.of, kin), default=0.0)
+    return len(set(kin)), rarest / rarity.of(""), sibling
 
 
 def _close(ours: frozenset[str], theirs: frozenset[str]) -> bool:
@@ -340,5 +353,5 @@ def _same_shape(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 
 def _overlap(one: frozenset[str], other: frozenset[str], rarity: Rarity) -> float:
     """The share of their rare terms that two sentences share, of the longer."""
-    shared = sum(rarity(term) for term in one & other)
-    return shared and shared / max(sum(map(rarity, side)) for side in (one, other))
+    shared = sum(map(rarity.of, one & other))
+    return shared and shared / max(rarity.sum(one), rarity.sum(other))

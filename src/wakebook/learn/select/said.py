@@ -194,6 +194,16 @@ class Said:
         return words.terms(" ".join(it for it in self.clauses if lower(cues.LOST).search(it)))
 
     @cached_property
+    def periods(self) -> frozenset[str]:
+        """The years and the like that it is about."""
+        return frozenset(lower(cues.PERIOD).findall(self.low))
+
+    @cached_property
+    def returns(self) -> bool:
+        """Whether it is about coming back."""
+        return lower(cues.RETURNS).search(self.low) is not None
+
+    @cached_property
     def head(self) -> frozenset[str]:
         """What stands before its verb, if that is a thing."""
         found = lower(cues.HEAD).match(self.low, self.lead)
