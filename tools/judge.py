@@ -37,7 +37,7 @@ Trained on bench/labels/contrast.jsonl, and on sentences of LongMemEval's invent
 strangers to each other, each with the nearest sentence of another one: there nothing changes.
 Measured on bench/labels/contrast_test.jsonl, which nothing is trained on: how many changes it finds
 by the time it has found as many things that are none as `--wrong` says, and the area under the
-curve. Seven minutes on two cores.
+curve. A quarter of an hour on two cores.
 """
 TARGET = Path(__file__).parents[1] / "src" / "wakebook" / "models" / "builtin" / "judge.npz"
 CHANGES = ("replaces", "ends")
@@ -61,6 +61,8 @@ def contrasts(name: str, rng: random.Random | None = None) -> Iterator[Pair]:
             yield Pair(group["before"], later["part"], changes)
             if rng and later["text"] != later["part"]:
                 yield Pair(group["before"], later["text"], changes)
+            if rng and "old" in later:  # the clause that it is about
+                yield Pair(later["old"], later["part"], changes)
         if rng:
             other = rng.choice(groups)
             if other is not group:
@@ -249,7 +251,7 @@ def arguments() -> argparse.Namespace:
     add("--batch", type=int, default=32, help="pairs a step (default %(default)s)")
     add("--wrong", type=int, default=15)
     add("--threads", type=int, default=2)
-    add("--seed", type=int, default=0)
+    add("--seed", type=int, default=2)
     return parser.parse_args()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from wakebook.models.builtin import Builtin
 
 HEADS = 12
-LONGEST = 48  # word pieces of each sentence; of a longer one, those at both ends
+LONGEST = 64  # word pieces of each sentence; of a longer one, those at both ends
 TOGETHER = 16  # pairs at a time
 
 
