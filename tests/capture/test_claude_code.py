@@ -114,6 +114,7 @@ def test_old_records_with_several_blocks_say_one_thing(tmp_path: Path) -> None:
         (user("u", "<bash-input>ls</bash-input>"), "bash"),
         (user("u", "<bash-stdout>a</bash-stdout>"), "bash"),
         (user("u", [text("[Request interrupted by user for tool use]")]), "interrupted"),
+        (user("u", [text("Stop hook feedback:\n[lint]: 3 problems")]), "hook"),
         (user("u", "This session is being continued from a previous conversation that ran out of"
               " context. Summary: x"), "compact-summary"),
         (user("u", "<system-reminder>be good</system-reminder>"), "system-reminder"),

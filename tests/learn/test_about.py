@@ -299,6 +299,14 @@ def test_what_only_speaks_of_rules_announces_none(said: str) -> None:
     ]
 
 
+def test_what_has_changed_a_truth_about_the_user_holds_everywhere_too() -> None:
+    new = said("tram map: since we moved to Leuven I want the lines here", subject="trams")
+    new = new.with_(project="p-trams")
+    assert not is_own(new, Registry()) and not about([new], Registry())
+    new = new.with_(detail="Was: I live in Ghent.")
+    assert is_own(new, Registry()) and about([new], Registry()) == [new]
+
+
 def test_a_wish_for_one_repository_stays_there() -> None:
     [draft] = SELECTOR.extract(talk("In this repo only: always answer in German."), Scene())
     assert not about([logged(draft).with_(project="p-heron")], Registry())

@@ -13,7 +13,7 @@ from wakebook import Memory
 from wakebook.learn.extract import Heard, Scene, after
 from wakebook.log.entry import Entry
 
-OLD = "The queue is RabbitMQ."
+OLD = "queue = RabbitMQ"
 BEFORE = f"write me the page. {OLD}"
 NOW = "the queue is NATS instead of RabbitMQ now"
 

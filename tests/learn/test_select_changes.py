@@ -231,7 +231,8 @@ def test_what_may_have_changed_stays_and_the_newer_words_say_so() -> None:
     first, second = remembered(
         [old], ["the kiosk is open until 8 on Mondays since my cousin joined"]
     )
-    assert (first.content, second.detail) == (old, f"Perhaps no longer: {old}")
+    changed = "The kiosk closes at 6 on Mondays"
+    assert (first.content, second.detail) == (old, f"Perhaps no longer: {changed}")
     assert not second.replaces
 
 

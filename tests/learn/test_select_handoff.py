@@ -130,6 +130,39 @@ def test_a_session_without_work_leaves_none(said: tuple[str, ...]) -> None:
     assert handoff(talk(*said)) is None
 
 
+@pytest.mark.parametrize(
+    "report",
+    [
+        "I can reproduce it: credit notes round the sum. The place is total().",
+        "Gmail wants DKIM as well, so it is not solved yet.",
+        "Noted: Rosa, left half, 120. One question remains, the power.",
+        "The limit is in kiln.toml, 580 by default.",
+        "In einkauf.md steht jetzt Bartz.",
+    ],
+)
+def test_where_work_stands_is_handed_on(report: str) -> None:
+    said = talk("the rounding on credit notes is off again, why?", f">{report}", "monday")
+    assert lines(said)["Report"] == report
+
+
+def test_advice_about_a_file_is_none() -> None:
+    advice = ">You could put that into a notes.md and try it."
+    assert handoff(talk("How do people keep recipes?", advice, "cool")) is None
+
+
+def test_what_the_user_will_see_to_is_handed_on() -> None:
+    sums = ">1,310 euros in nine payments. The receipt of the lifeboat society is missing."
+    said = ["sum up my donations from the statements", sums, "ok i'll request that receipt"]
+    assert lines(talk(*said))["User last"] == said[2]
+    assert handoff(talk("Which film is good?", ">Solaris.", "ok i'll check it out")) is None
+
+
+def test_a_wish_for_today_is_not_handed_on() -> None:
+    first = "just for today leave out the browser tests, the runner is down. fix the rounding pls"
+    said = talk(first, ">The rounding is fixed, 133 tests pass.", "merged")
+    assert lines(said)["Asked"] == "fix the rounding pls"
+
+
 def test_a_refused_tool_call_is_no_work() -> None:
     refused = Tool("Bash", "rm -rf logs", "The user doesn't want to proceed with this tool use.")
     assert handoff([user("Can you delete the logs?", 1), agent("", 2, refused)]) is None

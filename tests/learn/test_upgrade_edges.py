@@ -169,7 +169,7 @@ def test_a_model_that_finds_nothing_at_all_changes_nothing_and_is_told_of(tale: 
 def test_a_part_in_which_rules_found_nothing_is_read_again_once(
     tale: Tale, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = "Otetaan satamasovellukseen Postgres."
+    first = "Otetaan Postgres."
     claude = tale.talk(first, "Gut.", at=RECENT)
     for _ in range(2):  # it fails twice: rules stand in
         tale.server.script(Status(500))

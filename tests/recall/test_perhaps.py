@@ -133,13 +133,31 @@ def test_each_clause_of_a_long_sentence_has_its_own_note() -> None:
 def test_of_a_list_what_was_reported_is_marked_as_done() -> None:
     stale = Stale([])
     task = Utterance("todo: order the skip, call the plumber, mail the keys", 100, "talk", 1)
-    stale.learn([Utterance("skip is ordered. the plumber is ill", 200, "later", 1)])
+    stale.learn([Utterance("skip is ordered. plumber: 0151 2345", 200, "later", 1)])
     assert stale.undone(task) == (
         "todo: order the skip (done, it seems: skip is ordered), call the plumber, mail the keys"
     )
     stale.learn([Utterance("keys went out in the mail, plumber called", 300, "last", 1)])
     assert stale.undone(task) == ""
     assert stale.undone(task._replace(at=400)) == task.text
+
+
+def test_of_a_fact_that_lists_what_is_open_the_same_is_marked() -> None:
+    stale = Stale([])
+    said = Utterance("things for the club site: fix the widget, do a dark mode", 100, "talk", 1)
+    stale.learn([Utterance("skip the dark mode, nobody wanted it", 200, "later", 1)])
+    shown = "do a dark mode (done, it seems: skip the dark mode)"
+    assert stale.undone(said, listed=False) == f"things for the club site: fix the widget, {shown}"
+    other = said._replace(text="the club has a widget, a dark mode")
+    assert stale.undone(other, listed=False) == other.text
+
+
+def test_a_mark_stands_behind_what_one_has_one_of() -> None:
+    stale = Stale([])
+    stale.learn([Utterance("we moved to Bergen two weeks ago, it was chaos", 200, "later", 1)])
+    old = Utterance("i'm Sam, i live in Tromso and work as an analyst at Polarlicht", 100, "a", 1)
+    found = stale.correction(old)
+    assert found and "i live in Tromso (no longer: we moved to Bergen" in found.told(old.text)
 
 
 def test_a_start_names_the_newer_words_once(memory: Memory, projects: Path) -> None:
@@ -163,7 +181,7 @@ def test_what_may_have_changed_when_it_was_learned_is_told_so(
     claude.user("the summer stall is down to 12 jars of plum jam").agent("Nice!")
     memory.catch_up(closing=True)
     (newer,) = (it for it in memory.log.entries(Query()) if "down to 12" in it.content)
-    assert newer.detail == f"Perhaps no longer: note: {old}."
+    assert newer.detail == "Perhaps no longer: note: the summer stall has 30 jars of plum jam"
     told = memory.wake() + memory.context("how many jars of plum jam do we have?").text
     assert "4 crates of cider" in told and "Perhaps no longer: note" not in told
 

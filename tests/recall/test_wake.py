@@ -159,7 +159,7 @@ def test_no_command_imports_what_it_does_not_need(memory: Memory) -> None:
 
 
 def test_what_was_said_here_is_told_though_it_is_no_entry(memory: Memory, projects: Path) -> None:
-    claude = Claude(projects).user("ok, and can you tidy the readme? preview is 8090")
+    claude = Claude(projects).user("ok, and can you tidy the readme? preview being on 8090")
     claude.agent("Done.").user("i always forget the loom waste, mine eats about 70 cm")
     claude.agent("Noted.").user("maybe we should move it all to Haskell lol. write me a test")
     claude.agent("Written.").user("great stuff, thanks a lot")
@@ -169,7 +169,8 @@ def test_what_was_said_here_is_told_though_it_is_no_entry(memory: Memory, projec
         memory.turns.start(cwd=one).text for one in ("/home/mira/tidepool", "/home/mira/other")
     )
     said = here.split("## Also Said Here\n")[1].split("\n\n")[0].split("\n")
-    assert "- 2026-11-08: preview is 8090" in said
+    assert "- 2026-11-08: i always forget the loom waste, mine eats about 70 cm" in said
+    assert here.count("preview being on 8090") == 1  # the handoff has it
     assert "Haskell" not in here and "great stuff" not in "".join(said)
     assert "8090" not in elsewhere
 

@@ -24,7 +24,7 @@ from wakebook.base.cache import FOLDER
 from wakebook.base.decode import decode
 from wakebook.base.home import Home
 from wakebook.learn.phrases import Phrases, pattern
-from wakebook.log.entry import Entry
+from wakebook.log.entry import WAS, Entry
 from wakebook.log.subjects import Registry
 
 KEPT = f"{FOLDER}/about.json"
@@ -74,6 +74,8 @@ def about(
 
 def _apart(entry: Entry) -> float:
     """How far it cannot be read alone; a wish may well speak to the one who listens."""
+    if _of_oneself(entry):
+        return 0.0
     far = unclear(entry.content) + vague(entry.content)
     return min(far, WISH) if entry.kind == "preference" else far
 
@@ -139,7 +141,20 @@ class Weights:
 
 
 def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> int:
-    """How lasting a truth about the user an entry is; 0 if it is none."""
+    """How lasting a truth about the user an entry is, or was what it replaces; 0 if it is none."""
+    was = _was(entry)
+    return max(_points(entry, registry, weights), _points(was, registry, weights) if was else 0)
+
+
+def _was(entry: Entry) -> Entry | None:
+    """What an entry replaces, as if that had been said where it stands."""
+    first = entry.detail.partition("\n")[0]
+    if entry.type != "fact" or not first.startswith(WAS):
+        return None
+    return entry.with_(content=first.removeprefix(WAS), detail="", subject="")
+
+
+def _points(entry: Entry, registry: Registry, weights: Weights | None) -> int:
     if entry.type != "fact" or entry.kind in ("lesson", "procedure", "event"):
         return 0
     text, kind = entry.content, entry.kind
@@ -147,6 +162,8 @@ def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> 
     person = subject is not None and subject.type == "person"
     if (entry.subject and not person and kind != "preference") or not is_own(entry, registry):
         return 0
+    if _of_oneself(entry):
+        return WHO
     best = weights.best(text) if weights else _best(text)
     if best <= 0 and not person and kind is None:
         return 0
@@ -171,7 +188,11 @@ def points(entry: Entry, registry: Registry, weights: Weights | None = None) -> 
 
 def is_own(entry: Entry, registry: Registry) -> bool:
     """Whether an entry is about the user, and so holds in every project, not only where it was
-    said. Instructions without "I" hold everywhere if they are about how to talk and behave."""
+    said. Instructions without "I" hold everywhere if they are about how to talk and behave. So does
+    what has changed such a one."""
+    was = _was(entry)
+    if was and is_own(was, registry):
+        return True
     text, kind = _announced(entry) + entry.content, entry.kind
     if entry.type != "fact" or kind in ("lesson", "procedure") or _has(forms.LOCAL, text):
         return False
@@ -189,6 +210,11 @@ def _announced(entry: Entry) -> str:
     """What announced a rule, which says where it holds."""
     told, among, over = entry.detail.partition(AMONG)
     return f"{over} " if among and not told else ""
+
+
+def _of_oneself(entry: Entry) -> bool:
+    """Whether the user said that it was about them: "few things about me: ..."."""
+    return _has(forms.ONESELF, _announced(entry))
 
 
 def introduced(text: str) -> str:

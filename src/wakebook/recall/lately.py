@@ -17,9 +17,8 @@ from wakebook.base.words import terms
 from wakebook.capture import archive
 from wakebook.learn.about import Weights
 from wakebook.learn.phrases import cues, lower, pattern
-from wakebook.learn.select.extractor import unmeant
 from wakebook.learn.select.said import DATA, OF_CHANGE, read, usual
-from wakebook.learn.select.speech import Sentence, fiction, sentences
+from wakebook.learn.select.speech import Sentence, fiction, sentences, unmeant
 from wakebook.learn.select.worth import worthy
 from wakebook.log.query import Query, Scope
 from wakebook.recall.gate import forms
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 KEPT = f"{FOLDER}/worth.json"
 BEFORE = 2_000  # messages whose worth is kept
 MOST = 40  # messages that are looked at
-LIKELY = -0.28  # how far below the threshold of an entry a sentence may be ...
-CHANGING = -0.6  # ... that gives something another value, or says what one is
+LIKELY = -0.2  # how far below the threshold of an entry a sentence may be ...
+CHANGING = -0.52  # ... that gives something another value, or says what one is
 NEAR = 40  # of the nearest to a sentence, in a large memory
 WISHES, AFTER = 12, 30  # the newest wishes, and messages after them, that are looked at
 LEAST = 3  # words, of which a fragment has no more: "5 minutes tops"

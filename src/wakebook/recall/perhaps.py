@@ -57,7 +57,12 @@ _RESULT = re.compile(  # "the band is booked", "I've paid the rent"
     r"(?:\w{2,}(?:ed|en|nt|pt|ght)|done|made|paid|put|ge\w+t|be\w+t|\w+[ai]do|\w+é)\b|^\w+ed\b"
 )
 _OUT = re.compile(
-    r"\b(?:went|gone|is|are) (?:out|off|through|in)\b|\b(?:ist|sind) (?:raus|durch)\b"
+    r"\b(?:went|gone|is|are) (?:out|off|through|in|live|up)\b|\b(?:ist|sind) (?:raus|durch)\b"
+)
+_LIST = re.compile(  # "things for the club site: ..."
+    r"[^:]{0,60}\b(?:things|list|to-?dos?|tasks?|open (?:points|questions|issues)"
+    r"|(?:still|left) to do|missing|falta|pendientes?|fehlt|offen\w*|à faire|reste)\b[^:]{0,40}: ",
+    re.IGNORECASE,
 )
 _TO_DO = re.compile(
     r"^(?:[-*] |\[ \] )?(?:(?:so |and |please )*(?:to-?do|next|open|left|remind me|don't forget)\b"
@@ -210,7 +215,8 @@ def _may(new: _Clause, old: _Clause, whole: Sentence, topic: frozenset[str]) -> 
     if kinds and new.sets:
         return True
     if kinds:
-        shared = ((ours.frame | topic) & whole.terms) - little | (ours.frame & topic)
+        about = ours.frame | words.terms(" ".join(ours.values["name"]))
+        shared = ((about | topic) & whole.terms) - little | (about & topic)
         left = ours.left - whole.terms - topic - little
         same = _Same(new.cued, shared, left, new.of_us and not _another(ours, whole))
         if any(_of_one_thing(kind, same, little) for kind in kinds):
@@ -391,9 +397,14 @@ def _versions(new: Sentence, old: Sentence) -> bool:
 
 
 # --- tasks -------------------------------------------------------------------------------------
+def lists(text: str) -> bool:
+    """Whether a sentence lists what is to be done, or open."""
+    return _LIST.match(text) is not None
+
+
 def items(task: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The things that a task lists, each with its words, the verb first."""
-    for part in _parts(task):
+    for part in _parts(_LIST.sub("", task, count=1)):
         bare = _TO_DO.sub("", part).replace("-", " ").split()
         stems = (next(iter(words.terms(word)), "") for word in bare)
         yield part, tuple(dict.fromkeys(one for one in stems if one))
@@ -407,7 +418,7 @@ def done(report: str, task: Sequence[str]) -> str:
         if heard(clause).planned:
             continue
         shared = said & set(task)
-        plain = lower(cues.DONE).search(low) or _OUT.search(low)
+        plain = _OUT.search(low) or any(lower(it).search(low) for it in (cues.DONE, cues.DROPPED))
         if len(shared - usual()) < min(2, len(task)) or len(shared) < DONE * len(task):
             continue
         if plain or (_RESULT.search(low) and task[0] in shared):

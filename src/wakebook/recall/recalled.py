@@ -1,8 +1,7 @@
 """Recalled: what of all that is remembered may matter for a message, packed into a budget.
 
 Most messages are about none of it (`gate`), and then nothing is told. The best line comes first.
-Questions, small talk, handoffs and sentences that have been corrected since (`stale`) are no
-findings.
+Questions, small talk, handoffs and what has been corrected since (`stale`) are no findings.
 
 What a passage is worth falls with every other one from the same conversation or about the same
 thing, so that a budget covers many conversations before it covers one of them whole. A long passage
@@ -27,6 +26,7 @@ from wakebook.log.query import Query
 from wakebook.models import tokenizer
 from wakebook.recall import days
 from wakebook.recall.gate import Gate, forms, is_chat
+from wakebook.recall.perhaps import lists
 from wakebook.recall.ratings import IN, OUT, factor
 from wakebook.recall.slot import PUBLIC, Item, Packed, label
 from wakebook.recall.stale import GONE, SOON, Stale, Utterance, refused, spoken, takes_back
@@ -339,7 +339,7 @@ class _Choice:
         text = present(passage.text) if row.name else passage.text
         if row.name:
             changed = self._stale.correction(spoken(passage))
-            if row.type == "task" and not changed and not passage.done:
+            if (row.type == "task" or lists(text)) and not changed and not passage.done:
                 text = self._stale.undone(spoken(passage)._replace(text=text))
             if any(says(one, terms(passage.content)) for one in self._facts):
                 return TOLD_BEFORE
@@ -377,8 +377,9 @@ class _Choice:
         for said in self._around.before(passage):
             text = said.text.removeprefix("user: ")
             short = len(text) <= ASKED and not _asks(text) and not _says_nothing(text)
-            short = short and not hosted(text) and not self._stale.doubted(said)
-            if short and not self._around.has(said.text) and not pattern(cues.SARCASM).search(text):
+            idle = pattern(f"{cues.SARCASM}|{cues.ONCE}|{cues.HYPOTHETICAL}").search(text)
+            short = short and not idle and not hosted(text) and not self._stale.doubted(said)
+            if short and not self._around.has(said.text):
                 new = " ".join(part for part in ENDS.split(text) if not self._told(part))
                 return " ".join(self._stale.current(new, said).split())
         return ""
@@ -450,8 +451,7 @@ def _says_nothing(text: str) -> bool:
 
 
 def _on_the_way(sentence: str) -> bool:
-    """Whether an agent says only what it is about to do: "Let me check the config.", "Now the
-    route:"."""
+    """Whether an agent says only what it is about to do: "Let me check.", "Now the route:"."""
     narrates = pattern(cues.PROGRESS).match(sentence) or sentence.endswith(":")
     return len(sentence) < ASKED and bool(narrates)
 
@@ -476,8 +476,8 @@ def _order(line: Told) -> tuple[float, int, int, str, str, int]:
     """By worth; of equals, what is remembered first, then notes, then conversations."""
     row = line.passage.row
     kind = 0 if row.name else 2 if row.turn else 1
-    worth = -round(line.worth, 4)
-    return worth, kind, row.at if kind != 1 else 0, line.passage.path, row.name, row.place
+    at = row.at if kind != 1 else 0
+    return -round(line.worth, 4), kind, at, line.passage.path, row.name, row.place
 
 
 def _item(line: Told, reason: str) -> Item:

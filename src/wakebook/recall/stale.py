@@ -30,11 +30,11 @@ from wakebook.learn.select.said import (
     MONTH,
     Said,
     Sentence,
+    clauses_of,
     days_of,
     different,
     heard,
     read,
-    units,
     usual,
 )
 from wakebook.recall import days
@@ -45,6 +45,7 @@ from wakebook.recall.perhaps import (
     done,
     items,
     leaves,
+    lists,
     only_a_value,
     outdates,
     speaks,
@@ -62,7 +63,7 @@ LIVE = words.stem("live")
 SUBJECT = 3  # words at the beginning, with what a sentence is about
 SAYS_LITTLE = 25  # characters of a sentence that is shown with the next one: "We've moved!"
 RECENT = 200  # sentences of a change that may be about anything
-HARDLY = 0.015  # less than that, values of one kind are of two things
+HARDLY = 0.04  # less than that, values of one kind are of two things
 ELSE = 4  # times as many words as it shares has a clause that is about something else
 REST = 1  # words of an old sentence beyond a change, with which it still says nothing else
 _VALUE = re.compile(r"\d|^[A-ZÀ-Þ]")
@@ -71,7 +72,8 @@ _VERB = re.compile(r".*[^su]s$")  # "costs 4", "opens 7", not "gauge 42"
 _SENTENCES = re.compile(
     rf"(?i)(?:(?<=[.!?;])|(?<=[:;][)(dp]))(?!(?<=\d\.)\s+{MONTH})\s+|\n+"
 )  # "am 12. Dezember"
-_MARK = re.compile(r" \(((?:perhaps )?no longer): ((?:[^()]|\([^()]*\))*)\)")
+_MARK = re.compile(r" \(((?:perhaps )?no longer)(?:: ((?:[^()]|\([^()]*\))*)|, see above)\)")
+_MARKS = " .!;,"
 _PLAN = re.compile(r"(?i)\bi['’](?:ll|m thinking)\b")
 _THEY = re.compile(r"(?:they|he|she|it|sie|er|ellos|ella|ils?|elles?)\b")
 _NOT = re.compile(
@@ -130,7 +132,7 @@ def once(text: str, told: Callable[[str], bool]) -> str:
     """A text whose notes do not say again what was told."""
 
     def shorter(mark: re.Match[str]) -> str:
-        return f" ({mark[1]}, see above)" if told(mark[2]) else mark[0]
+        return f" ({mark[1]}, see above)" if mark[2] and told(mark[2]) else mark[0]
 
     return _MARK.sub(shorter, text)
 
@@ -147,8 +149,8 @@ class Stale:
         self._booked = _by_lost(tuple(it for it in pairs if it.surely))  # for message after message
         self._doubts: dict[str, list[Replaced]] = {}  # by the sentence that may have changed
         for pair in pairs:
-            for part in () if pair.surely else _parts(pair.old):
-                self._doubts.setdefault(part, []).append(pair)
+            for part in () if pair.surely else (pair.old, *sentences(pair.old)):
+                self._doubts.setdefault(part.strip(_MARKS), []).append(pair)
         self._said: list[tuple[Utterance, Sentence]] = []
         self._later: dict[str, list[int]] = {}  # where in it, by term
         self._bare: dict[str, list[int]] = {}  # by conversation: "no wait, 45"
@@ -209,7 +211,7 @@ class Stale:
             return ()
         sure = _about(but.text, sentence.text) if but else ""
         doubts = [
-            it
+            (it.at, part, it.new)
             for part in (_parts(sentence.text) if self._doubts else ())
             for it in self._doubts.get(part, ())
             if it.at >= sentence.at
@@ -221,17 +223,16 @@ class Stale:
             if not _after(one, sentence) or _beside(one.text, sentence.text):
                 continue
             change = changed(one.text, sentence.text, self._topic | words.terms(one.before))
-            if change and _hardly(f"{one.before} {one.text}".strip(), change.clause):
+            if not change or _hardly(f"{one.before} {one.text}".strip(), change.clause):
                 continue
-            clause = change.clause if change else _perhaps(one.text, sentence.text)
-            last = found.get(clause)
-            if not clause or clause == sure or (last and _when(last) > _when(one)):
+            last = found.get(change.clause)
+            if change.clause == sure or (last and _when(last) > _when(one)):
                 continue
-            found[clause] = one._replace(text=one.shown)
-        for doubt in sorted(doubts, key=lambda it: it.at):
-            clause = _about(doubt.new, sentence.text)
+            found[change.clause] = one._replace(text=one.shown)
+        for at, part, new in sorted(doubts):
+            clause = part if len(part) + 2 < len(sentence.text) else _about(new, sentence.text)
             if clause != sure:
-                found[clause] = Utterance(doubt.new, doubt.at)
+                found[clause] = Utterance(new, at)
         return tuple(Note(clause, _shown(it.text, it.at), False) for clause, it in found.items())
 
     def _corrected(self, old: Sentence, sentence: Utterance) -> Utterance | None:
@@ -270,7 +271,8 @@ class Stale:
         """A task without what the user has reported as done, as far as that is all of it; else
         with the reports. `listed`: all of it is to be done, not only what it says is."""
         text, left = task.text, False
-        for part, stems in items(task.text):
+        listed = listed or lists(text)
+        for part, stems in items(text):
             wanted = listed or lower(cues.TASK).search(part.lower()) is not None
             report = self._reported(task, stems) if wanted else ""
             left = left or not report
@@ -315,20 +317,6 @@ class Stale:
 def _hardly(later: str, clause: str) -> bool:
     """Whether a plan, or values of one kind that are of two things, only look like a change."""
     return _PLAN.search(later) is not None or likely(later, clause) < HARDLY
-
-
-def _perhaps(later: str, earlier: str) -> str:
-    """The clause of a sentence that a later one is likely to change, though not by its form."""
-    new, old = heard(later), heard(earlier)
-    ours, theirs = values_of(later), values_of(earlier)
-    gains = any(ours[it] - theirs[it] for it in ours.keys() & theirs.keys() - {"%"})
-    shared = new.terms & old.terms - usual() - units() - days_of(later)
-    if new.idle or not shared:
-        return ""
-    apart = new.owners - old.terms or (new.left - old.terms and old.left - new.terms)
-    plain = new.changes or (new.states and not apart)
-    valued = gains and plain and len(later) <= LONG and speaks(new, old)
-    return _about(later, earlier) if valued else ""
 
 
 def takes_back(new: str, old: str) -> bool:
@@ -384,13 +372,14 @@ def _rest(old: str, new: str) -> str:
 
 def _about(new: str, old: str) -> str:
     """The clause of an old sentence that a new one is most about."""
-    said, values = heard(new).terms, values_of(new)
-    return max(
-        CLAUSES.split(old),
-        key=lambda one: (
-            len(heard(one).terms & said - usual()) + 2 * len(values_of(one).keys() & values)
-        ),
-    )
+    later, values = heard(new), values_of(new)
+
+    def near(clause: str) -> int:
+        one = heard(clause)
+        kinds = len(values_of(clause).keys() & values) + len(one.slots & later.slots)
+        return len(one.terms & later.terms - usual()) + 2 * kinds
+
+    return max(CLAUSES.split(old), key=near)
 
 
 def _of_its_own(clause: str, said: frozenset[str]) -> bool:
@@ -469,8 +458,9 @@ def _soon(one: Utterance, other: Utterance) -> bool:
 
 
 def _parts(text: str) -> set[str]:
-    """A text and its sentences, without the marks at their ends."""
-    return {one.rstrip(" .!;,") for one in (text, *sentences(text))}
+    """A text, its sentences and their clauses, without the marks at their ends."""
+    found = (text, *sentences(text))
+    return {it for one in found for it in (one.strip(_MARKS), *clauses_of(one))}
 
 
 def _shown(text: str, at: int) -> str:

@@ -277,7 +277,7 @@ class State:
                 continue  # it can be searched for
             if any(one.text in content for content in kept) and not (found and found.rest):
                 continue
-            text = found.told(one.text) if found else one.text
+            text = found.told(one.text) if found else self._stale.undone(one, listed=False)
             if before and not found and not self._stale.correction(one._replace(text=before)):
                 text = f"{before} {text}"
             if text:
@@ -371,7 +371,7 @@ def _to_do(entry: Entry, state: State) -> str:
 def _decided(entry: Entry, state: State) -> str:
     detail = present(entry.detail)
     said = f"{entry.content.rstrip('.')} — {detail}" if detail else entry.content
-    return _with_subject(entry, f"{state.day(entry)}: {one_line(said, WIDTH)}")
+    return _with_subject(entry, f"{state.day(entry)}: {_short(said)}")
 
 
 class _Said:

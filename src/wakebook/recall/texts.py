@@ -262,7 +262,7 @@ def in_confidence(text: str) -> bool:
 def says(told: frozenset[str], terms: frozenset[str]) -> bool:
     """Whether what was told says this, too: most of its words, or half of both, and each number."""
     if len(terms) < FEW:
-        return bool(terms) and terms == told
+        return bool(terms) and terms <= told
     least = min(SAME * len(terms), max(2, HALF * max(len(terms), len(told))))
     if len(told & terms) < least:
         return False

@@ -52,6 +52,7 @@ _ARGS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.DOTALL)
 _SLASH = re.compile(r"/[A-Za-z][\w:.-]*\Z")
 _NOT_HUMAN = {  # how it begins -> what it is
     "[Request interrupted by user": "interrupted",
+    "Stop hook feedback:": "hook",
     "This session is being continued from a previous conversation that ran out of": (
         "compact-summary"
     ),

@@ -6,24 +6,27 @@ another value of the same kind. In doubt both stand, the newer first.
 
 import re
 from collections.abc import Set as AbstractSet
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.ledger import Known, Ledger
-from wakebook.learn.select.pair import MOST, Around, Older, Rarity, alike, evidence, sounds
+from wakebook.learn.select.pair import MOST, Around, Older, Rarity, alike, evidence, likely, sounds
 from wakebook.learn.select.said import (
     CLAUSES,
     KINDS,
     OF_CHANGE,
     Said,
     chance,
+    clauses_of,
     different,
     read,
     usual,
     weights,
 )
+from wakebook.learn.select.speech import split
 
 NEAREST = 12  # entries that a sentence is compared with
 MEANT = 6  # entries that come nearest by their meaning
@@ -32,8 +35,9 @@ RECENT = 16  # statements back that a change may mean without a word in common
 FACTS = 200  # back, of which a person has one at a time: a home, a job
 MEANT_HERE = 2  # of the nearest in a project, which a sentence that sounds like a change may mean
 CLEAR = 0.35  # that the judge is sure, as the weights take it: 80 %
-CONVINCED = 0.87  # as sure as it is asked for, likewise: 97 %
+CONVINCED = 0.8  # as sure as it is asked for, likewise: 96 %
 ALIKE = 0.2  # less near than this, two sentences are about different things
+AT_ALL = 0.03  # less likely than this, only a judge that is convinced casts a doubt
 DOUBTED = 0.45  # likely enough to be told beside what it may have changed
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
 
@@ -58,26 +62,33 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     known, least = weights().changes, weights().changes_threshold
     near = compared(text, ledger, place)
     found = [(chance(known, seen), one.order, one) for one, seen in near]
-    likely, _, target = max(found) if found else (0.0, 0, None)
+    may, _, target = max(found) if found else (0.0, 0, None)
     meant = {one.id for one, seen in near if _alike(seen)}
-    unsettled = [one for may, _, one in sorted(found, reverse=True) if may >= DOUBTED]
-    for one, seen in near[:MEANT_HERE]:  # in a project not much else can be meant
-        unsettled += [one] if place.project and seen["judge"] >= CLEAR else []
-    unsettled = list({it.id: it for it in unsettled if it.id in meant and not it.heard}.values())
+    doubted = [one for its, _, one in sorted(found, reverse=True) if its >= DOUBTED]
+    for one, seen in near[: MEANT_HERE if place.project else 0]:  # not much else can be meant
+        told = seen["judge"] >= (CLEAR if chance(known, seen) >= AT_ALL else CONVINCED)
+        doubted += [one] if told and seen["near"] >= ALIKE else []
+    doubted = list({it.id: it for it in doubted if it.id in meant and not it.heard}.values())
     if target and _favourite(read(text), read(target.content)):
         least = FAVOURITE
-    if target and likely >= ((1 + least) / 2 if target.fixed else least):
-        others = tuple(one for one in unsettled if one is not target)
+    if target and may >= ((1 + least) / 2 if target.fixed else least):
+        others = tuple(one for one in doubted if one is not target)
         return Change(target, elliptic(text, target), not _several(target.content), others)
     if bare(text) and (repeated := _repeated(text, ledger, place.around.agent[-800:])):
         return Change(repeated, elliptic=True)
-    return Change(unsettled[0], False, False, tuple(unsettled[1:])) if unsettled else None
+    return Change(doubted[0], False, False, tuple(doubted[1:])) if doubted else None
 
 
 def _several(text: str) -> bool:
     """Whether a sentence says several things, of which a change may leave some."""
     valued = [it for it in CLAUSES.split(text) if any(read(it).values[kind] for kind in KINDS[:3])]
     return len(valued) > 1
+
+
+def unsettled(older: str, text: str) -> str:
+    """The clause of an older sentence that a new one may have changed."""
+    parts = [it for part in split(older) for it in clauses_of(part) if len(words.terms(it)) > 1]
+    return max(parts, key=partial(likely, text)) if len(parts) > 1 else older
 
 
 def _favourite(new: Said, old: Said) -> bool:
@@ -105,7 +116,7 @@ def compared(
     nearest, asked = list(islice(seen, JUDGED)), []
     for number, (one, found) in enumerate(nearest):
         found |= {"nearest": float(number == 0), "judge": -MOST}
-        here = place.project and number < MEANT_HERE and _alike(found)
+        here = place.project and number < MEANT_HERE and found["near"] >= ALIKE
         if every or here or chance(weights().changes, found | {"judge": CONVINCED}) >= DOUBTED:
             asked.append((one.content, found))
     sounds(text, asked)
@@ -220,10 +231,11 @@ def finished(text: str, ledger: Ledger, subject: str, here: AbstractSet[str]) ->
     """
     low = text.lower()
     done, dropped = (lower(cue).findall(low) for cue in (cues.DONE, cues.DROPPED))
+    ticked = lower(cues.TICKED).findall(low)
+    done += ticked
     past = words.terms(" ".join(_PAST.findall(text)))
-    if not (done or past or dropped) or (
-        (done or not dropped) and lower(cues.NOT_DONE).search(low)
-    ):
+    unless = (done or not dropped) and not ticked and lower(cues.NOT_DONE).search(low)
+    if not (done or past or dropped) or unless:
         return None
     said = words.terms(text)
     ranked = []
@@ -241,4 +253,4 @@ def finished(text: str, ledger: Ledger, subject: str, here: AbstractSet[str]) ->
     foreign = said - task.terms - _COMMON - words.terms(" ".join(done))
     clear = len(telling) * 2 > len(named) or (len(telling) * 2 == len(named) and not foreign)
     alone = len(ranked) == 1 or ranked[1][0] < shared
-    return task if telling and clear and alone else None
+    return task if telling and (clear or ticked) and alone else None

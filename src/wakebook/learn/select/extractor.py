@@ -18,26 +18,42 @@ from wakebook.learn.about import AMONG, introduced
 from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after
 from wakebook.learn.judge.verdict import suspicious
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.changes import Change, Place, answered, bare, finished, replaced
+from wakebook.learn.select.changes import (
+    Change,
+    Place,
+    answered,
+    bare,
+    finished,
+    replaced,
+    unsettled,
+)
 from wakebook.learn.select.handoff import last_words
 from wakebook.learn.select.ledger import Ledger
 from wakebook.learn.select.pair import Around
 from wakebook.learn.select.said import read
-from wakebook.learn.select.speech import Sentence, fiction, sentences
+from wakebook.learn.select.speech import (
+    ANNOUNCED,
+    PLAIN,
+    Sentence,
+    announced,
+    asks,
+    fiction,
+    fits,
+    real,
+    sentences,
+    tells_before,
+    unmeant,
+)
 from wakebook.learn.select.worth import worthy
 from wakebook.learn.subject import subject
 from wakebook.log.entry import DOUBTS, WAS, Entry, EntryKind, Status, Type, derived_id
 
-LONGEST = 300  # characters of an entry
-WORDS = 40
-PLAIN = 25  # words of a statement that is remembered though it is not kept
 UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known
 LAST = 200  # messages at the end of a window that a handoff looks at
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _CHANGING = ("fact", "decision")
 _EXPLICIT: tuple[EntryKind, ...] = ("lesson", "preference", "procedure")
 Decide = Callable[[str, Ledger, Place], Change | None]
-ANNOUNCED = 60  # characters of a sentence after "a few rules" that only says where they hold
 UNTOLD = "Where this session stopped was not written down: see its transcript"
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the selector does not look at the time of an entry
 
@@ -146,9 +162,12 @@ class _Reader:
             self._agent = message if message.text.strip() else self._agent
             return
         self._agent = None
-        self._fiction = self._fiction or fiction(message.text)
+        self._fiction = self._made_up(message)
         found = (one for one in self._by_turn.get(message.turn, ()) if _of_any(one, [message.id]))
         self._here |= {entry.id for entry in found}
+
+    def _made_up(self, message: Message) -> bool:
+        return (self._fiction and not real(message.text)) or fiction(message.text)
 
     def listen(self) -> None:
         """Take in what this window has said before without its being kept."""
@@ -162,14 +181,30 @@ class _Reader:
         if not said:
             return
         self._agreed(message, said)
-        made_up = self._fiction or fiction(message.text)
+        tale = self._made_up(message)
+        about, open_ = (
+            "",
+            False,
+        )  # what says that facts follow ("few things about me: ..."), questions
         for sentence, worth, over in zip(said, worthy(said), announced(said), strict=True):
+            low = sentence.text.lower()
+            begins = lower(cues.INTRODUCES).match(low)
+            about = sentence.text[: begins.end()].rstrip(" :.") if begins else about
+            about = "" if asks(sentence) else about
+            open_ = open_ or lower(cues.QUESTIONS).search(low) is not None
+            made_up = tale and (self._fiction or not tells_before(sentence.text, message.text))
+            if open_ and sentence.asked and not made_up and fits(sentence.text):
+                self._settle(message)
+                self._pending = _Pending(Kind("question", wanted=True), sentence.text)
+                continue
             if over and not made_up:
                 self._settle(message)
                 rule = Kind("fact", "preference", wanted=True)
                 self._pending = _Pending(rule, sentence.text, f"{AMONG}{over}")
-            elif not made_up or lower(cues.FICTIONAL).search(sentence.text.lower()):
-                self._sentence(message, sentence, worth)
+            elif not made_up or lower(cues.FICTIONAL).search(low):
+                self._sentence(message, sentence, max(worth, 0.0) if about else worth)
+            if about and self._pending and not self._pending.detail:
+                self._pending = self._pending._replace(detail=f"{AMONG}{about}")
         self._settle(message)
 
     def _sentence(self, message: Message, sentence: Sentence, worth: float) -> None:
@@ -326,37 +361,16 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     """A correction that says too little alone stands behind what it corrects. What may have changed
     something, or a part of it, says so."""
     old = change.target
-    unsettled = "\n".join(f"{DOUBTS}{one.content}" for one in change.doubted)
+    others = "\n".join(f"{DOUBTS}{unsettled(one.content, text)}" for one in change.doubted)
     whole = f"{old.content} {text}"
     if change.elliptic and fits(whole):
-        return _Pending(kind, whole, unsettled, (old.id,), old.subject, old.heard)
+        return _Pending(kind, whole, others, (old.id,), old.subject, old.heard)
     if not fits(text):
         return None
-    detail = f"{WAS if change.wholly else DOUBTS}{old.content}\n{unsettled}".strip()
+    said = old.content if change.wholly else unsettled(old.content, text)
+    detail = f"{WAS if change.wholly else DOUBTS}{said}\n{others}".strip()
     gone = (old.id,) if change.wholly else ()
     return _Pending(kind, text, detail, gone, old.subject, old.heard)
-
-
-def announced(said: Sequence[Sentence]) -> Iterable[str]:
-    """Beside each sentence, the one that says that rules follow, if it is one of them: "a few rules
-    for this repo. british spelling. no em dashes, ever. now: the foreword". The first may stand in
-    the same sentence ("ground rules: no nuts"); then a fact about the user is none."""
-    over, inline = "", False
-    for one in said:
-        low = one.text.lower()
-        if one.asked or lower(cues.REQUESTS).match(low) or lower(cues.ORDERS).match(low):
-            over = ""
-        begins = lower(cues.ANNOUNCES).match(low)
-        head, _, rest = low.partition(":")
-        if begins and len(head) - begins.end() < ANNOUNCED:
-            over, inline = one.text[: len(head)] if rest else one.text, bool(rest)
-            yield over if rest and fits(one.text) else ""
-            continue
-        listed = one.heading and lower(cues.ANNOUNCES).match(one.heading.lower())
-        heading = one.heading if listed else over
-        mine = inline and lower(cues.PERSON).match(low) is not None
-        short = fits(one.text) and 1 < len(one.text.split()) <= PLAIN
-        yield heading if heading and short and not (one.asked or mine) else ""
 
 
 def may_change(text: str, kind: Kind, worth: float) -> bool:
@@ -422,22 +436,10 @@ def _of_any(entry: Entry, sources: Iterable[str]) -> bool:
     return any(derived_id(one, entry.type, entry.content) == entry.id for one in sources)
 
 
-def fits(text: str) -> bool:
-    return len(text) <= LONGEST and len(text.split()) <= WORDS
-
-
 def _says_enough(text: str, kind: Kind) -> bool:
     if kind.type == "decision" and read(text).values["name"]:
         return True  # "Then it's Postgres."
-    return (kind.wanted or len(text.split()) > 3) and len(words.terms(text)) > 1
-
-
-def unmeant(text: str) -> bool:
-    """No statement of the user's: an order, sarcasm, an example, politeness."""
-    low = text.lower()
-    polite = cues.POLITE if len(low) < 100 else cues.SARCASM
-    found = (lower(cue).search(low) for cue in (cues.SARCASM, cues.HYPOTHETICAL, polite))
-    return lower(cues.ORDERS).match(low) is not None or any(found)
+    return (kind.wanted or len(text.split()) > 2) and len(words.terms(text)) > 1
 
 
 # --- the handoff ------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def last_words(
     if not users or not (worked or ours or _puts_off(users[-1].text)):
         return None
     last = _said(users[-1].text)
-    asked = _said(next((one.text for one in users if _says(one.text) > 1), last))
+    asked = _said(next((one for one in map(_lasting, users) if _says(one) > 1), last))
     left = [pattern(f"^{cues.LABEL}").sub("", one) for one in (*_left(report, last), *open_[-4:])]
     lines = [
         _line("Asked", asked if asked != last else ""),
@@ -191,6 +191,15 @@ def _files(tools: Iterable[Tool]) -> list[str]:
             found.pop(name, None)
             found[name] = None
     return list(found)[-FILES:]
+
+
+def _lasting(message: Message) -> str:
+    """What a user wants, without what holds for the moment only ("just for today ...")."""
+    if pattern(cues.HYPOTHETICAL).search(message.text):
+        return ""
+    parts = _sentences(message.text)
+    kept = [one for one in parts if not pattern(cues.ONCE).search(one)]
+    return message.text if len(kept) == len(parts) else " ".join(kept)
 
 
 def _said(text: str) -> str:

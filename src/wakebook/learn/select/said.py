@@ -69,6 +69,7 @@ _ALSO = re.compile(  # that only goes on; and "too short"
     r"(?i)^(?:(?:oh|and|ah|und|y|et)[, ]+)*(?:also|btw|auch|también|aussi)[, ]+|\btoo (?=\w)"
 )
 CLAUSES = re.compile(r"(?<=[,;])\s+|\s+(?=(?:and|but|und|aber|y|pero|et|mais)\s)")
+_JOINS = re.compile(r"^(?:and|but|und|aber|y|pero|et|mais) ")
 DIGIT = re.compile(r"\d")
 DATA = Path(__file__).with_name("weights.json")
 Values = dict[str, frozenset[str]]
@@ -269,6 +270,11 @@ class Said:
 @lru_cache(maxsize=8192)
 def read(text: str) -> Said:
     return Said(text)
+
+
+def clauses_of(sentence: str) -> list[str]:
+    """Its clauses, without what joins them and the marks at their ends."""
+    return [_JOINS.sub("", it).strip(" .!;,") for it in CLAUSES.split(sentence)]
 
 
 def different(ours: Values, theirs: Values) -> set[str]:

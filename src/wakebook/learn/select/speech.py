@@ -8,7 +8,7 @@ that time stays linear.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
@@ -19,6 +19,9 @@ TEXT = 12_000  # characters of a message that are read
 PASTED = 1_800  # characters of a message that is hardly typed by hand
 PRINTED = 2  # lines of a paragraph that only a program writes
 LONGEST = 400  # characters of a sentence that is read
+ENTRY, WORDS = 300, 40  # characters and words of an entry
+PLAIN = 25  # words of a statement that is remembered though it is not kept
+ANNOUNCED = 60  # characters of a sentence after "a few rules" that only says where they hold
 
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _HIDDEN = re.compile(r"<!--.{0,5000}?-->|<([\w-]{2,40})\b[^>]{0,200}>.{0,5000}?</\1>", re.DOTALL)
@@ -90,7 +93,19 @@ def hosted(text: str) -> bool:
 
 def fiction(text: str) -> bool:
     """Whether a message opens a story, a role play or a draft that goes on in later ones."""
-    return lower(cues.FICTION).search(text[:2000].lower()) is not None
+    return lower(cues.FICTION).search(text[:2000].lower()) is not None and not real(text)
+
+
+def tells_before(sentence: str, text: str) -> bool:
+    """Whether a sentence of a message that opens a story stands before that."""
+    begins = lower(cues.FICTION).search(text[:2000].lower())
+    place = text.find(sentence)
+    return begins is not None and place >= 0 and place + len(sentence) <= begins.start()
+
+
+def real(text: str) -> bool:
+    """Whether a message ends a story or a role play."""
+    return lower(cues.REALITY).search(text[:2000].lower()) is not None
 
 
 def own_lines(text: str, *, long: bool = False) -> list[str]:
@@ -211,3 +226,45 @@ def plain(text: str) -> str:
     lines = (_HEADING.sub("", line) for line in _unfenced(text, ("|", "---", "> ")))
     bare = (line.replace("**", "").replace("`", "").strip() for line in lines)
     return "\n".join(filter(None, bare))
+
+
+def unmeant(text: str) -> bool:
+    """No statement that lasts: an order, sarcasm, an example, politeness, "just for today"."""
+    low = text.lower()
+    polite = cues.POLITE if len(low) < 100 else cues.SARCASM
+    doubtful = (cues.SARCASM, cues.HYPOTHETICAL, cues.ONCE, polite)
+    found = (lower(cue).search(low) for cue in doubtful)
+    return lower(cues.ORDERS).match(low) is not None or any(found)
+
+
+# --- what says that others follow -----------------------------------------------------------------
+def asks(sentence: Sentence) -> bool:
+    """Whether it is a question, or wants something of the agent."""
+    low = sentence.text.lower()
+    return sentence.asked or any(lower(it).match(low) for it in (cues.REQUESTS, cues.ORDERS))
+
+
+def announced(said: Sequence[Sentence]) -> Iterable[str]:
+    """Beside each sentence, the one that says that rules follow, if it is one of them: "a few rules
+    for this repo. british spelling. no em dashes, ever. now: the foreword". The first may stand in
+    the same sentence ("ground rules: no nuts"); then a fact about the user is none."""
+    over, inline = "", False
+    for one in said:
+        low = one.text.lower()
+        if asks(one):
+            over = ""
+        begins = lower(cues.ANNOUNCES).match(low)
+        head, _, rest = low.partition(":")
+        if begins and len(head) - begins.end() < ANNOUNCED:
+            over, inline = one.text[: len(head)] if rest else one.text, bool(rest)
+            yield over if rest and fits(one.text) else ""
+            continue
+        listed = one.heading and lower(cues.ANNOUNCES).match(one.heading.lower())
+        heading = one.heading if listed else over
+        mine = inline and lower(cues.PERSON).match(low) is not None
+        short = fits(one.text) and 1 < len(one.text.split()) <= PLAIN
+        yield heading if heading and short and not (one.asked or mine) else ""
+
+
+def fits(text: str) -> bool:
+    return len(text) <= ENTRY and len(text.split()) <= WORDS
