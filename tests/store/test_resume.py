@@ -32,6 +32,7 @@ from tests.store.making import (
     transcript,
 )
 from wakebook import Memory
+from wakebook.store.database import LocalStore
 
 
 def fill(memory: Memory) -> None:
@@ -271,3 +272,21 @@ def test_threads_that_search_while_another_process_writes(tmp_path: Path) -> Non
         thread.join()
     assert failures == []
     assert writer.wait() == 0
+
+
+class Raced(LocalStore):
+    """Another program sets the file aside while this one opens it for the first time."""
+
+    opened = 0
+
+    def _create_or_check(self, db: sqlite3.Connection) -> None:
+        self.opened += 1
+        if self.opened == 1:
+            self.path.unlink()
+        super()._create_or_check(db)
+
+
+def test_a_file_that_goes_while_it_is_opened_is_made_anew(tmp_path: Path) -> None:
+    store = Raced(tmp_path / "index.db")
+    assert store.db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+    assert (store.opened, store.readonly, store.path.is_file()) == (2, False, True)

@@ -63,9 +63,12 @@ class LocalStore(Store):
         except _Outdated:
             self.delete()
         except (sqlite3.DatabaseError, UnicodeError) as error:
-            if isinstance(error, sqlite3.OperationalError) and not is_broken(error):
+            gone = is_gone(error) or not self.path.is_file()  # another program has set it aside
+            unusable = isinstance(error, sqlite3.OperationalError) and not is_broken(error)
+            if unusable and not gone:
                 raise IndexUnavailable(f"{self.path}: {error}.") from error
-            self.abandon()
+            if not unusable:
+                self.abandon()
         return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
@@ -77,8 +80,9 @@ class LocalStore(Store):
                 db.execute(f"PRAGMA {pragma}")
             self._create_or_check(db)
         except sqlite3.OperationalError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code not in READ_ONLY or not self.path.is_file():
+            code = getattr(error, "sqlite_errorcode", 0)
+            moved = code == sqlite3.SQLITE_READONLY_DBMOVED or not self.path.is_file()
+            if code & 0xFF not in READ_ONLY or moved:
                 raise
             self.readonly = True
             address = f"{self.path.as_uri()}?mode=ro&immutable=1"
