@@ -209,7 +209,7 @@ class Stale:
         surely has changed it."""
         if sentence.agent:
             return ()
-        sure = _about(but.text, sentence.text) if but else ""
+        sure = _about(but.text, sentence.text).strip(_MARKS) if but else ""
         doubts = [
             (it.at, part, it.new)
             for part in (_parts(sentence.text) if self._doubts else ())
@@ -226,12 +226,12 @@ class Stale:
             if not change or _hardly(f"{one.before} {one.text}".strip(), change.clause):
                 continue
             last = found.get(change.clause)
-            if change.clause == sure or (last and _when(last) > _when(one)):
+            if change.clause.strip(_MARKS) == sure or (last and _when(last) > _when(one)):
                 continue
             found[change.clause] = one._replace(text=one.shown)
         for at, part, new in sorted(doubts):
             clause = part if len(part) + 2 < len(sentence.text) else _about(new, sentence.text)
-            if clause != sure:
+            if clause.strip(_MARKS) != sure:
                 found[clause] = Utterance(new, at)
         return tuple(Note(clause, _shown(it.text, it.at), False) for clause, it in found.items())
 

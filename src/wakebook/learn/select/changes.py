@@ -73,7 +73,9 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
         least = FAVOURITE
     if target and may >= ((1 + least) / 2 if target.fixed else least):
         others = tuple(one for one in doubted if one is not target)
-        return Change(target, elliptic(text, target), not _several(target.content), others)
+        named = any("named" in seen for one, seen in near if one is target)  # "not on the 14th"
+        wholly = named or not _several(target.content)
+        return Change(target, elliptic(text, target), wholly, others)
     if bare(text) and (repeated := _repeated(text, ledger, place.around.agent[-800:])):
         return Change(repeated, elliptic=True)
     return Change(doubted[0], False, False, tuple(doubted[1:])) if doubted else None
