@@ -239,8 +239,8 @@ def test_what_may_have_changed_stays_and_the_newer_words_say_so() -> None:
 def test_what_is_taken_back_by_name_is_replaced_whatever_else_was_said() -> None:
     old = "Jonas and I open the pier to the public on 14 November, that's a Saturday."
     new = "Actually we open the pier on 21 November, not on 14 November."
-    first, second = remembered([old], [new])
-    assert (first.content, second.replaces) == (old, (first.id,))
+    [now] = remembered([old], [new])
+    assert (now.content, now.detail) == (new, f"Was: {old}")
 
 
 def test_words_of_change_about_something_else_leave_no_doubt() -> None:
