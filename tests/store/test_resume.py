@@ -13,6 +13,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.crash import run_and_die
 from tests.store.making import (
     WORDS_ALONE,
@@ -32,6 +34,7 @@ from tests.store.making import (
     transcript,
 )
 from wakebook import Memory
+from wakebook.base.errors import IndexUnavailable
 from wakebook.store.database import LocalStore
 
 
@@ -290,3 +293,8 @@ def test_a_file_that_goes_while_it_is_opened_is_made_anew(tmp_path: Path) -> Non
     store = Raced(tmp_path / "index.db")
     assert store.db.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
     assert (store.opened, store.readonly, store.path.is_file()) == (2, False, True)
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(IndexUnavailable, match=r"index\.db"):
+        LocalStore(tmp_path / "none" / "index.db").db  # noqa: B018 - opens it

@@ -63,13 +63,14 @@ class LocalStore(Store):
         except _Outdated:
             self.delete()
         except (sqlite3.DatabaseError, UnicodeError) as error:
-            gone = is_gone(error) or not self.path.is_file()  # another program has set it aside
-            unusable = isinstance(error, sqlite3.OperationalError) and not is_broken(error)
-            if unusable and not gone:
-                raise IndexUnavailable(f"{self.path}: {error}.") from error
-            if not unusable:
+            if not isinstance(error, sqlite3.OperationalError) or is_broken(error):
                 self.abandon()
-        return self._connect()
+            elif not is_gone(error) and self.path.is_file():  # no other program has set it aside
+                raise IndexUnavailable(f"{self.path}: {error}.") from error
+        try:
+            return self._connect()
+        except sqlite3.OperationalError as error:
+            raise IndexUnavailable(f"{self.path}: {error}.") from error
 
     def _connect(self) -> sqlite3.Connection:
         try:

@@ -182,10 +182,8 @@ class _Reader:
             return
         self._agreed(message, said)
         tale = self._made_up(message)
-        about, open_ = (
-            "",
-            False,
-        )  # what says that facts follow ("few things about me: ..."), questions
+        about = ""  # what says that facts follow: "few things about me: ..."
+        open_ = False  # whether open questions do
         for sentence, worth, over in zip(said, worthy(said), announced(said), strict=True):
             low = sentence.text.lower()
             begins = lower(cues.INTRODUCES).match(low)
