@@ -45,6 +45,8 @@ def found(memory: Memory, message: str) -> str:
         "Okay, noted.",
         "thanks a lot, that was great work today",
         "perfect, go ahead",
+        "k",
+        "just testing",
         "what's 15% of 2,480?",
         "what is 12 * 48?",
         "wie viele einwohner hat eigentlich graz",

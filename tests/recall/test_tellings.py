@@ -17,6 +17,7 @@ from wakebook import Memory
 from wakebook.base.errors import NotFound, WakebookError
 from wakebook.hosts.events import answer
 from wakebook.recall import ratings, tellings
+from wakebook.recall.recalled import BESIDE_TOLD, TOLD_BEFORE
 from wakebook.recall.told import Look, difference
 
 GRASS, LEAVES = "the zebra of the zoo eats grass", "the zebra of the zoo eats leaves"
@@ -46,6 +47,18 @@ def prompt(memory: Memory, message: str, **more: Any) -> dict[str, Any]:
     """As Claude Code's hook brings it."""
     payload = {"session_id": "s1", "prompt": message, "cwd": "", **more}
     return answer(memory, "claude-code", "UserPromptSubmit", payload, Behind())
+
+
+def test_once_the_answer_was_told_what_is_much_worse_is_left_out(home: Memory) -> None:
+    append(home, entry(3, "Mira feeds the zebra of the zoo every morning"))
+    assert "Mira" in str(prompt(home, ASKED))  # both at once
+    append(home, entry(4, "Odo weighs the zebra of the zoo every evening"))
+    assert prompt(home, f"{ASKED} I forgot.") == {}
+    why = {one.item.ref: one.item for one in last(home).missed}
+    told, worse = why[name(1)], why[name(4)]
+    assert told.score and worse.score and told.reason == TOLD_BEFORE
+    floor = BESIDE_TOLD * told.score
+    assert worse.reason == f"worth too little: {worse.score:.2f} of {floor:.2f}"
 
 
 # --- kept ----------------------------------------------------------------------------------------

@@ -128,6 +128,7 @@ def test_killed_by_a_full_rebuild(tmp_path: Path) -> None:
         assert questions(memory) == expected
 
 
+BUSY = "Another process is writing the index; the newest things may be missing."
 _READER = """
 import json, sys
 from wakebook import Memory
@@ -169,7 +170,8 @@ def test_a_reader_beside_a_writer_never_fails(tmp_path: Path) -> None:
     out, _ = reader.communicate("done\n")
     assert reader.returncode == 0
     count, notes = json.loads(out.splitlines()[-1])
-    assert count >= 45 and notes == []
+    assert count >= 45
+    assert set(notes) <= {BUSY}  # on a machine that is
 
 
 def test_a_writer_that_is_in_the_middle_is_not_seen(tmp_path: Path) -> None:

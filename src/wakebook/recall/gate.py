@@ -37,13 +37,15 @@ FLOOR = 0.45  # of the evidence, if the words that are shared say next to nothin
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"[\d.,:/%-]+\w?")
 _SMALL_TALK = frozenset(
-    """a again ahead all alright and bye carry cheers continue cool day do evening fine go good
-    goodbye got great hello hey hi how is it its it's later lot lovely merci morning much nice night
-    no nope of ok okay on perfect please proceed right see so sounds sure thank thanks that that's
-    the then there thx ty very wonderful yeah yep yes you your
-    abend alles danke gut guten hallo ja klar morgen nein prima schön super tag tschüss weiter
-    bien bonjour d'accord merci oui non salut
-    adiós bueno buenos días gracias hola sí vale""".split()
+    """a again ahead all alright and brb brill bye carry cheers continue cool day do done evening
+    fine go good goodbye got great haha hello hey hi hm hmm how is it it's its just k kk later
+    lol lot love lovely merci moment morning much nice night no nope np nvm of ok okay on one
+    perfect please proceed right sec see so sounds sup sure ta test testing thank thanks that
+    that's the then there thx ty very wonderful yeah yep yes yo you your yup
+    abend alles danke dir euch feierabend gut guten hallo ja klar moin morgen na nein prima schön
+    schönen super tag tschüss weiter
+    bien bonjour coucou d'accord merci oui non salut soir
+    adiós bueno buenos buenas noches días gracias hola sí tardes vale""".split()
 )
 _ENDINGS = ("'s", "s", "es", "ed", "d", "ing")
 

@@ -43,6 +43,7 @@ FEWEST, TYPICAL = 20, 30  # candidates, and tokens of one
 EXCERPT = 80  # tokens of a passage, at most
 AGAIN = 0.97  # what is left of a passage's worth for every one from the same place
 FLOOR = 0.3  # of the best one's worth: less is not worth reading
+BESIDE_TOLD = 0.5  # the same, if the best one was told before
 LEAST = 0.1  # of any worth: a best hit that is a bad one lets nothing in
 REFERRED = 5  # references that count, at most
 MISSED = 8  # that just missed, for each reason to leave them out half of that
@@ -301,8 +302,10 @@ class _Choice:
         """What is chosen, best first."""
         answers = (passage for passage, _ in wanted if not passage.row.asks)
         order = sorted(answers, key=lambda one: -one.score)
-        best = next((one.score for one in order if _known(one, self._around) is None), 0.0)
-        floor = max(FLOOR * max(best, self._best), LEAST)
+        scores = [(one.score, _known(one, self._around)) for one in order]
+        best = next((score for score, known in scores if known is None), 0.0)
+        told = next((score for score, known in scores if known == TOLD_BEFORE), 0.0)
+        floor = max(FLOOR * max(best, self._best), BESIDE_TOLD * told, LEAST)
         chosen: list[Told] = []
         full = 0
         heap = [(-worth, at, 0) for at, (_, worth) in enumerate(wanted)]
