@@ -300,11 +300,41 @@ def test_what_only_speaks_of_rules_announces_none(said: str) -> None:
 
 
 def test_what_has_changed_a_truth_about_the_user_holds_everywhere_too() -> None:
-    new = said("tram map: since we moved to Leuven I want the lines here", subject="trams")
+    new = said("tram map: the lines of Leuven, that is where the depot is now", subject="trams")
     new = new.with_(project="p-trams")
     assert not is_own(new, Registry()) and not about([new], Registry())
     new = new.with_(detail="Was: I live in Ghent.")
     assert is_own(new, Registry()) and about([new], Registry()) == [new]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm a piano tuner, retired since March.",
+        "vegetarian btw, and no mushrooms",
+        "keep your replies below five lines, whatever I ask",
+        "mein Hund heißt Fiete und ist elf",
+        "tutoie-moi, c'est plus simple",
+    ],
+)
+def test_what_is_of_the_user_is_told_in_every_project(text: str) -> None:
+    assert is_own(said(text).with_(project="p-heron"), Registry())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the depot closes at six on Fridays",
+        "use two spaces in the templates",
+        "my deadline for the poster is friday",
+        "I renamed the module to tides",
+        "we rehearse in the gym until Easter",
+        "can I use the other port instead",
+        "die Probe ist jetzt mittwochs",
+    ],
+)
+def test_what_is_of_a_project_stays_there(text: str) -> None:
+    assert not is_own(said(text).with_(project="p-heron"), Registry())
 
 
 def test_a_wish_for_one_repository_stays_there() -> None:

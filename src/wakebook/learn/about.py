@@ -13,7 +13,9 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
+from itertools import pairwise
+from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,22 @@ ALIKE, NEAR = 0.5, 0.4  # of all terms; of the shorter one's, in one conversatio
 
 DATA = Path(__file__).with_name("about.json")
 forms = Phrases(DATA)
+OWN = 0.6  # likely enough to be told in every project
+SURELY = 0.8  # so likely, it counts more than a doubt
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_SIGNS = (
+    "GENERAL",
+    "MANNERS",
+    "LOCAL",
+    "WORK",
+    "ORDER",
+    "ASKS",
+    "FIRST",
+    "OURS",
+    "CHAT",
+    "GOES_ON",
+)
+_STARTS = 3  # words at the beginning that are features of their own
 
 
 def about(
@@ -157,14 +175,23 @@ def _was(entry: Entry) -> Entry | None:
 def _points(entry: Entry, registry: Registry, weights: Weights | None) -> int:
     if entry.type != "fact" or entry.kind in ("lesson", "procedure", "event"):
         return 0
-    text, kind = entry.content, entry.kind
-    subject = registry.subjects.get(registry.canonical(entry.subject))
-    person = subject is not None and subject.type == "person"
-    if (entry.subject and not person and kind != "preference") or not is_own(entry, registry):
+    if not is_own(entry, registry):
         return 0
     if _of_oneself(entry):
         return WHO
-    best = weights.best(text) if weights else _best(text)
+    best = weights.best(entry.content) if weights else _best(entry.content)
+    sure = own(_announced(entry) + entry.content)
+    likely = max(best, ENOUGH) + (sure >= SURELY) if sure >= OWN else 0
+    return max(likely, _by_form(entry, registry, best))
+
+
+def _by_form(entry: Entry, registry: Registry, best: int) -> int:
+    """The points of an entry by what it looks like. `best`: those of its best clause."""
+    text, kind = entry.content, entry.kind
+    subject = registry.subjects.get(registry.canonical(entry.subject))
+    person = subject is not None and subject.type == "person"
+    if entry.subject and not person and kind != "preference":
+        return 0
     if best <= 0 and not person and kind is None:
         return 0
     instructs = kind == "preference" and (
@@ -177,8 +204,8 @@ def _points(entry: Entry, registry: Registry, weights: Weights | None) -> int:
         return 0
     if _has(forms.ASKS, text) and not instructs:
         return 0
-    own = _has(forms.FIRST, text) or (_has(forms.OURS, text) and _has(_kin(), text))
-    if not own and not person and kind not in ("preference", "relationship"):
+    mine = _has(forms.FIRST, text) or (_has(forms.OURS, text) and _has(_kin(), text))
+    if not mine and not person and kind not in ("preference", "relationship"):
         return 0
     known = 2 * (person or kind == "relationship")
     goes_on = _has(forms.GOES_ON, text, at_start=True) and not instructs
@@ -188,8 +215,7 @@ def _points(entry: Entry, registry: Registry, weights: Weights | None) -> int:
 
 def is_own(entry: Entry, registry: Registry) -> bool:
     """Whether an entry is about the user, and so holds in every project, not only where it was
-    said. Instructions without "I" hold everywhere if they are about how to talk and behave. So does
-    what has changed such a one."""
+    said. So does what has changed such a one."""
     was = _was(entry)
     if was and is_own(was, registry):
         return True
@@ -198,12 +224,52 @@ def is_own(entry: Entry, registry: Registry) -> bool:
         return False
     if not entry.project or _has(forms.GENERAL, text):
         return True
-    subject = registry.subjects.get(registry.canonical(entry.subject))
-    if subject is not None and subject.type == "person":
-        return _has(forms.FIRST, text) or kind in ("preference", "relationship")
-    if kind == "preference":
-        return _has(forms.FIRST, text) or _has(forms.MANNERS, text)
-    return not entry.subject and _has(forms.FIRST, text) and not _has(forms.WORK, text)
+    prefers = kind == "preference" and _has(forms.FIRST, text)  # "I prefer uv"
+    return prefers or own(text) >= OWN
+
+
+class _Fitted(msgspec.Struct, frozen=True):
+    features: dict[str, float]
+    vector: tuple[float, ...]
+
+
+@cache
+def _fitted() -> dict[str, _Fitted]:
+    return decode(DATA.with_name("own.json").read_bytes(), dict[str, _Fitted])
+
+
+def own(text: str) -> float:
+    """From 0 to 1, how likely a sentence is about the user, or a wish for all that they do: what
+    lasts and holds wherever they are."""
+    return _likely("own", text)
+
+
+def lasts(text: str) -> float:
+    """From 0 to 1, how likely a sentence tells something for later, and is no request or talk."""
+    return _likely("lasts", text)
+
+
+@lru_cache(maxsize=65536)
+def _likely(what: str, text: str) -> float:
+    """By weights that bench/fit_own.py fits on labelled sentences."""
+    from wakebook.learn.select.said import chance, vector
+
+    if _has(forms.IDLE, text, at_start=True):
+        return 0.0
+    known = _fitted()[what]
+    near = sum(map(mul, known.vector, vector(text).tolist()))
+    return chance(known.features | {"vector": near}, own_features(text) | {"vector": 1.0})
+
+
+def own_features(text: str) -> dict[str, float]:
+    """Its words, those that it begins with, pairs of them, and what its form says."""
+    low = _WORD.findall(text.lower().replace("’", "'"))
+    found = {f"w:{word}" for word in low} | {f"w:{a} {b}" for a, b in pairwise(low)}
+    found |= {f"1:{' '.join(low[:n])}" for n in range(1, min(_STARTS, len(low)) + 1)}
+    found |= {name for name, form in forms.FORMS.items() if _has(form, text)}
+    found |= {name for name in _SIGNS if _has(getattr(forms, name), text)}
+    found |= {"kin"} if _has(_kin(), text) else set()
+    return dict.fromkeys(found, 1.0)
 
 
 def _announced(entry: Entry) -> str:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 KEPT = f"{FOLDER}/worth.json"
 BEFORE = 2_000  # messages whose worth is kept
 MOST = 40  # messages that are looked at
-LIKELY = -0.2  # how far below the threshold of an entry a sentence may be ...
-CHANGING = -0.52  # ... that gives something another value, or says what one is
+LIKELY = -0.26  # how far below the threshold of an entry a sentence may be ...
+CHANGING = -0.58  # ... that gives something another value, or says what one is
 NEAR = 40  # of the nearest to a sentence, in a large memory
 WISHES, AFTER = 12, 30  # the newest wishes, and messages after them, that are looked at
 LEAST = 3  # words, of which a fragment has no more: "5 minutes tops"

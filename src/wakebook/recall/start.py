@@ -325,7 +325,7 @@ def start(
     """`handoffs`: of this place. `own`: what the user wrote into MEMORY.md. `budget`:
     tokens. `loaded`: the host tells what is in MEMORY.md."""
     state = State(known)
-    told = list(islice(state.lasting(state.about), FIRST))
+    told = _of_user(islice(state.lasting(state.about), FIRST))
     above = {one.content for one in told}
     stand = [state.holding(one, above) for one in handoffs]
     said = _Said(state, own, *stand, *(one.content for one in told))
@@ -353,6 +353,18 @@ def start(
         texts += [more.cut(left - SOME, tells=False)] if left > FEW else []
         left -= tokenizer.count(texts[-1]) + SOME
     return "\n\n".join(filter(None, [*texts, FURTHER]))
+
+
+def _of_user(found: Iterable[Entry]) -> list[Entry]:
+    """What holds, then what may no longer hold; of this, what was said since is told once."""
+    told: list[Entry] = []
+    for entry in sorted(found, key=lambda one: unmarked(one.content) != one.content):
+        said = [words.terms(one.content) for one in told]
+        text = once(
+            entry.content, lambda new, said=said: any(says(it, words.terms(new)) for it in said)
+        )
+        told.append(entry.with_(content=text) if text != entry.content else entry)
+    return told
 
 
 def _with_subject(entry: Entry, text: str = "") -> str:

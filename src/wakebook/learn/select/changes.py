@@ -11,6 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from wakebook.base import words
+from wakebook.learn.about import OWN, own
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.pair import MOST, Around, Older, Rarity, alike, evidence, likely, sounds
@@ -113,7 +114,7 @@ def compared(
     seen = (
         (one, found)
         for one in near
-        if (found := evidence(new, _older(one, ledger, place), place.around, rarity))
+        if (found := evidence(new, _older(one, text, ledger, place), place.around, rarity))
     )
     nearest, asked = list(islice(seen, JUDGED)), []
     for number, (one, found) in enumerate(nearest):
@@ -129,16 +130,17 @@ def _alike(seen: dict[str, float]) -> bool:
     return seen["near"] >= ALIKE or seen["around"] > 0
 
 
-def _older(known: Known, ledger: Ledger, place: Place) -> Older:
+def _older(known: Known, text: str, ledger: Ledger, place: Place) -> Older:
     here = known.id in place.here
     both = place.project and known.project
+    apart = bool(both) and place.project != known.project
     return Older(
         known.content,
         here,
         here and ledger.count - known.order <= 2,
         known.fixed,
-        bool(both) and place.project == known.project,
-        bool(both) and place.project != known.project,
+        bool(both) and not apart,
+        apart and min(own(known.content), own(text)) < OWN,  # what is of the user, is everywhere
     )
 
 

@@ -14,7 +14,7 @@ import msgspec
 from wakebook.base import words
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
-from wakebook.learn.about import AMONG, introduced
+from wakebook.learn.about import AMONG, introduced, lasts, own
 from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after
 from wakebook.learn.judge.verdict import suspicious
 from wakebook.learn.phrases import cues, lower
@@ -50,6 +50,8 @@ from wakebook.log.entry import DOUBTS, WAS, Entry, EntryKind, Status, Type, deri
 
 UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known
 LAST = 200  # messages at the end of a window that a handoff looks at
+OF_USER = 0.7  # this likely about the user, a sentence is kept however it scores ...
+LASTS = 0.85  # ... or of something that is worked on, and lasting
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _CHANGING = ("fact", "decision")
 _EXPLICIT: tuple[EntryKind, ...] = ("lesson", "preference", "procedure")
@@ -221,6 +223,8 @@ class _Reader:
             self._keep(message, done)
             return
         kind = kind_of(sentence)
+        if self._for_later(text) and not lower(cues.ANNOUNCES).match(low):
+            worth = max(worth, 0.0)
         changed = self._changed(message, sentence, kind, worth)
         if changed:
             self._pending = changed
@@ -235,6 +239,9 @@ class _Reader:
                 self._pending = _Pending(kind, text)
             elif changeable(text, kind) and not (refers and self._kept(sentence.before)):
                 self._hear(_heard(message, sentence, text))
+
+    def _for_later(self, text: str) -> bool:
+        return own(text) >= OF_USER or bool(self._scene.project and lasts(text) >= LASTS)
 
     def _kept(self, text: str) -> bool:
         return any(text in one.content for one in self.drafts[-3:])

@@ -12,6 +12,7 @@ from math import log
 from typing import Any, NamedTuple
 
 from wakebook.base import words
+from wakebook.learn.about import OWN, own
 from wakebook.learn.extract import Draft, Heard
 from wakebook.learn.select.said import vector
 from wakebook.log.entry import Entry, Status, Type
@@ -160,7 +161,8 @@ class Ledger:
     def _index(self, known: Known) -> None:
         self.count += 1
         self._all()[known.id] = known
-        if known.type in ("fact", "decision") and known.project in ("", self.project):
+        here = known.project in ("", self.project) or own(known.content) >= OWN
+        if known.type in ("fact", "decision") and here:
             self._unread.append(known)
         for term in known.terms:
             self._by_term.setdefault(term, {})[known.id] = None
