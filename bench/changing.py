@@ -241,6 +241,32 @@ def of_contrast(name: str, weight: float) -> list[Case]:
     return found
 
 
+def of_talks(name: str, weight: float) -> list[Case]:
+    """What people say in one place over some weeks."""
+    found: list[Case] = []
+    for talk in labelled.lines(name):
+        reader, said = Reader(weight), talk["messages"]
+        pairs = [(one["held"], one["says"]) for one in talk["changes"]]
+        for place in sorted({one["session"] for one in said}):
+            turns = [("user", one["text"]) for one in said if one["session"] == place]
+            gold = partial(_made_so, pairs)
+            reader.read(talk["id"], f"{talk['id']}-{place}", turns, talk["id"], gold)
+        number = found[-1].said + 1 if found else 0
+        found += [case._replace(said=number + case.said) for case in reader.cases]
+    return found
+
+
+def _made_so(pairs: Sequence[tuple[str, str]], known: Known, name: str, text: str) -> int:
+    """Whether a part of the older words is out of date by a part of the new ones."""
+    old, new = _plain(known.content), _plain(text)
+    return int(
+        any(
+            (held in old or old in held) and (says in new or new in says)
+            for held, says in ((_plain(one), _plain(two)) for one, two in pairs)
+        )
+    )
+
+
 def _contrasted(part: str, rel: str, known: Known, name: str, text: str) -> int | None:
     said = _plain(text)
     if name == "new" or rel not in ("replaces", "ends"):

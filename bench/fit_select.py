@@ -39,9 +39,10 @@ SCALE = 4.0  # of the vector, beside features of 1
 THRESHOLD = 0.56
 PLAIN_THRESHOLD = 0.5  # words of other languages are no features, so fewer speak for it
 CHANGES_PENALTY = 2.0
-CHANGES_THRESHOLD = 0.72
+CHANGES_THRESHOLD = 0.6
 CONTRAST = 0.15  # weight of pairs that are alike on purpose
 CHANGING = 0.4  # weight of sentences whose conversations are not labelled exhaustively
+TALKS = 3.0  # weight of what is said in one place: the judge has not seen these
 LIVES = 0.5  # weight of pairs that were written for this
 STRANGERS = 3.0  # weight of pairs out of hundreds of conversations, where most share nothing
 STRANGE = 0.99  # weight of conversations without labels, in which hardly anything changes
@@ -220,10 +221,11 @@ def main() -> None:
         "dev": changing.of_labels(given, STRANGERS),
         "locked": changing.of_labels(others["locked"], STRANGERS),
         "passing": changing.of_labels(others["passing"], 1.0),
-        "changes": changing.of_changes(1.0),
+        "changes": changing.of_changes(CHANGING),
         "pairs": changing.of_pairs(1.0),
         "lives": changing.of_lives(LIVES),
         "contrast": changing.of_contrast("contrast_more", CONTRAST),
+        "talks": changing.of_talks("talks_test", TALKS),
         "strangers": changing.of_strangers(args.data, labels, STRANGE),
     }
     if args.check:

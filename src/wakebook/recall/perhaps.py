@@ -61,7 +61,8 @@ _OUT = re.compile(
 )
 _LIST = re.compile(  # "things for the club site: ..."
     r"[^:]{0,60}\b(?:things|list|to-?dos?|tasks?|open (?:points|questions|issues)"
-    r"|(?:still|left) to do|missing|falta|pendientes?|fehlt|offen\w*|à faire|reste)\b[^:]{0,40}: ",
+    r"|(?:still|left|have) to do|gotta do|missing|falta|pendientes?|fehlt|zu tun|zettel|offen\w*"
+    r"|à faire|reste)\b[^:]{0,40}: ",
     re.IGNORECASE,
 )
 _TO_DO = re.compile(

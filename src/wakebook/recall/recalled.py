@@ -49,8 +49,7 @@ REFERRED = 5  # references that count, at most
 MISSED = 8  # that just missed, for each reason to leave them out half of that
 RECENT = 24  # of the best passages, in which later words may correct earlier ones
 ELSEWHERE = ("identity", "topic")  # what has a slot of its own
-HANDLE = 8  # characters of a session's id, if that is longer than ...
-LONG = 12
+HANDLE, LONG = 8, 12  # characters of a session's id, if that is longer than these
 NO_ROOM, TOLD_BEFORE = "no room", "told before"
 TERMS = 2  # words of a turn that say something alone
 ASKED = 160  # characters of what was asked for, beside an agent's turn
@@ -300,11 +299,9 @@ class _Choice:
 
     def made(self, wanted: Sequence[tuple[Passage, float]]) -> list[Told]:
         """What is chosen, best first."""
-        answers = (passage for passage, _ in wanted if not passage.row.asks)
-        order = sorted(answers, key=lambda one: -one.score)
-        scores = [(one.score, _known(one, self._around)) for one in order]
-        best = next((score for score, known in scores if known is None), 0.0)
-        told = next((score for score, known in scores if known == TOLD_BEFORE), 0.0)
+        known = [(_known(one, self._around), one.score) for one, _ in wanted if not one.row.asks]
+        best = max((score for why, score in known if why is None), default=0.0)
+        told = max((score for why, score in known if why == TOLD_BEFORE), default=0.0)
         floor = max(FLOOR * max(best, self._best), BESIDE_TOLD * told, LEAST)
         chosen: list[Told] = []
         full = 0

@@ -63,7 +63,7 @@ LIVE = words.stem("live")
 SUBJECT = 3  # words at the beginning, with what a sentence is about
 SAYS_LITTLE = 25  # characters of a sentence that is shown with the next one: "We've moved!"
 RECENT = 200  # sentences of a change that may be about anything
-HARDLY = 0.04  # less than that, values of one kind are of two things
+HARDLY = 0.2  # less than that, values of one kind are of two things
 ELSE = 4  # times as many words as it shares has a clause that is about something else
 REST = 1  # words of an old sentence beyond a change, with which it still says nothing else
 _VALUE = re.compile(r"\d|^[A-ZÀ-Þ]")
@@ -132,7 +132,8 @@ def once(text: str, told: Callable[[str], bool]) -> str:
     """A text whose notes do not say again what was told."""
 
     def shorter(mark: re.Match[str]) -> str:
-        return f" ({mark[1]}, see above)" if mark[2] and told(mark[2]) else mark[0]
+        new = mark[2] and days.as_said(mark[2])
+        return f" ({mark[1]}, see above)" if new and told(new) else mark[0]
 
     return _MARK.sub(shorter, text)
 
@@ -223,7 +224,7 @@ class Stale:
             if not _after(one, sentence) or _beside(one.text, sentence.text):
                 continue
             change = changed(one.text, sentence.text, self._topic | words.terms(one.before))
-            if not change or _hardly(f"{one.before} {one.text}".strip(), change.clause):
+            if not change or _hardly(f"{one.before} {one.text}".strip(), sentence.text):
                 continue
             last = found.get(change.clause)
             if change.clause.strip(_MARKS) == sure or (last and _when(last) > _when(one)):
@@ -314,9 +315,9 @@ class Stale:
         return " ".join(kept)
 
 
-def _hardly(later: str, clause: str) -> bool:
+def _hardly(later: str, old: str) -> bool:
     """Whether a plan, or values of one kind that are of two things, only look like a change."""
-    return _PLAN.search(later) is not None or likely(later, clause) < HARDLY
+    return _PLAN.search(later) is not None or likely(later, old) < HARDLY
 
 
 def takes_back(new: str, old: str) -> bool:

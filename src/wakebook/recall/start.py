@@ -326,7 +326,7 @@ def start(
     tokens. `loaded`: the host tells what is in MEMORY.md."""
     state = State(known)
     told = _of_user(islice(state.lasting(state.about), FIRST))
-    above = {one.content for one in told}
+    above = {unmarked(one.content) for one in told}
     stand = [state.holding(one, above) for one in handoffs]
     said = _Said(state, own, *stand, *(one.content for one in told))
     parts = [
@@ -358,12 +358,11 @@ def start(
 def _of_user(found: Iterable[Entry]) -> list[Entry]:
     """What holds, then what may no longer hold; of this, what was said since is told once."""
     told: list[Entry] = []
+    said: list[frozenset[str]] = []
     for entry in sorted(found, key=lambda one: unmarked(one.content) != one.content):
-        said = [words.terms(one.content) for one in told]
-        text = once(
-            entry.content, lambda new, said=said: any(says(it, words.terms(new)) for it in said)
-        )
+        text = once(entry.content, lambda new: any(says(it, words.terms(new)) for it in said))
         told.append(entry.with_(content=text) if text != entry.content else entry)
+        said.append(words.terms(text))
     return told
 
 

@@ -31,15 +31,14 @@ from wakebook.learn.select.speech import split
 
 NEAREST = 12  # entries that a sentence is compared with
 MEANT = 6  # entries that come nearest by their meaning
-JUDGED = 5  # entries of all these that are put beside it in earnest
+JUDGED = 6  # entries of all these that are put beside it in earnest
 RECENT = 16  # statements back that a change may mean without a word in common
 FACTS = 200  # back, of which a person has one at a time: a home, a job
-MEANT_HERE = 2  # of the nearest in a project, which a sentence that sounds like a change may mean
-CLEAR = 0.35  # that the judge is sure, as the weights take it: 80 %
-CONVINCED = 0.8  # as sure as it is asked for, likewise: 96 %
-ALIKE = 0.2  # less near than this, two sentences are about different things
-AT_ALL = 0.03  # less likely than this, only a judge that is convinced casts a doubt
-DOUBTED = 0.45  # likely enough to be told beside what it may have changed
+MEANT_HERE = 2  # of the nearest in a project, by all of a message
+CONVINCED = 0.8  # that the judge is sure, as the weights take it: 96 %
+AT_ALL = 0.15  # if it cannot be more likely than this, the judge does not read it
+ALIKE = 0.15  # less near than this, two sentences are about different things
+DOUBTED = 0.4  # likely enough to be told beside what it may have changed
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
 
 
@@ -64,12 +63,9 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     near = compared(text, ledger, place)
     found = [(chance(known, seen), one.order, one) for one, seen in near]
     may, _, target = max(found) if found else (0.0, 0, None)
-    meant = {one.id for one, seen in near if _alike(seen)}
-    doubted = [one for its, _, one in sorted(found, reverse=True) if its >= DOUBTED]
-    for one, seen in near[: MEANT_HERE if place.project else 0]:  # not much else can be meant
-        told = seen["judge"] >= (CLEAR if chance(known, seen) >= AT_ALL else CONVINCED)
-        doubted += [one] if told and seen["near"] >= ALIKE else []
-    doubted = list({it.id: it for it in doubted if it.id in meant and not it.heard}.values())
+    meant = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"] > 0}
+    likely = (one for its, _, one in sorted(found, reverse=True) if its >= DOUBTED)
+    doubted = [one for one in likely if one.id in meant and not one.heard]
     if target and _favourite(read(text), read(target.content)):
         least = FAVOURITE
     if target and may >= ((1 + least) / 2 if target.fixed else least):
@@ -116,18 +112,15 @@ def compared(
         for one in near
         if (found := evidence(new, _older(one, text, ledger, place), place.around, rarity))
     )
-    nearest, asked = list(islice(seen, JUDGED)), []
-    for number, (one, found) in enumerate(nearest):
+    nearest = list(islice(seen, JUDGED))
+    for number, (_, found) in enumerate(nearest):
         found |= {"nearest": float(number == 0), "judge": -MOST}
-        here = place.project and number < MEANT_HERE and found["near"] >= ALIKE
-        if every or here or chance(weights().changes, found | {"judge": CONVINCED}) >= DOUBTED:
-            asked.append((one.content, found))
-    sounds(text, asked)
+    known = weights()
+    may = [chance(known.changes, found | {"judge": CONVINCED}) for _, found in nearest]
+    if every or place.project or max(may, default=0.0) >= known.changes_threshold:
+        asked = zip(nearest, may, strict=True)
+        sounds(text, [(one.content, it) for (one, it), can in asked if every or can >= AT_ALL])
     return nearest
-
-
-def _alike(seen: dict[str, float]) -> bool:
-    return seen["near"] >= ALIKE or seen["around"] > 0
 
 
 def _older(known: Known, text: str, ledger: Ledger, place: Place) -> Older:
@@ -175,9 +168,10 @@ def _candidates(new: Said, ledger: Ledger, place: Place) -> list[Known]:
     message = place.around.message
     if place.project and message != new.text:
         near += ledger.meant(message, MEANT_HERE)
-    if new.cues & OF_CHANGE or new.back or new.lost:
-        if message != new.text:
-            near += ledger.nearest(terms | read(message).terms - usual(), NEAREST)
+    cued = new.cues & OF_CHANGE or new.back or new.lost
+    if cued and message != new.text:
+        near += ledger.nearest(terms | read(message).terms - usual(), NEAREST)
+    if cued or place.project:
         latest = ledger.latest(RECENT, place.here)
         near += [one for one in latest if one.project == place.project or one.id in place.here]
     return list({one.id: one for one in near}.values())

@@ -40,6 +40,7 @@ from wakebook.learn.select.speech import (
     fiction,
     fits,
     real,
+    requests,
     sentences,
     tells_before,
     unmeant,
@@ -51,7 +52,7 @@ from wakebook.log.entry import DOUBTS, WAS, Entry, EntryKind, Status, Type, deri
 UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known
 LAST = 200  # messages at the end of a window that a handoff looks at
 OF_USER = 0.7  # this likely about the user, a sentence is kept however it scores ...
-LASTS = 0.85  # ... or of something that is worked on, and lasting
+LASTS = 0.9  # ... or of something that is worked on, and lasting
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _CHANGING = ("fact", "decision")
 _EXPLICIT: tuple[EntryKind, ...] = ("lesson", "preference", "procedure")
@@ -223,8 +224,7 @@ class _Reader:
             self._keep(message, done)
             return
         kind = kind_of(sentence)
-        if self._for_later(text) and not lower(cues.ANNOUNCES).match(low):
-            worth = max(worth, 0.0)
+        worth = max(worth, 0.0) if self._for_later(text) else worth
         changed = self._changed(message, sentence, kind, worth)
         if changed:
             self._pending = changed
@@ -241,6 +241,8 @@ class _Reader:
                 self._hear(_heard(message, sentence, text))
 
     def _for_later(self, text: str) -> bool:
+        if requests(text.lower()) or lower(cues.ANNOUNCES).match(text.lower()):
+            return False
         return own(text) >= OF_USER or bool(self._scene.project and lasts(text) >= LASTS)
 
     def _kept(self, text: str) -> bool:
@@ -270,9 +272,8 @@ class _Reader:
         worth = max(worth, 0.0) if kind.wanted else worth
         place = Place(self._here, self._scene.project, Around(agent, message.text, worth))
         change = self._decide(text, self._ledger, place)
-        said = read(text)
-        if change and not change.wholly and not (said.change or any(said.values.values())):
-            change = None  # "Put it on the team page, please.": at most a request
+        if change and not change.wholly and not kind.wanted and requests(text.lower()):
+            change = None  # "now make the worker stop on a signal": at most a request
         if change and not self._elsewhere(kind, text, change):
             return _corrected(kind, text, change)
         settled = answered(text, kind.type == "decision", self._ledger, place)
@@ -391,9 +392,7 @@ def changeable(text: str, kind: Kind) -> bool:
     said = read(text)
     if kind.type not in _CHANGING or said.planned or not said.about or len(text.split()) > PLAIN:
         return False
-    if any(lower(cue).search(said.low) for cue in (cues.SIGNS["begins request"], cues.ASKED)):
-        return False
-    if lower(cues.ORDERED).search(said.low):
+    if requests(said.low):
         return False
     return any(said.values.values()) or bool(said.concepts) or words.leads(text)
 

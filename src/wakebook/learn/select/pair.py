@@ -12,6 +12,7 @@ from math import log
 from typing import NamedTuple
 
 from wakebook.base import words
+from wakebook.learn.about import OWN, own
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.said import (
     KINDS,
@@ -33,6 +34,7 @@ from wakebook.models.builtin import judge
 SAME_WORD = 0.8  # this near, two words are one
 SURE = 1e-3  # as sure as the judge may be
 MOST = log((1 + SURE) / SURE) / 4  # what it counts then
+NOT_OWN = 0.3  # less likely than this, a sentence is not about the user
 KIN = 0.55  # this near, two words mean much the same
 _OF_OLD = words.listed(
     "corrects moves ends events past plans former"
@@ -84,10 +86,11 @@ def likely(text: str, older: str) -> float:
 
 
 def sounds(text: str, older: Sequence[tuple[str, dict[str, float]]]) -> None:
-    """Put what the judge says beside what else is seen of some sentences."""
+    """Put what the judge says beside what else is seen of some sentences that it reads together."""
     judged = judge.likely([one for one, _ in older], text)
     for (_, seen), may in zip(older, judged, strict=True):
         seen["judge"] = log((may + SURE) / (1 - may + SURE)) / 4
+        seen["judged best"] = float(may == max(judged))
 
 
 def alike(new: Said, older: str, around: Around, rarity: Rarity) -> float:
@@ -196,6 +199,7 @@ def features(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[st
     numbers = new.values["number"], old.values["number"]
     more = (new.before.keys() & old.terms) - old.before.keys()
     ranks = sorted(map(_rank, shared), reverse=True)
+    least, most = sorted((own(new.text), own(old.text)))
     # fmt: off
     flags = {
         "named": named, "back, not named": new.back and not named, "back": backed,
@@ -217,7 +221,8 @@ def features(new: Said, older: Older, around: Around, rarity: Rarity) -> dict[st
         "new short": len(new.terms) < 5, "old short": len(old.terms) < 5,
         "apart": _apart(new, old), "kinds apart": _modified(new, old), "new planned": new.planned,
         "told": _told(new, old), "told before": _told(old, new), "other": other - {"degree"},
-        "other back": new.back and not backed,
+        "other back": new.back and not backed, "of user": least >= OWN,
+        "one of user": most >= OWN and least < NOT_OWN,
     }
     # fmt: on
     seen = {name for name, yes in flags.items() if yes}

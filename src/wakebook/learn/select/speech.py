@@ -266,5 +266,11 @@ def announced(said: Sequence[Sentence]) -> Iterable[str]:
         yield heading if heading and short and not (one.asked or mine) else ""
 
 
+def requests(low: str) -> bool:
+    """Whether a sentence begins like a request, an order or a question."""
+    forms = (cues.SIGNS["begins request"], cues.ASKED, cues.ORDERED)
+    return any(lower(form).search(low) for form in forms)
+
+
 def fits(text: str) -> bool:
     return len(text) <= ENTRY and len(text.split()) <= WORDS

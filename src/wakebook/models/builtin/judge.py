@@ -1,8 +1,9 @@
-"""The built-in judge: how likely a sentence changes what an older one says. Offline, in numpy.
+"""The built-in judge: how likely a sentence changes what older ones say. Offline, in numpy.
 
-Both sentences are read together, cut into the embedder's word pieces, by the lower layers of a
-sentence encoder that were trained further on labelled pairs by tools/judge.py; NOTICE says from
-what. A pair takes some milliseconds, so it is asked of few.
+The sentence is read together with the older ones that it may mean, cut into the embedder's word
+pieces, by the lower layers of a sentence encoder that were trained further on labelled talks by
+tools/judge.py; NOTICE says from what. So each older one is judged beside the others: "we ripped
+all that out" is about one of them. A reading takes some milliseconds, so few are asked for.
 """
 
 from collections.abc import Sequence
@@ -13,57 +14,60 @@ from typing import Any
 from wakebook.models.builtin import Builtin
 
 HEADS = 12
-LONGEST = 64  # word pieces of each sentence; of a longer one, those at both ends
-TOGETHER = 16  # pairs at a time
+LONGEST = 64  # word pieces of a sentence; of a longer one, those at both ends
+PLACES = 384  # word pieces that are read together
+MOST = 6  # older sentences
 
 
 def likely(older: Sequence[str], text: str) -> list[float]:
     """From 0 to 1 for each older sentence: how likely it no longer holds, if the text is said."""
     found: list[float] = []
-    for start in range(0, len(older), TOGETHER):
-        found += _chances([pair(one, text) for one in older[start : start + TOGETHER]])
+    for start in range(0, len(older), MOST):
+        found += _chances([pieces(one) for one in older[start : start + MOST]], pieces(text))
     return found
 
 
-def pair(older: str, text: str) -> tuple[list[int], list[int]]:
-    """The word pieces of both."""
-    return _short(_embedder().tokens(older)), _short(_embedder().tokens(text))
+def pieces(text: str) -> list[int]:
+    half, found = LONGEST // 2, _embedder().tokens(text)
+    return found if len(found) <= LONGEST else found[:half] + found[-half:]
 
 
-def _short(pieces: list[int]) -> list[int]:
-    half = LONGEST // 2
-    return pieces if len(pieces) <= LONGEST else pieces[:half] + pieces[-half:]
+def row(older: Sequence[list[int]], text: list[int]) -> tuple[list[int], list[tuple[int, int]]]:
+    """The word pieces of all, one behind the other, with 0 for the first and 1 for the ends; and
+    where each of the older ones begins and ends."""
+    found, spans, each = [0], list[tuple[int, int]](), (PLACES - LONGEST - 3) // len(older) - 1
+    for one in older:
+        spans.append((len(found), len(found) + len(one[:each])))
+        found += [*(piece + 2 for piece in one[:each]), 1]
+    return [*found, *(piece + 2 for piece in text), 1], spans
 
 
-def _chances(pairs: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+def _chances(older: Sequence[list[int]], text: list[int]) -> list[float]:
     import numpy as np
 
     model = _model()
-    first, last = len(model["pieces"]) - 2, len(model["pieces"]) - 1
-    rows = [[first, *one, last, *two, last] for one, two in pairs]
-    size = max(map(len, rows))
-    ids = np.array([row + [last] * (size - len(row)) for row in rows])
-    there = np.array([[1.0] * len(row) + [0.0] * (size - len(row)) for row in rows], np.float32)
-    second = np.array([[0] * (len(one) + 2) + [1] * (size - len(one) - 2) for one, _ in pairs])
+    found, spans = row(older, text)
+    ids, size = np.array([found]) - 2, len(found)  # the first and the ends stand last in the file
+    second = np.array([[0] * (size - len(text) - 1) + [1] * (len(text) + 1)])
     x = model["pieces"][ids].astype(np.float32) * model["pieces scale"][ids][:, :, None]
     x = _even(x + model["places"][:size] + model["sides"][second], model, "start")
-    hidden = (there - 1)[:, None, None, :] * 1e4
     for number in range(int(model["layers"])):
-        x = _layer(x, hidden, model, f"{number} ")
-    mean = (x * there[:, :, None]).sum(1) / there.sum(1, keepdims=True)
-    said = np.concatenate([x[:, 0], mean], axis=1) @ model["end"] + model["end bias"]
+        x = _layer(x, model, f"{number} ")
+    means = np.array([x[0, start : max(end, start + 1)].mean(0) for start, end in spans])
+    first = np.repeat(x[:, 0], len(spans), axis=0)
+    said = np.concatenate([first, means], axis=1) @ model["end"] + model["end bias"]
     chances: list[float] = (1 / (1 + np.exp(-said))).tolist()
     return chances
 
 
-def _layer(x: Any, hidden: Any, model: dict[str, Any], name: str) -> Any:
+def _layer(x: Any, model: dict[str, Any], name: str) -> Any:
     import numpy as np
 
     count, size, width = x.shape
     flat = x.reshape(-1, width)
     seen = flat @ model[name + "look"] + model[name + "look bias"]
     query, key, value = seen.reshape(count, size, 3, HEADS, -1).transpose(2, 0, 3, 1, 4)
-    weight = query @ key.transpose(0, 1, 3, 2) / np.float32(np.sqrt(width // HEADS)) + hidden
+    weight = query @ key.transpose(0, 1, 3, 2) / np.float32(np.sqrt(width // HEADS))
     weight = np.exp(weight - weight.max(-1, keepdims=True))
     weight /= weight.sum(-1, keepdims=True)
     found = (weight @ value).transpose(0, 2, 1, 3).reshape(-1, width)
