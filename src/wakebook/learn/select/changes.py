@@ -61,6 +61,9 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     """What a sentence replaces, if that is clear; or what it may have changed."""
     known, least = weights().changes, weights().changes_threshold
     near = compared(text, ledger, place)
+    done = lower(cues.DONE).search(text.lower()) and not read(text).cues & OF_CHANGE
+    if done:  # "I deployed the queue, that's done": what was decided holds
+        near = [(one, seen) for one, seen in near if one.type != "decision"]
     found = [(chance(known, seen), one.order, one) for one, seen in near]
     may, _, target = max(found) if found else (0.0, 0, None)
     meant = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"] > 0}
@@ -68,7 +71,7 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     doubted = [one for one in likely if one.id in meant and not one.heard]
     if target and _favourite(read(text), read(target.content)):
         least = FAVOURITE
-    if target and may >= ((1 + least) / 2 if target.fixed else least):
+    if target and not done and may >= ((1 + least) / 2 if target.fixed else least):
         others = tuple(one for one in doubted if one is not target)
         named = any("named" in seen for one, seen in near if one is target)  # "not on the 14th"
         wholly = named or not _several(target.content)
