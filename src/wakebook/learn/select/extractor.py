@@ -14,7 +14,7 @@ import msgspec
 from wakebook.base import words
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
-from wakebook.learn.about import AMONG, introduced, lasts, own
+from wakebook.learn.about import AMONG, introduced
 from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after
 from wakebook.learn.judge.verdict import suspicious
 from wakebook.learn.phrases import cues, lower
@@ -45,14 +45,12 @@ from wakebook.learn.select.speech import (
     tells_before,
     unmeant,
 )
-from wakebook.learn.select.worth import worthy
+from wakebook.learn.select.worth import for_later, idle, worthy
 from wakebook.learn.subject import subject
 from wakebook.log.entry import DOUBTS, WAS, Entry, EntryKind, Status, Type, derived_id
 
 UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known
 LAST = 200  # messages at the end of a window that a handoff looks at
-OF_USER = 0.7  # this likely about the user, a sentence is kept however it scores ...
-LASTS = 0.9  # ... or of something that is worked on, and lasting
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _CHANGING = ("fact", "decision")
 _EXPLICIT: tuple[EntryKind, ...] = ("lesson", "preference", "procedure")
@@ -224,7 +222,7 @@ class _Reader:
             self._keep(message, done)
             return
         kind = kind_of(sentence)
-        worth = max(worth, 0.0) if self._for_later(text) else worth
+        worth = max(worth, 0.0) if for_later(text, self._scene.project) else worth
         changed = self._changed(message, sentence, kind, worth)
         if changed:
             self._pending = changed
@@ -239,11 +237,6 @@ class _Reader:
                 self._pending = _Pending(kind, text)
             elif changeable(text, kind) and not (refers and self._kept(sentence.before)):
                 self._hear(_heard(message, sentence, text))
-
-    def _for_later(self, text: str) -> bool:
-        if requests(text.lower()) or lower(cues.ANNOUNCES).match(text.lower()):
-            return False
-        return own(text) >= OF_USER or bool(self._scene.project and lasts(text) >= LASTS)
 
     def _kept(self, text: str) -> bool:
         return any(text in one.content for one in self.drafts[-3:])
@@ -272,8 +265,8 @@ class _Reader:
         worth = max(worth, 0.0) if kind.wanted else worth
         place = Place(self._here, self._scene.project, Around(agent, message.text, worth))
         change = self._decide(text, self._ledger, place)
-        if change and not change.wholly and not kind.wanted and requests(text.lower()):
-            change = None  # "now make the worker stop on a signal": at most a request
+        if change and not kind.wanted and idle(text, change.wholly):
+            change = None  # "now make the worker stop on a signal", "that's me for today"
         if change and not self._elsewhere(kind, text, change):
             return _corrected(kind, text, change)
         settled = answered(text, kind.type == "decision", self._ledger, place)

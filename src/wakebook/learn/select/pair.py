@@ -122,6 +122,8 @@ def _may(new: Said, older: Older) -> bool:
         return False
     if "former" in new.cues or _apart(new, old):
         return False
+    if _stands(old) and not (cued or new.back or _stands(new) or own(new.text) >= OWN):
+        return False  # "I'll commit after coffee" lifts no rule
     kinds = different(new.values, old.values) - {"degree"}
     if new.planned and not (kinds and len(new.about & old.frame - usual()) > 1):
         return False
@@ -133,6 +135,10 @@ def _may(new: Said, older: Older) -> bool:
     alike = dated or kinds - {"number"} or _close(*numbers) or _same_shape(*numbers)
     taken = any(one <= old.bare for one, _ in new.back)  # "no, 45"
     return older.here and (taken if new.back else bool(kinds and alike))
+
+
+def _stands(said: Said) -> bool:
+    return lower(cues.STANDING).match(said.low, said.lead) is not None
 
 
 def _lost(new: Said, old: Said) -> frozenset[str]:

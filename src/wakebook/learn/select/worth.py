@@ -12,14 +12,18 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
+from wakebook.learn.about import lasts, own
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.said import chance, vector, weights
-from wakebook.learn.select.speech import Sentence
+from wakebook.learn.select.said import chance, read, vector, weights
+from wakebook.learn.select.speech import Sentence, requests
 
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]+")
 _VECTOR = "vector"
 _STARTS = 3  # words at the beginning that are features of their own
+OF_USER = 0.7  # this likely about the user, a sentence is kept however it scores ...
+LASTS = 0.9  # ... or of something that is worked on, and lasting
+TALK = 0.2  # less likely to last than this, a sentence is talk
 _LENGTHS = (4, 7, 11, 16, 22, 30, 40)
 
 
@@ -112,3 +116,17 @@ def _english(text: str) -> bool:
     low = _WORD.findall(text.lower())
     ours, others = (sum(word in which for word in low) for which in (cues.ENGLISH, cues.OTHER))
     return ours >= others
+
+
+def for_later(text: str, project: str) -> bool:
+    """Whether a sentence is kept however it scores. `project`: that it was said in."""
+    if requests(text.lower()) or lower(cues.ANNOUNCES).match(text.lower()):
+        return False
+    return own(text) >= OF_USER or bool(project and lasts(text) >= LASTS)
+
+
+def idle(text: str, wholly: bool) -> bool:
+    """Whether a sentence only asks or talks, and so changes nothing. `wholly`: it would replace
+    something."""
+    talks = lasts(text) < TALK and not read(text).change
+    return talks or (not wholly and requests(text.lower()))
