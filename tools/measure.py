@@ -168,7 +168,7 @@ def walks(folder: Path, chains: bool) -> list[Figure]:
         words = ["-c", _WALKED, "claude-code", event, json.dumps(payload)]
         files, chain = json.loads(run(words, env).stdout.splitlines()[-1])
         shown = (" ".join(files), " > ".join(chain)) if chains else ("", "")
-        found += [Figure(f"{name}: files", len(files), most_files, shown[0], limit=most_files + 4)]
+        found += [Figure(f"{name}: files", len(files), most_files, shown[0], limit=most_files + 5)]
         found += [Figure(f"{name}: hops", len(chain), most_hops, shown[1])]
     run(["-m", "wakebook", "wake"], env)
     for command, most in (("wake", 8), ("search database", 40), ("context database", 80)):
