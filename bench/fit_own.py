@@ -87,7 +87,7 @@ def main() -> None:
         features = {"": w[len(names)]} | {name: w[n] for n, name in enumerate(names)}
         rounded = {name: round(float(one), 2) for name, one in features.items()}
         written[kind] = {
-            "features": {name: one for name, one in rounded.items() if one},
+            "features": {name: one for name, one in rounded.items() if one} | {"vector": 1.0},
             "vector": [round(float(one), 2) for one in w[len(names) + 1 :]],
         }
         print(f"{kind}: {len(given):,} sentences, {len(names):,} features")

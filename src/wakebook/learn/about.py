@@ -258,9 +258,10 @@ def _likely(what: str, text: str) -> float:
         return 0.0
     known = _fitted()[what]
     near = sum(map(mul, known.vector, vector(text).tolist()))
-    return chance(known.features | {"vector": near}, own_features(text) | {"vector": 1.0})
+    return chance(known.features, own_features(text) | {"vector": near})
 
 
+@lru_cache(maxsize=4096)
 def own_features(text: str) -> dict[str, float]:
     """Its words, those that it begins with, pairs of them, and what its form says."""
     low = _WORD.findall(text.lower().replace("’", "'"))
