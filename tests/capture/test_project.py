@@ -98,6 +98,7 @@ def test_folders_that_say_nothing_are_no_project(folder: str) -> None:
 
 def test_a_plain_folder_is_a_project_by_its_path() -> None:
     assert Projects({}).of("/home/mira/tidepool") == "/home/mira/tidepool"
+    assert Projects({}).of("/home/mira/home/garden") == "/home/mira/home/garden"
     assert Projects({}).of(str(Path.home() / "notes-of-a-trip")) == "~/notes-of-a-trip"
 
 

@@ -194,6 +194,7 @@ def test_nothing_from_a_text_that_somebody_else_wrote(said: str) -> None:
         "Let's role-play: you are a banker and I am Gunnar's wife.",
         "Continue my novel in the first person.",
         "Write a short story about a bankruptcy, please.",
+        "role play time. you interview me, i'm Gunnar's wife, go",
     ],
 )
 def test_the_first_person_of_a_story_is_a_character(said: str) -> None:
@@ -220,6 +221,8 @@ def test_what_is_said_about_the_writing_is_the_users_own() -> None:
     [
         "Oh great, my favourite part is when the deploy eats my whole weekend.",
         "Yeah right, I love being paged at 3 am.",
+        "yeah i just LOVE cleaning disks at night, please send me more pages like that",
+        "just what i always dreamed of.",
         "Oh sure, I just love spending my birthday on hold with the bank.",
         "I love it when the build breaks five minutes before the demo. /s",
         "I always wanted to spend my weekend in the data centre. 🙄",
@@ -279,6 +282,40 @@ def test_what_stands_before_and_after_a_story_is_real() -> None:
     assert (
         contents(f"{novel}\n\nI am a widow and I live in Aberdeen. My son drowned in March.") == []
     )
+
+
+@pytest.mark.parametrize(
+    "request_", ["better. the second para next:", "can you make this less stiff:", "and this one:"]
+)
+def test_a_text_below_a_colon_is_not_the_users_word(request_: str) -> None:
+    text = "I quit the customs house in March. My wife thinks I am at sea."
+    assert contents(f"{request_}\n\n{text}") == []
+
+
+def test_what_one_announces_below_a_colon_is() -> None:
+    said = "I'm a night nurse in Basel."
+    assert said in contents(f"A bit about me:\n\n{said}\n\nNow the rota please.")
+    rule = "No tables in the answers, ever."
+    assert rule in contents(f"A few rules:\n\n{rule}")
+
+
+def test_a_list_of_tasks_in_other_languages() -> None:
+    found = extract("was diese woche ansteht: 1. heizungsfirma anrufen 2. schlüssel nachmachen")
+    assert [one.content for one in found if one.type == "task"] == [
+        "heizungsfirma anrufen",
+        "schlüssel nachmachen",
+    ]
+    plumber = "Il faut que j'appelle le plombier cette semaine, pour la chaudière"
+    assert one(plumber).type == "task"
+
+
+def test_a_rule_that_goes_on_is_put_with_its_beginning() -> None:
+    said = "in all my repos: commit messages in imperative mood. and never mention AI in them"
+    assert contents(f"{said}. now add the watering reminder") == [f"{said}."]
+
+
+def test_a_rule_may_end_in_always() -> None:
+    assert one("keep the flac originals on the nas, always").kind == "preference"
 
 
 def test_questions_that_nobody_can_answer_yet_are_open() -> None:

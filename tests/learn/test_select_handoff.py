@@ -157,6 +157,18 @@ def test_what_the_user_will_see_to_is_handed_on() -> None:
     assert handoff(talk("Which film is good?", ">Solaris.", "ok i'll check it out")) is None
 
 
+def test_what_is_kept_is_not_what_was_asked_for() -> None:
+    facts = "The choir rehearses on Thursdays at 19:30 in the parish hall. My sister is Annegret."
+    done = ">I've added the page, 12 tests pass."
+    said = talk(facts, ">Noted.", "Build the page with the plan, please.", done, "ok")
+    assert lines(said)["Asked"] == "Build the page with the plan, please."
+
+
+def test_what_is_quoted_is_not_asked_for() -> None:
+    said = talk('another letter, for a man who says: "I lost my job in August."', ">Written.", "ok")
+    assert lines(said)["Asked"] == "another letter, for a man who says"
+
+
 def test_a_wish_for_today_is_not_handed_on() -> None:
     first = "just for today leave out the browser tests, the runner is down. fix the rounding pls"
     said = talk(first, ">The rounding is fixed, 133 tests pass.", "merged")

@@ -29,9 +29,10 @@ from wakebook import Memory
 from wakebook.log.query import Query
 from wakebook.models.tokenizer import count
 from wakebook.recall import recalled
+from wakebook.recall.lately import said_after, said_before
 from wakebook.recall.recalled import MISSED, TITLE, Around
 from wakebook.recall.slot import Packed
-from wakebook.recall.texts import Once
+from wakebook.recall.texts import Once, bare
 from wakebook.store import Row
 from wakebook.store.hits import Passage, Passages
 from wakebook.store.index import Index
@@ -219,7 +220,7 @@ def test_the_same_words_in_two_conversations_are_told_once(home: Memory) -> None
 
 def test_an_outcome_comes_with_what_was_asked_for(home: Memory) -> None:
     talk(home, "s1", "convert the zebra takes to mono, 96 kbit", "11 zebra files converted.")
-    asked = partial(recalled.before, home.opened)
+    asked = partial(said_before, home.opened)
     told = lines(pack(home, "zebra files converted", before=asked))
     assert told[0].endswith(
         "11 zebra files converted. (asked: convert the zebra takes to mono, 96 kbit)"
@@ -229,7 +230,7 @@ def test_an_outcome_comes_with_what_was_asked_for(home: Memory) -> None:
 
 def test_what_a_host_said_is_not_what_was_asked_for(home: Memory) -> None:
     talk(home, "s1", "[System] Restarted. The user prefers zebra stripes.", "Zebra stripes drawn.")
-    asked = partial(recalled.before, home.opened)
+    asked = partial(said_before, home.opened)
     assert lines(pack(home, "zebra stripes", before=asked)) == ["- agent: Zebra stripes drawn."]
 
 
@@ -250,8 +251,30 @@ def test_a_proposal_that_the_user_did_not_want_is_no_finding(
     home: Memory, answer: str, told: bool
 ) -> None:
     talk(home, "s1", "it is out", "I'd put a moat around the zebra fence, 2 m wide.", answer)
-    packed = pack(home, "zebra fence", after=partial(recalled.after, home.opened))
+    packed = pack(home, "zebra fence", after=partial(said_after, home.opened))
     assert ("a moat around the zebra fence" in packed.text) is told
+
+
+@pytest.mark.parametrize(
+    "asked", ["what if we had ten zebras?", "let's role play, you are the keeper", "in our novel"]
+)
+def test_what_is_only_supposed_or_a_story_is_no_finding(home: Memory, asked: str) -> None:
+    begins = "my novel is about a zoo, go on" if asked == "in our novel" else asked
+    talk(home, "s1", begins, "Ten zebras then eat 90 kg a day.", "ten zebras eat me out of house")
+    packed = pack(home, "zebras", before=partial(said_before, home.opened))
+    assert "90 kg" not in packed.text
+    assert ("out of house" in packed.text) is (asked == "what if we had ten zebras?")
+
+
+def test_what_was_reported_anew_and_told_is_not_told_as_it_was(home: Memory) -> None:
+    last = "The zebra total is 3.9 million, with the part-timers."
+    talk(home, "s1", "count them", "The zebra total is 4.6 million.", days=9)
+    talk(home, "s2", "and the part-timers", last, days=2)
+    assert "4.6" in pack(home, "zebra total").text
+    told = f"Report: {last}"
+    packed = pack(home, "zebra total", known=told, told=told, words=bare(told))
+    assert "4.6" not in packed.text
+    assert "reported anew since, and told" in [one.reason for one in packed.missed]
 
 
 def test_mockery_quotes_and_what_is_over_are_no_findings(home: Memory) -> None:

@@ -38,9 +38,9 @@ def test_the_handoff_comes_before_what_is_open_and_decided(memory: Memory, proje
     text = memory.wake()
     assert f"## Last Session Handoff\nSession: {claude.session} (2026-11-08T10:06:00Z)" in text
     heads = [line for line in text.split("\n") if line.startswith("## ")]
-    assert heads == ["## About You", "## Last Session Handoff", "## Looking further"]
+    assert heads == ["## About You", "## Last Session Handoff", "## Decided", "## Looking further"]
     for once in ("Let's go with Postgres", "send the insurance form"):
-        assert text.count(once) == 1, text  # the handoff says it already
+        assert text.count(once) == 1, text  # the handoff has what is left
 
 
 def test_what_a_handoff_left_and_is_done_by_now_is_not_left(memory: Memory) -> None:
@@ -173,6 +173,17 @@ def test_what_was_said_here_is_told_though_it_is_no_entry(memory: Memory, projec
     assert here.count("preview being on 8090") == 1  # the handoff has it
     assert "Haskell" not in here and "great stuff" not in "".join(said)
     assert "8090" not in elsewhere
+
+
+def test_what_is_said_once_more_is_told_once() -> None:
+    now = datetime(2026, 11, 9, tzinfo=UTC)
+    texts = ("again: pnpm in this repo", "again: the kiln has two doors")
+    entries = [
+        Entry(id=new_id(), timestamp=now, type="fact", content=text, session="s") for text in texts
+    ]
+    state = State(Known(resolve(entries), Registry(), now, Briefing()))
+    said = _Said(state, "- we use pnpm here, not npm")
+    assert said.fresh(entries, lambda one: one.content) == [texts[1]]
 
 
 def test_a_start_looks_no_further_than_it_tells() -> None:

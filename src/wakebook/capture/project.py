@@ -220,7 +220,7 @@ def _kind(mark: str) -> str:
 
 def _says_nothing(folder: str) -> bool:
     path = PurePosixPath(folder)
-    bare = len(path.parts) < 3 or path.parent.name in ("home", "Users")
+    bare = len(path.parts) < 3 or str(path.parent) in ("/home", "/Users")
     return bare or path.name.casefold() in GENERIC or folder == str(Path.home())
 
 

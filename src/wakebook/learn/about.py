@@ -45,7 +45,8 @@ ALIKE, NEAR = 0.5, 0.4  # of all terms; of the shorter one's, in one conversatio
 
 DATA = Path(__file__).with_name("about.json")
 forms = Phrases(DATA)
-OWN = 0.6  # likely enough to be told in every project
+OWN = 0.53  # likely enough to be told in every project
+CERTAIN = 0.9  # so likely, it may begin with what happened
 SURELY = 0.8  # so likely, it counts more than a doubt
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SIGNS = (
@@ -119,6 +120,7 @@ def unclear(text: str) -> float:
     size = sum(len(part.split()) for part in parts)
     chat = sum(len(part.split()) for part in parts if _has(forms.CHAT, part)) / max(size, 1)
     first = _has(forms.CHAT, parts[0]) or _has(forms.FORMS["-3 single past events"], parts[0])
+    first = first and own(text) < CERTAIN  # "I handed in my notice, I'm at the hospice now"
     return 20 * lost(text) + 2 * chat + 3 * first + 0.75 * _has(forms.LEADS, text)
 
 
@@ -224,7 +226,8 @@ def is_own(entry: Entry, registry: Registry) -> bool:
         return False
     if not entry.project or _has(forms.GENERAL, text):
         return True
-    prefers = kind == "preference" and _has(forms.FIRST, text)  # "I prefer uv"
+    mine = (forms.FIRST, forms.TO_ME)  # "I prefer uv", "keep your answers short"
+    prefers = kind == "preference" and any(_has(form, text) for form in mine)
     return prefers or own(text) >= OWN
 
 
@@ -264,7 +267,7 @@ def _likely(what: str, text: str) -> float:
 @lru_cache(maxsize=4096)
 def own_features(text: str) -> dict[str, float]:
     """Its words, those that it begins with, pairs of them, and what its form says."""
-    low = _WORD.findall(text.lower().replace("’", "'"))
+    low = _WORD.findall(pattern(forms.JOINS).sub("", text.lower().replace("’", "'")))
     found = {f"w:{word}" for word in low} | {f"w:{a} {b}" for a, b in pairwise(low)}
     found |= {f"1:{' '.join(low[:n])}" for n in range(1, min(_STARTS, len(low)) + 1)}
     found |= {name for name, form in forms.FORMS.items() if _has(form, text)}

@@ -18,6 +18,7 @@ from wakebook.base.errors import NotFound
 from wakebook.capture import project as projects
 from wakebook.log.query import Query, Scope
 from wakebook.recall import recalled
+from wakebook.recall.lately import said_after, said_before
 from wakebook.recall.recalled import Around
 from wakebook.recall.scope import joined, waiting
 from wakebook.recall.slot import JOINT, Packed
@@ -135,8 +136,8 @@ def packed_together(
             most = room - sum(one.tokens + JOINT for one in done)
             around = around._replace(
                 told="\n".join([around.told, *(one.text for one in done)]),
-                after=partial(_said, recalled.after, memory),
-                before=partial(_said, recalled.before, memory),
+                after=partial(_said, said_after, memory),
+                before=partial(_said, said_before, memory),
             )
         title = f"{recalled.TITLE} in {MARK}{name}, a team memory" if name else recalled.TITLE
         done.append(recalled.pack(some, most, around, boost, title, best))

@@ -33,6 +33,7 @@ from wakebook.recall import days, playbooks, recalled
 from wakebook.recall import messages as history
 from wakebook.recall import slot as slots
 from wakebook.recall.gate import is_small_talk
+from wakebook.recall.lately import said_after, said_before
 from wakebook.recall.messages import Spoke
 from wakebook.recall.playbooks import Active
 from wakebook.recall.recalled import Around
@@ -272,8 +273,8 @@ class Compiler:
             words=" ".join(map(bare, days.as_said(self.request.told).split("\n"))),
             zone=self.sources.now.tzinfo,
             rated=self._rated({one.ref for one in found.found}),
-            after=partial(recalled.after, self.sources.opened),
-            before=partial(recalled.before, self.sources.opened),
+            after=partial(said_after, self.sources.opened),
+            before=partial(said_before, self.sources.opened),
         )
         boost = self.settings.reference_boost
         if not self.sources.opened.beside:

@@ -1,7 +1,8 @@
 """Lately: what the user has said in a project and Wakebook did not keep as an entry.
 
 An entry needs a sentence that is surely worth keeping. Where the same project goes on, less will
-do: a session is told what is likely to matter there, in the user's words, the newest first.
+do: a session is told what is likely to matter there, in the user's words, the newest first. Also
+what was said around a turn of a transcript, and what of its words was meant.
 """
 
 from __future__ import annotations
@@ -15,14 +16,24 @@ from wakebook.base.cache import FOLDER
 from wakebook.base.errors import TranscriptError
 from wakebook.base.words import terms
 from wakebook.capture import archive
-from wakebook.learn.about import Weights
+from wakebook.learn.about import Weights, lasts
 from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.said import DATA, OF_CHANGE, read, usual
-from wakebook.learn.select.speech import Sentence, fiction, sentences, unmeant
+from wakebook.learn.select.speech import (
+    Sentence,
+    fiction,
+    own_lines,
+    quoted,
+    real,
+    requests,
+    sentences,
+    unmeant,
+    unquoted,
+)
 from wakebook.learn.select.worth import worthy
 from wakebook.log.query import Query, Scope
 from wakebook.recall.gate import forms
-from wakebook.recall.stale import Utterance, spoken, takes_back
+from wakebook.recall.stale import SOON, Utterance, spoken, takes_back
 from wakebook.recall.texts import in_confidence
 
 if TYPE_CHECKING:
@@ -31,6 +42,7 @@ if TYPE_CHECKING:
     from wakebook.opened import Opened
     from wakebook.recall.scope import Inside
     from wakebook.recall.turn import Handoff
+    from wakebook.store.hits import Passage
 
 KEPT = f"{FOLDER}/worth.json"
 BEFORE = 2_000  # messages whose worth is kept
@@ -38,7 +50,10 @@ MOST = 40  # messages that are looked at
 LIKELY = -0.26  # how far below the threshold of an entry a sentence may be ...
 CHANGING = -0.58  # ... that gives something another value, or says what one is
 NEAR = 40  # of the nearest to a sentence, in a large memory
+BRIEF = 160  # characters of what an agent says on the way
+EARLIER = 200  # turns before a passage
 WISHES, AFTER = 12, 30  # the newest wishes, and messages after them, that are looked at
+LASTS = 0.5  # likely enough that a request says something for later: "mute them from 22 to 6"
 LEAST = 3  # words, of which a fragment has no more: "5 minutes tops"
 SAYS = 2  # of them that say something
 _HIDDEN = re.compile("[\u200b\u200c\u2060\ufeff\u202a-\u202e\u2066-\u2069]")  # nobody types them
@@ -77,8 +92,9 @@ def lately(
             plain = (
                 changes or pattern(forms.VALUE).search(sentence.text) or _concrete(sentence.text)
             )
-            if points >= (CHANGING if plain else LIKELY) and _states(sentence):
-                refers = lower(cues.REFERS).match(sentence.text.lower())
+            refers = lower(cues.REFERS).match(sentence.text.lower())
+            clear = sentence.before or not refers
+            if points >= (CHANGING if plain else LIKELY) and _states(sentence) and clear:
                 yield one._replace(text=sentence.text), sentence.before if refers else ""
 
 
@@ -98,6 +114,8 @@ def _states(sentence: Sentence) -> bool:
         or len(terms(text) - usual()) < SAYS
         or unmeant(text)
     ):
+        return False
+    if requests(text.lower()) and lasts(text) < LASTS:
         return False
     return not any(pattern(form).search(text) for form in (forms.ORDER, forms.HOW))
 
@@ -141,3 +159,42 @@ def said_of(opened: Opened, here: Scope, sentence: Utterance) -> list[Utterance]
         for one in found
         if one.row.at > sentence.at and one.row.name and not one.replaced_by
     ]
+
+
+def said_after(opened: Opened, passage: Passage) -> list[Utterance]:
+    """What the user said next, which may take back what stands in a passage."""
+    said = opened.index.said(path=passage.path, since=passage.row.place, most=SOON)
+    return [Utterance(*one) for one in said]
+
+
+def said_before(opened: Opened, passage: Passage) -> list[Utterance]:
+    """What the user said before a passage: what it is the outcome of, and whether it is a story."""
+    place = passage.row.place
+    said = opened.index.said(path=passage.path, since=place - EARLIER, most=EARLIER)
+    return [Utterance(*one) for one in said if one[3] < place]
+
+
+def made_up(passage: Passage, before: Sequence[Utterance]) -> bool:
+    """Whether a turn is of a story or a role play, or answers what is only supposed."""
+    tale = False
+    for one in before:
+        tale = (tale and not real(one.text)) or fiction(one.text)
+    if passage.row.speaker != "agent":
+        return tale and not real(passage.content)
+    supposed = [one for one in before if one.turn == passage.row.place - 1]
+    return tale or any(pattern(cues.HYPOTHETICAL).search(one.text) for one in supposed)
+
+
+def typed(text: str, agent: bool) -> str:
+    """A turn without lines that a machine wrote; of the user's, without quotes and pastes."""
+    if agent:
+        lines = text.split("\n")
+        return "\n".join(one for one in lines if not pattern(cues.MACHINE, 0).match(one[:200]))
+    lines = own_lines(text, long=True)
+    return "\n".join(one for one in map(unquoted, lines) if not quoted(one))
+
+
+def on_the_way(sentence: str) -> bool:
+    """Whether an agent says only what it is about to do: "Let me check.", "Now the route:"."""
+    narrates = pattern(cues.PROGRESS).match(sentence) or sentence.endswith(":")
+    return len(sentence) < BRIEF and bool(narrates)

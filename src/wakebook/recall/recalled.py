@@ -20,16 +20,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from wakebook.base import clock
 from wakebook.base.words import terms
 from wakebook.learn.phrases import cues, pattern
-from wakebook.learn.select.speech import fiction, hosted, own_lines, quoted, unquoted
+from wakebook.learn.select.speech import fiction, hosted
 from wakebook.log.entry import present
 from wakebook.log.query import Query
 from wakebook.models import tokenizer
 from wakebook.recall import days
 from wakebook.recall.gate import Gate, forms, is_chat
+from wakebook.recall.lately import made_up, on_the_way, typed
 from wakebook.recall.perhaps import lists
 from wakebook.recall.ratings import IN, OUT, factor
 from wakebook.recall.slot import PUBLIC, Item, Packed, label
-from wakebook.recall.stale import GONE, SOON, Stale, Utterance, refused, spoken, takes_back
+from wakebook.recall.stale import GONE, Stale, Utterance, refused, spoken, takes_back
 from wakebook.recall.texts import ENDS, SHORT, Asked, Once, bare, excerpt, in_confidence, says
 from wakebook.store.hits import Passage, Passages
 
@@ -86,7 +87,7 @@ class Around(NamedTuple):
     zone: tzinfo | None = None
     rated: Mapping[str, float] = MappingProxyType({})  # what people said of findings
     after: Callable[[Passage], Iterable[Utterance]] = lambda passage: ()  # what the user said next
-    before: Callable[[Passage], Iterable[Utterance]] = lambda passage: ()  # and just before
+    before: Callable[[Passage], Sequence[Utterance]] = lambda passage: ()  # and before, in order
 
     def over(self, passage: Passage) -> bool:
         """Whether it is a short text that held until a day, which has passed."""
@@ -115,19 +116,6 @@ def passages(opened: Opened, request: Request, room: int) -> Passages:
     private = ("/", "knowledge/memory/", own)
     told = (one for one in found.found if not one.path.startswith(private))
     return found._replace(found=[one for one in told if one.row.type != "handoff"])
-
-
-def after(opened: Opened, passage: Passage) -> list[Utterance]:
-    """What the user said next, which may take back what stands in a passage."""
-    said = opened.index.said(path=passage.path, since=passage.row.place, most=SOON)
-    return [Utterance(*one) for one in said]
-
-
-def before(opened: Opened, passage: Passage) -> list[Utterance]:
-    """What the user asked for, of which an agent's passage tells the outcome."""
-    place = passage.row.place
-    said = opened.index.said(path=passage.path, since=place - 2, most=1)
-    return [Utterance(*one) for one in said if one[3] < place]
 
 
 def pack(
@@ -213,6 +201,12 @@ def _missed(
                 ref=passage.ref,
             )
     return tuple(sorted(items.values(), key=lambda one: -(one.score or 0.0)))
+
+
+def _says_anew(report: Passage, passage: Passage) -> bool:
+    """Whether a report is about as near to the message as what an agent said before it."""
+    older = passage.row.speaker == "agent" and passage.row.at < report.row.at
+    return older and report.score >= BESIDE_TOLD * passage.score
 
 
 def _known(passage: Passage, around: Around) -> str | None:
@@ -303,6 +297,7 @@ class _Choice:
         best = max((score for why, score in known if why is None), default=0.0)
         told = max((score for why, score in known if why == TOLD_BEFORE), default=0.0)
         floor = max(FLOOR * max(best, self._best), BESIDE_TOLD * told, LEAST)
+        reports = [one for one, _ in wanted if self._reported(one)]
         chosen: list[Told] = []
         full = 0
         heap = [(-worth, at, 0) for at, (_, worth) in enumerate(wanted)]
@@ -324,6 +319,8 @@ class _Choice:
                 ]
                 break
             why = _known(passage, self._around)
+            if why is None and any(_says_anew(one, passage) for one in reports):
+                why = "reported anew since, and told"
             line = self._line(passage, worth) if why is None else why
             if isinstance(line, Told) and self._taken(line):
                 chosen.append(line)
@@ -332,6 +329,13 @@ class _Choice:
                 said = line if isinstance(line, str) else NO_ROOM
                 self.missed.append(Missed(passage, worth, said))
         return chosen
+
+    def _reported(self, passage: Passage) -> bool:
+        """Whether it is an agent's report that was told."""
+        if passage.row.type == "handoff":
+            return self._around.has(passage.content)
+        agent = passage.row.speaker == "agent"
+        return agent and _known(passage, self._around) == TOLD_BEFORE
 
     def _line(self, passage: Passage, worth: float) -> Told | str:
         """A passage as a line, without what was told before; or why it is none."""
@@ -350,10 +354,9 @@ class _Choice:
             elif changed and not passage.partly:
                 text, passage = changed.rest or text, passage._replace(partly=changed.text)
         elif row.turn:
-            said = text.removeprefix(f"{row.speaker}: ")
-            text = self._holding(passage, _typed(said, row.speaker == "agent"))
+            text = self._turn(passage, text)
             gone = passage.replaced_by and not passage.done and len(text) < SAYS_MORE
-            if gone and GONE not in text:  # what holds is an entry of its own
+            if text and gone and GONE not in text:  # what holds is an entry of its own
                 return f"{GONE}, see {passage.replaced_by}"
             if _says_nothing(text):
                 return ""
@@ -370,15 +373,22 @@ class _Choice:
         words = f"{words}\n{asked}" if asked else words
         return Told(passage, worth, line, size, _group(passage, self._zone), words)
 
+    def _turn(self, passage: Passage, text: str) -> str:
+        """What a turn tells that holds."""
+        if made_up(passage, self._around.before(passage)):
+            return ""
+        speaker = passage.row.speaker
+        return self._holding(passage, typed(text.removeprefix(f"{speaker}: "), speaker == "agent"))
+
     def _asked_for(self, passage: Passage) -> str:
         """What an agent's turn is the outcome of, if that is short and was not told."""
         if passage.row.speaker != "agent":
             return ""
-        for said in self._around.before(passage):
+        for said in self._around.before(passage)[-1:]:
             text = said.text.removeprefix("user: ")
-            short = len(text) <= ASKED and not _asks(text) and not _says_nothing(text)
-            idle = pattern(f"{cues.SARCASM}|{cues.ONCE}|{cues.HYPOTHETICAL}").search(text)
-            short = short and not idle and not hosted(text) and not self._stale.doubted(said)
+            short = len(text) <= ASKED and said.turn == passage.row.place - 1
+            idle = _asks(text) or _says_nothing(text) or hosted(text) or _passing(text)
+            short = short and not idle and not self._stale.doubted(said)
             if short and not self._around.has(said.text):
                 new = " ".join(part for part in ENDS.split(text) if not self._told(part))
                 return " ".join(self._stale.current(new, said).split())
@@ -394,7 +404,7 @@ class _Choice:
         ]
         if passage.row.speaker == "agent":
             wanted = () if refused(passage, self._around.after) else kept
-            kept = [part.removeprefix("> ") for part in wanted if not _on_the_way(part)]
+            kept = [part.removeprefix("> ") for part in wanted if not on_the_way(part)]
         if len(kept) < len(parts) and all(pattern(forms.ORDER).match(part) for part in kept):
             return ""  # an order says nothing without what it is about
         if not passage.done:
@@ -431,29 +441,18 @@ class _Choice:
         return True
 
 
+def _passing(text: str) -> bool:
+    return pattern(f"{cues.SARCASM}|{cues.ONCE}|{cues.HYPOTHETICAL}").search(text) is not None
+
+
 def _mocks(passage: Passage) -> bool:
     own = passage.row.speaker != "agent" and len(passage.content) < SAYS_MORE
     return own and pattern(cues.SARCASM).search(passage.content) is not None
 
 
-def _typed(text: str, agent: bool) -> str:
-    """A turn without lines that a machine wrote; of the user's, without quotes and pastes."""
-    if agent:
-        lines = text.split("\n")
-        return "\n".join(one for one in lines if not pattern(cues.MACHINE, 0).match(one[:200]))
-    lines = own_lines(text, long=True)
-    return "\n".join(one for one in map(unquoted, lines) if not quoted(one))
-
-
 def _says_nothing(text: str) -> bool:
     """Whether a turn is small talk, or a word or two that mean nothing alone."""
     return is_chat(text) or (len(terms(text)) < TERMS and not any(map(str.isdigit, text)))
-
-
-def _on_the_way(sentence: str) -> bool:
-    """Whether an agent says only what it is about to do: "Let me check.", "Now the route:"."""
-    narrates = pattern(cues.PROGRESS).match(sentence) or sentence.endswith(":")
-    return len(sentence) < ASKED and bool(narrates)
 
 
 def _asks(sentence: str) -> bool:

@@ -31,6 +31,7 @@ from wakebook.capture.transcript import one_line
 from wakebook.learn.about import FIRST, Weights, about, forms, lost, vague
 from wakebook.learn.extract import RULES
 from wakebook.learn.phrases import cues, pattern
+from wakebook.learn.select.said import usual
 from wakebook.log.chains import Chains
 from wakebook.log.entry import DOUBTS, RETRACTED, Entry, doubts, present
 from wakebook.log.subjects import Registry
@@ -393,11 +394,15 @@ class _Said:
         lines = (line for text in texts for line in text.split("\n"))
         self._told = [words.terms(line) for line in lines]
 
-    def _has(self, terms: frozenset[str]) -> bool:
-        return any(says(said, terms) for said in self._told)
+    def _has(self, text: str, terms: frozenset[str]) -> bool:
+        """Whether it was told; of what says itself that it was said before ("again: pnpm in this
+        repo"), something of it."""
+        again = pattern(cues.REPEATS).match(text)
+        known = again and any(terms & said - usual() for said in self._told)
+        return bool(known) or any(says(said, terms) for said in self._told)
 
     def _knows(self, text: str) -> bool:
-        return self._has(words.terms(text))
+        return self._has(text, words.terms(text))
 
     def fresh(
         self, entries: Iterable[Entry], line: Callable[[Entry], str], most: int = EACH
@@ -406,7 +411,7 @@ class _Said:
         found: list[str] = []
         for entry in self._state.lasting(entries):
             terms = words.terms(_TITLE.sub("", unmarked(entry.content)))
-            if not self._has(terms):
+            if not self._has(entry.content, terms):
                 entry = entry.with_(content=once(entry.content, self._knows))
                 found.append(line(entry))
                 self._told += [terms, words.terms(entry.content)]
@@ -419,7 +424,7 @@ class _Said:
         found: list[str] = []
         for text, line in self._state.lately():
             terms = words.terms(unmarked(text))
-            if not self._has(terms):
+            if not self._has(text, terms):
                 line = once(line, self._knows)
                 found.append(line)
                 self._told += [terms, words.terms(line)]

@@ -83,8 +83,8 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
 
 def _several(text: str) -> bool:
     """Whether a sentence says several things, of which a change may leave some."""
-    valued = [it for it in CLAUSES.split(text) if any(read(it).values[kind] for kind in KINDS[:3])]
-    return len(valued) > 1
+    clauses = [it for part in split(text) for it in CLAUSES.split(part)]
+    return sum(any(read(it).values[kind] for kind in KINDS[:3]) for it in clauses) > 1
 
 
 def unsettled(older: str, text: str) -> str:
@@ -185,8 +185,8 @@ def elliptic(text: str, known: Known) -> bool:
     new, old = read(text), read(known.content)
     if lower(cues.MEANT).match(new.low) and len(new.about) < 2:
         return True
-    apart = not (new.about & old.frame or new.values["name"] & old.values["name"])
-    return apart and (len(new.terms) < 4 or lower(cues.REFERS).match(new.low) is not None)
+    apart = not (new.terms & old.terms - usual() or new.values["name"] & old.values["name"])
+    return apart and lower(cues.REFERS).match(new.low) is not None
 
 
 def answered(text: str, decided: bool, ledger: Ledger, place: Place) -> Known | None:

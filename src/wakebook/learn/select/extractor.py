@@ -42,6 +42,7 @@ from wakebook.learn.select.speech import (
     real,
     requests,
     sentences,
+    split,
     tells_before,
     unmeant,
 )
@@ -210,7 +211,9 @@ class _Reader:
         text = sentence.text
         if sentence.asked or text.endswith(":") or unmeant(text):
             return
-        low = text.lower()
+        low, kind = text.lower(), kind_of(sentence)
+        kept = kind.kind == "preference" or for_later(text, self._scene.project)
+        worth = max(worth, 0.0) if kept else worth
         corrects = lower(cues.CORRECTS).search(low) is not None
         refers = lower(cues.REFERS).match(low) is not None
         if refers and self._goes_on(sentence, worth, corrects):
@@ -221,8 +224,6 @@ class _Reader:
             done = _Pending(Kind("task", None, "done"), task.content, text, (task.id,))
             self._keep(message, done)
             return
-        kind = kind_of(sentence)
-        worth = max(worth, 0.0) if for_later(text, self._scene.project) else worth
         changed = self._changed(message, sentence, kind, worth)
         if changed:
             self._pending = changed
@@ -451,15 +452,20 @@ def handoff_of(
     ours: Sequence[Draft | Entry] = learned or ()
     if learned is None:
         by_id = {message.id for message in window}
-        alone = Selector(decide=lambda *_: None).extract(  # what replaces what does not matter here
-            window, Scene(subjects=scene.subjects, people=scene.people, subject=scene.subject)
+        place = msgspec.structs.replace(
+            scene, earlier=(), current=(), gone=frozenset(), heard=tuple
         )
+        alone = Selector(decide=lambda *_: None).extract(
+            window, place
+        )  # what replaces what is moot
         theirs = [one for one in scene.current if one.by != RULES and _of_any(one, by_id)]
         gone = {old for one in alone for old in one.replaces}
         both: tuple[Draft | Entry, ...] = (*alone, *theirs)
         ours = [one for one in both if one.id not in gone]
     open_ = [one.content for one in ours if one.status == "open" or one.type == "question"]
-    found = last_words(window, open_, [one.content for one in ours if one.type == "decision"])
+    decided = [one.content for one in ours if one.type == "decision"]
+    kept = {part for one in ours for part in split(one.content)}
+    found = last_words(window, open_, decided, kept | {one.content for one in scene.current})
     if found is None:
         return None
     draft = Draft(

@@ -6,12 +6,13 @@ branch, files and tests of the tool calls. A window in which nothing was done le
 
 import re
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from wakebook.base import words
 from wakebook.capture.transcript import Message, Tool
 from wakebook.learn.phrases import cues, lower, pattern
-from wakebook.learn.select.speech import hosted, plain, sentences, split
+from wakebook.learn.select.speech import hosted, plain, requests, sentences, split
 
 HEADLINE = 200
 REPORT = 700
@@ -35,11 +36,15 @@ class Handoff(NamedTuple):
 
 
 def last_words(
-    messages: Sequence[Message], open_: Sequence[str], decided: Sequence[str]
+    messages: Sequence[Message],
+    open_: Sequence[str],
+    decided: Sequence[str],
+    kept: AbstractSet[str] = frozenset(),
 ) -> Handoff | None:
     """None if nothing was done. `open_`: the tasks and questions that the window left open.
 
-    Those and decisions are work as well, unless they are of the user's own life.
+    Those and decisions are work as well, unless they are of the user's own life. `kept`: all that
+    was kept, by sentences; it is told by itself while it holds, and so is not what was asked for.
     """
     users = [
         one for one in messages if one.role == "user" and one.text.strip() and not hosted(one.text)
@@ -52,7 +57,9 @@ def last_words(
     if not users or not (worked or ours or _puts_off(users[-1].text)):
         return None
     last = _said(users[-1].text)
-    asked = _said(next((one for one in map(_lasting, users) if _says(one) > 1), last))
+    wanted = [one for user in users if _says(one := _asked(user, kept)) > 1]
+    requested = (one for one in wanted if one != last and any(map(_requests, split(one))))
+    asked = next(requested, (*wanted, last)[0])
     left = [pattern(f"^{cues.LABEL}").sub("", one) for one in (*_left(report, last), *open_[-4:])]
     lines = [
         _line("Asked", asked if asked != last else ""),
@@ -193,13 +200,17 @@ def _files(tools: Iterable[Tool]) -> list[str]:
     return list(found)[-FILES:]
 
 
-def _lasting(message: Message) -> str:
-    """What a user wants, without what holds for the moment only ("just for today ...")."""
+def _asked(message: Message, kept: AbstractSet[str]) -> str:
+    """What a user wants, without what is kept, or holds for the moment only ("just for today")."""
     if pattern(cues.HYPOTHETICAL).search(message.text):
         return ""
-    parts = _sentences(message.text)
-    kept = [one for one in parts if not pattern(cues.ONCE).search(one)]
-    return message.text if len(kept) == len(parts) else " ".join(kept)
+    parts = [one.text for one in sentences(message.text)]
+    left = [one for one in parts if one not in kept and not pattern(cues.ONCE).search(one)]
+    return cut(" ".join(left), LINE) if parts else _said(message.text)
+
+
+def _requests(sentence: str) -> bool:
+    return sentence.endswith("?") or requests(sentence.lower())
 
 
 def _said(text: str) -> str:

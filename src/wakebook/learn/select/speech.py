@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from wakebook.learn.phrases import cues, lower, pattern
@@ -21,6 +21,7 @@ PRINTED = 2  # lines of a paragraph that only a program writes
 LONGEST = 400  # characters of a sentence that is read
 ENTRY, WORDS = 300, 40  # characters and words of an entry
 PLAIN = 25  # words of a statement that is remembered though it is not kept
+HEADS = 3  # words of a line above tasks: "left for tomorrow:"
 ANNOUNCED = 60  # characters of a sentence after "a few rules" that only says where they hold
 
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
@@ -118,7 +119,9 @@ def own_lines(text: str, *, long: bool = False) -> list[str]:
     if len(text) > PASTED and not long:  # a long paste between a few words
         blocks = [one for one in (blocks[0], blocks[-1]) if sum(map(len, one)) < 400]
     kept: list[str] = []
-    for block in blocks:
+    for before, block in pairwise([[], *blocks]):
+        if before and _hands_over(before[-1]) and not _BULLET.match(block[0]):
+            break
         if _printed(block):
             continue
         for place, line in enumerate(block):
@@ -132,6 +135,15 @@ def own_lines(text: str, *, long: bool = False) -> list[str]:
                 return [*kept, head if follows else line]
             kept.append(line)
     return kept
+
+
+def _hands_over(line: str) -> bool:
+    """Whether a text follows that is to be worked on: a line that ends in a colon, and says nothing
+    of rules, tasks, or the user."""
+    low = line.lower()
+    ours = (cues.ANNOUNCES, cues.INTRODUCES, cues.NOTED, cues.QUESTIONS)
+    heads = len(low.split()) <= HEADS and lower(cues.TASK_HEADING).match(low)
+    return low.endswith(":") and not heads and not any(lower(one).search(low) for one in ours)
 
 
 def _unfenced(text: str, marks: tuple[str, ...]) -> Iterator[str]:

@@ -21,9 +21,9 @@ _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][\w'’-]+")
 _VECTOR = "vector"
 _STARTS = 3  # words at the beginning that are features of their own
-OF_USER = 0.7  # this likely about the user, a sentence is kept however it scores ...
-LASTS = 0.9  # ... or of something that is worked on, and lasting
-TALK = 0.2  # less likely to last than this, a sentence is talk
+OF_USER = 0.62  # this likely about the user, a sentence is kept however it scores ...
+LASTS = 0.86  # ... or of something that is worked on, and lasting
+TALK = 0.1  # less likely to last than this, a sentence is talk
 _LENGTHS = (4, 7, 11, 16, 22, 30, 40)
 
 
