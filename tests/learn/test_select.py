@@ -314,6 +314,25 @@ def test_a_rule_that_goes_on_is_put_with_its_beginning() -> None:
     assert contents(f"{said}. now add the watering reminder") == [f"{said}."]
 
 
+def test_a_task_is_settled_in_other_words_and_the_words_are_kept() -> None:
+    project = "p-mossconf"
+    tasks = [
+        known(name, "task", text, "open").with_(project=project)
+        for name, text in (("a", "get the insurance quote"), ("b", "order the lanyards"))
+    ]
+    scene = Scene(current=tasks, project=project)
+    said = "venue has its own insurance, turns out, so thats one thing less."
+    found = extract(said, scene=scene)
+    assert [(one.content, one.status, one.replaces) for one in found if one.type == "task"] == [
+        ("get the insurance quote", "done", (tasks[0].id,))
+    ]
+    assert said in [one.content for one in found if one.type == "fact"]
+    still = "the insurance people still have to send it."
+    assert not [one for one in extract(still, scene=scene) if one.type == "task"]
+    elsewhere = Scene(current=tasks, project="p-other")
+    assert not [one for one in extract(said, scene=elsewhere) if one.status == "done"]
+
+
 def test_a_rule_may_end_in_always() -> None:
     assert one("keep the flac originals on the nas, always").kind == "preference"
 
@@ -323,6 +342,8 @@ def test_questions_that_nobody_can_answer_yet_are_open() -> None:
     found = extract(f"two open questions i can't answer yet. {asked} leave it as TODO.")
     assert [one.content for one in found if one.type == "question"] == [asked]
     assert not extract(asked)
+    one_ = "Also open: who owns the zone?"
+    assert [it.type for it in extract(f"I'll ask support. {one_}")] == ["question"]
 
 
 def test_what_one_needs_to_do_until_a_day_is_a_list_of_tasks() -> None:

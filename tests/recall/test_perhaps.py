@@ -161,13 +161,14 @@ def test_a_mark_stands_behind_what_one_has_one_of() -> None:
 
 
 def test_a_start_names_the_newer_words_once(memory: Memory, projects: Path) -> None:
-    claude = Claude(projects).user("Our quiz team meets every second friday at Nadia's place.")
+    old = "Our quiz team meets every second friday at Nadia's place, and everybody pays 5 euros."
+    claude = Claude(projects).user(old)
     claude.agent("Noted.").pause(days=3)
     memory.catch_up()
     claude.user("Oh, and we play on sundays now, Nadia has choir on fridays.").agent("Fine.")
     memory.catch_up(closing=True)
     start = memory.wake()
-    assert "place (perhaps no longer, see above)." in start
+    assert "place (perhaps no longer, see above), and everybody pays 5 euros." in start
     assert start.count("we play on sundays now") == 1
 
 

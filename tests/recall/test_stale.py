@@ -100,13 +100,13 @@ def test_what_is_taken_back_at_once_need_not_be_named_again() -> None:
 
 
 def test_a_handoff_tells_what_was_changed_since(memory: Memory, projects: Path) -> None:
-    claude = Claude(projects).user("the kiln goes to 980 degrees. write the program for it")
+    claude = Claude(projects).user("write the program for the kiln, it goes to 980 degrees")
     claude.agent("I wrote kiln.py with the program, and 3 tests pass.")
     claude.user("no wait, I meant 960").agent("Changed to 960, and the tests pass.")
     claude.user("thanks, that is all")
     memory.catch_up(closing=True)
     handoff = memory.wake().split("## Last Session Handoff")[1].split("\n## ")[0]
-    assert "980 degrees. (part of it no longer holds: no wait, I meant 960)" in handoff
+    assert "980 degrees (part of it no longer holds: no wait, I meant 960)" in handoff
 
 
 def test_a_wish_is_not_told_elsewhere_after_it_was_taken_back(

@@ -95,7 +95,8 @@ def _apart(entry: Entry) -> float:
     """How far it cannot be read alone; a wish may well speak to the one who listens."""
     if _of_oneself(entry):
         return 0.0
-    far = unclear(entry.content) + vague(entry.content)
+    sure = own(_announced(entry) + entry.content) >= OWN
+    far = unclear(entry.content) + (vague(entry.content) and not sure)
     return min(far, WISH) if entry.kind == "preference" else far
 
 

@@ -180,7 +180,7 @@ def made_up(passage: Passage, before: Sequence[Utterance]) -> bool:
     for one in before:
         tale = (tale and not real(one.text)) or fiction(one.text)
     if passage.row.speaker != "agent":
-        return tale and not real(passage.content)
+        return tale and not pattern(f"{cues.REALITY}|{cues.FICTIONAL}").search(passage.content)
     supposed = [one for one in before if one.turn == passage.row.place - 1]
     return tale or any(pattern(cues.HYPOTHETICAL).search(one.text) for one in supposed)
 

@@ -103,7 +103,7 @@ class State:
 
     @cached_property
     def about(self) -> list[Entry]:
-        facts = (one for one in self.current if one.type == "fact" and one.timestamp <= self._now)
+        facts = (one for one in self.current if one.type == "fact" and self._lasts(one))
         return about(facts, self._known.registry, self._known.weights, self._known.ours)
 
     @cached_property
@@ -129,11 +129,15 @@ class State:
 
     def facts(self) -> Iterator[Entry]:
         """Without what was true for a while: "ignore it till Friday"."""
-        recent = self._now - timedelta(days=self._known.settings.active_days)
         for one in self._here["fact"]:
-            told = one.timestamp <= self._now and not in_confidence(one.content)
-            if told and (one.timestamp >= recent or not days.passes(one.content)):
+            if self._lasts(one) and not in_confidence(one.content):
                 yield one
+
+    def _lasts(self, entry: Entry) -> bool:
+        """Whether it was said lately, or holds for more than some days."""
+        recent = self._now - timedelta(days=self._known.settings.active_days)
+        lately = entry.timestamp >= recent or not days.passes(entry.content)
+        return lately and entry.timestamp <= self._now
 
     def decisions(self) -> list[Entry]:
         return self._here["decision"]

@@ -27,7 +27,8 @@ from wakebook.learn.select.said import (
     usual,
     weights,
 )
-from wakebook.learn.select.speech import split
+from wakebook.learn.select.speech import requests, split
+from wakebook.models.builtin import judge
 
 NEAREST = 12  # entries that a sentence is compared with
 MEANT = 6  # entries that come nearest by their meaning
@@ -37,8 +38,11 @@ FACTS = 200  # back, of which a person has one at a time: a home, a job
 MEANT_HERE = 2  # of the nearest in a project, by all of a message
 CONVINCED = 0.8  # that the judge is sure, as the weights take it: 96 %
 AT_ALL = 0.15  # if it cannot be more likely than this, the judge does not read it
-ALIKE = 0.15  # less near than this, two sentences are about different things
+ALIKE = 0.18  # less near than this, two sentences are about different things ...
+STRANGE = 0.8  # ... unless it is as likely as this
 DOUBTED = 0.4  # likely enough to be told beside what it may have changed
+ASKED = 3  # open tasks that the judge is asked of
+SETTLED = 0.8  # likely enough, as the judge says, that one of them is done
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
 
 
@@ -65,8 +69,9 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     if done:  # "I deployed the queue, that's done": what was decided holds
         near = [(one, seen) for one, seen in near if one.type != "decision"]
     found = [(chance(known, seen), one.order, one) for one, seen in near]
+    meant = {one.id for one, seen in near if _about(text, one, seen)}
+    found = [it for it in found if it[2].id in meant or it[0] >= STRANGE]
     may, _, target = max(found) if found else (0.0, 0, None)
-    meant = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"] > 0}
     likely = (one for its, _, one in sorted(found, reverse=True) if its >= DOUBTED)
     doubted = [one for one in likely if one.id in meant and not one.heard]
     if target and _favourite(read(text), read(target.content)):
@@ -79,6 +84,14 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     if bare(text) and (repeated := _repeated(text, ledger, place.around.agent[-800:])):
         return Change(repeated, elliptic=True)
     return Change(doubted[0], False, False, tuple(doubted[1:])) if doubted else None
+
+
+def _about(text: str, known: Known, seen: dict[str, float]) -> bool:
+    """Whether a sentence can be about an older one: it is near, has a word of it, stands in a
+    message that has, or is about something that it does not name."""
+    new = read(text)
+    near = seen["near"] >= ALIKE or seen["around"] > 0 or bool(new.terms & known.terms - usual())
+    return near or bool(new.back or new.lost) or lower(cues.UNNAMED).search(new.low) is not None
 
 
 def _several(text: str) -> bool:
@@ -255,3 +268,19 @@ def finished(text: str, ledger: Ledger, subject: str, here: AbstractSet[str]) ->
     clear = len(telling) * 2 > len(named) or (len(telling) * 2 == len(named) and not foreign)
     alone = len(ranked) == 1 or ranked[1][0] < shared
     return task if telling and (clear or ticked) and alone else None
+
+
+def settled(text: str, ledger: Ledger, project: str) -> Known | None:
+    """The open task of a project that a sentence settles in other words: it has a word of it, and
+    beside the nearest facts the judge takes it to be meant."""
+    low, terms = text.lower(), words.terms(text) - usual() - _COMMON
+    if not project or requests(low) or lower(cues.STILL_OPEN).search(low):
+        return None
+    near = (one for one in ledger.near(terms) if one.status == "open" and one.project == project)
+    found = list(near)[-ASKED:]
+    if not found:
+        return None
+    older = [*found, *ledger.meant(text, judge.MOST - len(found))]
+    judged = judge.likely([one.content for one in older], text)
+    best = judged.index(max(judged))
+    return older[best] if best < len(found) and judged[best] >= SETTLED else None

@@ -25,6 +25,7 @@ from wakebook.learn.select.changes import (
     bare,
     finished,
     replaced,
+    settled,
     unsettled,
 )
 from wakebook.learn.select.handoff import last_words
@@ -35,6 +36,7 @@ from wakebook.learn.select.speech import (
     ANNOUNCED,
     PLAIN,
     Sentence,
+    alone,
     announced,
     asks,
     fiction,
@@ -45,6 +47,7 @@ from wakebook.learn.select.speech import (
     split,
     tells_before,
     unmeant,
+    with_before,
 )
 from wakebook.learn.select.worth import for_later, idle, worthy
 from wakebook.learn.subject import subject
@@ -224,6 +227,10 @@ class _Reader:
             done = _Pending(Kind("task", None, "done"), task.content, text, (task.id,))
             self._keep(message, done)
             return
+        task = settled(text, self._ledger, self._scene.project) if kind.type == "fact" else None
+        if task:  # and it may say more: "I've reached them, they come at 8"
+            done = _Pending(Kind("task", None, "done"), task.content, text, (task.id,))
+            self._keep(message, done)
         changed = self._changed(message, sentence, kind, worth)
         if changed:
             self._pending = changed
@@ -231,7 +238,7 @@ class _Reader:
             return  # it corrects something that was never said
         else:
             if refers and kind.type != "decision":  # it cannot be understood alone
-                text = _with_before(sentence)
+                text = with_before(sentence)
             if not text or not fits(text):
                 return
             if (worth >= 0 or kind.wanted) and _says_enough(text, kind):
@@ -270,9 +277,9 @@ class _Reader:
             change = None  # "now make the worker stop on a signal", "that's me for today"
         if change and not self._elsewhere(kind, text, change):
             return _corrected(kind, text, change)
-        settled = answered(text, kind.type == "decision", self._ledger, place)
-        if settled and fits(text):
-            return _Pending(kind, text, f"Answers: {settled.content}", (settled.id,))
+        open_ = answered(text, kind.type == "decision", self._ledger, place)
+        if open_ and fits(text):
+            return _Pending(kind, text, f"Answers: {open_.content}", (open_.id,))
         return None
 
     def _elsewhere(self, kind: Kind, text: str, change: Change) -> bool:
@@ -416,20 +423,6 @@ def _heard(message: Message, sentence: Sentence, text: str) -> Heard:
     return Heard(content=text, said=sentence.text, source=message.id, turn=message.turn)
 
 
-def alone(sentence: Sentence) -> str:
-    """A statement so that it can be understood alone, with the one before if it needs that."""
-    text = sentence.text
-    if sentence.asked or text.endswith(":") or unmeant(text):
-        return ""
-    text = _with_before(sentence) if lower(cues.REFERS).match(text.lower()) else text
-    return text if fits(text) else ""
-
-
-def _with_before(sentence: Sentence) -> str:
-    before = sentence.before
-    return f"{before} {sentence.text}" if before and not before.endswith("?") else ""
-
-
 def _of_any(entry: Entry, sources: Iterable[str]) -> bool:
     return any(derived_id(one, entry.type, entry.content) == entry.id for one in sources)
 
@@ -464,8 +457,9 @@ def handoff_of(
         ours = [one for one in both if one.id not in gone]
     open_ = [one.content for one in ours if one.status == "open" or one.type == "question"]
     decided = [one.content for one in ours if one.type == "decision"]
-    kept = {part for one in ours for part in split(one.content)}
-    found = last_words(window, open_, decided, kept | {one.content for one in scene.current})
+    logged = {one.content for one in (*scene.current, *(learned or ()))}
+    kept = {part for one in ours if one.content in logged for part in split(one.content)}
+    found = last_words(window, open_, decided, kept | logged)
     if found is None:
         return None
     draft = Draft(

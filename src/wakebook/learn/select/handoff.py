@@ -12,7 +12,7 @@ from typing import NamedTuple
 from wakebook.base import words
 from wakebook.capture.transcript import Message, Tool
 from wakebook.learn.phrases import cues, lower, pattern
-from wakebook.learn.select.speech import hosted, plain, requests, sentences, split
+from wakebook.learn.select.speech import hosted, plain, quoted, requests, sentences, split
 
 HEADLINE = 200
 REPORT = 700
@@ -71,7 +71,9 @@ def last_words(
         _line("Files", ", ".join(_files(tools))),
     ]
     headline = _headline(report) if worked else ""
-    content = headline or cut(max(last, asked, key=_says), HEADLINE)
+    begun = next((one for user in users if _says(one := _asked(user, frozenset())) > 1), last)
+    fresh = [one for one in (last, asked) if _says(one) > 1 and one not in kept] or [last, begun]
+    content = headline or cut(max(fresh, key=_says), HEADLINE)
     return Handoff(content, "\n".join(filter(None, lines))) if content else None
 
 
@@ -205,8 +207,10 @@ def _asked(message: Message, kept: AbstractSet[str]) -> str:
     if pattern(cues.HYPOTHETICAL).search(message.text):
         return ""
     parts = [one.text for one in sentences(message.text)]
-    left = [one for one in parts if one not in kept and not pattern(cues.ONCE).search(one)]
-    return cut(" ".join(left), LINE) if parts else _said(message.text)
+    meant = [one for one in parts if not pattern(f"{cues.ONCE}|{cues.SARCASM}").search(one)]
+    left = [one for one in meant if one not in kept]
+    whole = left == parts and not quoted(message.text)
+    return _said(message.text) if whole else cut(" ".join(left), LINE)
 
 
 def _requests(sentence: str) -> bool:

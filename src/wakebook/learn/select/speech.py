@@ -249,6 +249,21 @@ def unmeant(text: str) -> bool:
     return lower(cues.ORDERS).match(low) is not None or any(found)
 
 
+def alone(sentence: Sentence) -> str:
+    """A statement so that it can be understood alone, with the one before if it needs that."""
+    text = sentence.text
+    if sentence.asked or text.endswith(":") or unmeant(text):
+        return ""
+    text = with_before(sentence) if lower(cues.REFERS).match(text.lower()) else text
+    return text if fits(text) else ""
+
+
+def with_before(sentence: Sentence) -> str:
+    """With the sentence before it; nothing if there is none that says something."""
+    before = sentence.before
+    return f"{before} {sentence.text}" if before and not before.endswith("?") else ""
+
+
 # --- what says that others follow -----------------------------------------------------------------
 def asks(sentence: Sentence) -> bool:
     """Whether it is a question, or wants something of the agent."""

@@ -45,17 +45,17 @@ def row(older: Sequence[list[int]], text: list[int]) -> tuple[list[int], list[tu
 def _chances(older: Sequence[list[int]], text: list[int]) -> list[float]:
     import numpy as np
 
-    model = _model()
+    parts = model()
     found, spans = row(older, text)
     ids, size = np.array([found]) - 2, len(found)  # the first and the ends stand last in the file
     second = np.array([[0] * (size - len(text) - 1) + [1] * (len(text) + 1)])
-    x = model["pieces"][ids].astype(np.float32) * model["pieces scale"][ids][:, :, None]
-    x = _even(x + model["places"][:size] + model["sides"][second], model, "start")
-    for number in range(int(model["layers"])):
-        x = _layer(x, model, f"{number} ")
+    x = parts["pieces"][ids].astype(np.float32) * parts["pieces scale"][ids][:, :, None]
+    x = _even(x + parts["places"][:size] + parts["sides"][second], parts, "start")
+    for number in range(int(parts["layers"])):
+        x = _layer(x, parts, f"{number} ")
     means = np.array([x[0, start : max(end, start + 1)].mean(0) for start, end in spans])
     first = np.repeat(x[:, 0], len(spans), axis=0)
-    said = np.concatenate([first, means], axis=1) @ model["end"] + model["end bias"]
+    said = np.concatenate([first, means], axis=1) @ parts["end"] + parts["end bias"]
     chances: list[float] = (1 / (1 + np.exp(-said))).tolist()
     return chances
 
@@ -95,7 +95,7 @@ def _embedder() -> Builtin:
 
 
 @cache
-def _model() -> dict[str, Any]:
+def model() -> dict[str, Any]:
     """The matrices, of which the file has bytes and a scale for each column."""
     import numpy as np
 
