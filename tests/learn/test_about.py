@@ -18,6 +18,7 @@ from wakebook.learn.about import (
     about,
     is_own,
     lost,
+    own,
     points,
     unclear,
 )
@@ -305,6 +306,11 @@ def test_what_has_changed_a_truth_about_the_user_holds_everywhere_too() -> None:
     assert not is_own(new, Registry()) and not about([new], Registry())
     new = new.with_(detail="Was: I live in Ghent.")
     assert is_own(new, Registry()) and about([new], Registry()) == [new]
+
+
+def test_to_ask_is_not_to_tell_of_oneself() -> None:
+    assert own("I want to know more about how this affected their daily lives.") == 0
+    assert own("I'd like to discuss how I can use my audience.") == 0
 
 
 @pytest.mark.parametrize(

@@ -223,6 +223,8 @@ def test_what_is_said_about_the_writing_is_the_users_own() -> None:
         "Yeah right, I love being paged at 3 am.",
         "yeah i just LOVE cleaning disks at night, please send me more pages like that",
         "just what i always dreamed of.",
+        "i just LOVE gradle.",
+        "sure, i have all the time in the world, not like i have anything else planned this year",
         "Oh sure, I just love spending my birthday on hold with the bank.",
         "I love it when the build breaks five minutes before the demo. /s",
         "I always wanted to spend my weekend in the data centre. 🙄",

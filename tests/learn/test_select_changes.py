@@ -243,6 +243,17 @@ def test_what_is_taken_back_by_name_is_replaced_whatever_else_was_said() -> None
     assert (now.content, now.detail) == (new, f"Was: {old}")
 
 
+def test_what_has_nothing_in_common_is_not_replaced() -> None:
+    pump = known("a", "fact", "the pump is in the shed").with_(project="p")
+    scene = Scene(current=[pump], project="p")
+    [new] = extract("Our landlord is Dagny now", scene=scene)
+    assert (new.replaces, new.detail) == ((), "")
+    pipeline = known("b", "fact", "the pipeline is on circleci").with_(project="p")
+    said = "we ripped all that out, everything runs on woodpecker now"
+    [new] = extract(said, scene=Scene(current=[pipeline], project="p"))
+    assert new.replaces == (pipeline.id,)
+
+
 def test_words_of_change_about_something_else_leave_no_doubt() -> None:
     for told in extract(CAT, ">Noted.", "We're not on Hetzner any more, it's OVH now."):
         assert "Perhaps" not in told.detail

@@ -9,7 +9,7 @@ import pytest
 from tests.story import Claude
 from wakebook import Memory
 from wakebook.log.query import Query
-from wakebook.recall.stale import Stale, Utterance
+from wakebook.recall.stale import Stale, Utterance, once
 from wakebook.store.hits import Replaced
 
 
@@ -160,6 +160,14 @@ def test_a_mark_stands_behind_what_one_has_one_of() -> None:
     assert found and "i live in Tromso (no longer: we moved to Bergen" in found.told(old.text)
 
 
+def test_a_note_points_to_what_was_told_above() -> None:
+    text = "We meet at Nadia's (perhaps no longer: we meet at Bo's now), on fridays."
+    assert once(text, lambda new: new == "we meet at Bo's now") == (
+        "We meet at Nadia's (perhaps no longer, see above), on fridays."
+    )
+    assert once(text, lambda new: False) == text
+
+
 def test_a_start_names_the_newer_words_once(memory: Memory, projects: Path) -> None:
     old = "Our quiz team meets every second friday at Nadia's place, and everybody pays 5 euros."
     claude = Claude(projects).user(old)
@@ -168,7 +176,8 @@ def test_a_start_names_the_newer_words_once(memory: Memory, projects: Path) -> N
     claude.user("Oh, and we play on sundays now, Nadia has choir on fridays.").agent("Fine.")
     memory.catch_up(closing=True)
     start = memory.wake()
-    assert "place (perhaps no longer, see above), and everybody pays 5 euros." in start
+    assert "at Nadia's place (perhaps no longer" in start
+    assert "), and everybody pays 5 euros." in start
     assert start.count("we play on sundays now") == 1
 
 

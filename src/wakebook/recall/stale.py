@@ -226,14 +226,15 @@ class Stale:
             change = changed(one.text, sentence.text, self._topic | words.terms(one.before))
             if not change or _hardly(f"{one.before} {one.text}".strip(), sentence.text):
                 continue
-            last = found.get(change.clause)
-            if change.clause.strip(_MARKS) == sure or (last and _when(last) > _when(one)):
+            clause = change.clause.strip(_MARKS)
+            last = found.get(clause)
+            if clause == sure or (last and _when(last) > _when(one)):
                 continue
-            found[change.clause] = one._replace(text=one.shown)
+            found[clause] = one._replace(text=one.shown)
         for at, part, new in sorted(doubts):
             clause = part if len(part) + 2 < len(sentence.text) else _about(new, sentence.text)
-            if clause.strip(_MARKS) != sure:
-                found[clause] = Utterance(new, at)
+            if (bare := clause.strip(_MARKS)) != sure:
+                found[bare] = Utterance(new, at)
         return tuple(Note(clause, _shown(it.text, it.at), False) for clause, it in found.items())
 
     def _corrected(self, old: Sentence, sentence: Utterance) -> Utterance | None:

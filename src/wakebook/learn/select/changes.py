@@ -38,8 +38,9 @@ FACTS = 200  # back, of which a person has one at a time: a home, a job
 MEANT_HERE = 2  # of the nearest in a project, by all of a message
 CONVINCED = 0.8  # that the judge is sure, as the weights take it: 96 %
 AT_ALL = 0.15  # if it cannot be more likely than this, the judge does not read it
-ALIKE = 0.18  # less near than this, two sentences are about different things ...
-STRANGE = 0.8  # ... unless it is as likely as this
+ALIKE = 0.15  # less near than this, one sentence casts no doubt on another
+NEAR = 0.18  # less near than this, and without a word in common, it replaces none ...
+STRANGE = 0.8  # ... unless that is as likely as this
 DOUBTED = 0.4  # likely enough to be told beside what it may have changed
 ASKED = 3  # open tasks that the judge is asked of
 SETTLED = 0.8  # likely enough, as the judge says, that one of them is done
@@ -69,9 +70,10 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     if done:  # "I deployed the queue, that's done": what was decided holds
         near = [(one, seen) for one, seen in near if one.type != "decision"]
     found = [(chance(known, seen), one.order, one) for one, seen in near]
-    meant = {one.id for one, seen in near if _about(text, one, seen)}
-    found = [it for it in found if it[2].id in meant or it[0] >= STRANGE]
+    about = {one.id for one, seen in near if _about(text, one, seen)}
+    found = [it for it in found if it[2].id in about or it[0] >= STRANGE]
     may, _, target = max(found) if found else (0.0, 0, None)
+    meant = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"] > 0}
     likely = (one for its, _, one in sorted(found, reverse=True) if its >= DOUBTED)
     doubted = [one for one in likely if one.id in meant and not one.heard]
     if target and _favourite(read(text), read(target.content)):
@@ -90,7 +92,7 @@ def _about(text: str, known: Known, seen: dict[str, float]) -> bool:
     """Whether a sentence can be about an older one: it is near, has a word of it, stands in a
     message that has, or is about something that it does not name."""
     new = read(text)
-    near = seen["near"] >= ALIKE or seen["around"] > 0 or bool(new.terms & known.terms - usual())
+    near = seen["near"] >= NEAR or seen["around"] > 0 or bool(new.terms & known.terms - usual())
     return near or bool(new.back or new.lost) or lower(cues.UNNAMED).search(new.low) is not None
 
 

@@ -215,7 +215,8 @@ class _Reader:
         if sentence.asked or text.endswith(":") or unmeant(text):
             return
         low, kind = text.lower(), kind_of(sentence)
-        kept = kind.kind == "preference" or for_later(text, self._scene.project)
+        rule = kind.kind == "preference" and kind.wanted
+        kept = rule or for_later(text, self._scene.project)
         worth = max(worth, 0.0) if kept else worth
         corrects = lower(cues.CORRECTS).search(low) is not None
         refers = lower(cues.REFERS).match(low) is not None

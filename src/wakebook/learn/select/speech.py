@@ -28,6 +28,7 @@ _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _HIDDEN = re.compile(r"<!--.{0,5000}?-->|<([\w-]{2,40})\b[^>]{0,200}>.{0,5000}?</\1>", re.DOTALL)
 _REMINDER = re.compile(r"<system-reminder>.{0,20000}?</system-reminder>", re.DOTALL)
 _WINKS = re.compile(r"\s*(?:/s\b|🙄)")
+_SHOUTS = re.compile(r"\b(?:just|so|really) LOVE\b")  # of what one hates
 _QUOTE = re.compile(r"[\"“«„][^\"“”«»„]{1,3000}[\"”»“]")
 _BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|[a-e]\))\s+(?:\[[ xX]?\]\s+)?")
 _INLINE = re.compile(r"(?:^|(?<=[\s,;:]))\(?(\d)[.)]\s+(?=\S)")
@@ -246,7 +247,8 @@ def unmeant(text: str) -> bool:
     polite = cues.POLITE if len(low) < 100 else cues.SARCASM
     doubtful = (cues.SARCASM, cues.HYPOTHETICAL, cues.ONCE, polite)
     found = (lower(cue).search(low) for cue in doubtful)
-    return lower(cues.ORDERS).match(low) is not None or any(found)
+    shouts = _SHOUTS.search(text) is not None
+    return shouts or lower(cues.ORDERS).match(low) is not None or any(found)
 
 
 def alone(sentence: Sentence) -> str:
