@@ -184,7 +184,8 @@ def _points(entry: Entry, registry: Registry, weights: Weights | None) -> int:
         return WHO
     best = weights.best(entry.content) if weights else _best(entry.content)
     sure = own(_announced(entry) + entry.content)
-    likely = max(best, ENOUGH) + (sure >= SURELY) if sure >= OWN else 0
+    least = SURELY if entry.subject and entry.kind is None else OWN  # it is about that, first
+    likely = max(best, ENOUGH) + (sure >= SURELY) if sure >= least else 0
     return max(likely, _by_form(entry, registry, best))
 
 

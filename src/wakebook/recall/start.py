@@ -187,17 +187,18 @@ class State:
 
     def holding(self, left: Handoff, above: Collection[str] = ()) -> str:
         """A handoff without what has changed since. What was asked for may have changed before its
-        session was over, and need not repeat what was told above."""
+        session was over, and need not repeat what was told above or is an entry of its own."""
         lines = left.text.split("\n")[:HEADING]
         lost: frozenset[str] = frozenset()
         told = [one for one in self._known.said if left.transcript and one.talk == left.transcript]
+        kept = self._kept_of(left.transcript)
         for line in left.text.split("\n")[HEADING:]:
             label, text = _LABEL.match(line).groups()  # type: ignore[union-attr]
             said = Utterance(text, left.at, agent=label not in (ASKED, LAST))
             if label == ASKED:
                 text = "" if _idle(cues.SARCASM, text) else text
                 meant = (one for one in sentences(text) if not _idle(cues.HYPOTHETICAL, one))
-                text = " ".join(one for one in meant if one not in above)
+                text = " ".join(one for one in meant if one not in above and _bare(one) not in kept)
                 begun = words.terms(text)
                 asked = (one for one in told if len(begun & words.terms(one.text)) > len(begun) / 2)
                 said = min(asked, key=lambda one: one.turn, default=said)
@@ -208,6 +209,12 @@ class State:
             kept = self._stale.current(text, said)
             lines += [f"{label}{kept}"] if kept else []
         return "\n".join(lines)
+
+    def _kept_of(self, transcript: str) -> set[str]:
+        """The sentences of a conversation that are entries: told by themselves, while they hold."""
+        ours = (one for one in self._chains.entries if transcript and one.transcript == transcript)
+        kept = (one for one in ours if one.type != "handoff")
+        return {_bare(part) for one in kept for part in sentences(one.content)}
 
     def _doubted(self, entry: Entry) -> bool:
         """Whether a plain fact may have changed, so that it is left to the search."""
@@ -303,6 +310,10 @@ class State:
 
     def day(self, entry: Entry) -> str:
         return f"{entry.timestamp.astimezone(self._now.tzinfo):%Y-%m-%d}"
+
+
+def _bare(text: str) -> str:
+    return text.strip(" .!;,")
 
 
 def _idle(form: str, text: str) -> bool:

@@ -44,7 +44,6 @@ from wakebook.learn.select.speech import (
     real,
     requests,
     sentences,
-    split,
     tells_before,
     unmeant,
     with_before,
@@ -457,10 +456,7 @@ def handoff_of(
         both: tuple[Draft | Entry, ...] = (*alone, *theirs)
         ours = [one for one in both if one.id not in gone]
     open_ = [one.content for one in ours if one.status == "open" or one.type == "question"]
-    decided = [one.content for one in ours if one.type == "decision"]
-    logged = {one.content for one in (*scene.current, *(learned or ()))}
-    kept = {part for one in ours if one.content in logged for part in split(one.content)}
-    found = last_words(window, open_, decided, kept | logged)
+    found = last_words(window, open_, [one.content for one in ours if one.type == "decision"])
     if found is None:
         return None
     draft = Draft(

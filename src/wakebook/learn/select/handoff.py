@@ -6,7 +6,6 @@ branch, files and tests of the tool calls. A window in which nothing was done le
 
 import re
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from wakebook.base import words
@@ -36,15 +35,11 @@ class Handoff(NamedTuple):
 
 
 def last_words(
-    messages: Sequence[Message],
-    open_: Sequence[str],
-    decided: Sequence[str],
-    kept: AbstractSet[str] = frozenset(),
+    messages: Sequence[Message], open_: Sequence[str], decided: Sequence[str]
 ) -> Handoff | None:
     """None if nothing was done. `open_`: the tasks and questions that the window left open.
 
-    Those and decisions are work as well, unless they are of the user's own life. `kept`: all that
-    was kept, by sentences; it is told by itself while it holds, and so is not what was asked for.
+    Those and decisions are work as well, unless they are of the user's own life.
     """
     users = [
         one for one in messages if one.role == "user" and one.text.strip() and not hosted(one.text)
@@ -57,9 +52,9 @@ def last_words(
     if not users or not (worked or ours or _puts_off(users[-1].text)):
         return None
     last = _said(users[-1].text)
-    wanted = [one for user in users if _says(one := _asked(user, kept)) > 1]
+    wanted = [one for user in users if _says(one := _asked(user)) > 1] or [last]
     requested = (one for one in wanted if one != last and any(map(_requests, split(one))))
-    asked = next(requested, (*wanted, last)[0])
+    asked = next(requested, wanted[0])
     left = [pattern(f"^{cues.LABEL}").sub("", one) for one in (*_left(report, last), *open_[-4:])]
     lines = [
         _line("Asked", asked if asked != last else ""),
@@ -71,9 +66,7 @@ def last_words(
         _line("Files", ", ".join(_files(tools))),
     ]
     headline = _headline(report) if worked else ""
-    begun = next((one for user in users if _says(one := _asked(user, frozenset())) > 1), last)
-    fresh = [one for one in (last, asked) if _says(one) > 1 and one not in kept] or [last, begun]
-    content = headline or cut(max(fresh, key=_says), HEADLINE)
+    content = headline or cut(max(last, wanted[0], key=_says), HEADLINE)
     return Handoff(content, "\n".join(filter(None, lines))) if content else None
 
 
@@ -202,15 +195,14 @@ def _files(tools: Iterable[Tool]) -> list[str]:
     return list(found)[-FILES:]
 
 
-def _asked(message: Message, kept: AbstractSet[str]) -> str:
-    """What a user wants, without what is kept, or holds for the moment only ("just for today")."""
+def _asked(message: Message) -> str:
+    """What a user wants, without what was not meant, or for the moment only ("just for today")."""
     if pattern(cues.HYPOTHETICAL).search(message.text):
         return ""
     parts = [one.text for one in sentences(message.text)]
     meant = [one for one in parts if not pattern(f"{cues.ONCE}|{cues.SARCASM}").search(one)]
-    left = [one for one in meant if one not in kept]
-    whole = left == parts and not quoted(message.text)
-    return _said(message.text) if whole else cut(" ".join(left), LINE)
+    whole = meant == parts and not quoted(message.text)
+    return _said(message.text) if whole else cut(" ".join(meant), LINE)
 
 
 def _requests(sentence: str) -> bool:

@@ -121,7 +121,7 @@ def own_lines(text: str, *, long: bool = False) -> list[str]:
         blocks = [one for one in (blocks[0], blocks[-1]) if sum(map(len, one)) < 400]
     kept: list[str] = []
     for before, block in pairwise([[], *blocks]):
-        if before and _hands_over(before[-1]) and not _BULLET.match(block[0]):
+        if before and not long and _hands_over(before[-1]) and not _BULLET.match(block[0]):
             break
         if _printed(block):
             continue
