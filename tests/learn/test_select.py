@@ -331,6 +331,13 @@ def test_a_task_is_settled_in_other_words_and_the_words_are_kept() -> None:
     assert said in [one.content for one in found if one.type == "fact"]
     still = "the insurance people still have to send it."
     assert not [one for one in extract(still, scene=scene) if one.type == "task"]
+    parts = known("c", "task", "order the spare parts for the lower winch", "open")
+    scene = Scene(current=[parts.with_(project=project)], project=project)
+    assert not [
+        it
+        for it in extract("I ordered the spare parts for the upper one.", scene=scene)
+        if it.status == "done"
+    ]
     elsewhere = Scene(current=tasks, project="p-other")
     assert not [one for one in extract(said, scene=elsewhere) if one.status == "done"]
 

@@ -43,6 +43,7 @@ NEAR = 0.18  # less near than this, and without a word in common, it replaces no
 STRANGE = 0.8  # ... unless that is as likely as this
 DOUBTED = 0.4  # likely enough to be told beside what it may have changed
 ASKED = 3  # open tasks that the judge is asked of
+NAMED = 3  # words of a task that name it
 SETTLED = 0.8  # likely enough, as the judge says, that one of them is done
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
 
@@ -279,7 +280,8 @@ def settled(text: str, ledger: Ledger, project: str) -> Known | None:
     if not project or requests(low) or lower(cues.STILL_OPEN).search(low):
         return None
     near = (one for one in ledger.near(terms) if one.status == "open" and one.project == project)
-    found = list(near)[-ASKED:]
+    said = words.terms(text)  # what it names more of, `finished` knows: it may be another's report
+    found = [one for one in near if len(said & one.terms) < NAMED][-ASKED:]
     if not found:
         return None
     older = [*found, *ledger.meant(text, judge.MOST - len(found))]
