@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from wakebook.base.cache import FOLDER
 from wakebook.base.errors import TranscriptError
 from wakebook.base.words import terms
-from wakebook.capture import archive
 from wakebook.learn.about import Weights, lasts
 from wakebook.learn.phrases import cues, lower, pattern
 from wakebook.learn.select.said import DATA, OF_CHANGE, read, usual
@@ -30,7 +29,6 @@ from wakebook.learn.select.speech import (
     unmeant,
     unquoted,
 )
-from wakebook.learn.select.worth import worthy
 from wakebook.log.query import Query, Scope
 from wakebook.recall.gate import forms
 from wakebook.recall.stale import SOON, Utterance, spoken, takes_back
@@ -67,6 +65,8 @@ def worths(home: Home) -> Weights:
 
 
 def _worth(text: str) -> list[float]:
+    from wakebook.learn.select.worth import worthy
+
     own = sentences(text)
     return [round(one, 3) for one in worthy(own)] if own else []
 
@@ -123,6 +123,8 @@ def _states(sentence: Sentence) -> bool:
 # --- what was said, and where -------------------------------------------------------------------
 def said_here(opened: Opened, here: Scope, left: Sequence[Handoff]) -> list[Utterance]:
     """What the user said in a project lately, and in the conversations of the handoffs."""
+    from wakebook.capture import archive  # which a prompt does not need
+
     if here.unread is None or here.here in here.unread:
         return []  # the user has not approved of it yet
     found = opened.index.said(project=here.here) if here.here is not None else []
