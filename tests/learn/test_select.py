@@ -338,6 +338,10 @@ def test_a_task_is_settled_in_other_words_and_the_words_are_kept() -> None:
         for it in extract("I ordered the spare parts for the upper one.", scene=scene)
         if it.status == "done"
     ]
+    test = known("d", "task", "We need to run a load test of the voucher burst on lagoon.", "open")
+    scene = Scene(current=[test.with_(project=project)], project=project)
+    tried = "I tried the vouchers on lagoon before dinner: buying works, redeeming doesn't."
+    assert not [it for it in extract(tried, scene=scene) if it.status == "done"]
     elsewhere = Scene(current=tasks, project="p-other")
     assert not [one for one in extract(said, scene=elsewhere) if one.status == "done"]
 

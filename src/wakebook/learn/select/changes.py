@@ -44,7 +44,7 @@ STRANGE = 0.8  # ... unless that is as likely as this
 DOUBTED = 0.4  # likely enough to be told beside what it may have changed
 ASKED = 3  # open tasks that the judge is asked of
 NAMED = 3  # words of a task that name it
-SETTLED = 0.8  # likely enough, as the judge says, that one of them is done
+SETTLED = 0.9  # likely enough, as the judge says, that one of them is done
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
 
 
@@ -274,14 +274,15 @@ def finished(text: str, ledger: Ledger, subject: str, here: AbstractSet[str]) ->
 
 
 def settled(text: str, ledger: Ledger, project: str) -> Known | None:
-    """The open task of a project that a sentence settles in other words: it has a word of it, and
-    beside the nearest facts the judge takes it to be meant."""
+    """The open task of a project that a sentence settles in other words: it has a third of its
+    words, and beside the nearest facts the judge takes it to be meant."""
     low, terms = text.lower(), words.terms(text) - usual() - _COMMON
     if not project or requests(low) or lower(cues.STILL_OPEN).search(low):
         return None
     near = (one for one in ledger.near(terms) if one.status == "open" and one.project == project)
     said = words.terms(text)  # what it names more of, `finished` knows: it may be another's report
-    found = [one for one in near if len(said & one.terms) < NAMED][-ASKED:]
+    shared = ((one, len(said & one.terms), len(one.terms - usual() - _COMMON)) for one in near)
+    found = [one for one, both, all_ in shared if both < NAMED and both * 3 >= all_][-ASKED:]
     if not found:
         return None
     older = [*found, *ledger.meant(text, judge.MOST - len(found))]
