@@ -44,7 +44,7 @@ STRANGE = 0.8  # ... unless that is as likely as this
 DOUBTED = 0.4  # likely enough to be told beside what it may have changed
 ASKED = 3  # open tasks that the judge is asked of
 NAMED = 3  # words of a task that name it
-SETTLED = 0.9  # likely enough, as the judge says, that one of them is done
+SETTLED = 0.95  # likely enough, as the judge says, that one of them is done
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
 
 
