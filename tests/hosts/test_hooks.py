@@ -198,7 +198,9 @@ def test_the_very_next_session_knows_how_the_last_one_ended(
     told = send(patient, "SessionStart", fresh(claude.path.parent), source="startup")
     settled(patient.home.root)
     (handoff,) = [one for one in patient.log.chains().entries if one.type == "handoff"]
-    assert handoff.content in told.context
+    assert f"Session: {claude.session} (" in told.context
+    decided = handoff.content.removeprefix("Good morning! ")  # an entry, and told as such
+    assert decided.rstrip(".") in told.context
 
 
 def test_out_of_order_and_twice_nothing_is_there_twice(patient: Memory, claude: Claude) -> None:
