@@ -14,6 +14,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -282,7 +283,7 @@ class _Choice:
     ) -> None:
         self._best = best
         self._asked, self._zone, self._room = asked, around.zone, room
-        self._stale, self._around = stale, around
+        self._stale, self._around = stale, around._replace(before=cache(around.before))
         self._seen = around.once.copy()
         self._facts = [
             terms(line) for line in days.as_said(around.told).split("\n")

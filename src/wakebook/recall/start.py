@@ -103,8 +103,11 @@ class State:
 
     @cached_property
     def about(self) -> list[Entry]:
-        facts = (one for one in self.current if one.type == "fact" and self._lasts(one))
-        return about(facts, self._known.registry, self._known.weights, self._known.ours)
+        facts = (one for one in self.current if one.type == "fact")
+        known = self._known
+        return about(
+            facts, known.registry, known.weights, lambda one: self._lasts(one) and known.ours(one)
+        )
 
     @cached_property
     def _here(self) -> dict[str, list[Entry]]:
@@ -191,14 +194,14 @@ class State:
         lines = left.text.split("\n")[:HEADING]
         lost: frozenset[str] = frozenset()
         told = [one for one in self._known.said if left.transcript and one.talk == left.transcript]
-        kept = self._kept_of(left.transcript)
+        ours = self._kept_of(left.transcript)
         for line in left.text.split("\n")[HEADING:]:
             label, text = _LABEL.match(line).groups()  # type: ignore[union-attr]
             said = Utterance(text, left.at, agent=label not in (ASKED, LAST))
             if label == ASKED:
                 text = "" if _idle(cues.SARCASM, text) else text
                 meant = (one for one in sentences(text) if not _idle(cues.HYPOTHETICAL, one))
-                text = " ".join(one for one in meant if one not in above and _bare(one) not in kept)
+                text = " ".join(one for one in meant if one not in above and _bare(one) not in ours)
                 begun = words.terms(text)
                 asked = (one for one in told if len(begun & words.terms(one.text)) > len(begun) / 2)
                 said = min(asked, key=lambda one: one.turn, default=said)
