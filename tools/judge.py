@@ -233,7 +233,7 @@ class Reader(torch.nn.Module):
         rows = [place[name] for name in ("[CLS]", "[SEP]", *ours)]
         old = self.bert.embeddings.word_embeddings.weight.data
         self.bert.embeddings.word_embeddings = torch.nn.Embedding.from_pretrained(
-            old[rows].clone(), freeze=True
+            old[rows].clone(), freeze=False
         )
         self.end = torch.nn.Linear(2 * old.shape[1], 1)
 
@@ -268,6 +268,11 @@ def train(model: Reader, given: Sequence[List], options: argparse.Namespace) -> 
         {"params": model.bert.encoder.parameters(), "lr": options.rate},
         {"params": model.bert.embeddings.LayerNorm.parameters(), "lr": options.rate},
         {"params": model.end.parameters(), "lr": 10 * options.rate},
+        {
+            "params": model.bert.embeddings.word_embeddings.parameters(),
+            "lr": options.rate,
+            "weight_decay": 0.0,  # or those that no text has would vanish
+        },
     ]
     rates = [one["lr"] for one in groups]
     optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
@@ -377,6 +382,8 @@ def resume(model: Reader) -> None:
         rows, biases = kept[name].T.chunk(len(linears)), kept[f"{name} bias"].chunk(len(linears))
         for linear, row, bias in zip(linears, rows, biases, strict=True):
             linear.weight.data, linear.bias.data = row.contiguous(), bias.contiguous()
+    rows = kept["pieces"].float() * kept["pieces scale"].float()[:, None]
+    model.bert.embeddings.word_embeddings.weight.data = rows.roll(2, 0)  # as `write` puts them
     model.end.weight.data = kept["end"][None].contiguous()
     model.end.bias.data = kept["end bias"]
 
