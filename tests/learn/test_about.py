@@ -16,6 +16,7 @@ from wakebook.learn.about import (
     MOST,
     Weights,
     about,
+    everywhere,
     is_own,
     lost,
     own,
@@ -249,7 +250,7 @@ RULES = [
 
 def test_rules_that_are_announced_are_kept_and_hold_where_it_says() -> None:
     request = "now: the foreword, cut it to 500 words."
-    for announced, everywhere in (
+    for announced, for_all in (
         ("before we start, a few things that apply whatever we work on.", True),
         ("some rules for this repo, please keep to them.", False),
     ):
@@ -258,7 +259,7 @@ def test_rules_that_are_announced_are_kept_and_hold_where_it_says() -> None:
         assert {(one.kind, one.detail) for one in drafts} == {("preference", f"Among: {announced}")}
         entries = [logged(one).with_(project="p-heron", transcript="t") for one in drafts]
         told = about(entries, Registry())
-        assert sorted(one.content for one in told) == (sorted(RULES) if everywhere else [])
+        assert sorted(one.content for one in told) == (sorted(RULES) if for_all else [])
 
 
 def test_the_first_rule_may_stand_in_the_sentence_that_announces_them() -> None:
@@ -346,6 +347,18 @@ def test_what_is_of_a_project_stays_there(text: str) -> None:
 def test_a_wish_for_one_repository_stays_there() -> None:
     [draft] = SELECTOR.extract(talk("In this repo only: always answer in German."), Scene())
     assert not about([logged(draft).with_(project="p-heron")], Registry())
+
+
+def test_a_rule_for_all_may_stand_among_those_of_a_repository() -> None:
+    rules = "rules for this repo: commits start with the ticket. tabs, obviously."
+    for_all = "and wherever we work together, keep answers short, I read them on my phone"
+    drafts = SELECTOR.extract(talk(f"{rules} {for_all}"), Scene(project="p"))
+    kept = {one.content: logged(one).with_(project="p") for one in drafts}
+    assert [text for text, one in kept.items() if is_own(one, Registry())] == [for_all]
+    for here in ("pour ce dépôt : réponds toujours en français.", "für dieses Projekt: duz mich."):
+        rule = said(here, kind="preference", project="p")
+        assert not is_own(rule, Registry()) and not everywhere(here)
+    assert everywhere(for_all) and everywhere("Sign my mails with Z.K.")
 
 
 def test_a_wish_may_speak_to_whoever_listens() -> None:

@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 from wakebook.base.errors import InvalidEntry
 from wakebook.log.entry import (
     ID,
+    WAS,
     Entry,
     decode,
     derived_id,
     encode,
     from_dict,
     new_id,
+    news_first,
+    present,
     slugify,
     validate,
 )
@@ -114,3 +117,12 @@ def test_any_text_round_trips(content: str, detail: str, subject: str) -> None:
 )
 def test_slugs(text: str, slug: str) -> None:
     assert slugify(text) == slug
+
+
+def test_a_correction_comes_before_what_it_corrects() -> None:
+    old, new = "Greta fires on Tuesdays.", "she's on Thursdays now"
+    told = f"{new} (was: Greta fires on Tuesdays)"
+    assert news_first(f"{old} {new}", f"{WAS}{old}") == told
+    assert present(f"{old} {new} — {WAS}{old}") == told
+    assert news_first(new, f"{WAS}{old}") == new and news_first(new, "") == new
+    assert present(f"{new} — {WAS}{old}") == new

@@ -45,9 +45,11 @@ ALIKE, NEAR = 0.5, 0.4  # of all terms; of the shorter one's, in one conversatio
 
 DATA = Path(__file__).with_name("about.json")
 forms = Phrases(DATA)
-OWN = 0.53  # likely enough to be told in every project
+OWN = 0.48  # likely enough to be told in every project
 CERTAIN = 0.9  # so likely, it may begin with what happened
 SURELY = 0.8  # so likely, it counts more than a doubt
+_TYPED = {"im": "i'm", "ive": "i've", "dont": "don't", "cant": "can't", "doesnt": "doesn't"}
+_SHORT = re.compile(rf"\b(?:{'|'.join(_TYPED)})\b(?! (?:winter|sommer|büro|garten|haus))", re.I)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SIGNS = (
     "GENERAL",
@@ -184,7 +186,8 @@ def _points(entry: Entry, registry: Registry, weights: Weights | None) -> int:
         return WHO
     best = weights.best(entry.content) if weights else _best(entry.content)
     sure = own(_announced(entry) + entry.content)
-    least = SURELY if entry.subject and entry.kind is None else OWN  # it is about that, first
+    elsewhere = entry.subject and entry.kind is None and best < WHO  # it is about that, first
+    least = SURELY if elsewhere else OWN
     likely = max(best, ENOUGH) + (sure >= SURELY) if sure >= least else 0
     return max(likely, _by_form(entry, registry, best))
 
@@ -224,13 +227,22 @@ def is_own(entry: Entry, registry: Registry) -> bool:
     if was and is_own(was, registry):
         return True
     text, kind = _announced(entry) + entry.content, entry.kind
-    if entry.type != "fact" or kind in ("lesson", "procedure") or _has(forms.LOCAL, text):
+    if entry.type != "fact" or kind in ("lesson", "procedure"):
         return False
+    if _has(forms.LOCAL, text):  # "wherever we work" may stand among the rules of a repository
+        return not _has(forms.LOCAL, entry.content) and _has(forms.GENERAL, entry.content)
     if not entry.project or _has(forms.GENERAL, text):
         return True
     mine = (forms.FIRST, forms.TO_ME)  # "I prefer uv", "keep your answers short"
     prefers = kind == "preference" and any(_has(form, text) for form in mine)
     return prefers or own(text) >= OWN
+
+
+def everywhere(text: str) -> bool:
+    """Whether a sentence by itself is about the user, or a wish for all that they do."""
+    if _has(forms.LOCAL, text):
+        return False
+    return own(text) >= OWN or _has(forms.GENERAL, text) or _has(forms.TO_ME, text)
 
 
 class _Fitted(msgspec.Struct, frozen=True):
@@ -259,6 +271,7 @@ def _likely(what: str, text: str) -> float:
     """By weights that bench/fit_own.py fits on labelled sentences."""
     from wakebook.learn.select.said import chance, vector
 
+    text = _SHORT.sub(lambda found: _TYPED[found[0].lower()], text)
     if _has(forms.IDLE, text, at_start=True):
         return 0.0
     known = _fitted()[what]

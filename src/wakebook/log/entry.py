@@ -89,7 +89,18 @@ _ORDER = (  # of a line, after id and timestamp
 def present(text: str) -> str:
     """A text without what corrections keep of the words that they correct ("Was: ..."). People like
     to see it in their notes; an agent is told what holds."""
-    return _PAST.sub("", text) if has_past(text) else text
+    if not has_past(text):
+        return text
+    first = _PAST.search(text)
+    return news_first(_PAST.sub("", text), first[0].lstrip("; —") if first else "")
+
+
+def news_first(content: str, detail: str) -> str:
+    """The words of an entry. A correction that stands behind what it corrects, because it says too
+    little alone, comes first: "she's on Thursdays now (was: Greta fires on Tuesdays)"."""
+    old = detail.partition("\n")[0].removeprefix(WAS) if detail.startswith(WAS) else ""
+    before, behind, news = content.partition(f"{old} " if old else "\0")
+    return f"{before}{news} (was: {old.rstrip(' .')})" if behind else content
 
 
 def has_past(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a new sentence changes: a value that it replaces, or a task that it reports as done.
+"""What a new sentence changes: a value that it replaces.
 
 A replacement needs strong evidence: the old value named and taken back, or the same frame with
 another value of the same kind. In doubt both stand, the newer first.
@@ -11,15 +11,26 @@ from itertools import islice
 from typing import NamedTuple
 
 from wakebook.base import words
-from wakebook.learn.about import OWN, own
+from wakebook.learn.about import everywhere
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.ledger import Known, Ledger
-from wakebook.learn.select.pair import MOST, Around, Older, Rarity, alike, evidence, likely, sounds
+from wakebook.learn.select.pair import (
+    MOST,
+    Around,
+    Older,
+    Rarity,
+    alike,
+    evidence,
+    likely,
+    sounds,
+    stands,
+)
 from wakebook.learn.select.said import (
     CLAUSES,
     KINDS,
     OF_CHANGE,
     Said,
+    bare_clauses,
     chance,
     clauses_of,
     different,
@@ -27,8 +38,7 @@ from wakebook.learn.select.said import (
     usual,
     weights,
 )
-from wakebook.learn.select.speech import requests, split
-from wakebook.models.builtin import judge
+from wakebook.learn.select.speech import split
 
 NEAREST = 12  # entries that a sentence is compared with
 MEANT = 6  # entries that come nearest by their meaning
@@ -41,11 +51,14 @@ AT_ALL = 0.15  # if it cannot be more likely than this, the judge does not read 
 ALIKE = 0.15  # less near than this, one sentence casts no doubt on another
 NEAR = 0.18  # less near than this, and without a word in common, it replaces none ...
 STRANGE = 0.8  # ... unless that is as likely as this
-DOUBTED = 0.4  # likely enough to be told beside what it may have changed
-ASKED = 3  # open tasks that the judge is asked of
-NAMED = 3  # words of a task that name it
-SETTLED = 0.95  # likely enough, as the judge says, that one of them is done
+DOUBTED = 0.4  # likely enough to be told beside what it may have changed ...
+PERHAPS = 0.25  # ... of an earlier conversation, if it sounds so to the judge
+WISH = 3  # terms of a wish
+REPEATED = 2  # spaces of a clause that is known again
 FAVOURITE = 0.35  # likely enough where only one can be the favourite
+
+
+_MARKED = re.compile(r"(?:^|\s)\(?[a-z\d]\) ")  # "a) dark mode b) ..."
 
 
 class Change(NamedTuple):
@@ -59,6 +72,7 @@ class Place(NamedTuple):
     """Where a sentence is said."""
 
     here: AbstractSet[str] = frozenset()  # ids of what this window has said
+    beside: AbstractSet[str] = frozenset()  # and of what this message has
     project: str = ""
     around: Around = Around()
 
@@ -75,14 +89,17 @@ def replaced(text: str, ledger: Ledger, place: Place) -> Change | None:
     found = [it for it in found if it[2].id in about or it[0] >= STRANGE]
     may, _, target = max(found) if found else (0.0, 0, None)
     meant = {one.id for one, seen in near if seen["near"] >= ALIKE or seen["around"] > 0}
-    likely = (one for its, _, one in sorted(found, reverse=True) if its >= DOUBTED)
-    doubted = [one for one in likely if one.id in meant and not one.heard]
+    sounds_so = {one.id for one, seen in near if seen["judge"] >= 0} - place.here
+    ranked = sorted(found, reverse=True)
+    likely = (one for its, _, one in ranked if its >= (PERHAPS if one.id in sounds_so else DOUBTED))
+    meant -= {one.id for one, _ in near if one.heard or _says_again(text, one.content)}
+    doubted = [one for one in likely if one.id in meant]
     if target and _favourite(read(text), read(target.content)):
         least = FAVOURITE
     if target and not done and may >= ((1 + least) / 2 if target.fixed else least):
         others = tuple(one for one in doubted if one is not target)
         named = any("named" in seen for one, seen in near if one is target)  # "not on the 14th"
-        wholly = named or not _several(target.content)
+        wholly = not _lists(target.content) and (named or not _several(target.content))
         return Change(target, elliptic(text, target), wholly, others)
     if bare(text) and (repeated := _repeated(text, ledger, place.around.agent[-800:])):
         return Change(repeated, elliptic=True)
@@ -93,14 +110,32 @@ def _about(text: str, known: Known, seen: dict[str, float]) -> bool:
     """Whether a sentence can be about an older one: it is near, has a word of it, stands in a
     message that has, or is about something that it does not name."""
     new = read(text)
-    near = seen["near"] >= NEAR or seen["around"] > 0 or bool(new.terms & known.terms - usual())
+    near = seen["near"] >= NEAR or bool(new.terms & known.terms - usual())
+    if stands(read(known.content)):
+        return near or stands(new) or everywhere(text)  # nothing else lifts a rule
+    near = near or seen["around"] > 0
     return near or bool(new.back or new.lost) or lower(cues.UNNAMED).search(new.low) is not None
 
 
+def _says_again(text: str, older: str) -> bool:
+    """Whether a sentence repeats a clause of an older one, and no word speaks of a change."""
+    new = read(text)
+    parts = (words.terms(it) for it in bare_clauses(older) if it.count(" ") >= REPEATED)
+    return not new.change and any(it and it <= new.terms for it in parts)
+
+
+def _lists(text: str) -> bool:
+    """Whether it announces several things: "errands: the coat, my passport, a present"."""
+    listed = CLAUSES.split(text.partition(": ")[2])
+    return len(listed) > 2 or len(_MARKED.findall(text)) > 1
+
+
 def _several(text: str) -> bool:
-    """Whether a sentence says several things, of which a change may leave some."""
+    """Whether a sentence says several things, of which a change may leave some: values, or wishes
+    for all that the user does."""
     clauses = [it for part in split(text) for it in CLAUSES.split(part)]
-    return sum(any(read(it).values[kind] for kind in KINDS[:3]) for it in clauses) > 1
+    wishes = everywhere(text) and sum(len(words.terms(it)) >= WISH for it in clauses) > 1
+    return wishes or sum(any(read(it).values[kind] for kind in KINDS[:3]) for it in clauses) > 1
 
 
 def unsettled(older: str, text: str) -> str:
@@ -152,7 +187,7 @@ def _older(known: Known, text: str, ledger: Ledger, place: Place) -> Older:
         here and ledger.count - known.order <= 2,
         known.fixed,
         bool(both) and not apart,
-        apart and min(own(known.content), own(text)) < OWN,  # what is of the user, is everywhere
+        apart and not (everywhere(known.content) and everywhere(text)),
     )
 
 
@@ -193,7 +228,14 @@ def _candidates(new: Said, ledger: Ledger, place: Place) -> list[Known]:
     if cued or place.project:
         latest = ledger.latest(RECENT, place.here)
         near += [one for one in latest if one.project == place.project or one.id in place.here]
-    return list({one.id: one for one in near}.values())
+    beside = frozenset() if lower(cues.CORRECTS).match(new.low) else place.beside
+    return list({one.id: one for one in near if one.id not in beside or _takes(new, one)}.values())
+
+
+def _takes(new: Said, known: Known) -> bool:
+    """Whether a sentence takes back what another says. Facts that are told in a row change none of
+    each other otherwise."""
+    return any(it <= read(known.content).bare for it, _ in new.back)
 
 
 def elliptic(text: str, known: Known) -> bool:
@@ -203,89 +245,3 @@ def elliptic(text: str, known: Known) -> bool:
         return True
     apart = not (new.terms & old.terms - usual() or new.values["name"] & old.values["name"])
     return apart and lower(cues.REFERS).match(new.low) is not None
-
-
-def answered(text: str, decided: bool, ledger: Ledger, place: Place) -> Known | None:
-    """The open question that a statement clearly answers: it names most of what was asked."""
-    new = read(text)
-    if new.planned or lower(cues.OPEN).search(new.low):
-        return None
-    found = []
-    for known in ledger.questions():
-        if place.project and known.project and place.project != known.project:
-            continue
-        asked = _asked(known.content)
-        shared = len(asked & new.terms)
-        enough = (
-            shared * 3 >= len(asked) if decided else shared > 1 and shared * 5 >= len(asked) * 3
-        )
-        if shared and enough:
-            found.append((shared, known.order, known))
-    found.sort(reverse=True)
-    clear = len(found) == 1 or (len(found) > 1 and found[0][0] > found[1][0])
-    return found[0][2] if clear else None
-
-
-def _asked(question: str) -> frozenset[str]:
-    """What has to be named in an answer: not the day, and not what is said beside the question."""
-    first = read(question.partition(";")[0])
-    days = words.terms(" ".join((*first.values["day"], *first.values["number"])))
-    return first.terms - days - usual() - words.terms(" ".join(cues.ASKING))
-
-
-# --- tasks reported as done -------------------------------------------------------------------
-_COMMON = words.terms(
-    "send write call ask get make order book pay buy check fix move week day new old people time"
-    " remind todo forget promise owe list good last night morning"
-)
-_PAST = re.compile(r"\b\w{3,}ed\b")
-
-
-def finished(text: str, ledger: Ledger, subject: str, here: AbstractSet[str]) -> Known | None:
-    """The open task that a sentence clearly reports as done, or as no longer wanted.
-
-    It has to be of this session or of the same project; elsewhere nearly all of it is named.
-    """
-    low = text.lower()
-    done, dropped = (lower(cue).findall(low) for cue in (cues.DONE, cues.DROPPED))
-    ticked = lower(cues.TICKED).findall(low)
-    done += ticked
-    past = words.terms(" ".join(_PAST.findall(text)))
-    unless = (done or not dropped) and not ticked and lower(cues.NOT_DONE).search(low)
-    if not (done or past or dropped) or unless:
-        return None
-    said = words.terms(text)
-    ranked = []
-    for known in ledger.near(said if done or dropped else past):
-        shared = len(said & known.terms)
-        ours = known.id in here or (subject and known.subject == subject)
-        if known.status == "open" and (ours or shared >= max(3, 0.6 * len(known.terms))):
-            ranked.append((shared, known.order, known))
-    ranked.sort(reverse=True)
-    if not ranked:
-        return None
-    shared, _, task = ranked[0]
-    named = task.terms - _COMMON - words.terms(" ".join(read(task.content).values["day"]))
-    telling = said & named
-    foreign = said - task.terms - _COMMON - words.terms(" ".join(done))
-    clear = len(telling) * 2 > len(named) or (len(telling) * 2 == len(named) and not foreign)
-    alone = len(ranked) == 1 or ranked[1][0] < shared
-    return task if telling and (clear or ticked) and alone else None
-
-
-def settled(text: str, ledger: Ledger, project: str) -> Known | None:
-    """The open task of a project that a sentence settles in other words: it has a third of its
-    words, and beside the nearest facts the judge takes it to be meant."""
-    low, terms = text.lower(), words.terms(text) - usual() - _COMMON
-    if not project or requests(low) or lower(cues.STILL_OPEN).search(low):
-        return None
-    near = (one for one in ledger.near(terms) if one.status == "open" and one.project == project)
-    said = words.terms(text)  # what it names more of, `finished` knows: it may be another's report
-    shared = ((one, len(said & one.terms), len(one.terms - usual() - _COMMON)) for one in near)
-    found = [one for one, both, all_ in shared if both < NAMED and both * 3 >= all_][-ASKED:]
-    if not found:
-        return None
-    older = [*found, *ledger.meant(text, judge.MOST - len(found))]
-    judged = judge.likely([one.content for one in older], text)
-    best = judged.index(max(judged))
-    return older[best] if best < len(found) and judged[best] >= SETTLED else None

@@ -14,26 +14,24 @@ import msgspec
 from wakebook.base import words
 from wakebook.base.home import Home
 from wakebook.capture.transcript import Message, one_line
-from wakebook.learn.about import AMONG, introduced
+from wakebook.learn.about import AMONG, everywhere, introduced
 from wakebook.learn.extract import RULES, Draft, Extraction, Heard, Scene, after
 from wakebook.learn.judge.verdict import suspicious
 from wakebook.learn.phrases import cues, lower
 from wakebook.learn.select.changes import (
     Change,
     Place,
-    answered,
     bare,
-    finished,
     replaced,
-    settled,
     unsettled,
 )
+from wakebook.learn.select.closing import answered, finished, others_done, settled
 from wakebook.learn.select.handoff import last_words
-from wakebook.learn.select.ledger import Ledger
+from wakebook.learn.select.kind import Kind, kind_of
+from wakebook.learn.select.ledger import Known, Ledger
 from wakebook.learn.select.pair import Around
 from wakebook.learn.select.said import read
 from wakebook.learn.select.speech import (
-    ANNOUNCED,
     PLAIN,
     Sentence,
     alone,
@@ -50,51 +48,15 @@ from wakebook.learn.select.speech import (
 )
 from wakebook.learn.select.worth import for_later, idle, worthy
 from wakebook.learn.subject import subject
-from wakebook.log.entry import DOUBTS, WAS, Entry, EntryKind, Status, Type, derived_id
+from wakebook.log.entry import DOUBTS, WAS, Entry, derived_id
 
 UNSURE = 0.3  # this far below the threshold, a sentence is kept if it changes something known
 LAST = 200  # messages at the end of a window that a handoff looks at
 PROPOSAL = 1_500  # characters of an agent's message whose proposal a yes may mean
 _CHANGING = ("fact", "decision")
-_EXPLICIT: tuple[EntryKind, ...] = ("lesson", "preference", "procedure")
 Decide = Callable[[str, Ledger, Place], Change | None]
 UNTOLD = "Where this session stopped was not written down: see its transcript"
 _EPOCH = datetime.fromtimestamp(0, UTC)  # the selector does not look at the time of an entry
-
-
-# --- what a sentence is, as far as it says so itself ------------------------------------------
-# A decision has a deciding verb and its object; a task is what the user commits to do or asks to be
-# reminded of; a question is one that the user says is open. All else that is kept is a fact.
-class Kind(NamedTuple):
-    type: Type = "fact"
-    kind: EntryKind | None = None
-    status: Status | None = None
-    wanted: bool = False  # it is kept however it scores: the user asks for it, or decides
-
-
-def kind_of(sentence: Sentence) -> Kind:
-    text = sentence.text.lower().replace("’", "'")
-    lead = lower(cues.LEAD).match(text)
-    core = text[lead.end() :] if lead and lead.end() < len(text) else text
-    if sentence.heading and lower(cues.TASK_HEADING).match(sentence.heading.lower()):
-        return Kind("task", None, "open", wanted=True)
-    if lower(cues.OPEN).search(text):
-        return Kind("question", wanted=True)
-    if lower(cues.DECIDED).search(core) and not lower(cues.UNDECIDED).search(core):
-        return Kind("decision", wanted=True)
-    task = lower(cues.TASK).search(core)
-    if task and not lower(cues.NO_TASK).search(core) and not lower(cues.DONE).search(core):
-        return Kind("task", None, "open", wanted=task.start() == 0)
-    if introduced(sentence.text):
-        return Kind("fact", "relationship", wanted=True)
-    head, _, after = core.partition(": ")  # "for everything you write: never use ..."
-    after = after if len(head) <= ANNOUNCED and lower(cues.EVER).search(head) else ""
-    for kind, cue in zip(_EXPLICIT, (cues.LESSON, cues.STANDING, cues.PROCEDURE), strict=True):
-        if any(map(lower(cue).match, (core, text, after))):  # "no" may lead in, or begin a rule
-            return Kind("fact", kind, wanted=True)
-    noted = any(map(lower(cues.NOTED).match, (text, core))) or bool(lower(cues.WHO).match(core))
-    liked = lower(cues.PREFERENCE).search(core)
-    return Kind("fact", "preference" if liked else None, wanted=noted)
 
 
 class Selector:
@@ -126,6 +88,8 @@ class Selector:
         for message in _live(messages):
             if message.role == "user":
                 reader.read(message)
+            else:
+                reader.look_at(message)
             reader.pass_by(message)
         return reader.drafts
 
@@ -154,6 +118,7 @@ class _Reader:
         self._agent: Message | None = None  # what the agent said last
         self._fiction = False
         self._here: set[str] = set()  # ids of what this window has said
+        self._beside: set[str] = set()  # and of what this message has
         self._by_turn: dict[int, list[Entry]] = {}  # what was learned from this transcript
         for entry in scene.current:
             for turn in entry.evidence:
@@ -184,6 +149,7 @@ class _Reader:
         said = sentences(message.text)
         if not said:
             return
+        self._beside.clear()
         self._agreed(message, said)
         tale = self._made_up(message)
         about = ""  # what says that facts follow: "few things about me: ..."
@@ -224,16 +190,19 @@ class _Reader:
         self._settle(message)
         task = finished(text, self._ledger, self._scene.subject, self._here)
         if task:
-            done = _Pending(Kind("task", None, "done"), task.content, text, (task.id,))
-            self._keep(message, done)
+            self._done(message, task, text)
             return
-        task = settled(text, self._ledger, self._scene.project) if kind.type == "fact" else None
-        if task:  # and it may say more: "I've reached them, they come at 8"
-            done = _Pending(Kind("task", None, "done"), task.content, text, (task.id,))
-            self._keep(message, done)
+        closed = settled(text, self._ledger, self._scene.project) if kind.type == "fact" else None
+        if closed and closed.task:  # and it may say more: "I've reached them, they come at 8"
+            self._done(message, closed.task, text)
         changed = self._changed(message, sentence, kind, worth)
+        gone = changed.replaces if changed else ()
+        open_ = (one for one in closed.perhaps if one.id not in gone) if closed else ()
+        perhaps = "\n".join(f"{DOUBTS}{one.content}" for one in open_)
         if changed:
-            self._pending = changed
+            self._pending = changed._replace(detail=f"{changed.detail}\n{perhaps}".strip())
+        elif perhaps and fits(text):
+            self._pending = _Pending(kind, text, perhaps)
         elif bare(text) and not read(text).values["name"]:
             return  # it corrects something that was never said
         else:
@@ -246,12 +215,26 @@ class _Reader:
             elif changeable(text, kind) and not (refers and self._kept(sentence.before)):
                 self._hear(_heard(message, sentence, text))
 
+    def _done(self, message: Message, task: Known, report: str) -> None:
+        kept = _Pending(Kind("task", None, "done"), task.content, report, (task.id,))
+        self._keep(message, kept)
+
+    def look_at(self, agent: Message) -> None:
+        """An agent may say what is left of a list: "then only the lanyards are open"."""
+        for sentence in sentences(agent.text) if self._scene.project else ():
+            for task in others_done(sentence.text, self._ledger, self._scene.project):
+                self._done(agent, task, f"Agent: {sentence.text}")
+
     def _kept(self, text: str) -> bool:
         return any(text in one.content for one in self.drafts[-3:])
 
     def _hear(self, heard: Heard) -> None:
         self._ledger.hear(heard)
-        self._here.add(heard.id)
+        self._say(heard.id)
+
+    def _say(self, identity: str) -> None:
+        self._here.add(identity)
+        self._beside.add(identity)
 
     def _changed(
         self, message: Message, sentence: Sentence, kind: Kind, worth: float
@@ -271,7 +254,8 @@ class _Reader:
             self._others = None
         agent = self._agent.text if self._agent else ""
         worth = max(worth, 0.0) if kind.wanted else worth
-        place = Place(self._here, self._scene.project, Around(agent, message.text, worth))
+        around = Around(agent, message.text, worth)
+        place = Place(self._here, self._beside, self._scene.project, around)
         change = self._decide(text, self._ledger, place)
         if change and not kind.wanted and idle(text, change.wholly):
             change = None  # "now make the worker stop on a signal", "that's me for today"
@@ -284,8 +268,9 @@ class _Reader:
 
     def _elsewhere(self, kind: Kind, text: str, change: Change) -> bool:
         """Whether it is about another project than what it would replace."""
-        if introduced(text) or introduced(change.target.content):
-            return False  # somebody else has taken the place
+        old = change.target.content
+        if introduced(text) or introduced(old) or (everywhere(text) and everywhere(old)):
+            return False  # somebody else has taken the place, or it holds in every project
         ours, theirs = subject(kind.type, text, self._scene), change.target.subject
         return bool(ours and theirs) and ours != theirs
 
@@ -326,7 +311,7 @@ class _Reader:
         )
         if not self._ledger.holds(draft):
             self._ledger.add(draft)
-            self._here.add(draft.id)
+            self._say(draft.id)
             self.drafts.append(draft)
 
     def _keep_old(self, heard: Heard) -> None:
@@ -371,7 +356,8 @@ def _corrected(kind: Kind, text: str, change: Change) -> _Pending | None:
     others = "\n".join(f"{DOUBTS}{unsettled(one.content, text)}" for one in change.doubted)
     whole = f"{old.content} {text}"
     if change.elliptic and fits(whole):
-        return _Pending(kind, whole, others, (old.id,), old.subject, old.heard)
+        detail = f"{WAS}{old.content}\n{others}".strip()
+        return _Pending(kind, whole, detail, (old.id,), old.subject, old.heard)
     if not fits(text):
         return None
     said = old.content if change.wholly else unsettled(old.content, text)

@@ -20,6 +20,7 @@ FILES = 8
 BRIEF = 60  # characters of an answer that may say no more than "OK."
 PROMISE = 3  # words at the end that leave something for later
 SHORT = 400  # characters of an agent's message that is no advice
+TYPED = 0.7  # of a message that the user has typed
 LOOKED = 4  # agent's turns from the end that may hold the report
 
 _WRITES = re.compile(r"(?i)edit|write|patch|create|notebook|str_replace|save")
@@ -201,7 +202,9 @@ def _asked(message: Message) -> str:
         return ""
     parts = [one.text for one in sentences(message.text)]
     meant = [one for one in parts if not pattern(f"{cues.ONCE}|{cues.SARCASM}").search(one)]
-    whole = meant == parts and not quoted(message.text)
+    said = " ".join(plain(message.text).split())
+    covered = sum(map(len, parts)) >= TYPED * len(said)  # else a log, or another's words, are in it
+    whole = meant == parts and covered and not quoted(message.text)
     return _said(message.text) if whole else cut(" ".join(meant), LINE)
 
 

@@ -12,7 +12,7 @@ from math import log
 from typing import Any, NamedTuple
 
 from wakebook.base import words
-from wakebook.learn.about import OWN, own
+from wakebook.learn.about import everywhere
 from wakebook.learn.extract import Draft, Heard
 from wakebook.learn.select.said import vector
 from wakebook.log.entry import Entry, Status, Type
@@ -36,6 +36,7 @@ class Known(NamedTuple):
     fixed: bool = False  # a person wrote or pinned it
     project: str = ""  # that it was said in, if that is known
     heard: Heard | None = None  # it was not kept
+    said_in: tuple[object, ...] = ()  # the message
 
 
 class Ledger:
@@ -91,6 +92,9 @@ class Ledger:
         """Those that are open."""
         self._all()
         return list(self._questions.values())
+
+    def open_tasks(self) -> list[Known]:
+        return [one for one in self._all().values() if one.status == "open"]
 
     def near(self, terms: frozenset[str]) -> list[Known]:
         """Everything that shares a term, oldest first."""
@@ -153,7 +157,7 @@ class Ledger:
             fixed = item.pinned or item.session == "manual"
             project = item.project
         about = (item.id, item.type, item.content, item.subject, item.status)
-        known = Known(*about, terms, self.count, fixed, project)
+        known = Known(*about, terms, self.count, fixed, project, said_in=_message(item))
         if item.type == "question":
             self._questions[known.id] = known
         self._index(known)
@@ -161,7 +165,7 @@ class Ledger:
     def _index(self, known: Known) -> None:
         self.count += 1
         self._all()[known.id] = known
-        here = known.project in ("", self.project) or own(known.content) >= OWN
+        here = known.project in ("", self.project) or everywhere(known.content)
         if known.type in ("fact", "decision") and here:
             self._unread.append(known)
         for term in known.terms:
@@ -172,6 +176,11 @@ class Ledger:
         self._questions.pop(identity, None)
         for term in known.terms if known else ():
             self._by_term[term].pop(identity, None)
+
+
+def _message(item: Entry | Draft) -> tuple[object, ...]:
+    """What is the same for all that a message has said."""
+    return (item.transcript, item.evidence) if isinstance(item, Entry) else (item.source,)
 
 
 def _points(text: str) -> list[str]:

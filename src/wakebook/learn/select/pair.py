@@ -122,7 +122,7 @@ def _may(new: Said, older: Older) -> bool:
         return False
     if "former" in new.cues or _apart(new, old):
         return False
-    if _stands(old) and not (cued or new.back or _stands(new) or own(new.text) >= OWN):
+    if stands(old) and not (cued or new.back or stands(new) or own(new.text) >= OWN):
         return False  # "I'll commit after coffee" lifts no rule
     kinds = different(new.values, old.values) - {"degree"}
     if new.planned and not (kinds and len(new.about & old.frame - usual()) > 1):
@@ -137,7 +137,8 @@ def _may(new: Said, older: Older) -> bool:
     return older.here and (taken if new.back else bool(kinds and alike))
 
 
-def _stands(said: Said) -> bool:
+def stands(said: Said) -> bool:
+    """Whether it is a standing wish to the agent."""
     return lower(cues.STANDING).match(said.low, said.lead) is not None
 
 

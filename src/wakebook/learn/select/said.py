@@ -277,6 +277,11 @@ def clauses_of(sentence: str) -> list[str]:
     return [_JOINS.sub("", it).strip(" .!;,") for it in CLAUSES.split(sentence)]
 
 
+def bare_clauses(sentence: str) -> list[str]:
+    """Its clauses, without what announces them: "quick thing before we start: ..."."""
+    return [it.rpartition(": ")[2] for it in clauses_of(sentence)]
+
+
 def different(ours: Values, theirs: Values) -> set[str]:
     """The kinds of values of which each has one that the other has not."""
     return {kind for kind in KINDS if ours[kind] - theirs[kind] and theirs[kind] - ours[kind]}

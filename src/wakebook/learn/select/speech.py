@@ -20,6 +20,7 @@ PASTED = 1_800  # characters of a message that is hardly typed by hand
 PRINTED = 2  # lines of a paragraph that only a program writes
 LONGEST = 400  # characters of a sentence that is read
 ENTRY, WORDS = 300, 40  # characters and words of an entry
+RETOLD = 14  # words of somebody's news that the user tells in a row
 PLAIN = 25  # words of a statement that is remembered though it is not kept
 HEADS = 3  # words of a line above tasks: "left for tomorrow:"
 ANNOUNCED = 60  # characters of a sentence after "a few rules" that only says where they hold
@@ -28,7 +29,7 @@ _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _HIDDEN = re.compile(r"<!--.{0,5000}?-->|<([\w-]{2,40})\b[^>]{0,200}>.{0,5000}?</\1>", re.DOTALL)
 _REMINDER = re.compile(r"<system-reminder>.{0,20000}?</system-reminder>", re.DOTALL)
 _WINKS = re.compile(r"\s*(?:/s\b|🙄)")
-_SHOUTS = re.compile(r"\b(?:just|so|really) LOVE\b")  # of what one hates
+_SHOUTS = re.compile(r"\b(?:just|so|really|i) LOVE\b")  # of what one hates
 _QUOTE = re.compile(r"[\"“«„][^\"“”«»„]{1,3000}[\"”»“]")
 _BULLET = re.compile(r"\s{0,12}(?:[-*+•]|\(?\d{1,2}[.)]|[a-e]\))\s+(?:\[[ xX]?\]\s+)?")
 _INLINE = re.compile(r"(?:^|(?<=[\s,;:]))\(?(\d)[.)]\s+(?=\S)")
@@ -131,11 +132,21 @@ def own_lines(text: str, *, long: bool = False) -> list[str]:
             if lower(cues.MAIL).match(line.lower()):
                 return kept
             head, colon, rest = line.partition(":")
-            if lower(cues.PASTE).search(line[:300].lower()) and (colon or len(blocks) + place > 1):
+            pasted = lower(cues.PASTE).search(line[:300].lower()) and not _retold(rest)
+            if pasted and (colon or len(blocks) + place > 1):
                 follows = rest.strip() and lower(cues.PASTE).search((head + colon).lower())
                 return [*kept, head if follows else line]
             kept.append(line)
     return kept
+
+
+def _retold(rest: str) -> bool:
+    """Whether somebody's news stand behind a colon in the user's own words: "they wrote: pickup is
+    at 3 instead of five". It is one short sentence, and speaks to nobody."""
+    said = rest.strip()
+    first = (split(said) or [""])[0]
+    brief = 1 < len(first.split()) <= RETOLD and said[:1].islower()
+    return brief and not lower(cues.TO_SOMEBODY).search(first.lower())
 
 
 def _hands_over(line: str) -> bool:
@@ -190,6 +201,11 @@ def _listed(line: str) -> list[str]:
     ends = [*(mark.start() for mark in marks[1:]), len(line)]
     items = [line[mark.end() : end].strip(" ,;") for mark, end in zip(marks, ends, strict=True)]
     return [line[: marks[0].start()].strip(), *items]
+
+
+def pieces(line: str) -> list[str]:
+    """The sentences of a line, or the items of a list that it is."""
+    return _listed(line)[1:] or split(line)
 
 
 def split(line: str) -> list[str]:

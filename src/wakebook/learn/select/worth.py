@@ -128,5 +128,10 @@ def for_later(text: str, project: str) -> bool:
 def idle(text: str, wholly: bool) -> bool:
     """Whether a sentence only asks or talks, and so changes nothing. `wholly`: it would replace
     something."""
-    talks = lasts(text) < TALK and not read(text).change
-    return talks or (not wholly and requests(text.lower()))
+    said = read(text)
+    yes = lower(cues.YES).match(said.low)
+    asks = requests(said.low) or bool(yes and requests(said.low[yes.end() :].lstrip(" ,.!")))
+    if lasts(text) < TALK and not said.change:
+        return True
+    adds = lower(cues.ADDS).match(said.low, said.lead) is not None
+    return adds or (asks and not (wholly and said.change))  # "good, format everything"

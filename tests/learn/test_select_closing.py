@@ -1,0 +1,120 @@
+"""What closes a task or a question, or may: a report, a list's rest, an answer in other words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.learn.selecting import SELECTOR, extract, known, logged, talk
+from wakebook.learn.extract import Scene, after
+from wakebook.log.entry import DOUBTS, WAS
+
+LIST = "my list for the fair: 1) book the catering 2) get the insurance quote 3) order lanyards"
+
+
+@pytest.mark.parametrize(
+    ("asked", "left", "done"),
+    [
+        (LIST, "Good. Then only the lanyards are left.", ["book the catering", "get the"]),
+        (LIST, "So the insurance and the lanyards are still open.", ["book the catering"]),
+        (
+            "pendientes: 1) pedir cajas 2) llamar al casero 3) pintar el pasillo",
+            "Entonces solo queda el casero.",
+            ["pedir cajas", "pintar el pasillo"],
+        ),
+        (
+            "zu tun: 1) heizungsfirma anrufen 2) protokoll verschicken",
+            "Gestrichen. Bleibt das Protokoll.",
+            ["heizungsfirma anrufen"],
+        ),
+        (
+            "à faire: 1) appeler le traiteur 2) commander les badges",
+            "Il ne reste donc que le traiteur.",
+            ["commander les badges"],
+        ),
+        (LIST, "Left: the voucher page.", []),
+        (LIST, "Only the voucher page is left.", []),  # of something else
+        (LIST, "I can do the lanyards right away.", []),
+    ],
+)
+def test_what_alone_is_left_of_a_list_closes_the_rest(
+    asked: str, left: str, done: list[str]
+) -> None:
+    first = SELECTOR.extract(talk(asked, name="a"), Scene(project="p"))
+    current = after([], [logged(one).with_(project="p", transcript="a") for one in first])
+    found = SELECTOR.extract(
+        talk("ok, next", f">{left}", name="b"), Scene(current=current, project="p")
+    )
+    closed = [one.content for one in found if one.status == "done"]
+    assert len(closed) == len(done)
+    assert all(one.startswith(begin) for one, begin in zip(closed, done, strict=True))
+    assert all("Agent: " in one.detail for one in found if one.status == "done")
+    elsewhere = SELECTOR.extract(
+        talk("ok", f">{left}", name="c"), Scene(current=current, project="q")
+    )
+    assert not [one for one in elsewhere if one.status == "done"]
+
+
+def test_a_task_of_another_list_stays_open() -> None:
+    lists = (LIST, "to do: 1) paint the shed 2) call the roofer")
+    drafts = [
+        logged(one).with_(project="p", transcript=name)
+        for name, said in zip("ab", lists, strict=True)
+        for one in SELECTOR.extract(talk(said, name=name), Scene(project="p"))
+    ]
+    found = SELECTOR.extract(
+        talk("ok", ">Only the lanyards are left.", name="c"), Scene(current=drafts, project="p")
+    )
+    assert {one.content for one in found} == {"book the catering", "get the insurance quote"}
+
+
+def test_facts_that_are_told_in_a_row_change_none_of_each_other() -> None:
+    said = "the site goes live on 9 December. copy gets signed off by Wendy, not by him."
+    assert not [one for one in extract(said, scene=Scene(project="p")) if one.replaces]
+    [old, new] = extract("We meet on the 9th. Sorry, I meant we meet on the 10th.")
+    assert new.replaces == (old.id,)
+
+
+def test_a_correction_that_says_too_little_keeps_what_it_corrects() -> None:
+    said = "Greta runs the kiln on tuesdays.", "sorry, I meant thursdays"
+    [old, new] = extract(*said)
+    assert new.content == " ".join(said) and new.replaces == (old.id,)
+    assert new.detail == f"{WAS}{said[0]}"
+
+
+def test_what_may_be_answered_is_told_with_the_answer() -> None:
+    asked = known("a", "question", "do we need a gas permit for the burner on the stall?")
+    scene = Scene(current=[asked.with_(project="p")], project="p")
+    [new] = extract("fire dept called back, the burner is fine as it is.", scene=scene)
+    assert new.detail == f"{DOUBTS}{asked.content}" and not new.replaces
+    for open_ in (
+        "we still have to ask about the burner.",
+        "is the burner heavy, what do you say?",
+    ):
+        assert not [one for one in extract(open_, scene=scene) if DOUBTS in one.detail]
+
+
+def test_of_a_list_some_may_have_changed() -> None:
+    errands = (
+        "errands for the week: bring the coat to the cleaners, renew my passport, buy a present"
+    )
+    old = known("a", "fact", errands).with_(project="p")
+    found = extract("coat is at the cleaners since today.", scene=Scene(current=[old], project="p"))
+    assert not [one for one in found if one.replaces]
+
+
+def test_an_order_replaces_no_fact() -> None:
+    old = known("a", "fact", "formatter is biome").with_(project="p")
+    for order in ("good, format everything", "pls add to the sheet that biome is on tuesdays"):
+        found = extract(order, scene=Scene(current=[old], project="p"))
+        assert not [one for one in found if one.replaces]
+
+
+def test_news_that_are_retold_are_the_users_words() -> None:
+    news = "the charter people wrote: pickup is at 3pm instead of five."
+    assert [one.content for one in extract(news)] == [news]
+    for paste in (
+        "the landlord wrote: please remember that you always pay on the first.",
+        "the shop wrote: Pickup is at 3pm instead of five.",
+        "they wrote: we moved our office to Lisbon.",
+    ):
+        assert not extract(paste)
