@@ -9,7 +9,7 @@ import pytest
 
 from tests.story import Claude
 from wakebook import Memory
-from wakebook.recall.days import dated, over, resolved
+from wakebook.recall.days import dated, over, passes, resolved
 from wakebook.recall.gate import is_chat, weight
 
 SAID = [
@@ -154,6 +154,7 @@ def test_tomorrow_comes_with_its_day() -> None:
     assert "on monday (9 November 2026)" in resolved("on monday", thursday)
     assert "on monday (2 November 2026)" in resolved("we moved on monday", thursday)
     assert "on Monday (9 November 2026)" in resolved("We decided to ship on Monday", thursday)
+    assert "on friday (6 November 2026)" in resolved("I've got practice on friday", thursday)
     for named in ("Monday the 9th", "Monday, 9 November", "Monday 9. Nov", "Monday, November 9"):
         assert resolved(f"we ship on {named}", thursday) == f"we ship on {named}"
     assert "(9 November 2026) 10:30" in resolved("see you on Monday 10:30", thursday)
@@ -163,6 +164,25 @@ def test_tomorrow_comes_with_its_day() -> None:
     assert dated("it broke last week", thursday) == "2026-11-05: it broke last week"
     after = resolved("the christening is the day after tomorrow", thursday)
     assert after.endswith("the day after tomorrow (7 November 2026)")
+
+
+def test_an_appointment_passes_and_a_habit_does_not() -> None:
+    assert passes("I've got viva practice on friday and I'm panicking a bit.")
+    assert passes("we have the inspector here next tuesday")
+    assert not passes("answer me in whichever language I use, from today")
+    assert not passes("I have choir on fridays") and not passes("the kiln runs on tuesday")
+
+
+def test_what_is_done_is_no_answer_to_what_is_left(memory: Memory, projects: Path) -> None:
+    claude = Claude(projects)
+    claude.user("todo: 1) book the catering for the fair 2) choose the fonts for the fair")
+    claude.agent("Two things.")
+    claude.user("I booked the catering for the fair, that's done.")
+    claude.agent("Ticked off.")
+    memory.catch_up()
+    assert "[task, done" in found(memory, "who has booked the catering for the fair?")
+    for left in ("what's still to do for the fair?", "what is left for the fair, the catering?"):
+        assert "[task, done" not in found(memory, left)
 
 
 @pytest.mark.parametrize(

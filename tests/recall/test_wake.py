@@ -99,6 +99,30 @@ def test_two_facts_that_say_the_same_are_told_once(memory: Memory) -> None:
     assert text.count("Wednesdays") == 1 and text.count("litres of oil") == 2
 
 
+def test_a_clause_that_was_told_is_no_reason_to_leave_out_another(
+    memory: Memory, projects: Path
+) -> None:
+    fact = "we use the revision C boards for everything, so the tester should print the revision"
+    claude = Claude(projects)
+    claude.user(f"{fact} first")
+    claude.agent("The tester prints the board revision as its first line now.")
+    claude.user("good, that's all")
+    memory.catch_up()
+    text = memory.wake()
+    assert "Report: The tester prints" in text and fact in text
+
+
+def test_what_was_said_again_of_the_user_is_told_once(memory: Memory, projects: Path) -> None:
+    claude = Claude(projects)
+    claude.user("for the recipes: nothing with meat, I am a vegetarian")
+    claude.agent("Twelve ideas are in recipes.json.")
+    claude.user("I need a shopping list, and remember, I am a vegetarian")
+    claude.agent("The list is in shopping.md.")
+    claude.user("thanks, that's it for today")
+    memory.catch_up()
+    assert memory.wake().count("I am a vegetarian") == 1
+
+
 def test_what_the_user_wrote_into_memory_md_is_told_and_noticed(memory: Memory) -> None:
     assert "the blue crane" not in memory.wake()
     path = memory.home.memory

@@ -44,10 +44,16 @@ _VAGUE = re.compile(
 # what is over soon: "ignore it till Friday"
 _PASSES = re.compile(
     r"\b(?:today|tonight|tomorrow|this (?:week\w*|month|morning|afternoon|evening)"
-    r"|(?:till|until|by|bis|hasta|jusqu['’]?\w*) |heute|morgen|hoy|mañana|demain)",
+    r"|(?:till|until|by|bis|hasta|jusqu['’]?\w*) |heute|morgen|hoy|mañana|demain"
+    r"|(?:['’]ve got|have) (?:[\w'’-]+ ){1,4}(?:on|this|next) \w+day\b)",
     re.IGNORECASE,
 )
-_PAST = re.compile(r"\b(?:was|were|went|did|had|came|got|took|met|\w{3,}ed)\b", re.IGNORECASE)
+_FROM = re.compile(
+    r"\b(?:from|as of|starting|ab|desde) (?:today|tomorrow|heute|morgen|hoy|mañana)\b", re.I
+)
+_PAST = re.compile(
+    r"\b(?:was|were|went|did|had|came|(?<!ve )(?<!has )got|took|met|\w{3,}ed)\b", re.IGNORECASE
+)
 # "we decided to ship on Friday": the day is ahead all the same
 _INTENDS = re.compile(
     r"\b(?:(?:decid|plann|agre|promis|want|ask|schedul|intend|hop|expect|need)ed\b.*\bto\b"
@@ -77,6 +83,7 @@ def as_said(text: str) -> str:
 
 def passes(text: str) -> bool:
     """Whether a text holds only for some days, or cannot be told without the day it was said."""
+    text = _FROM.sub("", text)  # it holds since
     relative = _VAGUE.search(text) or _DAY.search(text)
     return bool(relative and _PASSES.search(text))
 

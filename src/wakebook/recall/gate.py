@@ -105,9 +105,11 @@ class Gate:
             if sure[one.id] >= need and one.row.turn
             for after in range(1, 2 + one.row.asks)
         }
+        left = self._has(forms.LEFT)  # then what is done is no answer
         return [
             one
             for one in found
+            if not (left and one.row.status == "done")
             if sure[one.id] >= LIKELY * need
             or one.score >= near
             or (one.row.turn and _answers(one, answers))

@@ -60,7 +60,7 @@ _OUT = re.compile(
     r"\b(?:went|gone|is|are) (?:out|off|through|in|live|up)\b|\b(?:ist|sind) (?:raus|durch)\b"
 )
 _LIST = re.compile(  # "things for the club site: ..."
-    r"[^:]{0,60}\b(?:things|list|to-?dos?|tasks?|open (?:points|questions|issues)"
+    r"[^:]{0,60}\b(?:things|list|to[- ]?dos?|tasks?|open (?:points|questions|issues)"
     r"|(?:still|left|have) to do|gotta do|missing|falta|pendientes?|fehlt|zu tun|zettel|offen\w*"
     r"|à faire|reste)\b[^:]{0,40}: ",
     re.IGNORECASE,

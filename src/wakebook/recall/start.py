@@ -28,18 +28,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from wakebook.base import words
 from wakebook.base.config import Briefing
 from wakebook.capture.transcript import one_line
-from wakebook.learn.about import FIRST, Weights, about, forms, lost, vague
+from wakebook.learn.about import FIRST, OWN, Weights, about, forms, lost, own, vague
 from wakebook.learn.extract import RULES
 from wakebook.learn.phrases import cues, pattern
-from wakebook.learn.select.said import usual
+from wakebook.learn.select.said import bare_clauses, clauses_of, usual
 from wakebook.log.chains import Chains
-from wakebook.log.entry import DOUBTS, RETRACTED, Entry, doubts, present
+from wakebook.log.entry import DOUBTS, RETRACTED, Entry, doubts, news_first, present
 from wakebook.log.subjects import Registry
 from wakebook.models import tokenizer
 from wakebook.recall import days
+from wakebook.recall.holding import holding, reported
 from wakebook.recall.lately import lately
+from wakebook.recall.perhaps import lists
 from wakebook.recall.slot import fair
-from wakebook.recall.stale import Stale, Utterance, once, repeats, sentences, unmarked
+from wakebook.recall.stale import Stale, Utterance, once, unmarked
 from wakebook.recall.texts import in_confidence, says, trim
 from wakebook.store.hits import Replaced
 
@@ -54,15 +56,13 @@ SOME = 2  # tokens of a heading and its line end, beside its words
 DAY = timedelta(days=2)
 BOTH = 2  # words that a fact shares with one that may have changed it
 LEARNED = 2_000  # facts and decisions that are looked at for changes
+AGAIN = 2  # spaces of a clause that is known again
 MENTIONED = 0.6  # of its words in something newer
 ABOUT, NOTES = "## About You", "## Your Own Notes"
 FURTHER = """## Looking further
 - `wakebook search WORDS` finds what was said or learned, in any words (filters: --type, --since)
 - `wakebook show ID` gives an entry with its history and the conversation lines behind it
 - `wakebook remember "TEXT"` keeps something for the next session"""
-HEADING = 2  # lines of a handoff before its words
-ASKED, LAST = "Asked: ", "User last: "
-_LABEL = re.compile(r"((?:[A-Z][a-z]+(?: last)?: )?)(.*)")
 _TITLE = re.compile(r"^[^\W\d_][\w ]{2,30}: ")  # "Repo rule: ", which many lines may share
 NOTHING = "No session here has left a handoff yet."
 
@@ -168,7 +168,7 @@ class State:
             return False
         if entry.timestamp < self._now - DAY and pattern(forms.EXPIRED).search(entry.content):
             return False
-        if entry.timestamp >= self._alive:
+        if entry.timestamp >= self._alive or _message(entry) in self._touched:
             return True
         terms, (said, said_in) = words.terms(entry.content), self._lately_said
         least = ceil(max(2, MENTIONED * len(terms)))
@@ -176,6 +176,14 @@ class State:
         rarest = sorted(terms, key=lambda term: len(said_in[term]))[: len(terms) - least + 1]
         candidates = {number for term in rarest for number in said_in[term]}
         return any(len(terms & said[number]) >= least for number in candidates)
+
+    @cached_property
+    def _touched(self) -> set[tuple[str, tuple[int, ...]]]:
+        """The messages of which something was done in the last weeks: their lists are in work."""
+        by_id = self._chains.by_id
+        recent = (one for one in self._chains.entries if one.timestamp >= self._alive)
+        olds = (by_id.get(old) for one in recent for old in one.replaces)
+        return {_message(one) for one in olds if one and one.type == "task" and one.evidence}
 
     @cached_property
     def _lately_said(self) -> tuple[list[frozenset[str]], Mapping[str, list[int]]]:
@@ -189,35 +197,16 @@ class State:
         return said, said_in
 
     def holding(self, left: Handoff, above: Collection[str] = ()) -> str:
-        """A handoff without what has changed since. What was asked for may have changed before its
-        session was over, and need not repeat what was told above or is an entry of its own."""
-        lines = left.text.split("\n")[:HEADING]
-        lost: frozenset[str] = frozenset()
-        told = [one for one in self._known.said if left.transcript and one.talk == left.transcript]
-        ours = self._kept_of(left.transcript)
-        for line in left.text.split("\n")[HEADING:]:
-            label, text = _LABEL.match(line).groups()  # type: ignore[union-attr]
-            said = Utterance(text, left.at, agent=label not in (ASKED, LAST))
-            if label == ASKED:
-                text = "" if _idle(cues.SARCASM, text) else text
-                meant = (one for one in sentences(text) if not _idle(cues.HYPOTHETICAL, one))
-                text = " ".join(one for one in meant if one not in above and _bare(one) not in ours)
-                begun = words.terms(text)
-                asked = (one for one in told if len(begun & words.terms(one.text)) > len(begun) / 2)
-                said = min(asked, key=lambda one: one.turn, default=said)
-            else:
-                text = " ".join(one for one in sentences(text) if not repeats(one, lost))
-            found = (self._stale.correction(said._replace(text=one)) for one in sentences(text))
-            lost = lost.union(*(one.lost for one in found if one))
-            kept = self._stale.current(text, said)
-            lines += [f"{label}{kept}"] if kept else []
-        return "\n".join(lines)
-
-    def _kept_of(self, transcript: str) -> set[str]:
-        """The sentences of a conversation that are entries: told by themselves, while they hold."""
-        ours = (one for one in self._chains.entries if transcript and one.transcript == transcript)
-        kept = (one for one in ours if one.type != "handoff")
-        return {_bare(part) for one in kept for part in sentences(one.content)}
+        """A handoff without what has changed since, was told above, or is an entry of its own."""
+        talk = left.transcript
+        ours = (one for one in self._chains.entries if talk and one.transcript == talk)
+        kept = [one.content for one in ours if one.type != "handoff"]
+        since = {
+            one.transcript
+            for one in filter(self._known.here, self.current)
+            if one.timestamp.timestamp() > left.at
+        }
+        return holding(left, self._stale, self._known.said, [*above, *kept], since)
 
     def _doubted(self, entry: Entry) -> bool:
         """Whether a plain fact may have changed, so that it is left to the search."""
@@ -237,9 +226,18 @@ class State:
             else:
                 text = found.told(entry.content)
             if text == entry.content:
-                text = self._stale.undone(spoken, listed=entry.type == "task")
+                text = self._undone(spoken, entry.type == "task")
+            text = news_first(text, entry.detail)
             if text:
                 yield entry.with_(content=text) if text != entry.content else entry
+
+    def _undone(self, task: Utterance, listed: bool = False) -> str:
+        """A task without what is done, a list with what was said of its things since."""
+        text = self._stale.undone(task, listed)
+        if text != task.text or not lists(text):
+            return text
+        said = self._known.said
+        return reported(text, [one for one in said if one.at > task.at and one.talk != task.talk])
 
     @cached_property
     def _stale(self) -> Stale:
@@ -285,14 +283,15 @@ class State:
         found_here = lately(self._known.said, worths.best) if worths else lately(self._known.said)
         for one, before in found_here:
             said = datetime.fromtimestamp(one.at, self._now.tzinfo)
-            if (said < since and days.passes(one.text)) or self._over(one.text, said.date()):
+            passing = days.passes(one.text) or pattern(forms.SOME_DAY).search(one.text)
+            if (said < since and passing) or self._over(one.text, said.date()):
                 continue
             found = self._stale.correction(one)
             if found is None and self._stale.doubted(one):
                 continue  # it can be searched for
             if any(one.text in content for content in kept) and not (found and found.rest):
                 continue
-            text = found.told(one.text) if found else self._stale.undone(one, listed=False)
+            text = found.told(one.text) if found else self._undone(one)
             if before and not found and not self._stale.correction(one._replace(text=before)):
                 text = f"{before} {text}"
             if text:
@@ -315,18 +314,13 @@ class State:
         return f"{entry.timestamp.astimezone(self._now.tzinfo):%Y-%m-%d}"
 
 
-def _bare(text: str) -> str:
-    return text.strip(" .!;,")
-
-
-def _idle(form: str, text: str) -> bool:
-    """Whether it was not meant: sarcasm, "maybe we should rewrite it in Haskell"."""
-    return pattern(form).search(text) is not None
-
-
 def _short(text: str) -> str:
     """Of a long line its beginning, and no note cut off."""
     return one_line(text, WIDTH + len(text) - len(unmarked(text)))
+
+
+def _message(entry: Entry) -> tuple[str, tuple[int, ...]]:
+    return entry.transcript, entry.evidence
 
 
 def _newest(found: Iterable[Entry]) -> list[Entry]:
@@ -339,18 +333,20 @@ def _spoken(entry: Entry) -> Utterance:
 
 
 def start(
-    known: Known, handoffs: Sequence[Handoff], own: str, budget: int, loaded: bool = False
+    known: Known, handoffs: Sequence[Handoff], notes: str, budget: int, loaded: bool = False
 ) -> str:
-    """`handoffs`: of this place. `own`: what the user wrote into MEMORY.md. `budget`:
+    """`handoffs`: of this place. `notes`: what the user wrote into MEMORY.md. `budget`:
     tokens. `loaded`: the host tells what is in MEMORY.md."""
     state = State(known)
-    told = _of_user(islice(state.lasting(state.about), FIRST))
+    user = list(islice(state.lasting(state.about), FIRST))
+    told = _of_user(user)
+    vain = {one.id for one in user} - {one.id for one in told}
     above = {unmarked(one.content) for one in told}
     stand = [state.holding(one, above) for one in handoffs]
-    said = _Said(state, own, *stand, *(one.content for one in told))
+    said = _Said(state, notes, *stand, *(one.content for one in told))
     parts = [
         _Part(ABOUT, [] if loaded else [state.dated(one) for one in told]),
-        _Part(NOTES, [], own),
+        _Part(NOTES, [], notes),
         *(_Part("", [], text) for text in stand or [NOTHING]),
         _Part("## To Keep in Mind", said.fresh(state.kept(), _with_subject)),
         _Part(
@@ -367,7 +363,8 @@ def start(
     given = fair(needs, room)
     texts = [part.cut(given[place]) for place, part in filled.items()]
     left = room - sum(min(needs[place], given[place]) for place in filled)
-    facts = _Part("## Known", said.fresh(state.facts(), lambda one: _known(one, state), MOST))
+    known_ = (one for one in state.facts() if one.id not in vain)
+    facts = _Part("## Known", said.fresh(known_, lambda one: _known(one, state), MOST))
     for more in (facts, _Part("## Also Said Here", said.lately())):
         texts += [more.cut(left - SOME, tells=False)] if left > FEW else []
         left -= tokenizer.count(texts[-1]) + SOME
@@ -378,11 +375,25 @@ def _of_user(found: Iterable[Entry]) -> list[Entry]:
     """What holds, then what may no longer hold; of this, what was said since is told once."""
     told: list[Entry] = []
     said: list[frozenset[str]] = []
-    for entry in sorted(found, key=lambda one: unmarked(one.content) != one.content):
+    holds = sorted(found, key=lambda one: unmarked(one.content) != one.content)
+    for entry in (one for one in holds if not any(_in_vain(one, it) for it in holds)):
         text = once(entry.content, lambda new: any(says(it, words.terms(new)) for it in said))
         told.append(entry.with_(content=text) if text != entry.content else entry)
         said.append(words.terms(text))
     return told
+
+
+def _in_vain(entry: Entry, other: Entry) -> bool:
+    """Whether a line repeats a clause that another one tells of the user, and says no more of them;
+    of two such lines, the newer."""
+    text, theirs = unmarked(entry.content), words.terms(unmarked(other.content))
+    long = (it for it in bare_clauses(text) if it.count(" ") >= AGAIN and words.terms(it))
+    clause = next((it for it in long if words.terms(it) <= theirs), "")
+    if not clause or entry.id == other.id or own(text.replace(clause, "")) >= OWN:
+        return False
+    said = words.terms(clause)
+    rest = (it for it in clauses_of(unmarked(other.content)) if not said <= words.terms(it))
+    return own(" ".join(rest)) >= OWN or entry.timestamp > other.timestamp
 
 
 def _with_subject(entry: Entry, text: str = "") -> str:
@@ -413,11 +424,15 @@ class _Said:
         self._told = [words.terms(line) for line in lines]
 
     def _has(self, text: str, terms: frozenset[str]) -> bool:
-        """Whether it was told; of what says itself that it was said before ("again: pnpm in this
-        repo"), something of it."""
+        """Whether it was told, with all its clauses; of what says itself that it was said before
+        ("again: pnpm in this repo"), something of it."""
         again = pattern(cues.REPEATS).match(text)
         known = again and any(terms & said - usual() for said in self._told)
-        return bool(known) or any(says(said, terms) for said in self._told)
+        parts = [it for it in map(words.terms, clauses_of(unmarked(text))) if len(it) > 1]
+        return bool(known) or any(
+            says(said, terms) and all(len(it & said) * 2 >= len(it) for it in parts)
+            for said in self._told
+        )
 
     def _knows(self, text: str) -> bool:
         return self._has(text, words.terms(text))
@@ -442,7 +457,9 @@ class _Said:
         found: list[str] = []
         for text, line in self._state.lately():
             terms = words.terms(unmarked(text))
-            if not self._has(text, terms):
+            first = words.terms(clauses_of(unmarked(text))[0])
+            again = len(first) > AGAIN and any(first <= one for one in self._told)
+            if not again and not self._has(text, terms):
                 line = once(line, self._knows)
                 found.append(line)
                 self._told += [terms, words.terms(line)]

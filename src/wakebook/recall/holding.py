@@ -1,0 +1,95 @@
+"""Holding: what of a handoff still holds when the next session begins.
+
+A handoff says where things stood at its end. Meanwhile values may have changed and tasks may be
+done; and what was asked for may have changed before its session was over. If other sessions have
+left something since, it is no longer what the next one goes on with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from wakebook.base import words
+from wakebook.learn.phrases import cues, lower, pattern
+from wakebook.learn.select.said import usual
+from wakebook.learn.select.speech import pieces, requests
+from wakebook.recall.perhaps import items
+from wakebook.recall.stale import Note, Stale, Utterance, repeats, sentences
+
+if TYPE_CHECKING:
+    from wakebook.recall.turn import Handoff
+
+HEADING = 2  # lines of a handoff before its words
+ASKED, LAST, LEFT = "Asked: ", "User last: ", "Left: "
+LEAST = 4  # words of a report
+ALIKE = 40  # characters by which the user's own words are known again
+_LABEL = re.compile(r"((?:[A-Z][a-z]+(?: last)?: )?)(.*)")
+
+
+def holding(
+    left: Handoff,
+    stale: Stale,
+    said: Sequence[Utterance],
+    told: Iterable[str],
+    after: Collection[str] = (),
+) -> str:
+    """A handoff without what has changed since. `said`: what the user said here. `told`: what is
+    told by itself, and need not be repeated. `after`: later conversations that left something."""
+    lines = left.text.split("\n")[:HEADING]
+    lost: frozenset[str] = frozenset()
+    then = [one for one in said if left.transcript and one.talk == left.transcript]
+    since = [one for one in said if one.at > left.at and one.talk != left.transcript]
+    known = {_bare(part) for one in told for part in (one, *sentences(one))}
+    for line in left.text.split("\n")[HEADING:]:
+        label, text = _LABEL.match(line).groups()  # type: ignore[union-attr]
+        typed = label in (ASKED, LAST, LEFT) or any(text[:ALIKE] in one.text for one in then)
+        place = Utterance(text, left.at, agent=not typed)
+        if label == ASKED:
+            over = any(one.talk in after for one in since)
+            text = "" if over or _idle(cues.SARCASM, text) else text
+            meant = (one for one in pieces(text) if not _idle(cues.HYPOTHETICAL, one))
+            text = " ".join(one for one in meant if _bare(one) not in known)
+            begun = words.terms(text)
+            asked = (one for one in then if len(begun & words.terms(one.text)) > len(begun) / 2)
+            place = min(asked, key=lambda one: one.turn, default=place)
+        else:
+            text = " ".join(one for one in sentences(text) if not repeats(one, lost))
+        found = (stale.correction(place._replace(text=one)) for one in sentences(text))
+        lost = lost.union(*(one.lost for one in found if one))
+        kept = stale.current(text, place)
+        kept = " ".join(_of_list(one, since) for one in sentences(kept)) if place.agent else kept
+        lines += [f"{label}{kept}"] if kept else []
+    return "\n".join(lines)
+
+
+def _of_list(sentence: str, since: Sequence[Utterance]) -> str:
+    """What an agent said was left, with what the user has said of it in later sessions."""
+    return reported(sentence, since) if sentence.startswith(LEFT) else sentence
+
+
+def reported(text: str, since: Sequence[Utterance]) -> str:
+    """A list of what is to be done or open, with what the user has said of each thing since."""
+    later = list(chain.from_iterable(sentences(one.text) for one in since))
+    for part, _ in items(text.removeprefix(LEFT)):
+        about = (one for one in later if words.terms(one) & words.terms(part) - usual())
+        report = next((one for one in about if not _open(one.lower())), "")
+        text = Note(part, report.rstrip(" ."), False).put(text) if report else text
+    return text
+
+
+def _open(low: str) -> bool:
+    """Whether it says that something is still to be done, or nothing of that."""
+    idle = len(low.split()) < LEAST or requests(low) or low.endswith("?")
+    return idle or lower(cues.STILL_OPEN).search(low) is not None
+
+
+def _bare(text: str) -> str:
+    return text.strip(" .!;,")
+
+
+def _idle(form: str, text: str) -> bool:
+    """Whether it was not meant: sarcasm, "maybe we should rewrite it in Haskell"."""
+    return pattern(form).search(text) is not None

@@ -1,0 +1,56 @@
+"""What of a handoff still holds at the next start."""
+
+from __future__ import annotations
+
+from wakebook.recall.holding import holding, reported
+from wakebook.recall.stale import Stale, Utterance
+from wakebook.recall.turn import Handoff
+
+HEAD = "## Last Session Handoff\nSession: s (2026-11-06T09:00:00Z)"
+TALK = "raw/conversations/one.md"
+
+
+def held(
+    text: str, said: list[Utterance], told: tuple[str, ...] = (), after: tuple[str, ...] = ()
+) -> list[str]:
+    stale = Stale([])
+    stale.learn(said)
+    left = Handoff("s", "", f"{HEAD}\n{text}", TALK, 100)
+    return holding(left, stale, said, told, after).split("\n")[2:]
+
+
+def test_what_was_asked_is_told_without_what_is_an_entry() -> None:
+    asked = "Asked: my list: 1) book the catering 2) lanyards"
+    assert held(asked, [], ("book the catering",)) == ["Asked: lanyards"]
+    assert held(asked, [], ("book the catering", "lanyards")) == []
+    rule = "Asked: we deploy from main. add the flag"
+    assert held(rule, [], ("we deploy from main",)) == ["Asked: add the flag"]
+
+
+def test_what_was_asked_is_over_when_others_have_come_since() -> None:
+    lines = "Asked: release 1.3 today\nReport: 1.3 is tagged."
+    later = Utterance("2.0 is out since friday, works.", 200, "raw/conversations/two.md", 1)
+    assert held(lines, [later], after=(later.talk,)) == ["Report: 1.3 is tagged."]
+    assert held(lines, [later]) == lines.split("\n")  # small talk, which left nothing
+
+
+def test_what_an_agent_said_was_left_comes_with_what_was_said_of_it_since() -> None:
+    report = "Report: Updated BETA.md. Left: Dutch emails, restore drill."
+    drill = Utterance("we did the drill last night, works.", 200, "raw/conversations/two.md", 1)
+    assert held(report, [drill]) == [
+        "Report: Updated BETA.md. Left: Dutch emails, restore drill (perhaps no longer: we did the"
+        " drill last night, works)."
+    ]
+    for idle in ("is the drill on the list?", "the drill is still to be done", "run the drill"):
+        assert held(report, [drill._replace(text=idle)]) == [report]
+    assert held(report, [drill._replace(talk=TALK)]) == [report]  # said before the handoff
+
+
+def test_a_list_comes_with_what_was_said_of_its_things() -> None:
+    list_ = "open questions: can we split the stall with Rosa, what does the power cost"
+    said = [Utterance("Rosa is in, she takes the left half.", 2)]
+    assert reported(list_, said) == (
+        "open questions: can we split the stall with Rosa (perhaps no longer: Rosa is in, she takes"
+        " the left half), what does the power cost"
+    )
+    assert reported(list_, []) == list_
