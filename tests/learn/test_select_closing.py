@@ -118,3 +118,15 @@ def test_news_that_are_retold_are_the_users_words() -> None:
         "they wrote: we moved our office to Lisbon.",
     ):
         assert not extract(paste)
+
+
+def test_what_says_nothing_of_its_own_casts_no_doubt() -> None:
+    old = known(
+        "a", "decision", "Let's use a queue for the reminder mails: a jobs table, a worker."
+    )
+    scene = Scene(current=[old.with_(project="p")], project="p")
+    for said in (
+        "So the reminder mails go through the queue now.",
+        "we use a jobs table, as I said",
+    ):
+        assert not [one for one in extract(said, scene=scene) if DOUBTS in one.detail]

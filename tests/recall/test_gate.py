@@ -183,6 +183,8 @@ def test_what_is_done_is_no_answer_to_what_is_left(memory: Memory, projects: Pat
     assert "[task, done" in found(memory, "who has booked the catering for the fair?")
     for left in ("what's still to do for the fair?", "what is left for the fair, the catering?"):
         assert "[task, done" not in found(memory, left)
+        missed = memory.context(left, session="new").missed
+        assert "done, and not left" in {one.reason for one in missed}
 
 
 @pytest.mark.parametrize(

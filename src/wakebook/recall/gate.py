@@ -105,15 +105,26 @@ class Gate:
             if sure[one.id] >= need and one.row.turn
             for after in range(1, 2 + one.row.asks)
         }
-        left = self._has(forms.LEFT)  # then what is done is no answer
         return [
             one
             for one in found
-            if not (left and one.row.status == "done")
+            if not self._is_over(one)
             if sure[one.id] >= LIKELY * need
             or one.score >= near
             or (one.row.turn and _answers(one, answers))
         ]
+
+    def _is_over(self, passage: Passage) -> bool:
+        """Whether it is done, and the message asks what is left."""
+        return passage.row.status == "done" and self._has(forms.LEFT)
+
+    def why(self, passage: Passage) -> str:
+        """Why a passage was not let in, with how sure it was and had to be."""
+        if self.need is None:
+            return "nothing is told to such a message"
+        if self._is_over(passage):
+            return "done, and not left"
+        return f"not surely about it: {self.sure[passage.id]:.2f} of {self.need:.2f}"
 
     def evidence(self, passage: Passage) -> float:
         """From 0 to 1: how sure it is that a passage is about the message."""

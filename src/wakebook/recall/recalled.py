@@ -135,7 +135,9 @@ def pack(
         gate = Gate(found.question)
         let_in = {one.id for one in gate.let_in(told)}
         told = [one for one in told if one.id in let_in or around.rated.get(one.ref, 0.0) >= IN]
-        shut_out = _shut_out(gate, found.found, told)
+        inside = {one.id for one in told}
+        shut = (one for one in found.found if one.id not in inside)
+        shut_out = [Missed(one, one.score, gate.why(one)) for one in shut]
     if not told:
         return Packed(missed=_missed(shut_out, around))
     wanted = [
@@ -167,18 +169,6 @@ def pack(
         ),
         missed=_missed([*choice.missed, *shut_out], around, {line.passage.ref for line in chosen}),
     )
-
-
-def _shut_out(gate: Gate, found: Sequence[Passage], told: Sequence[Passage]) -> list[Missed]:
-    """What the gate did not let in, with how sure it was and had to be."""
-    inside = {one.id for one in told}
-    if gate.need is None:
-        return [Missed(one, one.score, "nothing is told to such a message") for one in found]
-    return [
-        Missed(one, one.score, f"not surely about it: {gate.sure[one.id]:.2f} of {gate.need:.2f}")
-        for one in found
-        if one.id not in inside
-    ]
 
 
 def _missed(

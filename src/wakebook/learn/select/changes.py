@@ -118,10 +118,14 @@ def _about(text: str, known: Known, seen: dict[str, float]) -> bool:
 
 
 def _says_again(text: str, older: str) -> bool:
-    """Whether a sentence repeats a clause of an older one, and no word speaks of a change."""
+    """Whether a sentence repeats a clause of an older one and no word speaks of a change, or has no
+    word of its own."""
     new = read(text)
+    if new.back or new.lost:
+        return False
     parts = (words.terms(it) for it in bare_clauses(older) if it.count(" ") >= REPEATED)
-    return not new.change and any(it and it <= new.terms for it in parts)
+    again = not new.change and any(it and it <= new.terms for it in parts)
+    return again or new.terms - usual() <= words.terms(older)
 
 
 def _lists(text: str) -> bool:
