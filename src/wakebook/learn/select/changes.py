@@ -125,7 +125,8 @@ def _says_again(text: str, older: str) -> bool:
         return False
     parts = (words.terms(it) for it in bare_clauses(older) if it.count(" ") >= REPEATED)
     again = not new.change and any(it and it <= new.terms for it in parts)
-    return again or new.terms - usual() <= words.terms(older)
+    own = new.terms - usual()
+    return again or (bool(own) and own <= words.terms(older))
 
 
 def _lists(text: str) -> bool:
