@@ -23,7 +23,7 @@ from wakebook.base import words
 from wakebook.base.text import whole
 from wakebook.capture.transcript import one_line
 from wakebook.learn.phrases import cues, lower
-from wakebook.learn.select.pair import guessed
+from wakebook.learn.select.pair import likely
 from wakebook.learn.select.said import (
     CLAUSES,
     DIGIT,
@@ -318,7 +318,7 @@ class Stale:
 
 def _hardly(later: str, old: str) -> bool:
     """Whether a plan, or values of one kind that are of two things, only look like a change."""
-    return _PLAN.search(later) is not None or guessed(later, old) < HARDLY
+    return _PLAN.search(later) is not None or likely(later, old) < HARDLY
 
 
 def takes_back(new: str, old: str) -> bool:

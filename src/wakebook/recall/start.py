@@ -203,7 +203,8 @@ class State:
         kept = [one.content for one in ours if one.type != "handoff"]
         since = {
             one.transcript
-            for one in filter(self._known.here, self.current)
+            for entries in self._here.values()
+            for one in entries
             if one.timestamp.timestamp() > left.at
         }
         return holding(left, self._stale, self._known.said, [*above, *kept], since)

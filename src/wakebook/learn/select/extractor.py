@@ -221,7 +221,8 @@ class _Reader:
 
     def look_at(self, agent: Message) -> None:
         """An agent may say what is left of a list: "then only the lanyards are open"."""
-        for sentence in sentences(agent.text) if self._scene.project else ():
+        left = self._scene.project and lower(cues.ONLY_LEFT).search(agent.text.lower())
+        for sentence in sentences(agent.text) if left else ():
             for task in others_done(sentence.text, self._ledger, self._scene.project):
                 self._done(agent, task, f"Agent: {sentence.text}")
 

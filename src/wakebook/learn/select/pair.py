@@ -85,16 +85,6 @@ def likely(text: str, older: str) -> float:
     return chance(weights().changes, seen | {"nearest": 1.0})
 
 
-@lru_cache(maxsize=65536)
-def guessed(text: str, older: str) -> float:
-    """The same without the judge, for whoever cannot wait for it."""
-    new, old = read(text), Older(older)
-    if not _may(new, old):
-        return 0.0
-    seen = features(new, old, Around(), Rarity(lambda _: 1.0))
-    return chance(weights().changes, seen | {"nearest": 1.0, "judged best": 1.0, "judge": 0.0})
-
-
 def sounds(text: str, older: Sequence[tuple[str, dict[str, float]]]) -> None:
     """Put what the judge says beside what else is seen of some sentences that it reads together."""
     judged = judge.likely([one for one, _ in older], text)
